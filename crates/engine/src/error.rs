@@ -1,0 +1,98 @@
+//! The crate's one error type. Every variant maps to one code of the project's registry.
+
+use std::path::PathBuf;
+
+/// What can go wrong in the engine. The message says what, where and what to do; [`EngineError::code`] is stable.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// config.json is malformed, or names something that would change the mathematics.
+    #[error("{0}")]
+    Config(String),
+    /// The architecture is none of Llama, Qwen2/2.5, Qwen3.
+    #[error("{0}")]
+    ArchitectureUnsupported(String),
+    /// The tensors of a checkpoint do not fit its config.
+    #[error("{0}")]
+    Weights(String),
+    /// Arguments of a call do not fit the model.
+    #[error("{0}")]
+    Input(String),
+    /// The instruction-set tier asked for does not exist on this machine.
+    #[error("{0}")]
+    Isa(String),
+    /// A request needs more memory than the engine was given.
+    #[error("{0}")]
+    Capacity(String),
+    /// No loss has this name.
+    #[error("{0}")]
+    LossUnknown(String),
+    /// The loss has a known name but is not implemented.
+    #[error("{0}")]
+    LossUnsupported(String),
+    /// The arrays or parameters given to a loss do not fit together.
+    #[error("{0}")]
+    LossInput(String),
+    /// A loss or a gradient norm is infinite or not a number.
+    #[error("{0}")]
+    NonFinite(String),
+    /// The handle was closed.
+    #[error("the engine handle is closed")]
+    Closed,
+    /// The engine's own code panicked: a bug.
+    #[error("{0}")]
+    Failed(String),
+    /// A file beside the weights (config.json, tokenizer) could not be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// "read", "write", "create" or "copy".
+        action: &'static str,
+        /// The file at fault.
+        path: PathBuf,
+        /// The system's error.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A weights file could not be read or written.
+    #[error(transparent)]
+    WeightsFile(#[from] prl_weights::WeightsError),
+}
+
+impl EngineError {
+    /// The codes that this crate raises by itself; those of `prl-weights` pass through unchanged.
+    pub const CODES: &[&str] = &[
+        "PRL_ENGINE_CONFIG",
+        "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
+        "PRL_ENGINE_WEIGHTS",
+        "PRL_ENGINE_INPUT",
+        "PRL_ENGINE_ISA",
+        "PRL_ENGINE_CAPACITY",
+        "PRL_LOSS_UNKNOWN",
+        "PRL_LOSS_UNSUPPORTED",
+        "PRL_LOSS_INPUT",
+        "PRL_TRAIN_NON_FINITE",
+        "PRL_ENGINE_CLOSED",
+        "PRL_NATIVE_PANIC",
+        "PRL_WEIGHTS_IO",
+    ];
+
+    /// The stable code of the error, a key of `ts/errors.ts`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Config(_) => "PRL_ENGINE_CONFIG",
+            Self::ArchitectureUnsupported(_) => "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
+            Self::Weights(_) => "PRL_ENGINE_WEIGHTS",
+            Self::Input(_) => "PRL_ENGINE_INPUT",
+            Self::Isa(_) => "PRL_ENGINE_ISA",
+            Self::Capacity(_) => "PRL_ENGINE_CAPACITY",
+            Self::LossUnknown(_) => "PRL_LOSS_UNKNOWN",
+            Self::LossUnsupported(_) => "PRL_LOSS_UNSUPPORTED",
+            Self::LossInput(_) => "PRL_LOSS_INPUT",
+            Self::NonFinite(_) => "PRL_TRAIN_NON_FINITE",
+            Self::Closed => "PRL_ENGINE_CLOSED",
+            Self::Failed(_) => "PRL_NATIVE_PANIC",
+            Self::Io { .. } => "PRL_WEIGHTS_IO",
+            Self::WeightsFile(error) => error.code(),
+        }
+    }
+}

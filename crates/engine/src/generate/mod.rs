@@ -1,0 +1,338 @@
+//! Generation: many requests in one batch over a paged key-value cache, with per-token log-probabilities.
+//!
+//! [`Generator`] is the handle. It owns one thread (`worker`), which alone touches the cache and the requests; the handle sends
+//! commands and picks up increments (`mailbox`). `scheduler` decides what a step computes, `blocks` who holds which part of
+//! the cache, `sampler` draws.
+//!
+//! A request's tokens and log-probabilities depend on its own fields and the weights only: not on what else runs, the
+//! order of arrival, chunking, preemption, cached prefixes or threads. Without top-k, top-p and min_tokens the
+//! log-probabilities are those of [`Model::logprobs`] bit for bit, for tokens whose keys and values were all computed under
+//! one version.
+
+mod blocks;
+mod mailbox;
+mod request;
+mod sampler;
+mod scheduler;
+mod sequence;
+mod worker;
+
+pub use request::{
+    FinishReason, GenerateRequest, GeneratorOptions, GeneratorStats, Increment, MIN_TEMPERATURE, PauseMode,
+};
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::error::EngineError;
+use crate::model::{KvCache, Model};
+use blocks::BlockManager;
+use mailbox::Mailbox;
+use scheduler::{Limits, Scheduler};
+use sequence::Sequence;
+use worker::{Command, Reply, Worker};
+
+/// Largest key-value cache that is made without being asked for.
+const DEFAULT_KV_BYTES: usize = 256 << 20;
+/// How long a call waits for a dead thread to say why it died.
+const END_REPORT_DEADLINE: Duration = Duration::from_secs(10);
+
+/// A running generator. All methods take `&self` and may be called from any thread; dropping it closes it.
+pub struct Generator {
+    commands: Sender<Command>,
+    mailbox: Arc<Mailbox>,
+    config: ModelConfig,
+    max_model_len: usize,
+    max_held: usize,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Generator {
+    /// Starts the generation thread.
+    ///
+    /// # Errors
+    /// `Input` for a size of 0 or a `max_model_len` above the model's; `Capacity` when the cache cannot hold one sequence of
+    /// `max_model_len` tokens or the thread cannot start.
+    pub fn start(model: Arc<Model>, compute: Arc<Compute>, options: GeneratorOptions) -> Result<Self, EngineError> {
+        let config = model.config().clone();
+        let max_model_len = check_sizes(&config, &options)?;
+        let num_blocks = kv_blocks(&config, &options, max_model_len)?;
+        let kv = KvCache::new(&config, num_blocks);
+        let limits = Limits {
+            max_num_seqs: options.max_num_seqs,
+            max_batched_tokens: options.max_batched_tokens,
+            prefix_cache: options.prefix_cache,
+        };
+        let scheduler = Scheduler::new(BlockManager::new(num_blocks, KvCache::BLOCK_TOKENS), limits);
+        let mailbox = Arc::new(Mailbox::default());
+        let mut worker = Worker::new(
+            model,
+            compute,
+            kv,
+            scheduler,
+            Arc::clone(&mailbox),
+            max_model_len,
+            options.version,
+            options.digest,
+        );
+        let (commands, receiver) = channel();
+        let thread = std::thread::Builder::new()
+            .name("prl-generate".to_owned())
+            .spawn(move || run_thread(&mut worker, &receiver))
+            .map_err(|error| EngineError::Capacity(format!("cannot start the generation thread: {error}")))?;
+        let max_held = options.max_num_seqs.saturating_add(options.max_waiting);
+        Ok(Generator {
+            commands,
+            mailbox,
+            config,
+            max_model_len,
+            max_held,
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Hands over requests. A request that cannot run gets an increment with an `error`, as does one beyond the number of
+    /// requests that may be held; the others go on.
+    ///
+    /// # Errors
+    /// `Input` when an id is in use (its last increment was not picked up) or occurs twice: then none is taken. `Closed` or
+    /// `Failed` when the thread is gone.
+    pub fn submit(&self, requests: Vec<GenerateRequest>) -> Result<(), EngineError> {
+        let (first, live) = self
+            .mailbox
+            .register(requests.iter().map(|request| request.id.as_str()))?;
+        let room = self.max_held.saturating_sub(live);
+        let mut sequences = Vec::with_capacity(requests.len());
+        for (arrival, request) in (first..).zip(requests) {
+            let rejected = if sequences.len() >= room {
+                Some(format!(
+                    "the generator holds {} requests already; submit fewer at once or wait",
+                    self.max_held
+                ))
+            } else {
+                request.reject(&self.config, self.max_model_len)
+            };
+            match rejected {
+                Some(error) => self.mailbox.reject(arrival, &request.id, error),
+                None => sequences.push(Sequence::new(arrival, request, &self.config)),
+            }
+        }
+        self.send(Command::Submit(sequences))
+    }
+
+    /// Ends the live requests with these ids as aborted; others are ignored.
+    ///
+    /// # Errors
+    /// `Closed` or `Failed` when the thread is gone.
+    pub fn abort(&self, ids: &[String]) -> Result<(), EngineError> {
+        self.send(Command::Abort(ids.to_vec()))
+    }
+
+    /// Pauses and returns when the generator stands still. Requests submitted meanwhile wait.
+    ///
+    /// # Errors
+    /// `Input` when a `Wait` was overtaken by `resume` or another pause; `Closed` or `Failed` when the thread is gone.
+    pub fn pause(&self, mode: PauseMode) -> Result<(), EngineError> {
+        self.ask(|reply| Command::Pause(mode, reply))
+    }
+
+    /// Goes on after a pause; does nothing when there is none.
+    ///
+    /// # Errors
+    /// `Closed` or `Failed` when the thread is gone.
+    pub fn resume(&self) -> Result<(), EngineError> {
+        self.send(Command::Resume)
+    }
+
+    /// Changes the weights between two steps, paused or not, and returns when it is done. Live requests keep their keys and
+    /// values; the prefix cache is emptied.
+    ///
+    /// # Errors
+    /// `Input` when `model` differs in shape from the one that the generator started with; `Closed` or `Failed` when the
+    /// thread is gone.
+    pub fn swap(&self, model: Arc<Model>, version: u64, digest: Option<String>) -> Result<(), EngineError> {
+        if let Some((name, ours, theirs)) = shape_difference(&self.config, model.config()) {
+            return Err(EngineError::Input(format!(
+                "cannot swap to weights with {name} {theirs}: the model has {ours}"
+            )));
+        }
+        self.ask(|reply| Command::Swap {
+            model,
+            version,
+            digest,
+            reply,
+        })
+    }
+
+    /// Forgets all cached prefixes.
+    ///
+    /// # Errors
+    /// `Closed` or `Failed` when the thread is gone.
+    pub fn reset_prefix_cache(&self) -> Result<(), EngineError> {
+        self.ask(Command::ResetPrefixCache)
+    }
+
+    /// Everything that came since the last call, one increment per request; waits until there is something or `deadline` has
+    /// passed (then the result is empty).
+    ///
+    /// # Errors
+    /// `Closed` or `Failed` when the thread is gone and everything was picked up.
+    pub fn next(&self, deadline: Instant) -> Result<Vec<Increment>, EngineError> {
+        self.mailbox.take(deadline)
+    }
+
+    /// [`Model::logprobs`] with the current weights, computed between two steps.
+    ///
+    /// # Errors
+    /// Those of [`Model::logprobs`]; `Closed` or `Failed` when the thread is gone.
+    pub fn score(
+        &self,
+        input_ids: Vec<u32>,
+        cu_seqlens: Vec<u32>,
+        temperatures: Vec<f32>,
+    ) -> Result<Vec<f32>, EngineError> {
+        self.ask(|reply| Command::Score {
+            input_ids,
+            cu_seqlens,
+            temperatures,
+            reply,
+        })
+    }
+
+    /// Counters and gauges after the last step.
+    pub fn stats(&self) -> GeneratorStats {
+        self.mailbox.stats()
+    }
+
+    /// The longest prompt with its completion, in tokens.
+    pub fn max_model_len(&self) -> usize {
+        self.max_model_len
+    }
+
+    /// Ends live requests as aborted (their increments can still be picked up), stops the thread and waits for it.
+    pub fn close(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            if self.commands.send(Command::Close).is_err() {
+                tracing::debug!("the generation thread ended before it was closed");
+            }
+            if thread.join().is_err() {
+                tracing::error!("the generation thread panicked outside of its guard");
+            }
+        }
+    }
+
+    fn send(&self, command: Command) -> Result<(), EngineError> {
+        self.commands
+            .send(command)
+            .map_err(|_| self.mailbox.why_ended(Instant::now() + END_REPORT_DEADLINE))
+    }
+
+    fn ask<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<T, EngineError> {
+        let (reply, answer) = channel();
+        self.send(command(reply))?;
+        match answer.recv() {
+            Ok(result) => result,
+            Err(_) => Err(self.mailbox.why_ended(Instant::now() + END_REPORT_DEADLINE)),
+        }
+    }
+}
+
+impl Drop for Generator {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl std::fmt::Debug for Generator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Generator")
+            .field("stats", &self.stats())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The thread's body: whatever happens in `worker`, the mailbox learns how it ended before the command channel closes.
+fn run_thread(worker: &mut Worker, commands: &Receiver<Command>) {
+    let mailbox = Arc::clone(&worker.mailbox);
+    match catch_unwind(AssertUnwindSafe(|| worker.run(commands))) {
+        Ok(()) => mailbox.closed(),
+        Err(panic) => {
+            let text = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            tracing::error!(panic = text, "the generation thread panicked");
+            mailbox.failed(&format!("the generation thread panicked: {text}"));
+        }
+    }
+}
+
+fn check_sizes(config: &ModelConfig, options: &GeneratorOptions) -> Result<usize, EngineError> {
+    let limit = config.max_position_embeddings;
+    let max_model_len = options.max_model_len.unwrap_or(limit);
+    if max_model_len > limit {
+        return Err(EngineError::Input(format!(
+            "max_model_len {max_model_len} is above the model's {limit} positions"
+        )));
+    }
+    let sizes = [
+        ("max_num_seqs", options.max_num_seqs),
+        ("max_batched_tokens", options.max_batched_tokens),
+        ("max_model_len", max_model_len),
+    ];
+    match sizes.into_iter().find(|(_, size)| *size == 0) {
+        Some((name, _)) => Err(EngineError::Input(format!("{name} is 0; it must be at least 1"))),
+        None => Ok(max_model_len),
+    }
+}
+
+fn kv_blocks(config: &ModelConfig, options: &GeneratorOptions, max_model_len: usize) -> Result<usize, EngineError> {
+    let block_bytes = KvCache::bytes_per_block(config);
+    let for_one = max_model_len.div_ceil(KvCache::BLOCK_TOKENS);
+    let blocks = match (options.kv_blocks, options.kv_bytes) {
+        (Some(blocks), _) => blocks,
+        (None, Some(bytes)) => bytes / block_bytes,
+        (None, None) => {
+            let for_all = for_one.saturating_mul(options.max_num_seqs);
+            for_all.min(DEFAULT_KV_BYTES / block_bytes).max(for_one)
+        }
+    };
+    if blocks < for_one || u32::try_from(blocks).is_err() {
+        return Err(EngineError::Capacity(format!(
+            "a key-value cache of {blocks} blocks ({} bytes) cannot hold one sequence of max_model_len {max_model_len}: \
+             it needs {for_one} blocks of {block_bytes} bytes",
+            blocks.saturating_mul(block_bytes)
+        )));
+    }
+    Ok(blocks)
+}
+
+/// The first number in which two models differ that share a cache and requests: (name, ours, theirs).
+fn shape_difference(ours: &ModelConfig, theirs: &ModelConfig) -> Option<(&'static str, usize, usize)> {
+    let shape = |config: &ModelConfig| {
+        [
+            ("vocab_size", config.vocab_size),
+            ("hidden_size", config.hidden_size),
+            ("num_hidden_layers", config.num_layers),
+            ("num_attention_heads", config.num_heads),
+            ("num_key_value_heads", config.num_kv_heads),
+            ("head_dim", config.head_dim),
+            ("max_position_embeddings", config.max_position_embeddings),
+        ]
+    };
+    let differs = shape(ours)
+        .into_iter()
+        .zip(shape(theirs))
+        .find(|(ours, theirs)| ours.1 != theirs.1);
+    differs.map(|(ours, theirs)| (ours.0, ours.1, theirs.1))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! From one row of logits to one token and its log-probability.
+//!
+//! Without truncation the log-probability is [`head::row_logprob`]'s, so the trainer computes the same bits for the same row.
+//! The draw is an inverse CDF in ascending id order at a uniform number that depends on (seed, position in the completion)
+//! only: neither the batch nor the order of requests can change a token. Weights of the CDF come from an exponential of
+//! fixed operations, so equal logits give equal tokens on every instruction set.
+//!
+//! Order of the filters, as in vLLM: mask of banned tokens, temperature, top-k (ties with the k-th stay), then top-p: the
+//! shortest run of tokens, by falling probability and rising id, whose mass reaches `top_p` of what top-k kept. With any of
+//! them on, the log-probability is that of the filtered, renormalised distribution.
+
+use crate::compute::Compute;
+use crate::head;
+
+/// How to draw one token.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Draw<'a> {
+    /// 0 takes the largest logit.
+    pub(super) temperature: f32,
+    /// 1 is off.
+    pub(super) top_p: f32,
+    /// None is off.
+    pub(super) top_k: Option<usize>,
+    /// Ids that cannot be drawn.
+    pub(super) banned: &'a [u32],
+    /// Seed of the request.
+    pub(super) seed: u64,
+    /// Index of the token in its completion.
+    pub(super) position: u64,
+}
+
+/// Tokens whose weights are added up before the search in the CDF goes on to single tokens.
+const CDF_CHUNK: usize = 64;
+
+/// Draws a token from `logits` and returns it with its log-probability; None when a logit is infinite or not a number, or
+/// every token is banned. `scratch` is working memory whose content does not matter.
+pub(super) fn draw(compute: &Compute, logits: &[f32], draw: &Draw<'_>, scratch: &mut Vec<f32>) -> Option<(u32, f32)> {
+    if !all_finite(logits) {
+        return None;
+    }
+    let greedy = draw.temperature == 0.0;
+    let temperature = if greedy { 1.0 } else { draw.temperature };
+    let filtered = !draw.banned.is_empty() || (!greedy && (draw.top_k.is_some() || draw.top_p < 1.0));
+    if greedy && !filtered {
+        let token = argmax(logits)?;
+        return Some((token, head::row_logprob(compute, logits, 1.0, token)));
+    }
+    let weights = scratch;
+    weights.clear();
+    weights.extend_from_slice(logits);
+    if filtered {
+        for &id in draw.banned {
+            if let Some(logit) = weights.get_mut(id as usize) {
+                *logit = f32::NEG_INFINITY;
+            }
+        }
+        if !greedy {
+            keep_top_k(weights, draw.top_k);
+        }
+    }
+    let best = argmax(weights)?;
+    let largest = weights[best as usize];
+    if largest == f32::NEG_INFINITY {
+        return None;
+    }
+    for weight in weights.iter_mut() {
+        *weight = exp_nonpositive((*weight - largest) / temperature);
+    }
+    if filtered && !greedy {
+        keep_top_p(weights, draw.top_p);
+    }
+    let token = if greedy {
+        best
+    } else {
+        invert_cdf(weights, uniform(draw.seed, draw.position))
+    };
+    let logprob = if filtered {
+        let kept: f64 = weights.iter().map(|weight| f64::from(*weight)).sum();
+        (f64::from(weights[token as usize]) / kept).ln() as f32
+    } else {
+        head::row_logprob(compute, logits, temperature, token)
+    };
+    Some((token, logprob))
+}
+
+fn all_finite(logits: &[f32]) -> bool {
+    // `x * 0` is 0 for finite x and NaN otherwise; lanes let the compiler use vectors.
+    let mut lanes = [0.0f32; 8];
+    let (chunks, rest) = logits.as_chunks::<8>();
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane += value * 0.0;
+        }
+    }
+    lanes.iter().sum::<f32>() == 0.0 && rest.iter().all(|value| value.is_finite())
+}
+
+fn argmax(values: &[f32]) -> Option<u32> {
+    let mut lanes = [f32::NEG_INFINITY; 8];
+    let (chunks, rest) = values.as_chunks::<8>();
+    for chunk in chunks {
+        for (lane, value) in lanes.iter_mut().zip(chunk) {
+            *lane = if *value > *lane { *value } else { *lane };
+        }
+    }
+    let largest = lanes.iter().chain(rest).copied().fold(f32::NEG_INFINITY, f32::max);
+    values
+        .iter()
+        .position(|value| *value == largest)
+        .and_then(|id| u32::try_from(id).ok())
+}
+
+fn keep_top_k(logits: &mut [f32], top_k: Option<usize>) {
+    let Some(k) = top_k.filter(|k| *k < logits.len()) else {
+        return;
+    };
+    let mut sorted = logits.to_vec();
+    let (_, threshold, _) = sorted.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a));
+    let threshold = *threshold;
+    for logit in logits {
+        if *logit < threshold {
+            *logit = f32::NEG_INFINITY;
+        }
+    }
+}
+
+fn keep_top_p(weights: &mut [f32], top_p: f32) {
+    if top_p >= 1.0 {
+        return;
+    }
+    let mut order: Vec<u32> = (0..weights.len() as u32)
+        .filter(|id| weights[*id as usize] > 0.0)
+        .collect();
+    order.sort_unstable_by(|a, b| weights[*b as usize].total_cmp(&weights[*a as usize]).then(a.cmp(b)));
+    let total: f64 = order.iter().map(|id| f64::from(weights[*id as usize])).sum();
+    let enough = f64::from(top_p) * total;
+    let mut mass = 0.0;
+    for id in order {
+        if mass >= enough {
+            weights[id as usize] = 0.0;
+        } else {
+            mass += f64::from(weights[id as usize]);
+        }
+    }
+}
+
+/// The lowest id at which the running sum of `weights` exceeds `u` times their total; never one of weight 0.
+fn invert_cdf(weights: &[f32], u: f64) -> u32 {
+    let sum_of = |chunk: &[f32]| {
+        let mut lanes = [0.0f32; 8];
+        let (eights, rest) = chunk.as_chunks::<8>();
+        for eight in eights {
+            for (lane, weight) in lanes.iter_mut().zip(eight) {
+                *lane += weight;
+            }
+        }
+        f64::from(lanes.iter().chain(rest).sum::<f32>())
+    };
+    let total: f64 = weights.chunks(CDF_CHUNK).map(sum_of).sum();
+    let target = u * total;
+    let mut before = 0.0;
+    let mut last_possible = 0;
+    for (index, chunk) in weights.chunks(CDF_CHUNK).enumerate() {
+        let sum = sum_of(chunk);
+        if sum <= 0.0 {
+            continue;
+        }
+        let here = before + sum > target;
+        let mut running = before;
+        if here || index + 1 == weights.len().div_ceil(CDF_CHUNK) {
+            for (offset, weight) in chunk.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+                running += f64::from(*weight);
+                last_possible = index * CDF_CHUNK + offset;
+                if running > target {
+                    break;
+                }
+            }
+        } else if let Some(offset) = chunk.iter().rposition(|weight| *weight > 0.0) {
+            last_possible = index * CDF_CHUNK + offset;
+        }
+        if here {
+            break;
+        }
+        before += sum;
+    }
+    last_possible as u32
+}
+
+/// A number in [0, 1) with 53 random bits: the SplitMix64 stream of a scrambled seed, read at `position`.
+fn uniform(seed: u64, position: u64) -> f64 {
+    const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+    let start = scramble(seed.wrapping_add(STEP));
+    let bits = scramble(start.wrapping_add(position.wrapping_add(1).wrapping_mul(STEP)));
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// SplitMix64's output function (Stafford's variant 13).
+fn scramble(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ (bits >> 31)
+}
+
+/// e^x for x <= 0 to about 1e-7 relative, exactly 1 at 0 and exactly 0 below -87 (Cephes' polynomial). Plain operations in
+/// a fixed order: the compiler can use vectors of any width without changing the bits.
+#[inline(always)]
+fn exp_nonpositive(x: f32) -> f32 {
+    const LN2_HIGH: f32 = 0.693_359_4;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    /// 1.5 * 2^23: adding it rounds to an integer that the low mantissa bits hold.
+    const ROUND: f32 = 12_582_912.0;
+    let inside = if x > -87.0 { x } else { -87.0 };
+    let rounded = inside * std::f32::consts::LOG2_E + ROUND;
+    let n = rounded - ROUND;
+    let r = (inside - n * LN2_HIGH) - n * LN2_LOW;
+    let mut p = 1.987_569_1e-4;
+    p = p * r + 1.398_2e-3;
+    p = p * r + 8.333_452e-3;
+    p = p * r + 4.166_579_6e-2;
+    p = p * r + 1.666_666_5e-1;
+    p = p * r + 0.5;
+    let value = p * (r * r) + r + 1.0;
+    let exponent = rounded.to_bits().wrapping_sub(ROUND.to_bits()).wrapping_add(127) << 23;
+    let result = value * f32::from_bits(exponent);
+    if x > -87.0 { result } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! One request in flight: its tokens, what of them is in the key-value cache, and when it ends.
+//!
+//! Invariants: `computed < tokens.len()`; `blocks` cover at least `computed` tokens; the sampled tokens with their
+//! log-probabilities are never taken back, not even by a preemption, which gives up keys and values only.
+
+use std::sync::Arc;
+
+use super::blocks::{BlockManager, Predecessor};
+use super::request::{FinishReason, GenerateRequest};
+use crate::config::ModelConfig;
+
+/// A sampled token that has not been handed to the mailbox yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SampledToken {
+    pub(super) id: u32,
+    pub(super) logprob: f32,
+    pub(super) version: u64,
+}
+
+/// How a completion ended, with the stop token that is to be named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Finish {
+    pub(super) reason: FinishReason,
+    pub(super) stop_token: Option<u32>,
+}
+
+/// A live request.
+#[derive(Debug)]
+pub(super) struct Sequence {
+    /// Serial number of the request; also its key in the mailbox.
+    pub(super) arrival: u64,
+    pub(super) request: GenerateRequest,
+    /// The prompt, then the completion so far.
+    pub(super) tokens: Vec<u32>,
+    /// Tokens whose keys and values are in the cache.
+    pub(super) computed: usize,
+    pub(super) blocks: Vec<u32>,
+    /// Leading blocks that have been made known to the prefix cache, or found there.
+    known_blocks: usize,
+    predecessor: Predecessor,
+    /// Whether full blocks are made known to the prefix cache.
+    shares: bool,
+    /// Prompt tokens found in the prefix cache at the first admission.
+    pub(super) cached_tokens: Option<u32>,
+    /// Sampled tokens not handed over yet.
+    pub(super) unsent: Vec<SampledToken>,
+    ending_tokens: Vec<u32>,
+    salt: Option<Arc<str>>,
+}
+
+impl Sequence {
+    pub(super) fn new(arrival: u64, request: GenerateRequest, config: &ModelConfig) -> Self {
+        let ending_tokens = request.ending_tokens(config);
+        let salt: Option<Arc<str>> = request.cache_salt.as_deref().map(Into::into);
+        Sequence {
+            arrival,
+            tokens: request.prompt_token_ids.clone(),
+            computed: 0,
+            blocks: Vec::new(),
+            known_blocks: 0,
+            predecessor: Predecessor::Salt(salt.clone()),
+            shares: true,
+            cached_tokens: None,
+            unsent: Vec::new(),
+            ending_tokens,
+            salt,
+            request,
+        }
+    }
+
+    /// Earlier runs first: priority, then arrival.
+    pub(super) fn rank(&self) -> (i64, u64) {
+        (self.request.priority, self.arrival)
+    }
+
+    /// Tokens sampled so far.
+    pub(super) fn completion_len(&self) -> usize {
+        self.tokens.len() - self.request.prompt_token_ids.len()
+    }
+
+    /// Tokens that a step still has to compute before the next one can be sampled.
+    pub(super) fn pending(&self) -> usize {
+        self.tokens.len() - self.computed
+    }
+
+    /// Ids that cannot be sampled now.
+    pub(super) fn banned(&self) -> &[u32] {
+        if self.completion_len() < self.request.min_tokens as usize {
+            &self.ending_tokens
+        } else {
+            &[]
+        }
+    }
+
+    /// Takes blocks for all tokens so far, known prefixes first; gives back everything and returns false when they cannot be
+    /// had with `reserve` blocks left over.
+    pub(super) fn admit(&mut self, manager: &mut BlockManager, prefix_cache: bool, reserve: usize) -> bool {
+        debug_assert!(self.blocks.is_empty() && self.computed == 0);
+        let root = Predecessor::Salt(self.salt.clone());
+        // The last token is always computed: its row gives the next token's logits.
+        let limit = if prefix_cache {
+            (self.tokens.len() - 1) / manager.block_tokens()
+        } else {
+            0
+        };
+        let (held, predecessor) = manager.hold_prefix(root, &self.tokens, limit);
+        let missing = manager.blocks_for(self.tokens.len()) - held.len();
+        if manager.available() < missing + reserve {
+            manager.release(&held);
+            return false;
+        }
+        self.known_blocks = held.len();
+        self.computed = held.len() * manager.block_tokens();
+        self.predecessor = predecessor;
+        self.shares = true;
+        self.blocks = held;
+        for _ in 0..missing {
+            self.blocks.extend(manager.allocate());
+        }
+        true
+    }
+
+    /// Makes sure that there is a block for every token; false when one is missing and none can be had.
+    pub(super) fn grow(&mut self, manager: &mut BlockManager) -> bool {
+        while self.blocks.len() < manager.blocks_for(self.tokens.len()) {
+            match manager.allocate() {
+                Some(block) => self.blocks.push(block),
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Notes that `count` more tokens are in the cache, and makes the blocks known that became full.
+    pub(super) fn advance(&mut self, count: usize, manager: &mut BlockManager, prefix_cache: bool) {
+        self.computed += count;
+        if !prefix_cache || !self.shares {
+            return;
+        }
+        let size = manager.block_tokens();
+        while (self.known_blocks + 1) * size <= self.computed {
+            let at = self.known_blocks;
+            let tokens = &self.tokens[at * size..(at + 1) * size];
+            let before = std::mem::replace(&mut self.predecessor, Predecessor::Salt(None));
+            self.predecessor = manager.make_known(self.blocks[at], before, tokens);
+            self.known_blocks += 1;
+        }
+    }
+
+    /// The prefix cache was emptied or the weights changed: until it is admitted again, none of this request's blocks is made
+    /// known, since they may mix weights and their predecessors cannot be found.
+    pub(super) fn stop_sharing(&mut self) {
+        self.shares = false;
+    }
+
+    /// Gives back all blocks; the tokens stay.
+    pub(super) fn release(&mut self, manager: &mut BlockManager) {
+        manager.release(&std::mem::take(&mut self.blocks));
+        self.computed = 0;
+        self.known_blocks = 0;
+    }
+
+    /// Appends a sampled token and says whether it ends the completion.
+    pub(super) fn push(&mut self, token: SampledToken, config: &ModelConfig, max_model_len: usize) -> Option<Finish> {
+        self.tokens.push(token.id);
+        self.unsent.push(token);
+        if self.ending_tokens.binary_search(&token.id).is_ok() {
+            let is_eos = !self.request.ignore_eos && config.eos_token_ids.contains(&token.id);
+            return Some(Finish {
+                reason: FinishReason::Stop,
+                stop_token: (!is_eos).then_some(token.id),
+            });
+        }
+        let full = self.completion_len() >= self.request.max_tokens as usize || self.tokens.len() >= max_model_len;
+        full.then_some(Finish {
+            reason: FinishReason::Length,
+            stop_token: None,
+        })
+    }
+}

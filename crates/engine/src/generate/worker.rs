@@ -1,0 +1,428 @@
+//! The generation thread: commands between steps, then one step of the running requests, over and over.
+//!
+//! A step plans shares (`scheduler`), computes them with the current weights, draws one token for each request whose tokens are
+//! all computed, and posts what came of it. Weights change only between two steps, so a token's version is that of
+//! the whole step. Requests keep their keys and values over a change; only the prefix cache is emptied.
+
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::mailbox::{Mailbox, Post};
+use super::request::{FinishReason, GeneratorStats, PauseMode};
+use super::sampler::{self, Draw};
+use super::scheduler::{Scheduler, Share};
+use super::sequence::{Finish, SampledToken, Sequence};
+use crate::compute::Compute;
+use crate::error::EngineError;
+use crate::model::{CachedSequence, KvCache, Model};
+
+/// Rows whose tokens are drawn by one task of the pool.
+const ROWS_PER_TASK: usize = 4;
+
+/// Where the answer to a command goes.
+pub(super) type Reply<T> = Sender<Result<T, EngineError>>;
+
+/// What the handle can ask of the thread.
+pub(super) enum Command {
+    Submit(Vec<Sequence>),
+    Abort(Vec<String>),
+    Pause(PauseMode, Reply<()>),
+    Resume,
+    Swap {
+        model: Arc<Model>,
+        version: u64,
+        digest: Option<String>,
+        reply: Reply<()>,
+    },
+    ResetPrefixCache(Reply<()>),
+    Score {
+        input_ids: Vec<u32>,
+        cu_seqlens: Vec<u32>,
+        temperatures: Vec<f32>,
+        reply: Reply<Vec<f32>>,
+    },
+    Close,
+    #[cfg(test)]
+    Panic,
+}
+
+enum Flow {
+    Running,
+    /// Requests that arrived before the barrier finish; then the thread pauses and answers.
+    Draining {
+        barrier: u64,
+        replies: Vec<Reply<()>>,
+    },
+    Paused,
+}
+
+/// State of the thread.
+pub(super) struct Worker {
+    pub(super) model: Arc<Model>,
+    pub(super) compute: Arc<Compute>,
+    pub(super) kv: KvCache,
+    pub(super) scheduler: Scheduler,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) max_model_len: usize,
+    pub(super) version: u64,
+    pub(super) digest: Option<String>,
+    flow: Flow,
+    shares: Vec<Share>,
+    steps: u64,
+    generation_tokens: u64,
+}
+
+/// How a sequence left a step.
+struct Ended {
+    arrival: u64,
+    end: Result<Finish, String>,
+}
+
+impl Worker {
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one call, by the handle, of everything the thread owns"
+    )]
+    pub(super) fn new(
+        model: Arc<Model>,
+        compute: Arc<Compute>,
+        kv: KvCache,
+        scheduler: Scheduler,
+        mailbox: Arc<Mailbox>,
+        max_model_len: usize,
+        version: u64,
+        digest: Option<String>,
+    ) -> Self {
+        Worker {
+            model,
+            compute,
+            kv,
+            scheduler,
+            mailbox,
+            max_model_len,
+            version,
+            digest,
+            flow: Flow::Running,
+            shares: Vec::new(),
+            steps: 0,
+            generation_tokens: 0,
+        }
+    }
+
+    /// Runs until a close, or until every handle is gone.
+    pub(super) fn run(&mut self, commands: &Receiver<Command>) {
+        self.publish_stats();
+        loop {
+            let idle = match self.flow {
+                Flow::Paused => true,
+                Flow::Running | Flow::Draining { .. } => !self.has_work(),
+            };
+            let mut next = if idle {
+                commands.recv().map_err(|_| TryRecvError::Disconnected)
+            } else {
+                commands.try_recv()
+            };
+            loop {
+                match next {
+                    Ok(Command::Close) | Err(TryRecvError::Disconnected) => return self.abort_where(|_| true),
+                    Ok(command) => self.obey(command),
+                    Err(TryRecvError::Empty) => break,
+                }
+                next = commands.try_recv();
+            }
+            self.finish_draining();
+            if !matches!(self.flow, Flow::Paused) && self.has_work() {
+                self.step();
+                self.finish_draining();
+            }
+        }
+    }
+
+    fn barrier(&self) -> u64 {
+        match self.flow {
+            Flow::Draining { barrier, .. } => barrier,
+            Flow::Running | Flow::Paused => u64::MAX,
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.scheduler.has_before(self.barrier())
+    }
+
+    fn obey(&mut self, command: Command) {
+        match command {
+            Command::Submit(sequences) => sequences
+                .into_iter()
+                .for_each(|sequence| self.scheduler.enqueue(sequence)),
+            Command::Abort(ids) => self.abort_where(|sequence| ids.contains(&sequence.request.id)),
+            Command::Pause(mode, reply) => self.pause(mode, reply),
+            Command::Resume => {
+                self.leave_draining(Flow::Running, "the generator was resumed before the pause was reached")
+            }
+            Command::Swap {
+                model,
+                version,
+                digest,
+                reply,
+            } => {
+                self.model = model;
+                self.version = version;
+                self.digest = digest;
+                self.scheduler.forget_prefixes();
+                self.publish_stats();
+                answer(&reply, Ok(()));
+            }
+            Command::ResetPrefixCache(reply) => {
+                self.scheduler.forget_prefixes();
+                self.publish_stats();
+                answer(&reply, Ok(()));
+            }
+            Command::Score {
+                input_ids,
+                cu_seqlens,
+                temperatures,
+                reply,
+            } => {
+                answer(
+                    &reply,
+                    self.model
+                        .logprobs(&self.compute, &input_ids, &cu_seqlens, &temperatures),
+                );
+            }
+            Command::Close => unreachable!("the loop handles close"),
+            #[cfg(test)]
+            Command::Panic => panic!("the test asked for a panic"),
+        }
+        self.publish_stats();
+    }
+
+    fn pause(&mut self, mode: PauseMode, reply: Reply<()>) {
+        match mode {
+            PauseMode::Wait => {
+                let barrier = self.mailbox.next_arrival();
+                match &mut self.flow {
+                    Flow::Draining { replies, .. } => replies.push(reply),
+                    Flow::Running | Flow::Paused => {
+                        self.flow = Flow::Draining {
+                            barrier,
+                            replies: vec![reply],
+                        }
+                    }
+                }
+                return;
+            }
+            PauseMode::Keep => {}
+            PauseMode::Abort => self.abort_where(|_| true),
+        }
+        self.leave_draining(Flow::Paused, "another pause came before the one that waits was reached");
+        self.publish_stats();
+        answer(&reply, Ok(()));
+    }
+
+    fn leave_draining(&mut self, next: Flow, why: &str) {
+        if let Flow::Draining { replies, .. } = std::mem::replace(&mut self.flow, next) {
+            for reply in replies {
+                answer(&reply, Err(EngineError::Input(why.to_owned())));
+            }
+        }
+    }
+
+    fn finish_draining(&mut self) {
+        if matches!(self.flow, Flow::Draining { .. })
+            && !self.has_work()
+            && let Flow::Draining { replies, .. } = std::mem::replace(&mut self.flow, Flow::Paused)
+        {
+            self.publish_stats();
+            replies.iter().for_each(|reply| answer(reply, Ok(())));
+        }
+    }
+
+    fn abort_where(&mut self, gone: impl FnMut(&Sequence) -> bool) {
+        let mut aborted = self.scheduler.remove(gone);
+        let finish = Finish {
+            reason: FinishReason::Abort,
+            stop_token: None,
+        };
+        let posts = aborted.iter_mut().map(|sequence| Post {
+            sequence,
+            end: Some(Ok(finish)),
+        });
+        self.mailbox.post(posts, self.stats());
+    }
+
+    fn publish_stats(&self) {
+        self.mailbox.post(std::iter::empty(), self.stats());
+    }
+
+    fn stats(&self) -> GeneratorStats {
+        let totals = self.scheduler.totals;
+        GeneratorStats {
+            running: self.scheduler.running.len(),
+            waiting: self.scheduler.waiting(),
+            kv_usage: self.scheduler.usage(),
+            kv_cache_tokens: self.scheduler.manager.total() * self.scheduler.manager.block_tokens(),
+            steps: self.steps,
+            preemptions: totals.preemptions,
+            prompt_tokens_total: totals.prompt_tokens,
+            generation_tokens_total: self.generation_tokens,
+            prefix_queries: totals.prefix_queries,
+            prefix_hits: totals.prefix_hits,
+            version: self.version,
+            digest: self.digest.clone(),
+            paused: matches!(self.flow, Flow::Paused),
+        }
+    }
+
+    // ---- one step ----
+
+    fn step(&mut self) {
+        let mut shares = std::mem::take(&mut self.shares);
+        self.scheduler.schedule(self.barrier(), &mut shares);
+        self.steps += 1;
+        let ended = match self.compute_step(&shares) {
+            Ok(drawn) => self.take_in(&shares, &drawn),
+            Err(error) => shares
+                .iter()
+                .map(|share| Ended {
+                    arrival: self.scheduler.running[share.index].arrival,
+                    end: Err(format!("the step failed: {error}")),
+                })
+                .collect(),
+        };
+        self.shares = shares;
+        self.post(ended);
+    }
+
+    /// Computes the shares and draws a token for each whose sequence is complete: one entry per share.
+    fn compute_step(&mut self, shares: &[Share]) -> Result<Vec<Outcome>, EngineError> {
+        let running = &self.scheduler.running;
+        let sequences: Vec<CachedSequence<'_>> = shares
+            .iter()
+            .map(|share| {
+                let sequence = &running[share.index];
+                CachedSequence {
+                    token_ids: &sequence.tokens[sequence.computed..sequence.computed + share.count],
+                    start: sequence.computed,
+                    blocks: &sequence.blocks,
+                }
+            })
+            .collect();
+        let hidden = self.model.forward_cached(&self.compute, &sequences, &mut self.kv)?;
+        let width = self.model.config().hidden_size;
+        let mut last_rows = Vec::with_capacity(hidden.len().min(shares.len() * width));
+        let mut outcomes = vec![Outcome::Incomplete; shares.len()];
+        let mut sampling = Vec::with_capacity(shares.len());
+        let mut end = 0;
+        for (at, share) in shares.iter().enumerate() {
+            end += share.count;
+            if running[share.index].pending() == share.count {
+                last_rows.extend_from_slice(&hidden[(end - 1) * width..end * width]);
+                sampling.push((at, &running[share.index]));
+            }
+        }
+        if !sampling.is_empty() {
+            let logits = self.model.head_logits(&self.compute, &last_rows);
+            let drawn = draw_rows(&self.compute, &logits, self.model.config().vocab_size, &sampling);
+            for ((at, _), token) in sampling.iter().zip(drawn) {
+                outcomes[*at] = token.map_or(Outcome::NotFinite, |(id, logprob)| Outcome::Token { id, logprob });
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn take_in(&mut self, shares: &[Share], outcomes: &[Outcome]) -> Vec<Ended> {
+        let mut ended = Vec::new();
+        for (share, outcome) in shares.iter().zip(outcomes) {
+            self.scheduler.advance(*share);
+            let sequence = &mut self.scheduler.running[share.index];
+            let end = match *outcome {
+                Outcome::Incomplete => None,
+                Outcome::NotFinite => Some(Err(format!(
+                    "the logits after {} tokens are not finite: the weights of version {} are damaged",
+                    sequence.tokens.len(),
+                    self.version
+                ))),
+                Outcome::Token { id, logprob } => {
+                    self.generation_tokens += 1;
+                    let token = SampledToken {
+                        id,
+                        logprob,
+                        version: self.version,
+                    };
+                    sequence.push(token, self.model.config(), self.max_model_len).map(Ok)
+                }
+            };
+            ended.extend(end.map(|end| Ended {
+                arrival: sequence.arrival,
+                end,
+            }));
+        }
+        ended
+    }
+
+    fn post(&mut self, mut ended: Vec<Ended>) {
+        ended.sort_unstable_by_key(|ended| ended.arrival);
+        let place = |sequence: &Sequence| ended.binary_search_by_key(&sequence.arrival, |ended| ended.arrival);
+        let mut gone = if ended.is_empty() {
+            Vec::new()
+        } else {
+            self.scheduler.remove_running(|sequence| place(sequence).is_ok())
+        };
+        let ends: Vec<_> = gone
+            .iter()
+            .map(|sequence| place(sequence).map(|at| ended[at].end.clone()).ok())
+            .collect();
+        let stats = self.stats();
+        let finished = gone.iter_mut().zip(ends).map(|(sequence, end)| Post { sequence, end });
+        let going = self
+            .scheduler
+            .running
+            .iter_mut()
+            .filter(|sequence| !sequence.request.final_only && !sequence.unsent.is_empty())
+            .map(|sequence| Post { sequence, end: None });
+        self.mailbox.post(going.chain(finished), stats);
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Outcome {
+    /// Part of the prompt is still to be computed.
+    Incomplete,
+    Token {
+        id: u32,
+        logprob: f32,
+    },
+    NotFinite,
+}
+
+/// Draws one token per row of `logits` ([rows, vocab]) on the pool.
+fn draw_rows(compute: &Compute, logits: &[f32], vocab: usize, rows: &[(usize, &Sequence)]) -> Vec<Option<(u32, f32)>> {
+    let mut drawn = vec![None; rows.len()];
+    let tasks: Vec<_> = drawn.chunks_mut(ROWS_PER_TASK).map(Mutex::new).collect();
+    compute.run(tasks.len(), |task| {
+        let mut results = tasks[task].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = Vec::with_capacity(vocab);
+        for (offset, result) in results.iter_mut().enumerate() {
+            let row = task * ROWS_PER_TASK + offset;
+            let sequence = rows[row].1;
+            let request = &sequence.request;
+            let how = Draw {
+                temperature: request.temperature,
+                top_p: request.top_p,
+                top_k: usize::try_from(request.top_k).ok().filter(|k| *k > 0),
+                banned: sequence.banned(),
+                seed: request.seed,
+                position: sequence.completion_len() as u64,
+            };
+            *result = sampler::draw(compute, &logits[row * vocab..(row + 1) * vocab], &how, &mut scratch);
+        }
+    });
+    drop(tasks);
+    drawn
+}
+
+fn answer<T>(reply: &Reply<T>, result: Result<T, EngineError>) {
+    if reply.send(result).is_err() {
+        tracing::debug!("the caller of a generator command is gone");
+    }
+}

@@ -1,0 +1,127 @@
+//! The language-model head: from hidden states to log-probabilities, chunk by chunk.
+//!
+//! One implementation for the trainer and the sampler, so that both get the same bits. Logits are divided by the temperature first. A chunk
+//! of rows is scored at a time: `[T, vocab]` is never held.
+
+use std::cell::RefCell;
+
+use crate::compute::Compute;
+use crate::error::EngineError;
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::gemm::{Left, gemm_rows};
+use crate::kernels::pack::Packed;
+use crate::kernels::softmax::{row_entropy, row_statistics};
+
+/// Logits that one thread holds at a time, unless a single row is wider.
+const CHUNK_LOGITS: usize = 1 << 16;
+
+thread_local! {
+    static LOGITS: RefCell<Buffer> = RefCell::default();
+}
+
+/// `log softmax(logits / temperature)[token]`, in natural log.
+///
+/// # Panics
+/// When `token` is not below `logits.len()`.
+pub fn row_logprob(compute: &Compute, logits: &[f32], temperature: f32, token: u32) -> f32 {
+    logits[token as usize] / temperature - row_log_normalizer(compute, logits, temperature)
+}
+
+/// `log sum exp(logits / temperature)`: what to subtract from a scaled logit to get its log-probability.
+pub fn row_log_normalizer(compute: &Compute, logits: &[f32], temperature: f32) -> f32 {
+    row_statistics(compute.tier(), logits, temperature).log_normalizer()
+}
+
+/// Checks that there is one temperature, or one per token, all positive and finite.
+pub(crate) fn check_temperatures(temperatures: &[f32], tokens: usize) -> Result<(), EngineError> {
+    if temperatures.len() != 1 && temperatures.len() != tokens {
+        return Err(EngineError::Input(format!("{} temperatures for {tokens} tokens: give 1 or {tokens}", temperatures.len())));
+    }
+    match temperatures.iter().position(|&t| !(t > 0.0 && t.is_finite())) {
+        None => Ok(()),
+        Some(at) => Err(EngineError::Input(format!("temperature {at} is {}: it must be positive", temperatures[at]))),
+    }
+}
+
+/// A token to score.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    /// Row of the hidden state that predicts it.
+    pub(crate) row: usize,
+    /// Where its numbers go.
+    pub(crate) token_at: usize,
+    pub(crate) token: u32,
+    pub(crate) temperature: f32,
+}
+
+/// Every token but the first of each segment, predicted by the row before it.
+pub(crate) fn all_targets(input_ids: &[u32], cu_seqlens: &[u32], temperatures: &[f32]) -> Vec<Target> {
+    let mut targets = Vec::with_capacity(input_ids.len());
+    for pair in cu_seqlens.windows(2) {
+        for token_at in pair[0] as usize + 1..pair[1] as usize {
+            let temperature = temperature_at(temperatures, token_at);
+            targets.push(Target { row: token_at - 1, token_at, token: input_ids[token_at], temperature });
+        }
+    }
+    targets
+}
+
+/// The temperature of a token, from one number for all or one per token.
+pub(crate) fn temperature_at(temperatures: &[f32], token_at: usize) -> f32 {
+    if temperatures.len() == 1 { temperatures[0] } else { temperatures[token_at] }
+}
+
+/// What the head says about each target.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scored {
+    pub(crate) logprobs: Vec<f32>,
+    /// Entropy of the distribution at each target, in nats; empty unless asked for.
+    pub(crate) entropies: Vec<f32>,
+}
+
+/// Log-probabilities (and entropies) of targets, given hidden states `[T, width]` after the final norm.
+pub(crate) fn score(
+    compute: &Compute,
+    head: &Packed,
+    hidden: &[f32],
+    width: usize,
+    targets: &[Target],
+    entropies: bool,
+) -> Scored {
+    let (count, vocab) = (targets.len(), head.n());
+    let mut scored =
+        Scored { logprobs: vec![0.0; count], entropies: if entropies { vec![0.0; count] } else { Vec::new() } };
+    // Whole tiles where the vocabulary allows it.
+    let chunk = (CHUNK_LOGITS / vocab).clamp(12, 96);
+    let logprobs_out = Shared::new(&mut scored.logprobs);
+    let entropies_out = Shared::new(&mut scored.entropies);
+    compute.run(count.div_ceil(chunk), |task| {
+        let first = task * chunk;
+        let items = &targets[first..count.min(first + chunk)];
+        LOGITS.with_borrow_mut(|buffer| {
+            buffer.resize(items.len() * (vocab + width));
+            let (logits, rows) = buffer.split_at_mut(items.len() * vocab);
+            gather(hidden, width, items, rows);
+            gemm_rows(compute.tier(), Left::rows(rows, width), 0, items.len(), head, logits);
+            // SAFETY: chunks are disjoint.
+            let logprobs = unsafe { logprobs_out.slice(first, items.len()) };
+            for (at, (item, row)) in items.iter().zip(logits.chunks_exact(vocab)).enumerate() {
+                let statistics = row_statistics(compute.tier(), row, item.temperature);
+                logprobs[at] = row[item.token as usize] / item.temperature - statistics.log_normalizer();
+                if entropies {
+                    // SAFETY: chunks are disjoint.
+                    let entropy = unsafe { entropies_out.slice(first + at, 1) };
+                    entropy[0] = row_entropy(compute.tier(), row, item.temperature, statistics);
+                }
+            }
+        });
+    });
+    scored
+}
+
+/// Copies the hidden states that predict `items` into `rows`.
+pub(crate) fn gather(hidden: &[f32], width: usize, items: &[Target], rows: &mut [f32]) {
+    for (item, row) in items.iter().zip(rows.chunks_exact_mut(width)) {
+        row.copy_from_slice(&hidden[item.row * width..][..width]);
+    }
+}

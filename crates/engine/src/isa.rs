@@ -1,0 +1,84 @@
+//! Instruction-set tiers: which instantiation of every kernel runs. Chosen once, when a [`crate::Compute`] is made.
+//!
+//! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places.
+
+use crate::error::EngineError;
+
+/// An instruction-set tier, from the least to the most able.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tier {
+    /// What the compilation target guarantees; multiply, then add.
+    Portable,
+    /// 256-bit vectors with fused multiply-add (x86-64 only).
+    Avx2,
+    /// 512-bit vectors with fused multiply-add (x86-64 only).
+    Avx512,
+}
+
+impl Tier {
+    /// Every tier, in ascending order.
+    pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
+
+    /// The best tier that this machine has.
+    pub fn detect() -> Self {
+        if Self::Avx512.is_available() {
+            Self::Avx512
+        } else if Self::Avx2.is_available() {
+            Self::Avx2
+        } else {
+            Self::Portable
+        }
+    }
+
+    /// Whether this machine can run the tier.
+    pub fn is_available(self) -> bool {
+        match self {
+            Self::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_available()
+                    && std::arch::is_x86_feature_detected!("avx512f")
+                    && std::arch::is_x86_feature_detected!("avx512vl")
+                    && std::arch::is_x86_feature_detected!("avx512dq")
+                    && std::arch::is_x86_feature_detected!("avx512bw")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+
+    /// The tier's name in configs, ready files and manifests.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Portable => "portable",
+            Self::Avx2 => "avx2",
+            Self::Avx512 => "avx512",
+        }
+    }
+
+    /// The tier called `name`.
+    ///
+    /// # Errors
+    /// [`EngineError::Isa`] when no tier has this name or this machine lacks it.
+    pub fn from_name(name: &str) -> Result<Self, EngineError> {
+        let tier = Self::ALL.into_iter().find(|tier| tier.name() == name).ok_or_else(|| {
+            EngineError::Isa(format!("unknown instruction set {name:?}: one of portable, avx2, avx512"))
+        })?;
+        tier.checked()
+    }
+
+    /// The tier itself when this machine has it.
+    ///
+    /// # Errors
+    /// [`EngineError::Isa`] otherwise.
+    pub fn checked(self) -> Result<Self, EngineError> {
+        if self.is_available() {
+            Ok(self)
+        } else {
+            let (wanted, best) = (self.name(), Self::detect().name());
+            Err(EngineError::Isa(format!("instruction set {wanted} is not there on this machine: use {best}")))
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Matrix products `C = A . B` and `C += A . B` in f32.
+//!
+//! Each element of C is one chain of multiply-adds over ascending k, begun at 0 (or at C's old value). Blocking over k stores and reloads
+//! the accumulators, which changes no bit; so an element's bits depend on its row of A and its column of B alone, whatever the number of
+//! rows, columns or threads. Edge rows run through smaller instances of the same body.
+
+use std::cell::RefCell;
+
+use super::buffer::{Buffer, Shared};
+use super::pack::Packed;
+use super::{Fused, Lanes, Plain, for_each_row, multiply_add, tiered};
+use crate::compute::Compute;
+use crate::isa::Tier;
+
+/// Rows of A that one task packs at a time: a multiple of every tier's tile height.
+const BLOCK_ROWS: usize = 96;
+/// Longest stretch of k between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level cache.
+const BLOCK_K: usize = 256;
+/// Tasks per thread that a product is split into, for balance.
+const TASKS_PER_THREAD: usize = 4;
+
+thread_local! {
+    /// The packed block of A.
+    static BLOCK_OF_A: RefCell<Buffer> = RefCell::default();
+}
+
+/// The left-hand operand.
+#[derive(Clone, Copy)]
+pub(crate) enum Left<'a> {
+    /// Row-major `[M, stride]`, of which the first K columns count.
+    Rows {
+        /// The elements.
+        data: &'a [f32],
+        /// Elements from one row to the next.
+        stride: usize,
+    },
+    /// The transpose of row-major `[K, stride]`, of which the first M columns count.
+    Columns {
+        /// The elements.
+        data: &'a [f32],
+        /// Elements from one row (one k) to the next.
+        stride: usize,
+    },
+}
+
+impl<'a> Left<'a> {
+    /// Rows of `width` elements without gaps.
+    pub(crate) fn rows(data: &'a [f32], width: usize) -> Self {
+        Self::Rows { data, stride: width }
+    }
+
+    /// The transpose of rows of `width` elements without gaps.
+    pub(crate) fn columns(data: &'a [f32], width: usize) -> Self {
+        Self::Columns { data, stride: width }
+    }
+}
+
+/// `C[m, n] = A . B`, or `C += A . B` when `accumulate`; C is row-major `[m, b.n()]` without gaps.
+///
+/// # Panics
+/// When an operand is too short.
+pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut [f32], accumulate: bool) {
+    assert_eq!(c.len(), m * b.n(), "C has m * n elements");
+    let c = Shared::new(c);
+    let panels = b.panels();
+    let row_blocks = m.div_ceil(BLOCK_ROWS);
+    let wanted = if compute.threads() == 1 { 1 } else { compute.threads() * TASKS_PER_THREAD };
+    let column_blocks = wanted.div_ceil(row_blocks.max(1)).clamp(1, panels.max(1));
+    compute.run(row_blocks * column_blocks, |task| {
+        let (row_block, column_block) = (task / column_blocks, task % column_blocks);
+        let first_row = row_block * BLOCK_ROWS;
+        let rows = BLOCK_ROWS.min(m - first_row);
+        let first_panel = panels * column_block / column_blocks;
+        let last_panel = panels * (column_block + 1) / column_blocks;
+        // SAFETY: tasks are disjoint in rows or in panels of C.
+        unsafe { gemm_block(compute.tier(), a, first_row, rows, b, first_panel..last_panel, c, b.n(), accumulate) };
+    });
+}
+
+/// The rows `first_row..first_row + rows` of a product on the calling thread, into `c [rows, b.n()]`.
+pub(crate) fn gemm_rows(tier: Tier, a: Left<'_>, first_row: usize, rows: usize, b: &Packed, c: &mut [f32]) {
+    assert_eq!(c.len(), rows * b.n(), "C has rows * n elements");
+    let mut done = 0;
+    for block in c.chunks_mut(BLOCK_ROWS * b.n()) {
+        let height = block.len() / b.n();
+        let block = Shared::new(block);
+        // SAFETY: `block` is exclusively ours. Rows of C count from `first_row`, so its address is moved back by as many rows.
+        unsafe { gemm_block_at(tier, a, first_row + done, height, b, 0..b.panels(), block.as_mut_ptr(), b.n(), false) };
+        done += height;
+    }
+}
+
+/// # Safety
+/// No other thread may touch the rows and panels of C named.
+#[expect(clippy::too_many_arguments, reason = "a block of a product has this many bounds")]
+unsafe fn gemm_block(
+    tier: Tier,
+    a: Left<'_>,
+    first_row: usize,
+    rows: usize,
+    b: &Packed,
+    panels: std::ops::Range<usize>,
+    c: Shared<'_, f32>,
+    stride: usize,
+    accumulate: bool,
+) {
+    assert!((first_row + rows) * stride <= c.len(), "rows lie in C");
+    // SAFETY: the row lies in C by the assertion; exclusivity is the caller's promise.
+    unsafe {
+        let c = c.as_mut_ptr().add(first_row * stride);
+        gemm_block_at(tier, a, first_row, rows, b, panels, c, stride, accumulate);
+    }
+}
+
+/// # Safety
+/// `c` points at `rows` rows of `stride` elements, of which no other thread touches the columns of `panels`.
+#[expect(clippy::too_many_arguments, reason = "a block of a product has this many bounds")]
+unsafe fn gemm_block_at(
+    tier: Tier,
+    a: Left<'_>,
+    first_row: usize,
+    rows: usize,
+    b: &Packed,
+    panels: std::ops::Range<usize>,
+    c: *mut f32,
+    stride: usize,
+    accumulate: bool,
+) {
+    debug_assert_eq!(b.width(), super::pack::panel_width(tier), "an operand is packed for one tier");
+    let block = Block { tier, a, first_row, rows, b, first_panel: panels.start, last_panel: panels.end, c, stride, accumulate };
+    BLOCK_OF_A.with_borrow_mut(|scratch| {
+        scratch.resize(BLOCK_ROWS * b.k().clamp(1, BLOCK_K));
+        // SAFETY: by this function's contract; a `Compute` hands out only tiers that the machine has.
+        unsafe {
+            match tier {
+                #[cfg(target_arch = "x86_64")]
+                Tier::Avx512 => run_block::<12, 32>(&block, scratch, kernels_avx512),
+                #[cfg(target_arch = "x86_64")]
+                Tier::Avx2 => run_block::<6, 16>(&block, scratch, kernels_avx2),
+                _ => run_block::<4, 8>(&block, scratch, kernels_portable),
+            }
+        }
+    });
+}
+
+struct Block<'a> {
+    tier: Tier,
+    a: Left<'a>,
+    first_row: usize,
+    rows: usize,
+    b: &'a Packed,
+    first_panel: usize,
+    last_panel: usize,
+    c: *mut f32,
+    stride: usize,
+    accumulate: bool,
+}
+
+/// Runs all tiles of a block: for each stretch of k, packs A's rows into tiles and multiplies them with each panel.
+///
+/// # Safety
+/// As for [`gemm_block_at`]; `kernels` are those of a tier that the machine has, with MR rows at most and NR columns.
+unsafe fn run_block<const MR: usize, const NR: usize>(
+    block: &Block<'_>,
+    scratch: &mut [f32],
+    kernels: fn(usize) -> TileKernel,
+) {
+    let k = block.b.k();
+    let stretches = k.div_ceil(BLOCK_K).max(1);
+    let mut tail = [0f32; 12 * 32];
+    for stretch in 0..stretches {
+        let first_k = k * stretch / stretches;
+        let length = k * (stretch + 1) / stretches - first_k;
+        let load = block.accumulate || stretch > 0;
+        let mut row = 0;
+        while row < block.rows {
+            let height = tile_height(block.rows - row, MR);
+            let tile = &mut scratch[row * length..(row + height) * length];
+            pack_tile(block.tier, block.a, block.first_row + row, height, first_k, length, tile);
+            row += height;
+        }
+        for index in block.first_panel..block.last_panel {
+            let panel = &block.b.panel(index)[first_k * NR..][..length * NR];
+            let first_column = index * NR;
+            let columns = NR.min(block.b.n() - first_column);
+            let mut row = 0;
+            while row < block.rows {
+                let height = tile_height(block.rows - row, MR);
+                let tile = &scratch[row * length..(row + height) * length];
+                let kernel = kernels(height);
+                // SAFETY: the tile's rows and columns lie in C by the caller's promise.
+                let c = unsafe { block.c.add(row * block.stride + first_column) };
+                if columns == NR {
+                    // SAFETY: `tile` holds length * height values, `panel` length * NR, and C the whole tile.
+                    unsafe { kernel(length, tile.as_ptr(), panel.as_ptr(), c, block.stride, load) };
+                } else {
+                    // SAFETY: only the valid columns of C are touched; the tile's results go through `tail`.
+                    unsafe {
+                        for i in 0..height {
+                            for j in 0..columns {
+                                tail[i * NR + j] = *c.add(i * block.stride + j);
+                            }
+                        }
+                        kernel(length, tile.as_ptr(), panel.as_ptr(), tail.as_mut_ptr(), NR, load);
+                        for i in 0..height {
+                            for j in 0..columns {
+                                *c.add(i * block.stride + j) = tail[i * NR + j];
+                            }
+                        }
+                    }
+                }
+                row += height;
+            }
+        }
+    }
+}
+
+/// Rows of the next tile: the tier's full height, or what is left in steps of 4, 2 and 1.
+fn tile_height(left: usize, full: usize) -> usize {
+    match left {
+        _ if left >= full => full,
+        1 => 1,
+        2 | 3 => 2,
+        _ => 4,
+    }
+}
+
+/// Copies rows of A into `tile[k][row]`.
+fn pack_tile(tier: Tier, a: Left<'_>, first_row: usize, height: usize, first_k: usize, length: usize, tile: &mut [f32]) {
+    let tile = &mut tile[..height * length];
+    match a {
+        Left::Rows { data, stride } => {
+            let row = |i: usize| &data[(first_row + i) * stride + first_k..][..length];
+            let mut i = 0;
+            while i + 4 <= height {
+                interleave(tier, [row(i), row(i + 1), row(i + 2), row(i + 3)], &mut tile[i..], height);
+                i += 4;
+            }
+            for i in i..height {
+                for (at, &value) in row(i).iter().enumerate() {
+                    tile[at * height + i] = value;
+                }
+            }
+        }
+        Left::Columns { data, stride } => {
+            let source = &data[first_k * stride + first_row..];
+            match height {
+                12 => copy_columns::<12>(source, stride, tile),
+                6 => copy_columns::<6>(source, stride, tile),
+                4 => copy_columns::<4>(source, stride, tile),
+                2 => copy_columns::<2>(source, stride, tile),
+                _ => {
+                    for (at, out) in tile.chunks_exact_mut(height).enumerate() {
+                        out.copy_from_slice(&source[at * stride..][..height]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+tiered! {
+    /// `out[at * stride + i] = rows[i][at]`, four by four.
+    pub(super) fn interleave(rows: [&[f32]; 4], out: &mut [f32], stride: usize) = interleave_body
+}
+
+#[inline(always)]
+fn interleave_body<L: Lanes>(rows: [&[f32]; 4], out: &mut [f32], stride: usize) {
+    let length = rows[0].len();
+    let [a, b, c, d] = rows.map(|row| row[..length].as_chunks::<4>().0);
+    let (b, c, d) = (&b[..a.len()], &c[..a.len()], &d[..a.len()]);
+    for at in 0..a.len() {
+        let (a, b, c, d) = (a[at], b[at], c[at], d[at]);
+        let out = &mut out[at * 4 * stride..][..3 * stride + 4];
+        for k in 0..4 {
+            out[k * stride..k * stride + 4].copy_from_slice(&[a[k], b[k], c[k], d[k]]);
+        }
+    }
+    for at in length - length % 4..length {
+        for (i, row) in rows.iter().enumerate() {
+            out[at * stride + i] = row[at];
+        }
+    }
+}
+
+fn copy_columns<const H: usize>(source: &[f32], stride: usize, tile: &mut [f32]) {
+    let (tile, _) = tile.as_chunks_mut::<H>();
+    for (at, out) in tile.iter_mut().enumerate() {
+        if let Some(values) = source[at * stride..].first_chunk::<H>() {
+            *out = *values;
+        }
+    }
+}
+
+/// The inner loop of one tile: `c [MR, NR] = a . b`, or `c += a . b` when `load`.
+///
+/// # Safety
+/// `a` points at `length * MR` values, `b` at `length * NR`, `c` at MR rows of NR elements, `stride` apart, that are ours.
+type TileKernel = unsafe fn(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool);
+
+/// One accumulator per element of the tile, kept in registers.
+///
+/// # Safety
+/// As for [`TileKernel`].
+#[inline(always)]
+unsafe fn tile<L: Lanes, const MR: usize, const NR: usize>(
+    length: usize,
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    stride: usize,
+    load: bool,
+) {
+    let mut sums = [[0f32; NR]; MR];
+    // SAFETY: by the contract every address below is inside its operand.
+    unsafe {
+        if load {
+            for_each_row!(MR, |row| { sums[row] = *c.add(row * stride).cast::<[f32; NR]>() });
+        }
+        for at in 0..length {
+            let b = &*b.add(at * NR).cast::<[f32; NR]>();
+            let a = a.add(at * MR);
+            for_each_row!(MR, |row| { multiply_add::<L, NR>(&mut sums[row], *a.add(row), b) });
+        }
+        for_each_row!(MR, |row| { *c.add(row * stride).cast::<[f32; NR]>() = sums[row] });
+    }
+}
+
+/// The kernels of a tier: one function per tile height.
+macro_rules! tile_kernels {
+    ($name:ident, $lanes:ty, $columns:literal, $full:literal, $(#[$feature:meta])*) => {
+        /// # Safety
+        /// As for [`TileKernel`], with `$columns` columns; the machine must have the features.
+        fn $name(height: usize) -> TileKernel {
+            tile_kernels!(@one full, $lanes, $full, $columns, $(#[$feature])*);
+            tile_kernels!(@one four, $lanes, 4, $columns, $(#[$feature])*);
+            tile_kernels!(@one two, $lanes, 2, $columns, $(#[$feature])*);
+            tile_kernels!(@one one, $lanes, 1, $columns, $(#[$feature])*);
+            match height {
+                $full => full,
+                1 => one,
+                2 => two,
+                _ => four,
+            }
+        }
+    };
+    (@one $name:ident, $lanes:ty, $rows:literal, $columns:literal, $(#[$feature:meta])*) => {
+        $(#[$feature])*
+        unsafe fn $name(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool) {
+            // SAFETY: passed on.
+            unsafe { tile::<$lanes, $rows, $columns>(length, a, b, c, stride, load) }
+        }
+    };
+}
+
+tile_kernels!(kernels_portable, Plain, 8, 4,);
+#[cfg(target_arch = "x86_64")]
+tile_kernels!(kernels_avx2, Fused, 16, 6, #[target_feature(enable = "avx2,fma")]);
+#[cfg(target_arch = "x86_64")]
+tile_kernels!(kernels_avx512, Fused, 32, 12, #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")]);
+
+#[cfg(test)]
+mod speed {
+    use super::*;
+    #[test]
+    #[ignore]
+    #[expect(clippy::print_stderr)]
+    fn gflops() {
+        for tier in Tier::ALL {
+            let compute = Compute::new(1, Some(tier)).unwrap();
+            for (m, k, n) in [(8,192,1152),(9,192,1152),(11,192,1152),(12,192,1152),(1728,192,260),(1728,576,192)] {
+                let a: Vec<f32> = (0..m * k).map(|i| (i % 17) as f32).collect();
+                let w: Vec<f32> = (0..n * k).map(|i| (i % 13) as f32).collect();
+                let mut b = Packed::default();
+                b.pack_transposed(&compute, &w, n, k);
+                let mut c = vec![0f32; m * n];
+                let mut best = f64::MAX;
+                let reps = (2e9 / (2.0 * (m * n * k) as f64)).ceil() as usize;
+                for _ in 0..8 {
+                    let start = std::time::Instant::now();
+                    for _ in 0..reps { gemm(&compute, m, Left::rows(&a, k), &b, &mut c, false); }
+                    best = best.min(start.elapsed().as_secs_f64() / reps as f64);
+                }
+                let flops = 2.0 * (m * n * k) as f64 / best / 1e9;
+                let mut g = vec![0f32; n * k];
+                let y: Vec<f32> = (0..m * n).map(|i| (i % 11) as f32).collect();
+                let mut bestw = f64::MAX; let mut bestp = f64::MAX;
+                let mut x = Packed::default();
+                for _ in 0..8 {
+                    let start = std::time::Instant::now();
+                    for _ in 0..reps { x.pack(&compute, &a, m, k); }
+                    bestp = bestp.min(start.elapsed().as_secs_f64() / reps as f64);
+                    let start = std::time::Instant::now();
+                    for _ in 0..reps { gemm(&compute, n, Left::columns(&y, n), &x, &mut g, true); }
+                    bestw = bestw.min(start.elapsed().as_secs_f64() / reps as f64);
+                }
+                let start = std::time::Instant::now();
+                b.pack_transposed(&compute, &w, n, k);
+                let pt = start.elapsed().as_secs_f64();
+                eprintln!("{tier:?} {m}x{k}x{n}: {flops:.1} GFLOP/s; dW {:.1}; pack x {:.3} ms, packT {:.3} ms", 2.0 * (m * n * k) as f64 / bestw / 1e9, bestp * 1e3, pt*1e3);
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Query and key heads: optional RMSNorm per head, then rotary embedding (the two halves of a head rotate against each other).
+
+use super::norm::{inverse_rms, rms_norm_row_backward};
+use super::{Lanes, tiered};
+
+tiered! {
+    /// Turns the heads of one token from `x` into `out`; `norm` is the norm's weight, or empty for none.
+    /// `cos` and `sin` hold `head_dim / 2` values of the token's position.
+    pub(crate) fn turn_heads(x: &[f32], norm: &[f32], eps: f32, cos: &[f32], sin: &[f32], out: &mut [f32]) = turn_heads_body
+}
+
+tiered! {
+    /// The backward of [`turn_heads`]: overwrites `grad` (of the outputs) by the gradient of `x`, and adds to the norm's gradient.
+    /// `scratch` holds one head.
+    pub(crate) fn turn_heads_backward(
+        x: &[f32],
+        norm: &[f32],
+        eps: f32,
+        cos: &[f32],
+        sin: &[f32],
+        grad: &mut [f32],
+        grad_norm: &mut [f32],
+        scratch: &mut [f32],
+    ) = turn_heads_backward_body
+}
+
+#[inline(always)]
+fn turn_heads_body<L: Lanes>(x: &[f32], norm: &[f32], eps: f32, cos: &[f32], sin: &[f32], out: &mut [f32]) {
+    let half = cos.len();
+    let sin = &sin[..half];
+    for (head, out) in x.chunks_exact(2 * half).zip(out.chunks_exact_mut(2 * half)) {
+        let (out_low, out_high) = out.split_at_mut(half);
+        let (low, high) = head.split_at(half);
+        if norm.is_empty() {
+            for i in 0..half {
+                out_low[i] = low[i] * cos[i] - high[i] * sin[i];
+                out_high[i] = high[i] * cos[i] + low[i] * sin[i];
+            }
+        } else {
+            let inverse = inverse_rms::<L>(head, eps);
+            let (norm_low, norm_high) = (&norm[..half], &norm[half..2 * half]);
+            for i in 0..half {
+                let a = low[i] * inverse * norm_low[i];
+                let b = high[i] * inverse * norm_high[i];
+                out_low[i] = a * cos[i] - b * sin[i];
+                out_high[i] = b * cos[i] + a * sin[i];
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn turn_heads_backward_body<L: Lanes>(
+    x: &[f32],
+    norm: &[f32],
+    eps: f32,
+    cos: &[f32],
+    sin: &[f32],
+    grad: &mut [f32],
+    grad_norm: &mut [f32],
+    scratch: &mut [f32],
+) {
+    let half = cos.len();
+    let sin = &sin[..half];
+    for (head, grad) in x.chunks_exact(2 * half).zip(grad.chunks_exact_mut(2 * half)) {
+        let (low, high) = grad.split_at_mut(half);
+        for i in 0..half {
+            let (a, b) = (low[i], high[i]);
+            low[i] = a * cos[i] + b * sin[i];
+            high[i] = b * cos[i] - a * sin[i];
+        }
+        if !norm.is_empty() {
+            scratch[..2 * half].copy_from_slice(grad);
+            grad.fill(0.0);
+            rms_norm_row_backward::<L>(head, norm, eps, &scratch[..2 * half], grad, grad_norm);
+        }
+    }
+}

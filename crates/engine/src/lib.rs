@@ -1,0 +1,29 @@
+//! Compute, training and generation for small dense decoder models (Llama, Qwen2/2.5, Qwen3), f32, on CPUs.
+//!
+//! Every forward reduction has one order per output element, whatever the batch, the chunking of a prompt and the number of threads:
+//! for the same weights and tier, [`Model::logprobs`], [`Model::forward_cached`] with [`Model::head_logits`] and the trainer agree bit for
+//! bit. Gradients do not depend on the number of threads. The crate knows token ids, never text, and nothing of its host language.
+
+mod compute;
+mod config;
+mod error;
+pub mod generate;
+pub mod head;
+mod isa;
+mod kernels;
+pub mod loss;
+mod model;
+mod pool;
+mod random;
+mod train;
+
+pub use compute::Compute;
+pub use config::{Architecture, ModelConfig, RopeScaling};
+pub use error::EngineError;
+pub use isa::Tier;
+pub use model::{CachedSequence, KvCache, Model};
+pub use random::random_checkpoint;
+pub use train::{
+    ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, SavedWeights, StepStats, TrainBatch, Trainer,
+    TrainerOptions,
+};

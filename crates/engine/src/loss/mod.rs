@@ -1,0 +1,265 @@
+//! Loss functions: from log-probabilities and a batch's columns to a number and its gradient.
+//!
+//! Pure: no model, no threads, no state. [`policy_loss`] stands behind the trainer (`f32`) and behind the public
+//! `policyLoss` (the precision given), so a loss is one piece of code with one set of tests.
+//!
+//! The loss of a set of tokens is `sum_rl / N_rl + sum_ce / N_ce + sum_ref_kl / N_ref_kl` (prime-rl's three components, see
+//! [`streams`]). A token is in the policy stream when its mask is set and its `rl_weights` entry is not 0 (absent: 1); in
+//! the others when their weight is not 0, whatever the mask (absent: nowhere, except that the loss named after a stream
+//! takes weight 1 on the mask). The denominators are the caller's global counts, or the members in these inputs when none
+//! are given; neither is ever below 1.
+//!
+//! Does not know: how logits become log-probabilities, how tokens are packed, what a step is.
+
+mod metrics;
+mod params;
+mod real;
+mod streams;
+
+pub use metrics::{MeanSum, mean_metrics, merge_metrics};
+pub use real::Real;
+
+use serde_json::Value;
+
+use crate::error::EngineError;
+use params::PolicyParams;
+use streams::{Metrics, StreamSum};
+
+/// prime-rl's default: DPPO with a binary total-variation mask, and the squared log ratio as KL term.
+pub const LOSS_DEFAULT: &str = "default";
+/// Cross-entropy alone (supervised fine-tuning).
+pub const LOSS_CE: &str = "ce";
+/// Distillation towards reference log-probabilities alone.
+pub const LOSS_REF_KL: &str = "ref_kl";
+
+/// Names of the public list that do not exist here yet.
+const LOSSES_TO_COME: &[&str] = &[
+    "ipo",
+    "grpo",
+    "ppo",
+    "two_sided",
+    "dapo",
+    "dr_grpo",
+    "gspo",
+    "cispo",
+    "sapo",
+    "kl",
+];
+
+const POLICY_KEYS: &[&str] = &[
+    "dppo_mask_low",
+    "dppo_mask_high",
+    "adv_tau",
+    "kl_tau",
+    "log_ratio_clamp",
+];
+const REF_KL_KEYS: &[&str] = &["log_ratio_clamp"];
+
+/// Columns of T tokens; `x[t]` belongs to token `t` given its predecessors in its sequence.
+#[derive(Debug, Clone, Copy)]
+pub struct LossInputs<'a, F> {
+    /// Log-probabilities under the policy being trained.
+    pub logprobs: &'a [F],
+    /// Log-probabilities reported by the sampler.
+    pub inference_logprobs: &'a [F],
+    /// Log-probabilities before this step's updates (absent: the sampler's). No loss that exists here reads them: the
+    /// default's ratio is against the sampler.
+    pub old_logprobs: Option<&'a [F]>,
+    /// Log-probabilities of a reference policy; needed by the reference-KL stream.
+    pub reference_logprobs: Option<&'a [F]>,
+    /// Advantages, one per token.
+    pub advantages: &'a [F],
+    /// Not 0 where the token was sampled and trains.
+    pub mask: &'a [u8],
+    /// Boundaries of the sequences, from 0 to T; empty means one sequence.
+    pub cu_seqlens: &'a [u32],
+    /// Weights of the policy stream (absent: 1 on the mask).
+    pub rl_weights: Option<&'a [F]>,
+    /// Weights of the cross-entropy stream (absent: 0).
+    pub ce_weights: Option<&'a [F]>,
+    /// Weights of the reference-KL stream (absent: 0).
+    pub ref_kl_weights: Option<&'a [F]>,
+}
+
+/// Denominators: how many tokens of the whole batch, over all ranks and bins, are in each stream. Values below 1 count as 1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Counts {
+    /// Tokens of the policy stream.
+    pub rl: f64,
+    /// Tokens of the cross-entropy stream.
+    pub ce: f64,
+    /// Tokens of the reference-KL stream.
+    pub ref_kl: f64,
+}
+
+/// A loss, its gradient and its metrics.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LossOutput<F> {
+    /// The loss, to be minimised.
+    pub loss: F,
+    /// Derivative by each entry of `logprobs`; 0 outside every stream.
+    pub grad_logprobs: Vec<F>,
+    /// `<name>/sum` and `<name>/count` pairs; see [`merge_metrics`] and [`mean_metrics`].
+    ///
+    /// `mismatch_kl` (over the policy and reference-KL streams), `masked_mismatch_kl`, `unmasked_mismatch_kl`, `is_masked`,
+    /// `is_masked_low`, `is_masked_high` (over the policy stream), `masked_advantage_positive`, `masked_advantage_negative`
+    /// (over its dropped tokens), `nll` (unweighted, over the cross-entropy stream), `ref_kl/kl`, `ref_kl/is_masked`.
+    pub metrics: Vec<(String, f64)>,
+}
+
+/// The loss `name` with `params` (an object of the config block's keys, or null) over `inputs`.
+///
+/// `default` has the policy stream and, where their weights are given, the other two; `ce` and `ref_kl` have their stream
+/// only. Parameters of `default`: `dppo_mask_low` 0.2, `dppo_mask_high` 0.2, `adv_tau` 1, `kl_tau` 1e-3, `log_ratio_clamp`
+/// 20. The log ratio is limited to plus and minus `log_ratio_clamp` before `exp`; where it is cut, its gradient is zero.
+///
+/// # Errors
+/// `LossUnknown` for a name outside the public list, `LossUnsupported` for a name or key of it that is not implemented,
+/// `LossInput` for columns of different lengths, bad boundaries, bad counts or a bad parameter.
+pub fn policy_loss<F: Real>(
+    name: &str,
+    inputs: &LossInputs<'_, F>,
+    params: &Value,
+    counts: Option<Counts>,
+) -> Result<LossOutput<F>, EngineError> {
+    let known_keys = match name {
+        LOSS_DEFAULT => POLICY_KEYS,
+        LOSS_CE => &[],
+        LOSS_REF_KL => REF_KL_KEYS,
+        _ if LOSSES_TO_COME.contains(&name) => {
+            return Err(EngineError::LossUnsupported(format!(
+                "loss {name:?} is not implemented yet"
+            )));
+        }
+        _ => {
+            let message = format!("unknown loss {name:?}; there are {LOSS_DEFAULT}, {LOSS_CE} and {LOSS_REF_KL}");
+            return Err(EngineError::LossUnknown(message));
+        }
+    };
+    let params = PolicyParams::read(name, params, known_keys)?;
+    validate(inputs)?;
+
+    let weight_if_absent = |stream: &str| if name == stream { F::ONE } else { F::ZERO };
+    let (ce_absent, ref_kl_absent) = (weight_if_absent(LOSS_CE), weight_if_absent(LOSS_REF_KL));
+    let has_policy = name == LOSS_DEFAULT;
+    let has_ce = name == LOSS_CE || (has_policy && inputs.ce_weights.is_some());
+    let has_ref_kl = name == LOSS_REF_KL || (has_policy && inputs.ref_kl_weights.is_some());
+
+    let counts = match counts {
+        Some(counts) => checked(counts)?,
+        None => Counts {
+            rl: (0..inputs.mask.len())
+                .map(|t| f64::from(u8::from(streams::in_policy(inputs, t))))
+                .sum(),
+            ce: streams::stream_members(inputs.ce_weights, inputs.mask, ce_absent),
+            ref_kl: streams::stream_members(inputs.ref_kl_weights, inputs.mask, ref_kl_absent),
+        },
+    };
+
+    let mut grad = vec![F::ZERO; inputs.logprobs.len()];
+    let mut metrics = Metrics::default();
+    let mut loss = 0.0;
+    let mut add = |stream: StreamSum, count: f64| {
+        if stream.members > 0.0 {
+            loss += stream.sum / count.max(1.0);
+        }
+    };
+    if has_policy {
+        add(
+            streams::policy(inputs, &params, denominator(counts.rl), &mut grad, &mut metrics),
+            counts.rl,
+        );
+    }
+    if has_ce {
+        add(
+            streams::cross_entropy(inputs, ce_absent, denominator(counts.ce), &mut grad, &mut metrics),
+            counts.ce,
+        );
+    }
+    if has_ref_kl {
+        let reference = inputs.reference_logprobs.ok_or_else(|| {
+            EngineError::LossInput("the reference KL stream needs reference_logprobs, which are absent".to_owned())
+        })?;
+        let clamp = params.log_ratio_clamp;
+        let divide = denominator(counts.ref_kl);
+        let stream = streams::reference_kl(inputs, reference, ref_kl_absent, clamp, divide, &mut grad, &mut metrics);
+        add(stream, counts.ref_kl);
+    }
+    Ok(LossOutput {
+        loss: F::from_f64(loss),
+        grad_logprobs: grad,
+        metrics: metrics_of(&metrics, has_policy, has_ce, has_ref_kl),
+    })
+}
+
+fn denominator<F: Real>(count: f64) -> F {
+    F::from_f64(count.max(1.0))
+}
+
+fn metrics_of(metrics: &Metrics, has_policy: bool, has_ce: bool, has_ref_kl: bool) -> Vec<(String, f64)> {
+    let mut out = Vec::with_capacity(22);
+    if has_policy || has_ref_kl {
+        metrics.mismatch_kl.push_to(&mut out, "mismatch_kl");
+    }
+    if has_policy {
+        metrics.masked_mismatch_kl.push_to(&mut out, "masked_mismatch_kl");
+        metrics.unmasked_mismatch_kl.push_to(&mut out, "unmasked_mismatch_kl");
+        metrics.is_masked.push_to(&mut out, "is_masked");
+        metrics.is_masked_low.push_to(&mut out, "is_masked_low");
+        metrics.is_masked_high.push_to(&mut out, "is_masked_high");
+        metrics
+            .masked_advantage_positive
+            .push_to(&mut out, "masked_advantage_positive");
+        metrics
+            .masked_advantage_negative
+            .push_to(&mut out, "masked_advantage_negative");
+    }
+    if has_ce {
+        metrics.nll.push_to(&mut out, "nll");
+    }
+    if has_ref_kl {
+        metrics.ref_kl_kl.push_to(&mut out, "ref_kl/kl");
+        metrics.ref_kl_is_masked.push_to(&mut out, "ref_kl/is_masked");
+    }
+    out
+}
+
+fn checked(counts: Counts) -> Result<Counts, EngineError> {
+    for (stream, count) in [("rl", counts.rl), ("ce", counts.ce), ("ref_kl", counts.ref_kl)] {
+        if !count.is_finite() || count < 0.0 {
+            return Err(EngineError::LossInput(format!(
+                "count of stream {stream} is {count}, not a finite count"
+            )));
+        }
+    }
+    Ok(counts)
+}
+
+fn validate<F: Real>(inputs: &LossInputs<'_, F>) -> Result<(), EngineError> {
+    let tokens = inputs.logprobs.len();
+    let columns = [
+        ("inference_logprobs", Some(inputs.inference_logprobs.len())),
+        ("advantages", Some(inputs.advantages.len())),
+        ("mask", Some(inputs.mask.len())),
+        ("old_logprobs", inputs.old_logprobs.map(<[F]>::len)),
+        ("reference_logprobs", inputs.reference_logprobs.map(<[F]>::len)),
+        ("rl_weights", inputs.rl_weights.map(<[F]>::len)),
+        ("ce_weights", inputs.ce_weights.map(<[F]>::len)),
+        ("ref_kl_weights", inputs.ref_kl_weights.map(<[F]>::len)),
+    ];
+    for (name, length) in columns {
+        if let Some(length) = length.filter(|length| *length != tokens) {
+            let message = format!("{name} has {length} entries, logprobs has {tokens}");
+            return Err(EngineError::LossInput(message));
+        }
+    }
+    let boundaries = inputs.cu_seqlens;
+    let (Some(&first), Some(&last)) = (boundaries.first(), boundaries.last()) else {
+        return Ok(());
+    };
+    if first != 0 || last as usize != tokens || boundaries.windows(2).any(|pair| pair[0] > pair[1]) {
+        let message = format!("cu_seqlens must ascend from 0 to {tokens}, it goes from {first} to {last}");
+        return Err(EngineError::LossInput(message));
+    }
+    Ok(())
+}

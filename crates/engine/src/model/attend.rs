@@ -1,0 +1,129 @@
+//! Attention of a layer: cuts the rows of a pass into tiles of queries that share a key-value head.
+
+use std::cell::RefCell;
+
+use super::cache::LayerStore;
+use super::rows::Rows;
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::isa::Tier;
+use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_stride};
+use crate::kernels::buffer::{Buffer, Shared};
+
+/// Query rows of one task: enough to outweigh claiming it.
+const TASK_ROWS: usize = 64;
+/// Tasks are claimed in so many groups per thread.
+const GROUPS_PER_THREAD: usize = 16;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+#[derive(Default)]
+struct Scratch {
+    queries: Buffer,
+    weights: Buffer,
+    out: Buffer,
+}
+
+/// A stretch of one span's query rows for one key-value head. Rows count token by token, the heads of the group within a token.
+struct Unit {
+    span: usize,
+    head: usize,
+    first: usize,
+    last: usize,
+}
+
+/// Query rows of a tile that suit the tier's registers.
+pub(crate) fn tile_rows(tier: Tier, left: usize) -> usize {
+    let most = if tier == Tier::Avx512 { MOST_ROWS } else { MOST_ROWS / 2 };
+    match left.min(most) {
+        rows @ (1 | 2 | 4 | 8) => rows,
+        3 => 2,
+        _ => 4,
+    }
+}
+
+/// Attention of every row: queries `turned [N, q_width + kv_width]` over the keys and values in `store`, into `out [N, q_width]`.
+pub(crate) fn attend_rows(
+    compute: &Compute,
+    config: &ModelConfig,
+    rows: &Rows,
+    store: &LayerStore,
+    turned: &[f32],
+    out: &mut [f32],
+) {
+    let group = config.num_heads / config.num_kv_heads;
+    let mut units = Vec::new();
+    for (at, span) in rows.spans.iter().enumerate() {
+        let total = span.len * group;
+        for head in 0..config.num_kv_heads {
+            for first in (0..total).step_by(TASK_ROWS) {
+                units.push(Unit { span: at, head, first, last: total.min(first + TASK_ROWS) });
+            }
+        }
+    }
+    let out = Shared::new(out);
+    let groups = units.len().min(compute.threads() * GROUPS_PER_THREAD);
+    compute.run(groups, |group| {
+        let range = units.len() * group / groups..units.len() * (group + 1) / groups;
+        SCRATCH.with_borrow_mut(|scratch| {
+            for unit in &units[range] {
+                attend_unit(compute.tier(), config, rows, store, turned, out, unit, scratch);
+            }
+        });
+    });
+}
+
+#[expect(clippy::too_many_arguments, reason = "the operands of a layer's attention, and the scratch")]
+fn attend_unit(
+    tier: Tier,
+    config: &ModelConfig,
+    rows: &Rows,
+    store: &LayerStore,
+    turned: &[f32],
+    out: Shared<'_, f32>,
+    unit: &Unit,
+    scratch: &mut Scratch,
+) {
+    let (dim, width) = (config.head_dim, padded(config.head_dim));
+    let group = config.num_heads / config.num_kv_heads;
+    let (turned_width, q_width) = (config.q_width() + config.kv_width(), config.q_width());
+    let span = &rows.spans[unit.span];
+    let keys = Keys {
+        keys: &store.keys,
+        values: &store.values,
+        table: &rows.tables[span.table..],
+        head_dim: dim,
+        heads: config.num_kv_heads,
+        head: unit.head,
+    };
+    let scale = 1.0 / (dim as f32).sqrt();
+    scratch.queries.resize(MOST_ROWS * dim);
+    scratch.out.resize(MOST_ROWS * width);
+    scratch.weights.resize(MOST_ROWS * row_stride(span.start + (unit.last - 1) / group));
+    let mut positions = [0usize; MOST_ROWS];
+    let mut first = unit.first;
+    while first < unit.last {
+        let count = tile_rows(tier, unit.last - first);
+        for i in 0..count {
+            let (token, member) = ((first + i) / group, (first + i) % group);
+            positions[i] = span.start + token;
+            let head = unit.head * group + member;
+            let query = &turned[(span.row + token) * turned_width + head * dim..][..dim];
+            for (at, &value) in query.iter().enumerate() {
+                scratch.queries[at * count + i] = value;
+            }
+        }
+        let tile = Tile { queries: &scratch.queries[..count * dim], positions: &positions[..count], scale };
+        attend(tier, &tile, &keys, &mut scratch.weights, &mut scratch.out);
+        for i in 0..count {
+            let (token, member) = ((first + i) / group, (first + i) % group);
+            let head = unit.head * group + member;
+            // SAFETY: the row and head belong to this unit alone.
+            let row = unsafe { out.slice((span.row + token) * q_width + head * dim, dim) };
+            row.copy_from_slice(&scratch.out[i * width..][..dim]);
+        }
+        first += count;
+    }
+}

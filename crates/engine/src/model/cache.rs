@@ -1,0 +1,142 @@
+//! Keys and values of sequences, in blocks that a block table strings together.
+//!
+//! The cache is memory only: who owns which block, sharing and eviction are the generator's business. It is generation's store and, with
+//! consecutive blocks, the training forward's scratch: one layout, one attention kernel.
+
+use crate::config::ModelConfig;
+use crate::error::EngineError;
+use crate::kernels::attention::{self, padded};
+use crate::kernels::buffer::{Buffer, Shared};
+
+/// New tokens of one sequence for [`crate::Model::forward_cached`].
+#[derive(Debug, Clone, Copy)]
+pub struct CachedSequence<'a> {
+    /// The new tokens, at positions `start..start + token_ids.len()`.
+    pub token_ids: &'a [u32],
+    /// Tokens that the cache holds already.
+    pub start: usize,
+    /// Block table: entry i holds positions `i * BLOCK_TOKENS..`; covers `start + token_ids.len()` tokens or more.
+    pub blocks: &'a [u32],
+}
+
+/// Paged keys and values of all layers.
+pub struct KvCache {
+    num_blocks: usize,
+    layers: Vec<LayerStore>,
+}
+
+/// Blocks of one layer: keys `[block, head, D, B]`, values `[block, head, B, P]` (D head width, P padded, B tokens of a block).
+pub(crate) struct LayerStore {
+    pub(crate) keys: Buffer,
+    pub(crate) values: Buffer,
+    pub(crate) heads: usize,
+    pub(crate) head_dim: usize,
+}
+
+impl KvCache {
+    /// Tokens of a block.
+    pub const BLOCK_TOKENS: usize = attention::BLOCK_TOKENS;
+
+    /// An empty cache of `num_blocks` blocks. Memory is touched only as blocks are written.
+    pub fn new(config: &ModelConfig, num_blocks: usize) -> Self {
+        let layers = (0..config.num_layers).map(|_| LayerStore::new(config, num_blocks)).collect();
+        Self { num_blocks, layers }
+    }
+
+    /// The number of blocks; block ids are below it.
+    pub fn num_blocks(&self) -> usize {
+        self.num_blocks
+    }
+
+    /// Bytes of one block over all layers of a model.
+    pub fn bytes_per_block(config: &ModelConfig) -> usize {
+        let width = config.head_dim + padded(config.head_dim);
+        config.num_layers * config.num_kv_heads * width * Self::BLOCK_TOKENS * size_of::<f32>()
+    }
+
+    pub(crate) fn layers_mut(&mut self) -> &mut [LayerStore] {
+        &mut self.layers
+    }
+
+    /// Checks that sequences fit the cache and that no block is written by two of them.
+    pub(crate) fn check(&self, config: &ModelConfig, sequences: &[CachedSequence<'_>]) -> Result<(), EngineError> {
+        let input = |m: String| Err(EngineError::Input(m));
+        if self.layers.len() != config.num_layers
+            || self.layers.iter().any(|l| l.heads != config.num_kv_heads || l.head_dim != config.head_dim)
+        {
+            return input("the KV cache was made for another model".into());
+        }
+        let mut written = vec![false; self.num_blocks];
+        for (at, sequence) in sequences.iter().enumerate() {
+            let CachedSequence { token_ids, start, blocks } = *sequence;
+            if token_ids.is_empty() {
+                return input(format!("sequence {at} has no new token"));
+            }
+            let needed = start.saturating_add(token_ids.len()).div_ceil(Self::BLOCK_TOKENS);
+            if blocks.len() < needed {
+                return input(format!("sequence {at}: its block table has {} blocks and needs {needed}", blocks.len()));
+            }
+            for (entry, &block) in blocks[..needed].iter().enumerate() {
+                let Some(taken) = written.get_mut(block as usize) else {
+                    return input(format!("sequence {at}: block {block} is not below {}", self.num_blocks));
+                };
+                if entry >= start / Self::BLOCK_TOKENS && std::mem::replace(taken, true) {
+                    return input(format!("sequence {at}: block {block} is written twice in one call"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LayerStore {
+    pub(crate) fn new(config: &ModelConfig, num_blocks: usize) -> Self {
+        let unit = num_blocks * config.num_kv_heads * attention::BLOCK_TOKENS;
+        Self {
+            keys: Buffer::zeros(unit * config.head_dim),
+            values: Buffer::zeros(unit * padded(config.head_dim)),
+            heads: config.num_kv_heads,
+            head_dim: config.head_dim,
+        }
+    }
+
+    pub(crate) fn writer(&mut self) -> Writer<'_> {
+        Writer {
+            keys: Shared::new(&mut self.keys),
+            values: Shared::new(&mut self.values),
+            heads: self.heads,
+            head_dim: self.head_dim,
+        }
+    }
+}
+
+/// Writes tokens into a layer's blocks from several threads at once.
+#[derive(Clone, Copy)]
+pub(crate) struct Writer<'a> {
+    keys: Shared<'a, f32>,
+    values: Shared<'a, f32>,
+    heads: usize,
+    head_dim: usize,
+}
+
+impl Writer<'_> {
+    /// Stores one token's keys and values (`[heads, D]` each) in `slot` = block * BLOCK_TOKENS + offset.
+    ///
+    /// # Safety
+    /// No other thread may access the slot meanwhile.
+    pub(crate) unsafe fn write(&self, slot: usize, keys: &[f32], values: &[f32]) {
+        const B: usize = attention::BLOCK_TOKENS;
+        let (block, offset) = (slot / B, slot % B);
+        let (dim, width) = (self.head_dim, padded(self.head_dim));
+        for head in 0..self.heads {
+            let base = (block * self.heads + head) * B;
+            for (at, &key) in keys[head * dim..][..dim].iter().enumerate() {
+                // SAFETY: one element of the slot, which is ours by the caller's promise.
+                unsafe { self.keys.slice(base * dim + at * B + offset, 1)[0] = key };
+            }
+            // SAFETY: one row of the slot, which is ours by the caller's promise.
+            let row = unsafe { self.values.slice((base + offset) * width, dim) };
+            row.copy_from_slice(&values[head * dim..][..dim]);
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! One decoder layer over the rows of a pass: the same code for training, scoring, prefill and decode.
+//!
+//! Legend: N rows, M rows put out, H hidden, W q, k and v side by side, F feed-forward.
+
+use super::attend::attend_rows;
+use super::cache::LayerStore;
+use super::rope::RopeTable;
+use super::rows::Rows;
+use super::weights::LayerWeights;
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::gemm::{Left, gemm};
+use crate::kernels::norm::rms_norm;
+use crate::kernels::rotary::turn_heads;
+use crate::kernels::swiglu::swiglu;
+
+/// What all layers of a pass share.
+#[derive(Clone, Copy)]
+pub(crate) struct Pass<'a> {
+    pub(crate) compute: &'a Compute,
+    pub(crate) config: &'a ModelConfig,
+    pub(crate) rope: &'a RopeTable,
+    pub(crate) rows: &'a Rows,
+    /// The rows whose output is wanted, ascending; None for all. What attention reads is computed for every row, the rest of the layer for
+    /// these alone, and its arrays hold as many rows.
+    pub(crate) outputs: Option<&'a [usize]>,
+}
+
+impl Pass<'_> {
+    /// The number of rows that the layer puts out.
+    pub(crate) fn output_rows(&self) -> usize {
+        self.outputs.map_or(self.rows.len(), <[usize]>::len)
+    }
+}
+
+/// A layer's intermediate results; kept for the backward pass in training, overwritten by the next layer otherwise.
+#[derive(Default)]
+pub(crate) struct Activations {
+    /// `[N, H]`: the residual stream that enters.
+    pub(crate) x: Buffer,
+    /// `[N, H]`: normalised `x`.
+    pub(crate) normed: Buffer,
+    /// `[N, W]`: q, k, v before norm and rotation.
+    pub(crate) qkv: Buffer,
+    /// `[N, q + k]`: q and k after norm and rotation.
+    pub(crate) turned: Buffer,
+    /// `[M, q]`: attention's output.
+    pub(crate) attended: Buffer,
+    /// `[M, H]`: the residual stream after attention.
+    pub(crate) middle: Buffer,
+    /// `[M, H]`: normalised `middle`.
+    pub(crate) normed_middle: Buffer,
+    /// `[M, 2F]`: gate and up.
+    pub(crate) gate_up: Buffer,
+    /// `[M, F]`: silu(gate) * up.
+    pub(crate) activated: Buffer,
+}
+
+impl Activations {
+    /// Elements of all arrays but `x`, per row.
+    pub(crate) fn width(config: &ModelConfig) -> usize {
+        3 * config.hidden_size
+            + config.qkv_width()
+            + config.q_width()
+            + config.kv_width()
+            + config.q_width()
+            + 3 * config.intermediate_size
+    }
+}
+
+/// Calls `task(first, count)` for stretches of `0..rows` in parallel.
+pub(crate) fn for_rows(compute: &Compute, rows: usize, task: impl Fn(usize, usize) + Sync) {
+    const LEAST_ROWS: usize = 16;
+    let stretches = rows.div_ceil(LEAST_ROWS).min(compute.threads() * 4).max(1);
+    compute.run(stretches, |index| {
+        let first = rows * index / stretches;
+        task(first, rows * (index + 1) / stretches - first);
+    });
+}
+
+/// RMSNorm of `[N, weight.len()]` rows in parallel.
+pub(crate) fn norm_rows(compute: &Compute, x: &[f32], weight: &[f32], eps: f32, out: &mut [f32]) {
+    let width = weight.len();
+    let out = Shared::new(out);
+    for_rows(compute, x.len() / width, |first, count| {
+        // SAFETY: stretches are disjoint.
+        let out = unsafe { out.slice(first * width, count * width) };
+        rms_norm(compute.tier(), &x[first * width..][..count * width], weight, eps, out);
+    });
+}
+
+/// Runs one layer: reads `acts.x`, fills the other activations and the layer's keys and values, writes `out [M, H]` (M rows put out).
+pub(crate) fn forward(
+    pass: Pass<'_>,
+    weights: &LayerWeights,
+    store: &mut LayerStore,
+    acts: &mut Activations,
+    out: &mut Buffer,
+) {
+    attention_half(pass, weights, store, acts);
+    feed_forward_half(pass, weights, acts, out);
+}
+
+fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore, acts: &mut Activations) {
+    let Pass { compute, config, rope, rows, outputs } = pass;
+    let (n, hidden) = (rows.len(), config.hidden_size);
+    let (q, kv, eps) = (config.q_width(), config.kv_width(), config.rms_norm_eps);
+    let width = config.qkv_width();
+
+    acts.normed.resize(n * hidden);
+    norm_rows(compute, &acts.x, &weights.input_norm, eps, &mut acts.normed);
+
+    acts.qkv.resize(n * width);
+    let biased = !weights.qkv_bias.is_empty();
+    if biased {
+        acts.qkv.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&weights.qkv_bias));
+    }
+    gemm(compute, n, Left::rows(&acts.normed, hidden), &weights.qkv, &mut acts.qkv, biased);
+
+    acts.turned.resize(n * (q + kv));
+    {
+        let turned = Shared::new(&mut acts.turned);
+        let qkv: &[f32] = &acts.qkv;
+        let writer = store.writer();
+        for_rows(compute, n, |first, count| {
+            for row in first..first + count {
+                let (cos, sin) = rope.at(rows.positions[row] as usize);
+                let raw = &qkv[row * width..][..width];
+                // SAFETY: stretches are disjoint.
+                let turned = unsafe { turned.slice(row * (q + kv), q + kv) };
+                turn_heads(compute.tier(), &raw[..q], &weights.q_norm, eps, cos, sin, &mut turned[..q]);
+                turn_heads(compute.tier(), &raw[q..q + kv], &weights.k_norm, eps, cos, sin, &mut turned[q..]);
+                // SAFETY: every row has a slot of its own: packed blocks are consecutive, cached ones were checked.
+                unsafe { writer.write(rows.slots[row], &turned[q..], &raw[q + kv..]) };
+            }
+        });
+    }
+
+    acts.attended.resize(n * q);
+    attend_rows(compute, config, rows, store, &acts.turned, &mut acts.attended);
+
+    let count = pass.output_rows();
+    acts.middle.resize(count * hidden);
+    match outputs {
+        None => acts.middle.copy_from_slice(&acts.x),
+        Some(outputs) => {
+            for (to, &from) in outputs.iter().enumerate() {
+                acts.middle[to * hidden..][..hidden].copy_from_slice(&acts.x[from * hidden..][..hidden]);
+                acts.attended.copy_within(from * q..(from + 1) * q, to * q);
+            }
+            acts.attended.resize(count * q);
+        }
+    }
+    gemm(compute, count, Left::rows(&acts.attended, q), &weights.o, &mut acts.middle, true);
+}
+
+fn feed_forward_half(pass: Pass<'_>, weights: &LayerWeights, acts: &mut Activations, out: &mut Buffer) {
+    let Pass { compute, config, .. } = pass;
+    let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
+
+    acts.normed_middle.resize(n * hidden);
+    norm_rows(compute, &acts.middle, &weights.post_norm, config.rms_norm_eps, &mut acts.normed_middle);
+
+    acts.gate_up.resize(n * 2 * ffn);
+    gemm(compute, n, Left::rows(&acts.normed_middle, hidden), &weights.gate_up, &mut acts.gate_up, false);
+
+    acts.activated.resize(n * ffn);
+    {
+        let activated = Shared::new(&mut acts.activated);
+        let gate_up: &[f32] = &acts.gate_up;
+        for_rows(compute, n, |first, count| {
+            // SAFETY: stretches are disjoint.
+            let out = unsafe { activated.slice(first * ffn, count * ffn) };
+            swiglu(compute.tier(), &gate_up[first * 2 * ffn..][..count * 2 * ffn], out, ffn);
+        });
+    }
+
+    out.resize(n * hidden);
+    out.copy_from_slice(&acts.middle);
+    gemm(compute, n, Left::rows(&acts.activated, ffn), &weights.down, out, true);
+}

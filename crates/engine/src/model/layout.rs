@@ -1,0 +1,112 @@
+//! Where each parameter tensor lies in one flat array.
+//!
+//! Tensors that one product uses together are neighbours (q, k, v; gate, up), so that the product sees them as one matrix. Every matrix is
+//! row-major `[out, in]` as in Hugging Face checkpoints.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::config::ModelConfig;
+
+/// One named tensor.
+#[derive(Debug, Clone)]
+pub(crate) struct Slot {
+    /// Its Hugging Face name.
+    pub(crate) name: String,
+    /// Its shape: two numbers for matrices, one for norms and biases.
+    pub(crate) shape: Vec<usize>,
+    /// Where its elements lie.
+    pub(crate) range: Range<usize>,
+}
+
+/// The ranges of one layer.
+#[derive(Debug, Clone)]
+pub(crate) struct LayerRanges {
+    pub(crate) input_norm: Range<usize>,
+    /// q, k, v: `[qkv_width, hidden]`.
+    pub(crate) qkv: Range<usize>,
+    /// Empty when the architecture has no biases.
+    pub(crate) qkv_bias: Range<usize>,
+    /// Empty when the architecture has no QK-norm.
+    pub(crate) q_norm: Range<usize>,
+    pub(crate) k_norm: Range<usize>,
+    pub(crate) o: Range<usize>,
+    pub(crate) post_norm: Range<usize>,
+    /// gate, up: `[2 * intermediate, hidden]`.
+    pub(crate) gate_up: Range<usize>,
+    pub(crate) down: Range<usize>,
+}
+
+/// All tensors of a model.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// In the order of the flat array.
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) embedding: Range<usize>,
+    pub(crate) layers: Vec<LayerRanges>,
+    pub(crate) final_norm: Range<usize>,
+    /// The embedding's range when the head is tied.
+    pub(crate) head: Range<usize>,
+    /// Elements of the flat array.
+    pub(crate) total: usize,
+    index: HashMap<String, usize>,
+}
+
+impl Layout {
+    /// The layout of a model with this config.
+    pub(crate) fn new(config: &ModelConfig) -> Self {
+        let mut slots: Vec<Slot> = Vec::new();
+        let mut total = 0;
+        let mut add = |name: String, shape: &[usize]| {
+            let len = shape.iter().product::<usize>();
+            slots.push(Slot { name, shape: shape.to_vec(), range: total..total + len });
+            total += len;
+            total - len..total
+        };
+        let span = |a: Range<usize>, b: Range<usize>| a.start..b.end;
+        let (hidden, ffn, dim) = (config.hidden_size, config.intermediate_size, config.head_dim);
+        let (q, kv) = (config.q_width(), config.kv_width());
+
+        let embedding = add("model.embed_tokens.weight".into(), &[config.vocab_size, hidden]);
+        let mut layers = Vec::with_capacity(config.num_layers);
+        for layer in 0..config.num_layers {
+            let name = |part: &str| format!("model.layers.{layer}.{part}");
+            let input_norm = add(name("input_layernorm.weight"), &[hidden]);
+            let first = add(name("self_attn.q_proj.weight"), &[q, hidden]);
+            add(name("self_attn.k_proj.weight"), &[kv, hidden]);
+            let qkv = span(first, add(name("self_attn.v_proj.weight"), &[kv, hidden]));
+            let qkv_bias = if config.qkv_bias() {
+                let first = add(name("self_attn.q_proj.bias"), &[q]);
+                add(name("self_attn.k_proj.bias"), &[kv]);
+                span(first, add(name("self_attn.v_proj.bias"), &[kv]))
+            } else {
+                0..0
+            };
+            let (q_norm, k_norm) = if config.qk_norm() {
+                (add(name("self_attn.q_norm.weight"), &[dim]), add(name("self_attn.k_norm.weight"), &[dim]))
+            } else {
+                (0..0, 0..0)
+            };
+            let o = add(name("self_attn.o_proj.weight"), &[hidden, q]);
+            let post_norm = add(name("post_attention_layernorm.weight"), &[hidden]);
+            let first = add(name("mlp.gate_proj.weight"), &[ffn, hidden]);
+            let gate_up = span(first, add(name("mlp.up_proj.weight"), &[ffn, hidden]));
+            let down = add(name("mlp.down_proj.weight"), &[hidden, ffn]);
+            layers.push(LayerRanges { input_norm, qkv, qkv_bias, q_norm, k_norm, o, post_norm, gate_up, down });
+        }
+        let final_norm = add("model.norm.weight".into(), &[hidden]);
+        let head = if config.tie_word_embeddings {
+            embedding.clone()
+        } else {
+            add("lm_head.weight".into(), &[config.vocab_size, hidden])
+        };
+        let index = slots.iter().enumerate().map(|(at, slot)| (slot.name.clone(), at)).collect();
+        Self { slots, embedding, layers, final_norm, head, total, index }
+    }
+
+    /// The tensor called `name`; a tied head answers to its own name too.
+    pub(crate) fn slot(&self, name: &str) -> Option<&Slot> {
+        let name = if name == "lm_head.weight" && self.head == self.embedding { "model.embed_tokens.weight" } else { name };
+        self.index.get(name).map(|&at| &self.slots[at])
+    }
+}

@@ -1,0 +1,168 @@
+//! A model for inference: weights packed for the kernels, forward passes over packed or cached sequences.
+
+pub(crate) mod attend;
+pub(crate) mod cache;
+pub(crate) mod layer;
+pub(crate) mod layout;
+pub(crate) mod rope;
+pub(crate) mod rows;
+pub(crate) mod weights;
+
+use std::path::Path;
+use std::sync::Arc;
+
+pub use cache::{CachedSequence, KvCache};
+
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::error::EngineError;
+use crate::head;
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::gemm::{Left, gemm};
+use cache::LayerStore;
+use layer::{Activations, Pass, for_rows, norm_rows};
+use layout::Layout;
+use rope::Rope;
+use rows::Rows;
+use weights::Weights;
+
+/// Immutable f32 weights, laid out for the tier of the [`Compute`] that loaded them.
+pub struct Model {
+    pub(crate) config: Arc<ModelConfig>,
+    pub(crate) weights: Weights,
+    pub(crate) rope: Rope,
+    tier: crate::isa::Tier,
+}
+
+impl Model {
+    /// Reads a Hugging Face folder: config.json and model.safetensors, single or sharded; F32, BF16 or F16 widened to f32.
+    ///
+    /// # Errors
+    /// As [`ModelConfig::from_dir`]; [`EngineError::WeightsFile`] when a file is malformed or a tensor missing;
+    /// [`EngineError::Weights`] when a tensor's shape or dtype does not fit.
+    pub fn load(dir: &Path, compute: &Arc<Compute>) -> Result<Self, EngineError> {
+        let config = ModelConfig::from_dir(dir)?;
+        let layout = Layout::new(&config);
+        let flat = weights::read_flat(dir, &layout)?;
+        Ok(Self::from_flat(Arc::new(config), &layout, &flat, compute))
+    }
+
+    pub(crate) fn from_flat(config: Arc<ModelConfig>, layout: &Layout, flat: &[f32], compute: &Compute) -> Self {
+        let mut weights = Weights::default();
+        weights.pack(compute, &config, layout, flat);
+        let rope = Rope::new(&config);
+        Self { config, weights, rope, tier: compute.tier() }
+    }
+
+    /// The model's architecture.
+    pub fn config(&self) -> &ModelConfig {
+        &self.config
+    }
+
+    /// Logits `[T, vocab]`, row t predicting the token after t, for sequences packed at `cu_seqlens`.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when ids or offsets do not fit.
+    pub fn logits(&self, compute: &Compute, input_ids: &[u32], cu_seqlens: &[u32]) -> Result<Vec<f32>, EngineError> {
+        let hidden = self.forward_packed(compute, input_ids, cu_seqlens)?;
+        Ok(self.head_logits(compute, &hidden))
+    }
+
+    /// Log-probability of each token given its predecessors in its segment, 0 at segment starts.
+    ///
+    /// `temperatures` divides the logits and holds one number, or one per token (that of the token predicted).
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when lengths, ids, offsets or temperatures do not fit.
+    pub fn logprobs(
+        &self,
+        compute: &Compute,
+        input_ids: &[u32],
+        cu_seqlens: &[u32],
+        temperatures: &[f32],
+    ) -> Result<Vec<f32>, EngineError> {
+        head::check_temperatures(temperatures, input_ids.len())?;
+        let hidden = self.forward_packed(compute, input_ids, cu_seqlens)?;
+        let targets = head::all_targets(input_ids, cu_seqlens, temperatures);
+        let scored = head::score(compute, &self.weights.head, &hidden, self.config.hidden_size, &targets, false);
+        let mut logprobs = vec![0f32; input_ids.len()];
+        for (target, logprob) in targets.iter().zip(&scored.logprobs) {
+            logprobs[target.token_at] = *logprob;
+        }
+        Ok(logprobs)
+    }
+
+    /// Runs new tokens of several sequences, appending their keys and values to the cache. Returns the hidden states after the final norm,
+    /// rows of all sequences concatenated: `[R, hidden]`.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when an id or a block does not fit, or two sequences would write one block.
+    pub fn forward_cached(
+        &self,
+        compute: &Compute,
+        sequences: &[CachedSequence<'_>],
+        kv: &mut KvCache,
+    ) -> Result<Vec<f32>, EngineError> {
+        kv.check(&self.config, sequences)?;
+        let rows = Rows::cached(sequences, self.config.vocab_size)?;
+        Ok(self.forward_rows(compute, &rows, kv.layers_mut()))
+    }
+
+    /// Logits `[R, vocab]` of hidden states `[R, hidden]`.
+    ///
+    /// # Panics
+    /// When `hidden` is no whole number of rows.
+    pub fn head_logits(&self, compute: &Compute, hidden: &[f32]) -> Vec<f32> {
+        self.check_tier(compute);
+        let width = self.config.hidden_size;
+        assert!(hidden.len().is_multiple_of(width), "hidden states come in rows of {width}");
+        let rows = hidden.len() / width;
+        let mut logits = vec![0f32; rows * self.config.vocab_size];
+        gemm(compute, rows, Left::rows(hidden, width), &self.weights.head, &mut logits, false);
+        logits
+    }
+
+    /// Hidden states `[T, hidden]` of packed sequences.
+    fn forward_packed(&self, compute: &Compute, input_ids: &[u32], cu_seqlens: &[u32]) -> Result<Vec<f32>, EngineError> {
+        let rows = Rows::packed(input_ids, cu_seqlens, self.config.vocab_size)?;
+        let mut store = LayerStore::new(&self.config, rows.num_blocks());
+        Ok(self.forward_rows(compute, &rows, std::slice::from_mut(&mut store)))
+    }
+
+    /// Hidden states of all rows. `stores` holds one store per layer, or one that each layer overwrites.
+    fn forward_rows(&self, compute: &Compute, rows: &Rows, stores: &mut [LayerStore]) -> Vec<f32> {
+        self.check_tier(compute);
+        let rope = self.rope.up_to(rows.longest);
+        let pass = Pass { compute, config: &self.config, rope: &rope, rows, outputs: None };
+        let mut acts = Activations::default();
+        let mut out = Buffer::default();
+        self.embed(compute, rows, &mut acts.x);
+        let count = stores.len();
+        for (index, weights) in self.weights.layers.iter().enumerate() {
+            let store = &mut stores[index % count];
+            layer::forward(pass, weights, store, &mut acts, &mut out);
+            std::mem::swap(&mut acts.x, &mut out);
+        }
+        let mut hidden = vec![0f32; acts.x.len()];
+        norm_rows(compute, &acts.x, &self.weights.final_norm, self.config.rms_norm_eps, &mut hidden);
+        hidden
+    }
+
+    /// Looks up the embeddings of all rows.
+    pub(crate) fn embed(&self, compute: &Compute, rows: &Rows, out: &mut Buffer) {
+        let width = self.config.hidden_size;
+        out.resize(rows.len() * width);
+        let out = Shared::new(out);
+        for_rows(compute, rows.len(), |first, count| {
+            for row in first..first + count {
+                let source = &self.weights.embedding[rows.token_ids[row] as usize * width..][..width];
+                // SAFETY: stretches are disjoint.
+                unsafe { out.slice(row * width, width) }.copy_from_slice(source);
+            }
+        });
+    }
+
+    fn check_tier(&self, compute: &Compute) {
+        assert_eq!(self.tier, compute.tier(), "weights are laid out for the tier of the Compute that loaded them");
+    }
+}

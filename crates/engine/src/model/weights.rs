@@ -1,0 +1,154 @@
+//! Parameters laid out for the forward pass, and reading them from a checkpoint.
+
+use std::path::Path;
+
+use prl_weights::{Checkpoint, Dtype};
+
+use super::layout::Layout;
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::error::EngineError;
+use crate::kernels::pack::Packed;
+
+/// One layer, matrices packed for `x . W^T`.
+#[derive(Clone, Default)]
+pub(crate) struct LayerWeights {
+    pub(crate) input_norm: Vec<f32>,
+    pub(crate) qkv: Packed,
+    pub(crate) qkv_bias: Vec<f32>,
+    pub(crate) q_norm: Vec<f32>,
+    pub(crate) k_norm: Vec<f32>,
+    pub(crate) o: Packed,
+    pub(crate) post_norm: Vec<f32>,
+    pub(crate) gate_up: Packed,
+    pub(crate) down: Packed,
+}
+
+/// A model's parameters for the forward pass.
+#[derive(Clone, Default)]
+pub(crate) struct Weights {
+    /// Row-major `[vocab, hidden]`, for look-up.
+    pub(crate) embedding: Vec<f32>,
+    pub(crate) layers: Vec<LayerWeights>,
+    pub(crate) final_norm: Vec<f32>,
+    pub(crate) head: Packed,
+}
+
+impl Weights {
+    /// Lays out the flat parameters `flat` anew, reusing memory.
+    pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
+        let copy = |to: &mut Vec<f32>, range: &std::ops::Range<usize>| {
+            to.clear();
+            to.extend_from_slice(&flat[range.clone()]);
+        };
+        let (hidden, ffn) = (config.hidden_size, config.intermediate_size);
+        copy(&mut self.embedding, &layout.embedding);
+        self.layers.resize_with(layout.layers.len(), LayerWeights::default);
+        for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
+            copy(&mut to.input_norm, &at.input_norm);
+            copy(&mut to.qkv_bias, &at.qkv_bias);
+            copy(&mut to.q_norm, &at.q_norm);
+            copy(&mut to.k_norm, &at.k_norm);
+            copy(&mut to.post_norm, &at.post_norm);
+            to.qkv.pack_transposed(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
+            to.o.pack_transposed(compute, &flat[at.o.clone()], hidden, config.q_width());
+            to.gate_up.pack_transposed(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
+            to.down.pack_transposed(compute, &flat[at.down.clone()], hidden, ffn);
+        }
+        copy(&mut self.final_norm, &layout.final_norm);
+        self.head.pack_transposed(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
+    }
+}
+
+/// Reads the checkpoint in `dir` into one flat array, widened to f32.
+pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineError> {
+    let checkpoint = Checkpoint::open(dir)?;
+    let mut flat = vec![0f32; layout.total];
+    for slot in &layout.slots {
+        let tensor = checkpoint.tensor(&slot.name)?;
+        if tensor.shape != slot.shape {
+            return Err(EngineError::Weights(format!(
+                "{}: tensor {} has shape {:?}, config.json asks for {:?}",
+                dir.display(),
+                slot.name,
+                tensor.shape,
+                slot.shape
+            )));
+        }
+        widen(tensor.dtype, tensor.data, &mut flat[slot.range.clone()]).ok_or_else(|| {
+            EngineError::Weights(format!(
+                "{}: tensor {} has dtype {:?}: the engine reads F32, BF16 and F16",
+                dir.display(),
+                slot.name,
+                tensor.dtype
+            ))
+        })?;
+    }
+    Ok(flat)
+}
+
+/// Converts little-endian bytes to f32, exactly; None when the dtype is none of F32, BF16, F16 or the lengths disagree.
+fn widen(dtype: Dtype, bytes: &[u8], out: &mut [f32]) -> Option<()> {
+    match dtype {
+        Dtype::F32 => {
+            let (values, rest) = bytes.as_chunks::<4>();
+            (values.len() == out.len() && rest.is_empty()).then_some(())?;
+            for (out, value) in out.iter_mut().zip(values) {
+                *out = f32::from_le_bytes(*value);
+            }
+        }
+        Dtype::BF16 | Dtype::F16 => {
+            let (values, rest) = bytes.as_chunks::<2>();
+            (values.len() == out.len() && rest.is_empty()).then_some(())?;
+            let convert = if dtype == Dtype::BF16 { bf16_to_f32 } else { f16_to_f32 };
+            for (out, value) in out.iter_mut().zip(values) {
+                *out = convert(u16::from_le_bytes(*value));
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+fn bf16_to_f32(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
+}
+
+fn f16_to_f32(bits: u16) -> f32 {
+    let sign = u32::from(bits & 0x8000) << 16;
+    let exponent = u32::from(bits >> 10 & 0x1f);
+    let fraction = u32::from(bits & 0x3ff);
+    let magnitude = match exponent {
+        // Subnormal: fraction * 2^-24, exact in f32.
+        0 => (fraction as f32 / 16_777_216.0).to_bits(),
+        31 => 0x7f80_0000 | fraction << 13,
+        _ => (exponent + 112) << 23 | fraction << 13,
+    };
+    f32::from_bits(sign | magnitude)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_precision_widens_exactly() {
+        let cases = [
+            (0x0000, 0.0),
+            (0x8000, -0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x03ff, 6.097_555e-5),
+            (0x0400, 6.103_515_6e-5),
+            (0x7c00, f32::INFINITY),
+        ];
+        for (bits, want) in cases {
+            assert_eq!(f16_to_f32(bits).to_bits(), f32::to_bits(want), "{bits:#06x}");
+        }
+        assert!(f16_to_f32(0x7e00).is_nan());
+        assert_eq!(bf16_to_f32(0x3f80), 1.0);
+        assert_eq!(bf16_to_f32(0xc040), -3.0);
+    }
+}

@@ -1,0 +1,176 @@
+//! Backward pass of a layer's attention: one task per sequence and key-value head.
+
+use std::cell::RefCell;
+
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::isa::Tier;
+use crate::kernels::attention::{BLOCK_TOKENS, padded, row_stride};
+use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTile, attend_backward};
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::model::attend::tile_rows;
+use crate::model::rows::{Rows, Span};
+
+/// Query rows of a tile at most: three accumulators each.
+const MOST_ROWS: usize = 4;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+#[derive(Default)]
+struct Scratch {
+    keys: Buffer,
+    values: Buffer,
+    key_rows: Buffer,
+    grad_keys: Buffer,
+    grad_values: Buffer,
+    queries: Buffer,
+    query_rows: Buffer,
+    grads: Buffer,
+    grad_rows: Buffer,
+    grad_queries: Buffer,
+    weights: Buffer,
+}
+
+/// A layer's arrays around attention, all of N rows. W is the width of q, k and v side by side.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// `[N, q + k]`: q and k after norm and rotation.
+    pub(crate) turned: &'a [f32],
+    /// `[N, W]`: of which v is read.
+    pub(crate) qkv: &'a [f32],
+    /// `[N, q]`: gradient of attention's output.
+    pub(crate) grad_attended: &'a [f32],
+}
+
+/// Writes the gradient of (turned q, turned k, v) into `grad_qkv [N, W]`. Every sequence starts at position 0.
+pub(crate) fn attention_backward(
+    compute: &Compute,
+    config: &ModelConfig,
+    rows: &Rows,
+    around: Around<'_>,
+    grad_qkv: &mut [f32],
+) {
+    let grad_qkv = Shared::new(grad_qkv);
+    let heads = config.num_kv_heads;
+    compute.run(rows.spans.len() * heads, |task| {
+        let (span, head) = (&rows.spans[task / heads], task % heads);
+        if span.len > 0 {
+            SCRATCH.with_borrow_mut(|scratch| one_head(compute.tier(), config, span, head, around, grad_qkv, scratch));
+        }
+    });
+}
+
+fn one_head(
+    tier: Tier,
+    config: &ModelConfig,
+    span: &Span,
+    head: usize,
+    around: Around<'_>,
+    grad_qkv: Shared<'_, f32>,
+    scratch: &mut Scratch,
+) {
+    let (dim, width) = (config.head_dim, padded(config.head_dim));
+    let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
+    let group = config.num_heads / config.num_kv_heads;
+    let scale = 1.0 / (dim as f32).sqrt();
+    load_keys(config, span, head, around, scratch);
+    for (buffer, len) in [
+        (&mut scratch.queries, MOST_ROWS * dim),
+        (&mut scratch.grads, MOST_ROWS * dim),
+        (&mut scratch.query_rows, MOST_ROWS * width),
+        (&mut scratch.grad_rows, MOST_ROWS * width),
+        (&mut scratch.grad_queries, MOST_ROWS * width),
+        (&mut scratch.weights, 2 * MOST_ROWS * row_stride(span.len - 1)),
+    ] {
+        buffer.resize(len);
+    }
+    scratch.query_rows.fill(0.0);
+    scratch.grad_rows.fill(0.0);
+    let mut positions = [0usize; MOST_ROWS];
+    let (mut first, total) = (0, span.len * group);
+    while first < total {
+        let count = tile_rows(tier, (total - first).min(MOST_ROWS));
+        for i in 0..count {
+            let (token, member) = ((first + i) / group, (first + i) % group);
+            positions[i] = token;
+            let at = (head * group + member) * dim;
+            let query = &around.turned[(span.row + token) * (q + kv) + at..][..dim];
+            let grad = &around.grad_attended[(span.row + token) * q + at..][..dim];
+            scratch.query_rows[i * width..][..dim].copy_from_slice(query);
+            scratch.grad_rows[i * width..][..dim].copy_from_slice(grad);
+            for d in 0..dim {
+                scratch.queries[d * count + i] = query[d];
+                scratch.grads[d * count + i] = grad[d];
+            }
+        }
+        let tile = BackwardTile {
+            queries: &scratch.queries[..count * dim],
+            query_rows: &scratch.query_rows,
+            grads: &scratch.grads[..count * dim],
+            grad_rows: &scratch.grad_rows,
+            positions: &positions[..count],
+            scale,
+        };
+        let keys = BackwardKeys {
+            keys: &scratch.keys,
+            values: &scratch.values,
+            key_rows: &scratch.key_rows,
+            head_dim: dim,
+        };
+        attend_backward(
+            tier,
+            &tile,
+            &keys,
+            &mut scratch.weights,
+            &mut BackwardGrads {
+                queries: &mut scratch.grad_queries,
+                keys: &mut scratch.grad_keys,
+                values: &mut scratch.grad_values,
+            },
+        );
+        for i in 0..count {
+            let (token, member) = ((first + i) / group, (first + i) % group);
+            // SAFETY: a query head of a row belongs to one key-value head's task alone.
+            let out = unsafe { grad_qkv.slice((span.row + token) * all + (head * group + member) * dim, dim) };
+            out.copy_from_slice(&scratch.grad_queries[i * width..][..dim]);
+        }
+        first += count;
+    }
+    for token in 0..span.len {
+        let row = (span.row + token) * all + head * dim;
+        // SAFETY: a key and a value head of a row belong to one task alone.
+        let (keys, values) = unsafe { (grad_qkv.slice(row + q, dim), grad_qkv.slice(row + q + kv, dim)) };
+        keys.copy_from_slice(&scratch.grad_keys[token * width..][..dim]);
+        values.copy_from_slice(&scratch.grad_values[token * width..][..dim]);
+    }
+}
+
+/// Lays out a head's keys and values for the kernel, pads zeroed, and clears their gradients.
+fn load_keys(config: &ModelConfig, span: &Span, head: usize, around: Around<'_>, scratch: &mut Scratch) {
+    let (dim, width) = (config.head_dim, padded(config.head_dim));
+    let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
+    let tokens = span.len.next_multiple_of(BLOCK_TOKENS);
+    for (buffer, len) in [
+        (&mut scratch.keys, tokens * dim),
+        (&mut scratch.values, tokens * dim),
+        (&mut scratch.key_rows, tokens * width),
+        (&mut scratch.grad_keys, tokens * width),
+        (&mut scratch.grad_values, tokens * width),
+    ] {
+        buffer.resize(len);
+        buffer.fill(0.0);
+    }
+    for token in 0..span.len {
+        let row = span.row + token;
+        let key = &around.turned[row * (q + kv) + q + head * dim..][..dim];
+        let value = &around.qkv[row * all + q + kv + head * dim..][..dim];
+        scratch.key_rows[token * width..][..dim].copy_from_slice(key);
+        let base = token / BLOCK_TOKENS * BLOCK_TOKENS * dim + token % BLOCK_TOKENS;
+        for d in 0..dim {
+            scratch.keys[base + d * BLOCK_TOKENS] = key[d];
+            scratch.values[base + d * BLOCK_TOKENS] = value[d];
+        }
+    }
+}

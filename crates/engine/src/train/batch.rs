@@ -1,0 +1,167 @@
+//! A training batch: its columns, their checks, and what of it has to be computed.
+
+use std::ops::Range;
+
+use crate::error::EngineError;
+use crate::head::{Target, check_temperatures};
+use crate::loss::Counts;
+use crate::model::rows::{Rows, check_cu_seqlens};
+
+/// Version of a token that no policy sampled.
+const UNSAMPLED: u32 = u32::MAX;
+
+/// Columns of T tokens in S packed sequences; `x[t]` belongs to `input_ids[t]` given its predecessors.
+#[derive(Debug, Clone, Copy)]
+pub struct TrainBatch<'a> {
+    /// Token ids.
+    pub input_ids: &'a [u32],
+    /// The sampler's log-probabilities; 0 where not sampled.
+    pub inference_logprobs: &'a [f32],
+    /// Advantages.
+    pub advantages: &'a [f32],
+    /// Temperature that each token was sampled at: T numbers, or one for all.
+    pub temperatures: &'a [f32],
+    /// Not 0 where the token trains; 0 on each sequence's first token.
+    pub loss_mask: &'a [u8],
+    /// Sequence boundaries, from 0 to T.
+    pub cu_seqlens: &'a [u32],
+    /// Bin b holds the sequences `[b]..[b + 1]`; absent: one bin. Bins run one after the other.
+    pub bin_seq_offsets: Option<&'a [u32]>,
+    /// Pairs (first index, version), ascending, the first at 0.
+    pub policy_version_spans: Option<&'a [u32]>,
+    /// Weights of the policy stream (absent: 1 on the mask).
+    pub rl_weights: Option<&'a [f32]>,
+    /// Weights of the cross-entropy stream.
+    pub ce_weights: Option<&'a [f32]>,
+    /// Weights of the reference-KL stream.
+    pub ref_kl_weights: Option<&'a [f32]>,
+    /// Log-probabilities of a reference policy.
+    pub reference_logprobs: Option<&'a [f32]>,
+    /// Denominators of the three streams, counted over the whole batch of all ranks.
+    pub counts: Counts,
+    /// The version being trained: its tokens must match the sampler exactly, and are reported under `mismatch_on_policy`.
+    pub on_policy_version: Option<u32>,
+}
+
+/// Sequences that run together.
+pub(crate) struct Bin {
+    /// Tokens of the batch.
+    pub(crate) tokens: Range<usize>,
+    /// Sequences of the batch.
+    pub(crate) sequences: Range<usize>,
+    /// What the model computes: each sequence up to the row that predicts its last target.
+    pub(crate) rows: Rows,
+    /// The rows that predict a token that trains, ascending: all that the last layer puts out.
+    pub(crate) outputs: Vec<usize>,
+    /// The tokens that train, one per output: `row` is its index, `token_at` counts from the bin's first token.
+    pub(crate) targets: Vec<Target>,
+}
+
+impl TrainBatch<'_> {
+    /// Checks every column and cuts the batch into bins.
+    pub(crate) fn bins(&self, vocab_size: usize) -> Result<Vec<Bin>, EngineError> {
+        self.check(vocab_size)?;
+        let last = self.cu_seqlens.len() - 1;
+        let whole = [0, last as u32];
+        let offsets = self.bin_seq_offsets.unwrap_or(&whole);
+        check_offsets("bin_seq_offsets", offsets, last)?;
+        let mut bins = Vec::with_capacity(offsets.len() - 1);
+        for pair in offsets.windows(2) {
+            bins.push(self.bin(pair[0] as usize..pair[1] as usize, vocab_size)?);
+        }
+        Ok(bins)
+    }
+
+    fn bin(&self, sequences: Range<usize>, vocab_size: usize) -> Result<Bin, EngineError> {
+        let at = |sequence: usize| self.cu_seqlens[sequence] as usize;
+        let tokens = at(sequences.start)..at(sequences.end);
+        let (mut ids, mut cu_seqlens) = (Vec::new(), vec![0u32]);
+        let (mut outputs, mut targets) = (Vec::new(), Vec::new());
+        for sequence in sequences.clone() {
+            let range = at(sequence)..at(sequence + 1);
+            let first_row = ids.len();
+            for token_at in range.clone().filter(|&t| self.trains(t)) {
+                if token_at == range.start {
+                    return Err(EngineError::Input(format!(
+                        "token {token_at} trains, but is the first of sequence {sequence} and has no predecessor"
+                    )));
+                }
+                outputs.push(first_row + token_at - 1 - range.start);
+                targets.push(Target {
+                    row: targets.len(),
+                    token_at: token_at - tokens.start,
+                    token: self.input_ids[token_at],
+                    temperature: crate::head::temperature_at(self.temperatures, token_at),
+                });
+            }
+            let needed = outputs.last().map_or(0, |row: &usize| (row + 1).saturating_sub(first_row));
+            if needed > 0 {
+                ids.extend_from_slice(&self.input_ids[range.start..range.start + needed]);
+                cu_seqlens.push(ids.len() as u32);
+            }
+        }
+        let rows = Rows::packed(&ids, &cu_seqlens, vocab_size)?;
+        Ok(Bin { tokens, sequences, rows, outputs, targets })
+    }
+
+    fn trains(&self, token: usize) -> bool {
+        let weighs = |weights: Option<&[f32]>| weights.is_some_and(|weights| weights[token] != 0.0);
+        self.loss_mask[token] != 0 || weighs(self.ce_weights) || weighs(self.ref_kl_weights)
+    }
+
+    fn check(&self, vocab_size: usize) -> Result<(), EngineError> {
+        let tokens = self.input_ids.len();
+        let columns = [
+            ("inference_logprobs", Some(self.inference_logprobs.len())),
+            ("advantages", Some(self.advantages.len())),
+            ("loss_mask", Some(self.loss_mask.len())),
+            ("rl_weights", self.rl_weights.map(<[f32]>::len)),
+            ("ce_weights", self.ce_weights.map(<[f32]>::len)),
+            ("ref_kl_weights", self.ref_kl_weights.map(<[f32]>::len)),
+            ("reference_logprobs", self.reference_logprobs.map(<[f32]>::len)),
+        ];
+        for (name, len) in columns {
+            if let Some(len) = len
+                && len != tokens
+            {
+                return Err(EngineError::Input(format!("{name} has {len} entries for {tokens} tokens")));
+            }
+        }
+        check_temperatures(self.temperatures, tokens)?;
+        check_cu_seqlens(self.cu_seqlens, tokens)?;
+        if let Some(at) = self.input_ids.iter().position(|&id| id as usize >= vocab_size) {
+            let id = self.input_ids[at];
+            return Err(EngineError::Input(format!("token {at} is {id}: ids are below the vocabulary's {vocab_size}")));
+        }
+        if let Some(spans) = self.policy_version_spans {
+            let (pairs, rest) = spans.as_chunks::<2>();
+            let ascends = pairs.windows(2).all(|two| two[0][0] < two[1][0]);
+            let inside = pairs.first().is_none_or(|p| p[0] == 0) && pairs.last().is_none_or(|p| (p[0] as usize) < tokens);
+            if !(rest.is_empty() && ascends && inside && pairs.is_empty() == (tokens == 0)) {
+                return Err(EngineError::Input(format!(
+                    "policy_version_spans must be pairs (index, version) with indices ascending from 0 and below {tokens}"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `version` sampled every sampled token of the tokens `range`, and at least one.
+    pub(crate) fn sampled_wholly_by(&self, range: Range<usize>, version: u32) -> bool {
+        let Some(spans) = self.policy_version_spans else { return false };
+        let (pairs, _) = spans.as_chunks::<2>();
+        let first = pairs.partition_point(|pair| pair[0] as usize <= range.start).saturating_sub(1);
+        let within = pairs[first..].iter().take_while(|pair| (pair[0] as usize) < range.end);
+        let mut sampled = within.map(|pair| pair[1]).filter(|&found| found != UNSAMPLED).peekable();
+        sampled.peek().is_some() && sampled.all(|found| found == version)
+    }
+}
+
+/// Checks that offsets ascend from 0 to `last`.
+fn check_offsets(name: &str, offsets: &[u32], last: usize) -> Result<(), EngineError> {
+    let whole = offsets.first() == Some(&0) && offsets.last().is_some_and(|&end| end as usize == last);
+    if whole && offsets.is_sorted() {
+        return Ok(());
+    }
+    Err(EngineError::Input(format!("{name} must ascend from 0 to {last}")))
+}

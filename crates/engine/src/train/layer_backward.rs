@@ -1,0 +1,236 @@
+//! Backward pass of one decoder layer, written by hand: no tape.
+//!
+//! Gradients of weights are products over all rows in ascending order, or sums of partial sums over [`REDUCE_ROWS`] rows in ascending
+//! order: a function of the rows, never of the threads.
+//!
+//! Legend: N rows, M rows put out, H hidden, W q, k and v side by side, F feed-forward.
+
+use super::attention::{Around, attention_backward};
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::gemm::{Left, gemm};
+use crate::kernels::norm::{add, rms_norm_backward};
+use crate::kernels::pack::Packed;
+use crate::kernels::rotary::turn_heads_backward;
+use crate::kernels::swiglu::swiglu_backward;
+use crate::model::layer::{Activations, Pass, for_rows};
+use crate::model::layout::{LayerRanges, Layout};
+use crate::model::weights::LayerWeights;
+
+/// Rows whose contributions to a vector's gradient are summed before they join the total.
+const REDUCE_ROWS: usize = 64;
+
+/// A layer's matrices packed for `dy . W`.
+#[derive(Default)]
+pub(crate) struct LayerPacks {
+    qkv: Packed,
+    o: Packed,
+    gate_up: Packed,
+    down: Packed,
+}
+
+/// All matrices packed for `dy . W`.
+#[derive(Default)]
+pub(crate) struct BackwardPacks {
+    pub(crate) layers: Vec<LayerPacks>,
+    pub(crate) head: Packed,
+}
+
+impl BackwardPacks {
+    /// Lays out the flat parameters anew.
+    pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
+        let (hidden, ffn) = (config.hidden_size, config.intermediate_size);
+        self.layers.resize_with(layout.layers.len(), LayerPacks::default);
+        for (to, at) in self.layers.iter_mut().zip(&layout.layers) {
+            to.qkv.pack(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
+            to.o.pack(compute, &flat[at.o.clone()], hidden, config.q_width());
+            to.gate_up.pack(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
+            to.down.pack(compute, &flat[at.down.clone()], hidden, ffn);
+        }
+        self.head.pack(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
+    }
+}
+
+/// Buffers that all layers use in turn.
+#[derive(Default)]
+pub(crate) struct Workspace {
+    grad_activated: Buffer,
+    grad_normed: Buffer,
+    grad_attended: Buffer,
+    grad_qkv: Buffer,
+    expanded: Buffer,
+    pub(crate) packed: Packed,
+    partial: Buffer,
+}
+
+/// Given the gradient `grad [M, H]` of the layer's output, makes it the gradient `[N, H]` of its input and adds the gradients of the layer's
+/// parameters to `grads`. `acts.gate_up` is overwritten.
+pub(crate) fn backward(
+    pass: Pass<'_>,
+    weights: &LayerWeights,
+    packs: &LayerPacks,
+    ranges: &LayerRanges,
+    acts: &mut Activations,
+    grad: &mut Buffer,
+    grads: &mut [f32],
+    work: &mut Workspace,
+) {
+    let Pass { compute, config, rope, rows, outputs } = pass;
+    let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
+    let (q, kv, all, eps) = (config.q_width(), config.kv_width(), config.qkv_width(), config.rms_norm_eps);
+
+    // ---- feed-forward ----
+    work.grad_activated.resize(n * ffn);
+    gemm(compute, n, Left::rows(&*grad, hidden), &packs.down, &mut work.grad_activated, false);
+    weight_gradient(compute, grad, hidden, &acts.activated, ffn, &mut grads[ranges.down.clone()], &mut work.packed);
+    {
+        let gate_up = Shared::new(&mut acts.gate_up);
+        let grad_activated: &[f32] = &work.grad_activated;
+        for_rows(compute, n, |first, count| {
+            // SAFETY: stretches are disjoint.
+            let gate_up = unsafe { gate_up.slice(first * 2 * ffn, count * 2 * ffn) };
+            swiglu_backward(compute.tier(), gate_up, &grad_activated[first * ffn..][..count * ffn], ffn);
+        });
+    }
+    work.grad_normed.resize(n * hidden);
+    gemm(compute, n, Left::rows(&acts.gate_up, 2 * ffn), &packs.gate_up, &mut work.grad_normed, false);
+    let out = &mut grads[ranges.gate_up.clone()];
+    weight_gradient(compute, &acts.gate_up, 2 * ffn, &acts.normed_middle, hidden, out, &mut work.packed);
+    let out = &mut grads[ranges.post_norm.clone()];
+    norm_backward(compute, &acts.middle, &weights.post_norm, eps, &work.grad_normed, grad, out, &mut work.partial);
+
+    // ---- attention ----
+    work.grad_attended.resize(n * q);
+    gemm(compute, n, Left::rows(&*grad, hidden), &packs.o, &mut work.grad_attended, false);
+    weight_gradient(compute, grad, hidden, &acts.attended, q, &mut grads[ranges.o.clone()], &mut work.packed);
+
+    let n = rows.len();
+    if let Some(outputs) = outputs {
+        expand(outputs, n, &mut work.grad_attended, q, &mut work.expanded);
+        expand(outputs, n, grad, hidden, &mut work.expanded);
+    }
+    work.grad_qkv.resize(n * all);
+    let around = Around { turned: &acts.turned, qkv: &acts.qkv, grad_attended: &work.grad_attended };
+    attention_backward(compute, config, rows, around, &mut work.grad_qkv);
+
+    let dim = config.head_dim;
+    let norms = if weights.q_norm.is_empty() { 0 } else { 2 * dim };
+    let grad_qkv = Shared::new(&mut work.grad_qkv);
+    reduce_rows(compute, n, norms, &mut work.partial, |first, count, partial| {
+        let (grad_q_norm, grad_k_norm) = partial.split_at_mut(norms / 2);
+        let mut scratch = vec![0f32; dim];
+        for row in first..first + count {
+            let (cos, sin) = rope.at(rows.positions[row] as usize);
+            let raw = &acts.qkv[row * all..][..q + kv];
+            // SAFETY: stretches of rows are disjoint.
+            let (grad_q, grad_k) = unsafe { grad_qkv.slice(row * all, q + kv) }.split_at_mut(q);
+            let tier = compute.tier();
+            turn_heads_backward(tier, &raw[..q], &weights.q_norm, eps, cos, sin, grad_q, grad_q_norm, &mut scratch);
+            turn_heads_backward(tier, &raw[q..], &weights.k_norm, eps, cos, sin, grad_k, grad_k_norm, &mut scratch);
+        }
+    })
+    .enumerate_into(|at, value| {
+        let range = if at < dim { &ranges.q_norm } else { &ranges.k_norm };
+        grads[range.start + at % dim] += value;
+    });
+    if !weights.qkv_bias.is_empty() {
+        let grad_qkv: &[f32] = &work.grad_qkv;
+        reduce_rows(compute, n, all, &mut work.partial, |first, count, partial| {
+            for row in grad_qkv[first * all..][..count * all].chunks_exact(all) {
+                add(compute.tier(), partial, row);
+            }
+        })
+        .enumerate_into(|at, value| grads[ranges.qkv_bias.start + at] += value);
+    }
+
+    work.grad_normed.resize(n * hidden);
+    gemm(compute, n, Left::rows(&work.grad_qkv, all), &packs.qkv, &mut work.grad_normed, false);
+    let out = &mut grads[ranges.qkv.clone()];
+    weight_gradient(compute, &work.grad_qkv, all, &acts.normed, hidden, out, &mut work.packed);
+    let out = &mut grads[ranges.input_norm.clone()];
+    norm_backward(compute, &acts.x, &weights.input_norm, eps, &work.grad_normed, grad, out, &mut work.partial);
+}
+
+/// Spreads the rows of `compact` to the rows `outputs` of `n`, zeros elsewhere; `spare` is swapped in.
+fn expand(outputs: &[usize], n: usize, compact: &mut Buffer, width: usize, spare: &mut Buffer) {
+    spare.resize(n * width);
+    spare.fill(0.0);
+    for (row, &to) in compact.chunks_exact(width).zip(outputs) {
+        spare[to * width..][..width].copy_from_slice(row);
+    }
+    std::mem::swap(compact, spare);
+}
+
+/// Adds `grad_out^T . x` to a weight's gradient: `grad_out [N, outputs]`, `x [N, inputs]`, `out [outputs, inputs]`.
+pub(crate) fn weight_gradient(
+    compute: &Compute,
+    grad_out: &[f32],
+    outputs: usize,
+    x: &[f32],
+    inputs: usize,
+    out: &mut [f32],
+    packed: &mut Packed,
+) {
+    packed.pack(compute, x, x.len() / inputs, inputs);
+    gemm(compute, outputs, Left::columns(grad_out, outputs), packed, out, true);
+}
+
+/// Adds the gradient of an RMSNorm's input to `grad_x [N, width]` and that of its weight to `grad_weight`.
+#[expect(clippy::too_many_arguments, reason = "the operands of a norm and its gradients")]
+pub(crate) fn norm_backward(
+    compute: &Compute,
+    x: &[f32],
+    weight: &[f32],
+    eps: f32,
+    grad_out: &[f32],
+    grad_x: &mut [f32],
+    grad_weight: &mut [f32],
+    partial: &mut Buffer,
+) {
+    let width = weight.len();
+    let grad_x = Shared::new(grad_x);
+    reduce_rows(compute, x.len() / width, width, partial, |first, count, partial| {
+        let range = first * width..(first + count) * width;
+        // SAFETY: stretches of rows are disjoint.
+        let grad_x = unsafe { grad_x.slice(range.start, range.len()) };
+        rms_norm_backward(compute.tier(), &x[range.clone()], weight, eps, &grad_out[range], grad_x, partial);
+    })
+    .enumerate_into(|at, value| grad_weight[at] += value);
+}
+
+/// Partial sums of stretches of rows, one row of `width` per stretch.
+struct Partials<'a> {
+    sums: &'a [f32],
+    width: usize,
+}
+
+impl Partials<'_> {
+    /// Gives each element's total over the stretches, ascending.
+    fn enumerate_into(self, mut take: impl FnMut(usize, f32)) {
+        for at in 0..self.width {
+            take(at, self.sums.iter().skip(at).step_by(self.width).sum());
+        }
+    }
+}
+
+/// Calls `task(first, count, partial)` in parallel for stretches of [`REDUCE_ROWS`] rows, each with zeroed sums of its own.
+fn reduce_rows<'p>(
+    compute: &Compute,
+    rows: usize,
+    width: usize,
+    partial: &'p mut Buffer,
+    task: impl Fn(usize, usize, &mut [f32]) + Sync,
+) -> Partials<'p> {
+    let stretches = rows.div_ceil(REDUCE_ROWS);
+    partial.resize(stretches * width);
+    partial.fill(0.0);
+    let shared = Shared::new(partial);
+    compute.run(stretches, |index| {
+        let first = index * REDUCE_ROWS;
+        // SAFETY: each stretch has sums of its own.
+        let sums = unsafe { shared.slice(index * width, width) };
+        task(first, REDUCE_ROWS.min(rows - first), sums);
+    });
+    Partials { sums: partial, width }
+}

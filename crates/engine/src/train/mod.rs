@@ -1,0 +1,341 @@
+//! Training: forward, loss and hand-written backward over packed batches, AdamW, and writing the weights.
+//!
+//! The forward pass is the model's own, on the weights that [`Trainer::save`] writes, so its log-probabilities equal those of a
+//! [`Model`] loaded from there bit for bit.
+
+mod attention;
+mod batch;
+mod head_backward;
+mod layer_backward;
+mod optimizer;
+mod options;
+mod save;
+mod statistics;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use batch::TrainBatch;
+pub use options::{ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, TrainerOptions};
+pub use save::SavedWeights;
+pub(crate) use save::save as save_flat;
+pub use statistics::StepStats;
+
+use crate::compute::Compute;
+use crate::config::ModelConfig;
+use crate::error::EngineError;
+use crate::head;
+use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::norm::add;
+use crate::loss::{LossInputs, policy_loss};
+use crate::model::cache::LayerStore;
+use crate::model::layer::{self, Activations, Pass, norm_rows};
+use crate::model::layout::{Layout, Slot};
+use crate::model::rows::Rows;
+use crate::model::{Model, weights};
+use batch::Bin;
+use head_backward::{Head, HeadWorkspace, head_backward};
+use layer_backward::{BackwardPacks, Workspace, backward, norm_backward};
+use optimizer::Optimizer;
+use statistics::Statistics;
+
+/// A model in training: f32 parameters, gradients and moments.
+pub struct Trainer {
+    compute: Arc<Compute>,
+    source: PathBuf,
+    options: TrainerOptions,
+    layout: Layout,
+    model: Model,
+    flat: Vec<f32>,
+    grads: Vec<f32>,
+    optimizer: Optimizer,
+    packs: BackwardPacks,
+    /// Whether `packs` holds the current parameters.
+    packs_current: bool,
+    buffers: Buffers,
+}
+
+/// What a forward and backward pass writes to, kept from one to the next.
+#[derive(Default)]
+struct Buffers {
+    /// One per kept layer and one for the layer that is recomputed.
+    layers: Vec<Activations>,
+    /// Inputs of the layers that are recomputed.
+    inputs: Vec<Buffer>,
+    /// The last layer's output, then its norm.
+    last: Buffer,
+    hidden: Buffer,
+    grad_hidden: Buffer,
+    grad: Buffer,
+    work: Workspace,
+    head: HeadWorkspace,
+    partial: Buffer,
+}
+
+impl Trainer {
+    /// Opens the Hugging Face folder `dir` for training.
+    ///
+    /// # Errors
+    /// As [`Model::load`]; [`EngineError::Input`] when an optimizer's number is out of range.
+    pub fn open(dir: &Path, compute: &Arc<Compute>, options: TrainerOptions) -> Result<Self, EngineError> {
+        options.optim.check()?;
+        let config = Arc::new(ModelConfig::from_dir(dir)?);
+        let layout = Layout::new(&config);
+        let flat = weights::read_flat(dir, &layout)?;
+        let model = Model::from_flat(config, &layout, &flat, compute);
+        Ok(Self {
+            compute: Arc::clone(compute),
+            source: dir.to_path_buf(),
+            optimizer: Optimizer::new(options.optim, flat.len()),
+            options,
+            grads: vec![0.0; flat.len()],
+            flat,
+            layout,
+            model,
+            packs: BackwardPacks::default(),
+            packs_current: false,
+            buffers: Buffers::default(),
+        })
+    }
+
+    /// The model's architecture.
+    pub fn config(&self) -> &ModelConfig {
+        self.model.config()
+    }
+
+    /// Hugging Face names of all parameters; a tied head is the embedding.
+    pub fn parameter_names(&self) -> Vec<String> {
+        self.layout.slots.iter().map(|slot| slot.name.clone()).collect()
+    }
+
+    /// The shape of a parameter.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when there is none of this name.
+    pub fn parameter_shape(&self, name: &str) -> Result<&[usize], EngineError> {
+        Ok(&self.slot(name)?.shape)
+    }
+
+    /// A parameter's values, row-major.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when there is none of this name.
+    pub fn parameter(&self, name: &str) -> Result<Vec<f32>, EngineError> {
+        Ok(self.flat[self.slot(name)?.range.clone()].to_vec())
+    }
+
+    /// A parameter's gradient as accumulated since the last step, before clipping.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when there is none of this name.
+    pub fn gradient(&self, name: &str) -> Result<Vec<f32>, EngineError> {
+        Ok(self.grads[self.slot(name)?.range.clone()].to_vec())
+    }
+
+    /// Log-probabilities under the current weights; see [`Model::logprobs`].
+    ///
+    /// # Errors
+    /// As [`Model::logprobs`].
+    pub fn logprobs(
+        &self,
+        input_ids: &[u32],
+        cu_seqlens: &[u32],
+        temperatures: &[f32],
+    ) -> Result<Vec<f32>, EngineError> {
+        self.model.logprobs(&self.compute, input_ids, cu_seqlens, temperatures)
+    }
+
+    /// Runs a batch forward and backward, bin after bin; gradients add to those of earlier calls until [`Trainer::step`].
+    ///
+    /// Sequences without a token that trains are not computed, nor are the rows behind a sequence's last one.
+    ///
+    /// # Errors
+    /// [`EngineError::Input`] when columns do not fit together or the model; the loss's own errors; [`EngineError::NonFinite`] when the
+    /// loss is not finite. Gradients accumulated so far are dropped, parameters unchanged.
+    pub fn forward_backward(&mut self, batch: &TrainBatch<'_>) -> Result<StepStats, EngineError> {
+        let outcome = self.run_bins(batch);
+        if outcome.is_err() {
+            self.grads.fill(0.0);
+        }
+        outcome
+    }
+
+    /// One AdamW step over the accumulated gradients, which are then cleared. `lr` overrides the configured rate. Returns the global
+    /// gradient norm before clipping.
+    ///
+    /// # Errors
+    /// [`EngineError::NonFinite`] when the norm is not finite: gradients are dropped, parameters unchanged. [`EngineError::Input`] when
+    /// `lr` is negative or not finite.
+    pub fn step(&mut self, lr: Option<f32>) -> Result<f32, EngineError> {
+        let lr = lr.map_or(self.options.optim.lr, f64::from);
+        if !(lr >= 0.0 && lr.is_finite()) {
+            return Err(EngineError::Input(format!("the learning rate is {lr}")));
+        }
+        let norm = self.optimizer.step(&self.compute, &self.layout, &mut self.flat, &self.grads, lr);
+        self.grads.fill(0.0);
+        if norm.is_ok() {
+            self.model.weights.pack(&self.compute, &self.model.config, &self.layout, &self.flat);
+            self.packs_current = false;
+        }
+        norm
+    }
+
+    /// Writes the current weights as a Hugging Face folder that transformers loads, F32, with config and tokenizer files of the folder
+    /// that the trainer was opened from. Writes no manifest.
+    ///
+    /// # Errors
+    /// [`EngineError::WeightsFile`] or [`EngineError::Io`] when a file cannot be written; files replaced before stay replaced.
+    pub fn save(&self, dir: &Path) -> Result<SavedWeights, EngineError> {
+        save::save(&self.source, dir, self.config(), &self.layout, &self.flat)
+    }
+
+    fn slot(&self, name: &str) -> Result<&Slot, EngineError> {
+        self.layout.slot(name).ok_or_else(|| EngineError::Input(format!("the model has no parameter {name:?}")))
+    }
+
+    fn run_bins(&mut self, batch: &TrainBatch<'_>) -> Result<StepStats, EngineError> {
+        let bins = batch.bins(self.config().vocab_size)?;
+        let mut statistics = Statistics::default();
+        for bin in &bins {
+            self.run_bin(batch, bin, &mut statistics)?;
+        }
+        Ok(statistics.finish())
+    }
+
+    fn run_bin(&mut self, batch: &TrainBatch<'_>, bin: &Bin, statistics: &mut Statistics) -> Result<(), EngineError> {
+        let kept = self.forward(bin);
+        let width = self.config().hidden_size;
+        let head = &self.model.weights.head;
+        let scored = head::score(&self.compute, head, &self.buffers.hidden, width, &bin.targets, true);
+        let mut logprobs = vec![0f32; bin.tokens.len()];
+        for (target, logprob) in bin.targets.iter().zip(&scored.logprobs) {
+            logprobs[target.token_at] = *logprob;
+        }
+
+        let tokens = bin.tokens.clone();
+        let first = batch.cu_seqlens[bin.sequences.start];
+        let cu_seqlens: Vec<u32> =
+            batch.cu_seqlens[bin.sequences.start..=bin.sequences.end].iter().map(|at| at - first).collect();
+        let column = |values: Option<&'_ [f32]>| values.map(|values| values[tokens.clone()].to_vec());
+        let columns = [batch.reference_logprobs, batch.rl_weights, batch.ce_weights, batch.ref_kl_weights].map(column);
+        let [reference, rl, ce, ref_kl] = &columns;
+        let inputs = LossInputs {
+            logprobs: &logprobs,
+            inference_logprobs: &batch.inference_logprobs[tokens.clone()],
+            old_logprobs: None,
+            reference_logprobs: reference.as_deref(),
+            advantages: &batch.advantages[tokens.clone()],
+            mask: &batch.loss_mask[tokens.clone()],
+            cu_seqlens: &cu_seqlens,
+            rl_weights: rl.as_deref(),
+            ce_weights: ce.as_deref(),
+            ref_kl_weights: ref_kl.as_deref(),
+        };
+        let loss = policy_loss(&self.options.loss.name, &inputs, &self.options.loss.params, Some(batch.counts))?;
+        statistics.add(batch, bin, &logprobs, &scored.entropies, &loss);
+        let gradients: Vec<f32> = bin.targets.iter().map(|target| loss.grad_logprobs[target.token_at]).collect();
+        if !loss.loss.is_finite() || gradients.iter().any(|gradient| !gradient.is_finite()) {
+            return Err(EngineError::NonFinite(format!(
+                "the loss of tokens {}..{} is {}: the parameters were left as they were",
+                tokens.start, tokens.end, loss.loss
+            )));
+        }
+        self.backward(bin, &gradients, kept);
+        Ok(())
+    }
+
+    /// Fills `buffers.hidden`; returns how many layers, the last ones, kept their activations.
+    fn forward(&mut self, bin: &Bin) -> usize {
+        let rows = &bin.rows;
+        let Self { compute, model, buffers, options, .. } = self;
+        let config = &*model.config;
+        let (layers, width) = (config.num_layers, config.hidden_size);
+        let bytes = rows.len() * (Activations::width(config) + width) * size_of::<f32>();
+        let kept = options.activations.kept_layers(layers, bytes);
+        let recomputed = layers - kept;
+        buffers.layers.resize_with(kept + usize::from(recomputed > 0), Activations::default);
+        buffers.inputs.resize_with(recomputed, Buffer::default);
+
+        let rope = model.rope.up_to(rows.longest);
+        let pass = |layer: usize| Pass { outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs), compute, config, rope: &rope, rows };
+        let mut store = LayerStore::new(config, rows.num_blocks());
+        model.embed(compute, rows, &mut buffers.last);
+        for (index, weights) in model.weights.layers.iter().enumerate() {
+            let acts = &mut buffers.layers[slot_of(index, recomputed)];
+            std::mem::swap(&mut acts.x, &mut buffers.last);
+            layer::forward(pass(index), weights, &mut store, acts, &mut buffers.last);
+            if index < recomputed {
+                std::mem::swap(&mut buffers.inputs[index], &mut acts.x);
+            }
+        }
+        buffers.hidden.resize(bin.outputs.len() * width);
+        norm_rows(compute, &buffers.last, &model.weights.final_norm, config.rms_norm_eps, &mut buffers.hidden);
+        kept
+    }
+
+    fn backward(&mut self, bin: &Bin, grad_logprobs: &[f32], kept: usize) {
+        let Self { compute, model, buffers, layout, grads, packs, packs_current, flat, .. } = self;
+        let config = &*model.config;
+        let rows = &bin.rows;
+        let (width, eps) = (config.hidden_size, config.rms_norm_eps);
+        if !*packs_current {
+            packs.pack(compute, config, layout, flat);
+            *packs_current = true;
+        }
+
+        buffers.grad_hidden.resize(bin.outputs.len() * width);
+        head_backward(
+            compute,
+            Head { forward: &model.weights.head, backward: &packs.head },
+            &buffers.hidden,
+            width,
+            &bin.targets,
+            grad_logprobs,
+            &mut buffers.grad_hidden,
+            &mut grads[layout.head.clone()],
+            &mut buffers.head,
+            &mut buffers.work.packed,
+        );
+        buffers.grad.resize(bin.outputs.len() * width);
+        buffers.grad.fill(0.0);
+        let out = &mut grads[layout.final_norm.clone()];
+        let norm = &model.weights.final_norm;
+        let Buffers { last, grad_hidden, grad, partial, .. } = buffers;
+        norm_backward(compute, last, norm, eps, grad_hidden, grad, out, partial);
+
+        let rope = model.rope.up_to(rows.longest);
+        let pass = |layer: usize| Pass { outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs), compute, config, rope: &rope, rows };
+        let recomputed = config.num_layers - kept;
+        let mut store = (recomputed > 0).then(|| LayerStore::new(config, rows.num_blocks()));
+        for index in (0..config.num_layers).rev() {
+            let Buffers { layers, inputs, last, grad, work, .. } = buffers;
+            let acts = &mut layers[slot_of(index, recomputed)];
+            let weights = &model.weights.layers[index];
+            if let Some(store) = store.as_mut().filter(|_| index < recomputed) {
+                std::mem::swap(&mut acts.x, &mut inputs[index]);
+                layer::forward(pass(index), weights, store, acts, last);
+            }
+            backward(pass(index), weights, &packs.layers[index], &layout.layers[index], acts, grad, grads, work);
+        }
+        embedding_gradient(compute, rows, &buffers.grad, width, &mut grads[layout.embedding.clone()]);
+    }
+}
+
+/// Which of the activation buffers a layer uses: recomputed layers share the first.
+fn slot_of(layer: usize, recomputed: usize) -> usize {
+    if layer < recomputed { 0 } else { layer - recomputed + usize::from(recomputed > 0) }
+}
+
+/// Adds each row's gradient to its token's embedding, rows in ascending order; tasks share out the columns.
+fn embedding_gradient(compute: &Compute, rows: &Rows, grad: &[f32], width: usize, out: &mut [f32]) {
+    let out = Shared::new(out);
+    let stretches = compute.threads().min(width.div_ceil(16));
+    compute.run(stretches, |index| {
+        let columns = width * index / stretches..width * (index + 1) / stretches;
+        for (row, &token) in rows.token_ids.iter().enumerate() {
+            // SAFETY: tasks have columns of their own.
+            let out = unsafe { out.slice(token as usize * width + columns.start, columns.len()) };
+            add(compute.tier(), out, &grad[row * width..][columns.clone()]);
+        }
+    });
+}

@@ -1,0 +1,106 @@
+//! What a trainer is opened with.
+
+use serde_json::Value;
+
+use crate::error::EngineError;
+
+/// Which loss, with which parameters.
+#[derive(Debug, Clone)]
+pub struct LossConfig {
+    /// A name that [`crate::loss::policy_loss`] knows.
+    pub name: String,
+    /// An object of the loss's keys, or null.
+    pub params: Value,
+}
+
+impl Default for LossConfig {
+    fn default() -> Self {
+        Self { name: crate::loss::LOSS_DEFAULT.into(), params: Value::Null }
+    }
+}
+
+/// AdamW with decoupled weight decay and clipping by the global gradient norm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OptimConfig {
+    /// Learning rate, unless a step is given its own.
+    pub lr: f64,
+    /// Decay of the first and second moment.
+    pub betas: (f64, f64),
+    /// Added to the root of the second moment.
+    pub eps: f64,
+    /// Decoupled weight decay, per unit of learning rate.
+    pub weight_decay: f64,
+    /// Gradients are scaled down to this global norm; None for no clipping.
+    pub max_norm: Option<f64>,
+    /// Whether norms and biases decay too.
+    pub decay_1d: bool,
+}
+
+impl Default for OptimConfig {
+    fn default() -> Self {
+        Self { lr: 1e-6, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.01, max_norm: Some(1.0), decay_1d: true }
+    }
+}
+
+impl OptimConfig {
+    /// Refuses numbers under which a step would not be AdamW.
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        let wrong = |what: &str, value: f64| Err(EngineError::Input(format!("optim.{what} is {value}")));
+        let at_least_zero = |value: f64| value >= 0.0 && value.is_finite();
+        if !at_least_zero(self.lr) {
+            return wrong("lr", self.lr);
+        }
+        for beta in [self.betas.0, self.betas.1] {
+            if !(0.0..1.0).contains(&beta) {
+                return wrong("betas", beta);
+            }
+        }
+        if !at_least_zero(self.eps) {
+            return wrong("eps", self.eps);
+        }
+        if !at_least_zero(self.weight_decay) {
+            return wrong("weight_decay", self.weight_decay);
+        }
+        match self.max_norm {
+            Some(norm) if !(norm > 0.0 && norm.is_finite()) => wrong("max_norm", norm),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What is kept of the forward pass for the backward pass. The bits are the same each way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ActivationPolicy {
+    /// Keep the activations of as many layers as fit in [`ACTIVATION_BUDGET_BYTES`], recompute the others.
+    #[default]
+    Auto,
+    /// Keep all.
+    Keep,
+    /// Keep each layer's input only and run the layer again.
+    Recompute,
+}
+
+/// What [`ActivationPolicy::Auto`] keeps at most.
+pub const ACTIVATION_BUDGET_BYTES: usize = 512 << 20;
+
+impl ActivationPolicy {
+    /// How many of `layers` layers keep `bytes` bytes of activations each.
+    pub(crate) fn kept_layers(self, layers: usize, bytes: usize) -> usize {
+        match self {
+            Self::Keep => layers,
+            Self::Recompute => 0,
+            Self::Auto => layers.min(ACTIVATION_BUDGET_BYTES / bytes.max(1)),
+        }
+    }
+}
+
+/// Options of [`crate::Trainer::open`].
+#[derive(Debug, Clone, Default)]
+pub struct TrainerOptions {
+    /// The loss.
+    pub loss: LossConfig,
+    /// The optimizer.
+    pub optim: OptimConfig,
+    /// What is kept of the forward pass.
+    pub activations: ActivationPolicy,
+}

@@ -1,0 +1,84 @@
+//! Writing a Hugging Face folder.
+
+use std::path::Path;
+
+use prl_weights::{Dtype, Shard, TensorToWrite, replace_file, write_checkpoint};
+
+use crate::config::ModelConfig;
+use crate::error::EngineError;
+use crate::model::layout::Layout;
+
+/// Weight files are cut at this size, as transformers does.
+const MAX_SHARD_BYTES: u64 = 5_000_000_000;
+
+/// Files beside the weights that are copied as they are when they exist.
+const COMPANIONS: [&str; 9] = [
+    "generation_config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+    "chat_template.jinja",
+];
+
+/// What was written.
+#[derive(Debug, Clone)]
+pub struct SavedWeights {
+    /// Digest of the weights, whatever their files.
+    pub digest: String,
+    /// The weight files, for a manifest.
+    pub shards: Vec<Shard>,
+}
+
+/// Writes `flat` as F32 tensors into `dir` (made when missing), with config and companions from `source`.
+pub(crate) fn save(
+    source: &Path,
+    dir: &Path,
+    config: &ModelConfig,
+    layout: &Layout,
+    flat: &[f32],
+) -> Result<SavedWeights, EngineError> {
+    std::fs::create_dir_all(dir).map_err(|error| EngineError::Io {
+        action: "create",
+        path: dir.to_path_buf(),
+        source: error,
+    })?;
+    for name in COMPANIONS {
+        let path = source.join(name);
+        match std::fs::read(&path) {
+            Ok(bytes) => replace_file(&dir.join(name), |file| file.write_all(&bytes))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(EngineError::Io { action: "read", path, source: error }),
+        }
+    }
+    let json = config.to_json();
+    replace_file(&dir.join("config.json"), |file| file.write_all(json.as_bytes()))?;
+
+    let bytes = little_endian_bytes(flat);
+    let tensors: Vec<TensorToWrite<'_>> = layout
+        .slots
+        .iter()
+        .map(|slot| TensorToWrite {
+            name: &slot.name,
+            dtype: Dtype::F32,
+            shape: &slot.shape,
+            data: &bytes[slot.range.start * 4..slot.range.end * 4],
+        })
+        .collect();
+    let written = write_checkpoint(dir, &tensors, MAX_SHARD_BYTES)?;
+    Ok(SavedWeights { digest: written.digest, shards: written.shards })
+}
+
+#[cfg(target_endian = "little")]
+fn little_endian_bytes(values: &[f32]) -> &[u8] {
+    // SAFETY: any f32 is four bytes without padding, and u8 has no alignment or invalid values.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }
+}
+
+#[cfg(target_endian = "big")]
+fn little_endian_bytes(values: &[f32]) -> Vec<u8> {
+    values.iter().flat_map(|value| value.to_le_bytes()).collect()
+}

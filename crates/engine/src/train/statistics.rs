@@ -1,0 +1,86 @@
+//! What a forward and backward pass reports, combined exactly over bins.
+
+use super::batch::{Bin, TrainBatch};
+use crate::loss::{LossOutput, MeanSum, mean_metrics, merge_metrics};
+
+/// Loss and metrics of one [`crate::Trainer::forward_backward`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepStats {
+    /// Sum of the bins' losses.
+    pub loss: f64,
+    /// Means over the tokens of all bins, under prime-rl's names (`loss`, `entropy/all`, `mismatch_kl/all`, `is_masked`, ...; those without
+    /// a member are left out), `tokens` (that train), and `mismatch_on_policy/{tokens,max_abs_logprob_diff,kl}`: mask tokens of sequences
+    /// that the version being trained sampled as a whole.
+    pub metrics: Vec<(String, f64)>,
+}
+
+#[derive(Default)]
+pub(crate) struct Statistics {
+    loss: f64,
+    sums: Vec<(String, f64)>,
+    entropy: MeanSum,
+    on_policy: Option<OnPolicy>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct OnPolicy {
+    kl: MeanSum,
+    max_abs_diff: f64,
+}
+
+impl Statistics {
+    /// Adds a bin: `logprobs` of its tokens, `entropies` of its targets.
+    pub(crate) fn add(
+        &mut self,
+        batch: &TrainBatch<'_>,
+        bin: &Bin,
+        logprobs: &[f32],
+        entropies: &[f32],
+        loss: &LossOutput<f32>,
+    ) {
+        self.loss += f64::from(loss.loss);
+        merge_metrics(&mut self.sums, &loss.metrics);
+        for &entropy in entropies {
+            self.entropy.add(f64::from(entropy));
+        }
+        let Some(version) = batch.on_policy_version else { return };
+        let on_policy = self.on_policy.get_or_insert_default();
+        for sequence in bin.sequences.clone() {
+            let range = batch.cu_seqlens[sequence] as usize..batch.cu_seqlens[sequence + 1] as usize;
+            if !batch.sampled_wholly_by(range.clone(), version) {
+                continue;
+            }
+            for token in range.filter(|&token| batch.loss_mask[token] != 0) {
+                let ratio = f64::from(logprobs[token - bin.tokens.start]) - f64::from(batch.inference_logprobs[token]);
+                on_policy.kl.add(ratio.exp_m1() - ratio);
+                // A NaN is a difference too.
+                if !(ratio.abs() <= on_policy.max_abs_diff) {
+                    on_policy.max_abs_diff = ratio.abs();
+                }
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> StepStats {
+        let mut metrics = vec![("loss".to_owned(), self.loss), ("tokens".to_owned(), self.entropy.count)];
+        self.entropy_mean(&mut metrics);
+        for (name, value) in mean_metrics(&self.sums) {
+            let name = if name == "mismatch_kl" { "mismatch_kl/all".to_owned() } else { name };
+            metrics.push((name, value));
+        }
+        if let Some(OnPolicy { kl, max_abs_diff }) = self.on_policy {
+            metrics.push(("mismatch_on_policy/tokens".to_owned(), kl.count));
+            if kl.count > 0.0 {
+                metrics.push(("mismatch_on_policy/max_abs_logprob_diff".to_owned(), max_abs_diff));
+                metrics.push(("mismatch_on_policy/kl".to_owned(), kl.sum / kl.count));
+            }
+        }
+        StepStats { loss: self.loss, metrics }
+    }
+
+    fn entropy_mean(&self, metrics: &mut Vec<(String, f64)>) {
+        if self.entropy.count > 0.0 {
+            metrics.push(("entropy/all".to_owned(), self.entropy.sum / self.entropy.count));
+        }
+    }
+}

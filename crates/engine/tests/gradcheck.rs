@@ -1,0 +1,221 @@
+//! The hand-written backward pass against central differences of an independent scalar f64 forward, every parameter tensor.
+
+mod support;
+
+use std::collections::HashMap;
+
+use prl_engine::loss::{LossInputs, policy_loss};
+use prl_engine::{LossConfig, Trainer, TrainerOptions};
+use serde_json::{Value, json};
+use support::{CONFIGS, Columns, Random, compute, tiers, write_model};
+
+/// A decoder model in f64, one number at a time, from the published definitions.
+struct Reference {
+    config: Value,
+    parameters: HashMap<String, Vec<f64>>,
+}
+
+impl Reference {
+    fn size(&self, key: &str) -> usize {
+        self.config[key].as_u64().unwrap_or_else(|| panic!("{key}")) as usize
+    }
+
+    fn get(&self, name: &str) -> Option<&Vec<f64>> {
+        self.parameters.get(name)
+    }
+
+    fn linear(&self, name: &str, x: &[f64]) -> Vec<f64> {
+        let weight = &self.parameters[&format!("{name}.weight")];
+        let bias = self.get(&format!("{name}.bias"));
+        let outputs = weight.len() / x.len();
+        (0..outputs)
+            .map(|out| {
+                let dot: f64 = weight[out * x.len()..][..x.len()].iter().zip(x).map(|(w, x)| w * x).sum();
+                dot + bias.map_or(0.0, |bias| bias[out])
+            })
+            .collect()
+    }
+
+    fn norm(&self, name: &str, x: &[f64]) -> Vec<f64> {
+        let eps = f64::from(self.config["rms_norm_eps"].as_f64().expect("eps") as f32);
+        let mean = x.iter().map(|x| x * x).sum::<f64>() / x.len() as f64;
+        let weight = &self.parameters[name];
+        x.iter().zip(weight).map(|(x, w)| x / (mean + eps).sqrt() * w).collect()
+    }
+
+    fn frequencies(&self, dim: usize) -> Vec<f64> {
+        let theta = self.config["rope_theta"].as_f64().or(self.config["rope_parameters"]["rope_theta"].as_f64());
+        let theta = theta.expect("theta");
+        let scaling = &self.config["rope_scaling"];
+        (0..dim / 2)
+            .map(|pair| {
+                let frequency = theta.powf(-2.0 * pair as f64 / dim as f64);
+                if scaling.is_null() {
+                    return frequency;
+                }
+                let number = |key: &str| scaling[key].as_f64().expect("a number");
+                let (factor, low, high) = (number("factor"), number("low_freq_factor"), number("high_freq_factor"));
+                let original = number("original_max_position_embeddings");
+                let turns = original * frequency / (2.0 * std::f64::consts::PI);
+                if turns < low {
+                    frequency / factor
+                } else if turns > high {
+                    frequency
+                } else {
+                    let smooth = (turns - low) / (high - low);
+                    (1.0 - smooth) * frequency / factor + smooth * frequency
+                }
+            })
+            .collect()
+    }
+
+    fn head(&self, x: &[f64], norm: &str, position: usize, frequencies: &[f64]) -> Vec<f64> {
+        let x = if self.get(norm).is_some() { self.norm(norm, x) } else { x.to_vec() };
+        let half = x.len() / 2;
+        let mut out = vec![0.0; x.len()];
+        for i in 0..half {
+            let (sin, cos) = (position as f64 * frequencies[i]).sin_cos();
+            out[i] = x[i] * cos - x[i + half] * sin;
+            out[i + half] = x[i + half] * cos + x[i] * sin;
+        }
+        out
+    }
+
+    /// Logits of every position of one sequence.
+    fn logits(&self, ids: &[u32]) -> Vec<Vec<f64>> {
+        let hidden = self.size("hidden_size");
+        let (heads, kv_heads) = (self.size("num_attention_heads"), self.size("num_key_value_heads"));
+        let dim = self.config["head_dim"].as_u64().map_or(hidden / heads, |dim| dim as usize);
+        let frequencies = self.frequencies(dim);
+        let embedding = &self.parameters["model.embed_tokens.weight"];
+        let mut stream: Vec<Vec<f64>> =
+            ids.iter().map(|&id| embedding[id as usize * hidden..][..hidden].to_vec()).collect();
+        for layer in 0..self.size("num_hidden_layers") {
+            let at = |part: &str| format!("model.layers.{layer}.{part}");
+            let (mut queries, mut keys, mut values) = (Vec::new(), Vec::new(), Vec::new());
+            for (position, x) in stream.iter().enumerate() {
+                let normed = self.norm(&at("input_layernorm.weight"), x);
+                let turn = |x: Vec<f64>, norm: &str| -> Vec<Vec<f64>> {
+                    x.chunks(dim).map(|head| self.head(head, &at(norm), position, &frequencies)).collect()
+                };
+                queries.push(turn(self.linear(&at("self_attn.q_proj"), &normed), "self_attn.q_norm.weight"));
+                keys.push(turn(self.linear(&at("self_attn.k_proj"), &normed), "self_attn.k_norm.weight"));
+                values.push(self.linear(&at("self_attn.v_proj"), &normed));
+            }
+            for position in 0..ids.len() {
+                let mut attended = Vec::new();
+                for head in 0..heads {
+                    let kv = head / (heads / kv_heads);
+                    let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+                    let scores: Vec<f64> = (0..=position)
+                        .map(|j| (dot(&queries[position][head], &keys[j][kv]) / (dim as f64).sqrt()).exp())
+                        .collect();
+                    let total: f64 = scores.iter().sum();
+                    for d in 0..dim {
+                        attended.push((0..=position).map(|j| scores[j] / total * values[j][kv * dim + d]).sum());
+                    }
+                }
+                let out = self.linear(&at("self_attn.o_proj"), &attended);
+                stream[position].iter_mut().zip(out).for_each(|(x, y)| *x += y);
+                let normed = self.norm(&at("post_attention_layernorm.weight"), &stream[position]);
+                let gate = self.linear(&at("mlp.gate_proj"), &normed);
+                let up = self.linear(&at("mlp.up_proj"), &normed);
+                let product: Vec<f64> = gate.iter().zip(up).map(|(g, u)| g / (1.0 + (-g).exp()) * u).collect();
+                let out = self.linear(&at("mlp.down_proj"), &product);
+                stream[position].iter_mut().zip(out).for_each(|(x, y)| *x += y);
+            }
+        }
+        let head = if self.get("lm_head.weight").is_some() { "lm_head" } else { "model.embed_tokens" };
+        stream.iter().map(|x| self.linear(head, &self.norm("model.norm.weight", x))).collect()
+    }
+
+    fn logprobs(&self, columns: &Columns) -> Vec<f64> {
+        let mut logprobs = vec![0.0; columns.input_ids.len()];
+        for pair in columns.cu_seqlens.windows(2) {
+            let (first, last) = (pair[0] as usize, pair[1] as usize);
+            let logits = self.logits(&columns.input_ids[first..last]);
+            for at in first + 1..last {
+                let temperature = f64::from(columns.temperatures[at]);
+                let row: Vec<f64> = logits[at - 1 - first].iter().map(|x| x / temperature).collect();
+                let normalizer = row.iter().map(|x| x.exp()).sum::<f64>().ln();
+                logprobs[at] = row[columns.input_ids[at] as usize] - normalizer;
+            }
+        }
+        logprobs
+    }
+
+    fn loss(&self, columns: &Columns, params: &Value) -> f64 {
+        let wide = |values: &[f32]| values.iter().map(|&x| f64::from(x)).collect::<Vec<f64>>();
+        let logprobs = self.logprobs(columns);
+        let (inference, advantages) = (wide(&columns.inference_logprobs), wide(&columns.advantages));
+        let ce = columns.ce_weights.as_deref().map(wide);
+        let inputs = LossInputs {
+            logprobs: &logprobs,
+            inference_logprobs: &inference,
+            old_logprobs: None,
+            reference_logprobs: None,
+            advantages: &advantages,
+            mask: &columns.loss_mask,
+            cu_seqlens: &columns.cu_seqlens,
+            rl_weights: None,
+            ce_weights: ce.as_deref(),
+            ref_kl_weights: None,
+        };
+        policy_loss("default", &inputs, params, Some(columns.batch().counts)).expect("the loss computes").loss
+    }
+}
+
+#[test]
+fn gradients_of_every_tensor_match_central_differences() {
+    // The policy mask is a step function of the probabilities: out of the way here, the loss has its own tests.
+    let params = json!({"dppo_mask_low": 2.0, "dppo_mask_high": 2.0, "kl_tau": 0.1});
+    for (name, config) in CONFIGS {
+        let folder = tempfile::tempdir().expect("a folder");
+        write_model(folder.path(), config, 11);
+        let config: Value = serde_json::from_str(config).expect("the config parses");
+        let vocab = config["vocab_size"].as_u64().expect("vocab") as usize;
+        let mut columns = Columns::random(&[5, 1, 19, 8], vocab, 3);
+        let mut random = Random(5);
+        columns.ce_weights =
+            Some(columns.loss_mask.iter().map(|&mask| if mask == 0 { 0.0 } else { random.unit().abs() }).collect());
+        for tier in tiers() {
+            let options =
+                TrainerOptions { loss: LossConfig { name: "default".into(), params: params.clone() }, ..Default::default() };
+            let mut trainer = Trainer::open(folder.path(), &compute(2, tier), options).expect("the trainer opens");
+            let stats = trainer.forward_backward(&columns.batch()).expect("the batch runs");
+            let names = trainer.parameter_names();
+            let wide = |values: Vec<f32>| values.into_iter().map(f64::from).collect::<Vec<f64>>();
+            let parameters =
+                names.iter().map(|name| (name.clone(), wide(trainer.parameter(name).expect("it is there")))).collect();
+            let mut reference = Reference { config: config.clone(), parameters };
+            let want = reference.loss(&columns, &params);
+            assert!((stats.loss - want).abs() < 2e-5 * want.abs().max(1.0), "{name} {tier:?}: loss {} {want}", stats.loss);
+
+            for tensor in &names {
+                let gradient = wide(trainer.gradient(tensor).expect("it is there"));
+                let scale = gradient.iter().fold(0f64, |most, g| most.max(g.abs()));
+                assert!(scale > 0.0, "{name}: {tensor} has no gradient");
+                let samples = if gradient.len() <= 48 { gradient.len() } else { 24 };
+                for sample in 0..samples {
+                    let at = if samples == gradient.len() { sample } else { random.below(gradient.len()) };
+                    let step = 1e-5;
+                    let mut shifted = |by: f64| {
+                        let values = reference.parameters.get_mut(tensor).expect("it is there");
+                        let before = values[at];
+                        values[at] = before + by;
+                        let loss = reference.loss(&columns, &params);
+                        reference.parameters.get_mut(tensor).expect("it is there")[at] = before;
+                        loss
+                    };
+                    let want = (shifted(step) - shifted(-step)) / (2.0 * step);
+                    let error = (gradient[at] - want).abs();
+                    assert!(
+                        error < 2e-4 * scale + 2e-7,
+                        "{name} {tier:?}: {tensor}[{at}] is {} and should be {want} (largest {scale})",
+                        gradient[at]
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Tiny models and batches for the engine's tests.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::path::Path;
+use std::sync::Arc;
+
+use prl_engine::{Compute, Tier, TrainBatch, loss::Counts};
+use prl_weights::{Checkpoint, Dtype, TensorToWrite, write_checkpoint};
+
+/// Qwen3: QK-norm, tied head, grouped heads, head_dim that is not hidden / heads.
+pub(crate) const QWEN3: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 37, "hidden_size": 24,
+    "intermediate_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 10,
+    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 128, "tie_word_embeddings": true,
+    "hidden_act": "silu", "attention_bias": false}"#;
+
+/// Qwen2: biases on q, k, v; untied head; rope in transformers 5's place.
+pub(crate) const QWEN2: &str = r#"{"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "vocab_size": 33, "hidden_size": 32,
+    "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4,
+    "rms_norm_eps": 1e-5, "rope_parameters": {"rope_type": "default", "rope_theta": 5000.0}, "max_position_embeddings": 128,
+    "tie_word_embeddings": false, "hidden_act": "silu", "use_sliding_window": false}"#;
+
+/// Llama: untied head, llama3 rotary scaling, one key-value head.
+pub(crate) const LLAMA: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 41, "hidden_size": 16,
+    "intermediate_size": 36, "num_hidden_layers": 3, "num_attention_heads": 2, "num_key_value_heads": 1,
+    "rms_norm_eps": 1e-5, "rope_theta": 500.0, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0, "original_max_position_embeddings": 64}, "max_position_embeddings": 256,
+    "tie_word_embeddings": false, "hidden_act": "silu", "mlp_bias": false}"#;
+
+/// All three.
+pub(crate) const CONFIGS: [(&str, &str); 3] = [("qwen3", QWEN3), ("qwen2", QWEN2), ("llama", LLAMA)];
+
+/// A small generator for test data: SplitMix64.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    /// Uniform in [-1, 1).
+    pub(crate) fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / 8_388_608.0 - 1.0
+    }
+}
+
+/// Writes a model with no parameter at a special value: norms near 1, biases not 0, matrices large enough to matter.
+pub(crate) fn write_model(dir: &Path, config: &str, seed: u64) {
+    let source = dir.join("config-only");
+    std::fs::create_dir_all(&source).expect("the folder is made");
+    std::fs::write(source.join("config.json"), config).expect("the config is written");
+    prl_engine::random_checkpoint(&source, dir, seed).expect("a random model is written");
+    let checkpoint = Checkpoint::open(dir).expect("the model opens");
+    let mut random = Random(seed);
+    let mut tensors = Vec::new();
+    for name in checkpoint.names() {
+        let tensor = checkpoint.tensor(name).expect("the tensor is there");
+        let values = tensor.data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        let values: Vec<u8> = values
+            .map(|value| match tensor.shape.len() {
+                1 => value + 0.3 * random.unit(),
+                _ => 6.0 * value,
+            })
+            .flat_map(f32::to_le_bytes)
+            .collect();
+        tensors.push((name.to_owned(), tensor.shape.to_vec(), values));
+    }
+    drop(checkpoint);
+    let list: Vec<TensorToWrite<'_>> = tensors
+        .iter()
+        .map(|(name, shape, data)| TensorToWrite { name, dtype: Dtype::F32, shape, data })
+        .collect();
+    write_checkpoint(dir, &list, u64::MAX).expect("the model is written");
+}
+
+/// Columns of a batch, owned.
+#[derive(Clone, Default)]
+pub(crate) struct Columns {
+    pub(crate) input_ids: Vec<u32>,
+    pub(crate) inference_logprobs: Vec<f32>,
+    pub(crate) advantages: Vec<f32>,
+    pub(crate) temperatures: Vec<f32>,
+    pub(crate) loss_mask: Vec<u8>,
+    pub(crate) cu_seqlens: Vec<u32>,
+    pub(crate) ce_weights: Option<Vec<f32>>,
+    pub(crate) bin_seq_offsets: Option<Vec<u32>>,
+}
+
+impl Columns {
+    /// Random sequences of the given lengths: about two thirds of their tokens train.
+    pub(crate) fn random(lengths: &[usize], vocab: usize, seed: u64) -> Self {
+        let mut random = Random(seed);
+        let mut columns = Self { cu_seqlens: vec![0], ..Self::default() };
+        for &length in lengths {
+            for at in 0..length {
+                let trains = at > 0 && random.below(3) > 0;
+                columns.input_ids.push(random.below(vocab) as u32);
+                columns.loss_mask.push(u8::from(trains));
+                columns.inference_logprobs.push(if trains { -3.5 + 0.2 * random.unit() } else { 0.0 });
+                columns.advantages.push(if trains { random.unit() } else { 0.0 });
+                columns.temperatures.push(1.0 + 0.5 * random.unit().abs());
+            }
+            columns.cu_seqlens.push(columns.input_ids.len() as u32);
+        }
+        columns
+    }
+
+    pub(crate) fn trained(&self) -> f64 {
+        self.loss_mask.iter().map(|&mask| f64::from(mask)).sum()
+    }
+
+    pub(crate) fn batch(&self) -> TrainBatch<'_> {
+        TrainBatch {
+            input_ids: &self.input_ids,
+            inference_logprobs: &self.inference_logprobs,
+            advantages: &self.advantages,
+            temperatures: &self.temperatures,
+            loss_mask: &self.loss_mask,
+            cu_seqlens: &self.cu_seqlens,
+            bin_seq_offsets: self.bin_seq_offsets.as_deref(),
+            policy_version_spans: None,
+            rl_weights: None,
+            ce_weights: self.ce_weights.as_deref(),
+            ref_kl_weights: None,
+            reference_logprobs: None,
+            counts: Counts { rl: self.trained(), ce: self.input_ids.len() as f64, ref_kl: 1.0 },
+            on_policy_version: None,
+        }
+    }
+}
+
+/// The tiers of this machine.
+pub(crate) fn tiers() -> impl Iterator<Item = Tier> {
+    Tier::ALL.into_iter().filter(|tier| tier.is_available())
+}
+
+/// A pool of `threads` threads that runs the kernels of `tier`.
+pub(crate) fn compute(threads: usize, tier: Tier) -> Arc<Compute> {
+    Compute::new(threads, Some(tier)).expect("the pool starts")
+}
+
+/// Bit patterns, so that -0 and NaN compare as what they are.
+pub(crate) fn bits(values: &[f32]) -> Vec<u32> {
+    values.iter().map(|value| value.to_bits()).collect()
+}

@@ -1,0 +1,26 @@
+//! Sequence packing: which samples share a micro-batch, and the columns that a trainer rank reads.
+//!
+//! [`pack_sequences`] makes a plan from lengths alone; [`build_batch`] turns samples and a plan into one [`Batch`] per
+//! rank; [`batch_to_file`] and [`batch_from_file`] carry a batch between processes. Everything is deterministic, and
+//! no sample is ever divided, dropped or repeated.
+//!
+//! This crate knows tokens and weights of tokens. What a reward or an advantage is, which samples belong to a step and
+//! when a batch ships belong to its callers.
+
+mod balance;
+mod batch;
+mod build;
+mod columns;
+mod error;
+mod file;
+mod first_fit;
+mod plan;
+mod sample;
+mod scan;
+
+pub use batch::{Batch, Counts, UNSAMPLED};
+pub use build::{BuildOptions, build_batch};
+pub use error::PackError;
+pub use file::{BATCH_FORMAT, BatchMetadata, batch_from_bytes, batch_from_file, batch_to_bytes, batch_to_file};
+pub use plan::{MAX_RANKS, pack_sequences};
+pub use sample::SampleRef;

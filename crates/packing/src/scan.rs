@@ -1,0 +1,24 @@
+//! Finding the first bad value of a long column, in blocks that the compiler turns into vector instructions.
+
+const BLOCK: usize = 256;
+
+/// Index of the first value that is `bad`.
+pub(crate) fn first<T: Copy>(values: &[T], bad: impl Fn(&T) -> bool) -> Option<usize> {
+    let block = values
+        .chunks(BLOCK)
+        .position(|block| block.iter().fold(false, |any, value| any | bad(value)))?;
+    let start = block * BLOCK;
+    values[start..].iter().position(bad).map(|at| start + at)
+}
+
+/// Index of the first pair that is `bad`; both columns have one length.
+pub(crate) fn first_pair<A: Copy, B: Copy>(left: &[A], right: &[B], bad: impl Fn(A, B) -> bool) -> Option<usize> {
+    let mut blocks = left.chunks(BLOCK).zip(right.chunks(BLOCK));
+    let block = blocks.position(|(left, right)| left.iter().zip(right).fold(false, |any, (&a, &b)| any | bad(a, b)))?;
+    let start = block * BLOCK;
+    left[start..]
+        .iter()
+        .zip(&right[start..])
+        .position(|(&a, &b)| bad(a, b))
+        .map(|at| start + at)
+}

@@ -1,0 +1,199 @@
+//! Plans: nothing is lost, every bin fits, ranks share the work.
+
+use prl_packing::{MAX_RANKS, pack_sequences};
+use proptest::prelude::*;
+
+fn used(lengths: &[u32], bin: &[u32], seq_len: u32) -> u64 {
+    bin.iter()
+        .map(|&sample| u64::from(lengths[sample as usize].min(seq_len)))
+        .sum()
+}
+
+fn rank_costs(plan: &[Vec<u32>], ranks: usize, cost: impl Fn(u32) -> f64) -> Vec<f64> {
+    let mut costs = vec![0.0; ranks];
+    for (bin, samples) in plan.iter().enumerate() {
+        costs[bin % ranks] += samples.iter().map(|&sample| cost(sample)).sum::<f64>();
+    }
+    costs
+}
+
+#[test]
+fn no_samples_need_no_bins() {
+    assert_eq!(pack_sequences(&[], 8, 3, None).unwrap(), Vec::<Vec<u32>>::new());
+}
+
+#[test]
+fn samples_go_first_fit_by_descending_length() {
+    // 6+2, 5+3, 4+1: each bin holds its samples in ascending order; equal costs keep the order of their samples.
+    assert_eq!(
+        pack_sequences(&[1, 2, 3, 4, 5, 6], 8, 1, None).unwrap(),
+        [vec![1, 5], vec![2, 4], vec![0, 3]]
+    );
+}
+
+#[test]
+fn samples_above_the_length_count_as_the_length() {
+    assert_eq!(
+        pack_sequences(&[100, 8, 3, 5], 8, 1, None).unwrap(),
+        [vec![0], vec![1], vec![2, 3]]
+    );
+}
+
+#[test]
+fn the_heaviest_bin_is_halved_for_a_missing_one() {
+    // One bin of 10 becomes halves of 5 and 5.
+    assert_eq!(
+        pack_sequences(&[4, 3, 2, 1], 10, 2, None).unwrap(),
+        [vec![0, 3], vec![1, 2]]
+    );
+}
+
+#[test]
+fn bins_stay_empty_only_when_samples_run_out() {
+    assert_eq!(
+        pack_sequences(&[5, 5, 5], 8, 2, None).unwrap(),
+        [vec![0], vec![1], vec![2], vec![]]
+    );
+    assert_eq!(pack_sequences(&[5], 8, 3, None).unwrap(), [vec![0], vec![], vec![]]);
+}
+
+#[test]
+fn a_cost_of_the_caller_decides_the_balance() {
+    // Equal lengths, unequal costs: the dear sample shares its rank with the cheapest.
+    let plan = pack_sequences(&[4; 4], 4, 2, Some(&[10.0, 7.0, 6.0, 1.0])).unwrap();
+    assert_eq!(
+        rank_costs(&plan, 2, |sample| [10.0, 7.0, 6.0, 1.0][sample as usize]),
+        [11.0, 13.0]
+    );
+}
+
+#[test]
+fn an_exchange_improves_what_dealing_in_rounds_leaves() {
+    // Dealing gives 12+8+5 and 10+10+1; 12 for 10 makes both 23.
+    let cost = [12.0, 10.0, 10.0, 8.0, 5.0, 1.0];
+    let plan = pack_sequences(&[4; 6], 4, 2, Some(&cost)).unwrap();
+    assert_eq!(rank_costs(&plan, 2, |sample| cost[sample as usize]), [23.0, 23.0]);
+}
+
+#[test]
+fn contradictory_arguments_are_named() {
+    for (lengths, seq_len, ranks, cost, reason) in [
+        (&[1u32, 0][..], 8, 1, None, "sample 1: it has no tokens"),
+        (&[1], 0, 1, None, "seq_len is 0"),
+        (&[1], 8, 0, None, "ranks is 0"),
+        (&[1], 8, MAX_RANKS + 1, None, "ranks is 65537"),
+        (&[1], 8, 1, Some(&[][..]), "0 costs for 1 samples"),
+        (&[1], 8, 1, Some(&[f64::NAN][..]), "its cost is NaN"),
+        (&[1], 8, 1, Some(&[-1.0][..]), "its cost is -1"),
+    ] {
+        let error = pack_sequences(lengths, seq_len, ranks, cost).unwrap_err();
+        assert_eq!(error.code(), "PRL_PACKING_INPUT");
+        assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
+    }
+}
+
+#[test]
+fn a_hundred_thousand_samples_for_many_ranks_are_balanced() {
+    let lengths: Vec<u32> = (0..100_000u32)
+        .map(|number| 1 + number.wrapping_mul(2_654_435_769) % 2000)
+        .collect();
+    let plan = pack_sequences(&lengths, 4096, 64, None).unwrap();
+    let costs = rank_costs(&plan, 64, |sample| f64::from(lengths[sample as usize]));
+    let mean = costs.iter().sum::<f64>() / 64.0;
+    let worst = costs.iter().fold(0.0f64, |worst, &cost| worst.max(cost));
+    assert!(worst <= mean * 1.001, "worst {worst}, mean {mean}");
+    let total: u64 = lengths.iter().map(|&length| u64::from(length)).sum();
+    assert!(plan.len() as u64 <= total.div_ceil(4096) * 11 / 9 + 64);
+}
+
+/// Fewest bins by exhaustive search, for a handful of samples.
+fn optimum(lengths: &[u32], seq_len: u32) -> usize {
+    fn place(lengths: &[u32], room: &mut Vec<u32>, seq_len: u32, best: &mut usize) {
+        if room.len() >= *best {
+            return;
+        }
+        let Some((&first, rest)) = lengths.split_first() else {
+            *best = room.len();
+            return;
+        };
+        for bin in 0..room.len() {
+            if room[bin] >= first {
+                room[bin] -= first;
+                place(rest, room, seq_len, best);
+                room[bin] += first;
+            }
+        }
+        room.push(seq_len - first);
+        place(rest, room, seq_len, best);
+        room.pop();
+    }
+    let mut best = lengths.len() + 1;
+    place(lengths, &mut Vec::new(), seq_len, &mut best);
+    best
+}
+
+/// First-fit decreasing by its definition, in quadratic time.
+fn naive_bins(lengths: &[u32], seq_len: u32) -> usize {
+    let mut sorted: Vec<u32> = lengths.iter().map(|&length| length.min(seq_len)).collect();
+    sorted.sort_unstable_by(|left, right| right.cmp(left));
+    let mut room: Vec<u32> = Vec::new();
+    for length in sorted {
+        match room.iter_mut().find(|room| **room >= length) {
+            Some(room) => *room -= length,
+            None => room.push(seq_len - length),
+        }
+    }
+    room.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_sample_is_in_exactly_one_bin_that_it_fits(
+        lengths in prop::collection::vec(1u32..300, 0..200),
+        seq_len in 1u32..256,
+        ranks in 1u32..9,
+    ) {
+        let plan = pack_sequences(&lengths, seq_len, ranks, None).unwrap();
+        let mut samples: Vec<u32> = plan.iter().flatten().copied().collect();
+        samples.sort_unstable();
+        prop_assert_eq!(samples, (0u32..).take(lengths.len()).collect::<Vec<_>>());
+        prop_assert!(plan.iter().all(|bin| used(&lengths, bin, seq_len) <= u64::from(seq_len)));
+        prop_assert!(plan.iter().all(|bin| bin.is_sorted()));
+        prop_assert_eq!(plan.len() % ranks as usize, 0);
+        let bins = naive_bins(&lengths, seq_len).next_multiple_of(ranks as usize);
+        prop_assert_eq!(plan.len(), bins);
+        let empty = plan.iter().filter(|bin| bin.is_empty()).count();
+        prop_assert_eq!(empty, bins.saturating_sub(lengths.len()));
+for rank in 0..ranks as usize {
+            let own: Vec<bool> = plan.iter().skip(rank).step_by(ranks as usize).map(Vec::is_empty).collect();
+            prop_assert!(own.is_sorted(), "an empty bin of rank {} comes before a full one", rank);
+        }
+        prop_assert_eq!(pack_sequences(&lengths, seq_len, ranks, None).unwrap(), plan);
+    }
+
+    #[test]
+    fn the_number_of_bins_is_near_the_optimum(lengths in prop::collection::vec(1u32..40, 1..10)) {
+        let bins = pack_sequences(&lengths, 40, 1, None).unwrap().len();
+        prop_assert!(9 * bins <= 11 * optimum(&lengths, 40) + 6);
+    }
+
+    #[test]
+    fn ranks_differ_by_less_than_the_dearest_bin(
+        lengths in prop::collection::vec(1u32..300, 1..200),
+        ranks in 1u32..9,
+        quadratic in any::<bool>(),
+    ) {
+        let cost: Vec<f64> = lengths
+            .iter()
+            .map(|&length| f64::from(length) + if quadratic { f64::from(length).powi(2) } else { 0.0 })
+            .collect();
+        let plan = pack_sequences(&lengths, 300, ranks, Some(&cost)).unwrap();
+        let bin_cost = |bin: &Vec<u32>| bin.iter().map(|&sample| cost[sample as usize]).sum::<f64>();
+        let dearest = plan.iter().map(bin_cost).fold(0.0, f64::max);
+        let costs = rank_costs(&plan, ranks as usize, |sample| cost[sample as usize]);
+        let spread = costs.iter().copied().fold(0.0, f64::max) - costs.iter().copied().fold(f64::MAX, f64::min);
+        prop_assert!(spread <= dearest * 1.000_001, "spread {} of {:?}, dearest bin {}", spread, costs, dearest);
+    }
+}

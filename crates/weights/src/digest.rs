@@ -1,0 +1,128 @@
+//! Digests: XXH3-64 with seed 0, written as 16 lower-case hexadecimal digits.
+//!
+//! They find damage and tell versions apart; they are no defence against someone who forges a file.
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use crate::{Dtype, WeightsError};
+
+const READ_CHUNK_BYTES: usize = 1 << 20;
+
+/// The digest of `bytes`.
+pub fn digest(bytes: &[u8]) -> String {
+    hex(xxh3_64(bytes))
+}
+
+/// Whether `text` has the form of a digest.
+pub fn is_digest(text: &str) -> bool {
+    text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// The digest and the length in bytes of the file at `path`.
+///
+/// # Errors
+/// [`WeightsError::Io`] when it cannot be read.
+pub fn digest_file(path: &Path) -> Result<(String, u64), WeightsError> {
+    let mut file = File::open(path).map_err(WeightsError::io("open", path))?;
+    let mut hasher = Hasher::new();
+    let mut chunk = vec![0; READ_CHUNK_BYTES];
+    let mut length = 0u64;
+    loop {
+        let count = file.read(&mut chunk).map_err(WeightsError::io("read", path))?;
+        if count == 0 {
+            return Ok((hasher.finish(), length));
+        }
+        hasher.update(&chunk[..count]);
+        length += count as u64;
+    }
+}
+
+/// A digest of bytes that arrive in pieces.
+#[derive(Clone, Default)]
+pub struct Hasher(Xxh3);
+
+impl Hasher {
+    /// A hasher that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends `bytes` to what is digested.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of everything so far.
+    pub fn finish(&self) -> String {
+        hex(self.0.digest())
+    }
+}
+
+impl fmt::Debug for Hasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Hasher").field(&self.finish()).finish()
+    }
+}
+
+/// The digest of a weight version, whatever the order its tensors are given in.
+///
+/// Each tensor is `(name, dtype, shape, bytes)`; names are distinct. The input of the hash is specified byte by
+/// byte in this crate's README.
+pub fn version_digest<'a>(tensors: impl IntoIterator<Item = (&'a str, Dtype, &'a [usize], &'a [u8])>) -> String {
+    let mut hasher = VersionHasher::new();
+    for (name, dtype, shape, bytes) in tensors {
+        hasher.add(name, dtype, shape, bytes);
+    }
+    hasher.finish()
+}
+
+/// [`version_digest`] for tensors that become known one at a time.
+#[derive(Debug, Clone, Default)]
+pub struct VersionHasher {
+    records: Vec<(String, Vec<u8>)>,
+}
+
+impl VersionHasher {
+    /// A hasher that has seen no tensor.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one tensor; `shape` in elements, `bytes` row-major and little endian.
+    pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
+        let mut record = Vec::with_capacity(40 + name.len() + 8 * shape.len());
+        push_counted(&mut record, name.as_bytes());
+        push_counted(&mut record, dtype.name().as_bytes());
+        record.extend_from_slice(&(shape.len() as u64).to_le_bytes());
+        for &dim in shape {
+            record.extend_from_slice(&(dim as u64).to_le_bytes());
+        }
+        record.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        record.extend_from_slice(&xxh3_64(bytes).to_le_bytes());
+        self.records.push((name.to_owned(), record));
+    }
+
+    /// The digest of all tensors added.
+    pub fn finish(mut self) -> String {
+        self.records.sort_by(|left, right| left.0.cmp(&right.0));
+        let mut hasher = Hasher::new();
+        for (_, record) in &self.records {
+            hasher.update(record);
+        }
+        hasher.finish()
+    }
+}
+
+fn push_counted(record: &mut Vec<u8>, bytes: &[u8]) {
+    record.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    record.extend_from_slice(bytes);
+}
+
+fn hex(value: u64) -> String {
+    format!("{value:016x}")
+}

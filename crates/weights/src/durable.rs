@@ -1,0 +1,88 @@
+//! Replacing a file whole or not at all.
+//!
+//! The bytes go to a temporary file in the same directory, are synced, renamed over the target, and the directory is
+//! synced. Whatever fails before the rename (a full disk, a refused write, a panic) leaves the target untouched and
+//! removes the temporary file; only a process killed in between leaves one behind, named `.prl-*.tmp`.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::WeightsError;
+
+const MAX_NAME_ATTEMPTS: u32 = 1000;
+
+static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
+
+/// Writes `path` through `write`, durably and atomically: readers see the old file or the new one, never a part.
+///
+/// # Errors
+/// [`WeightsError::Io`] naming `path`; the file that was there before is then unchanged. An error from syncing the
+/// directory, after the rename, is the one exception: the new file is in place but may not survive a power cut.
+pub fn replace_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<T, WeightsError> {
+    let directory = parent_directory(path);
+    let (mut temporary, file) = Temporary::create(directory).map_err(WeightsError::io("create", path))?;
+    let mut file = file;
+    let value = write(&mut file).map_err(WeightsError::io("write", path))?;
+    file.sync_all().map_err(WeightsError::io("sync", path))?;
+    drop(file);
+    fs::rename(&temporary.path, path).map_err(WeightsError::io("rename a temporary file to", path))?;
+    temporary.renamed = true;
+    sync_directory(directory)?;
+    Ok(value)
+}
+
+/// Makes the names in `directory` (creations, renames, removals) survive a power cut.
+///
+/// # Errors
+/// [`WeightsError::Io`] naming the directory.
+pub fn sync_directory(directory: &Path) -> Result<(), WeightsError> {
+    if cfg!(unix) {
+        File::open(directory)
+            .and_then(|handle| handle.sync_all())
+            .map_err(WeightsError::io("sync directory", directory))?;
+    }
+    Ok(())
+}
+
+fn parent_directory(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+struct Temporary {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Temporary {
+    fn create(directory: &Path) -> io::Result<(Self, File)> {
+        let mut attempts = 0;
+        loop {
+            let number = NEXT_TEMPORARY.fetch_add(1, Ordering::Relaxed);
+            let path = directory.join(format!(".prl-{}-{number}.tmp", process::id()));
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((Self { path, renamed: false }, file)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < MAX_NAME_ATTEMPTS => {
+                    attempts += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.renamed {
+            return;
+        }
+        if let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "could not remove a temporary file");
+        }
+    }
+}

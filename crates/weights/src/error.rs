@@ -1,0 +1,121 @@
+//! Everything that can go wrong with weights on disk. Each error names the file at fault.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why weights could not be read or written. [`WeightsError::code`] gives the name that crosses into TypeScript.
+#[derive(Debug, thiserror::Error)]
+pub enum WeightsError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The file or directory at fault.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The bytes are no valid safetensors file or index.
+    #[error("{file} is no valid {kind}: {reason}")]
+    Format {
+        /// The file at fault, or `<memory>` for a buffer.
+        file: String,
+        /// What the bytes should have been.
+        kind: &'static str,
+        /// Which rule they break.
+        reason: String,
+        /// The JSON error behind it, if there is one.
+        #[source]
+        source: Option<serde_json::Error>,
+    },
+    /// The bytes are not those that were published.
+    #[error("{} has digest {found}, expected {expected}: changed or damaged since", path.display())]
+    Digest {
+        /// The file or directory at fault.
+        path: PathBuf,
+        /// The digest that was promised.
+        expected: String,
+        /// The digest of what is there.
+        found: String,
+    },
+    /// A version manifest is missing, malformed, or disagrees with its directory.
+    #[error("manifest {}: {reason}", path.display())]
+    Manifest {
+        /// The manifest at fault.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// The JSON error behind it, if there is one.
+        #[source]
+        source: Option<serde_json::Error>,
+    },
+    /// A tensor is missing or its description contradicts itself.
+    #[error("tensor {name:?} in {file}: {reason}")]
+    Tensor {
+        /// The tensor at fault.
+        name: String,
+        /// The file it was looked for in or meant for.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl WeightsError {
+    /// Every code that [`WeightsError::code`] can give.
+    pub const CODES: [&'static str; 5] = [
+        "PRL_WEIGHTS_IO",
+        "PRL_WEIGHTS_FORMAT",
+        "PRL_WEIGHTS_DIGEST",
+        "PRL_WEIGHTS_MANIFEST",
+        "PRL_WEIGHTS_TENSOR",
+    ];
+
+    /// The stable name of this kind of error in the registry of the TypeScript side.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "PRL_WEIGHTS_IO",
+            Self::Format { .. } => "PRL_WEIGHTS_FORMAT",
+            Self::Digest { .. } => "PRL_WEIGHTS_DIGEST",
+            Self::Manifest { .. } => "PRL_WEIGHTS_MANIFEST",
+            Self::Tensor { .. } => "PRL_WEIGHTS_TENSOR",
+        }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+
+    pub(crate) fn safetensors(reason: impl Into<String>) -> Self {
+        Self::Format {
+            file: "<memory>".to_owned(),
+            kind: "safetensors file",
+            reason: reason.into(),
+            source: None,
+        }
+    }
+
+    /// The same error about a buffer, naming the file at `path` that the buffer was read from.
+    #[must_use]
+    pub fn in_file(self, path: &Path) -> Self {
+        match self {
+            Self::Format {
+                kind, reason, source, ..
+            } => Self::Format {
+                file: path.display().to_string(),
+                kind,
+                reason,
+                source,
+            },
+            Self::Tensor { name, reason, .. } => Self::Tensor {
+                name,
+                file: path.display().to_string(),
+                reason,
+            },
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! A safetensors file, mapped into memory.
+//!
+//! The header and the length of the file are validated before [`SafetensorsFile::open`] returns, so that no tensor
+//! reaches past the end. Pages are read when touched; several processes that open one file share its memory.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use memmap2::Mmap;
+
+use crate::header::{Header, parse};
+use crate::{Dtype, WeightsError};
+
+/// A validated safetensors file.
+///
+/// The file must not be truncated in place while it is open: touching a page that is gone is a fault that no program
+/// survives. prl never does that (files are replaced by renaming, which leaves open ones intact).
+#[derive(Debug)]
+pub struct SafetensorsFile {
+    path: PathBuf,
+    map: Mmap,
+    header: Header,
+}
+
+/// One tensor of a file or buffer, borrowed from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TensorView<'a> {
+    /// Type of the elements.
+    pub dtype: Dtype,
+    /// Elements per dimension, outermost first; empty for a scalar.
+    pub shape: &'a [usize],
+    /// Row-major little-endian elements; alignment is not guaranteed in files of other writers.
+    pub data: &'a [u8],
+}
+
+impl SafetensorsFile {
+    /// Maps and validates the file at `path`.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`] when it cannot be opened, [`WeightsError::Format`] when header and length do not agree;
+    /// both name the file.
+    pub fn open(path: &Path) -> Result<Self, WeightsError> {
+        let kind = fs::metadata(path).map_err(WeightsError::io("open", path))?;
+        if !kind.is_file() {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "not a regular file");
+            return Err(WeightsError::io("open", path)(source));
+        }
+        let file = File::open(path).map_err(WeightsError::io("open", path))?;
+        // SAFETY: the map is read-only and private to this value; that nobody truncates the file in place while it
+        // is open is the documented condition of this type.
+        let map = unsafe { Mmap::map(&file) }.map_err(WeightsError::io("map", path))?;
+        let header = parse(&map).map_err(|error| error.in_file(path))?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            map,
+            header,
+        })
+    }
+
+    /// The path it was opened with.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The validated header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Names of the tensors in the order of their data.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.header.names()
+    }
+
+    /// The free-form `__metadata__` of the header; empty when it has none.
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.header.metadata
+    }
+
+    /// The tensor called `name`.
+    ///
+    /// # Errors
+    /// [`WeightsError::Tensor`] when the file has none.
+    pub fn tensor(&self, name: &str) -> Result<TensorView<'_>, WeightsError> {
+        self.header
+            .tensor(&self.map, name)
+            .map_err(|error| error.in_file(&self.path))
+    }
+
+    /// All bytes after the header.
+    pub fn data(&self) -> &[u8] {
+        &self.map[self.header.data_start..]
+    }
+
+    /// All bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+}

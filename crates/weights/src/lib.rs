@@ -1,0 +1,33 @@
+//! Weights on disk: safetensors files, Hugging Face folders, digests and version manifests.
+//!
+//! A file is accepted only when its header and its length agree in every respect; the verdicts are those of the
+//! reference `safetensors` crate, stricter where `header` says so. A file that is written either replaces the old
+//! one whole or leaves it untouched. Byte layouts that are prl's own are specified in this crate's README.
+//!
+//! This crate knows bytes, not models: which tensors a model needs, how dtypes are converted and who may read a
+//! version when belong to its callers.
+
+mod checkpoint;
+mod digest;
+mod dtype;
+mod durable;
+mod error;
+mod file;
+mod header;
+mod header_json;
+mod manifest;
+mod shards;
+mod write;
+
+pub use checkpoint::Checkpoint;
+pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
+pub use dtype::Dtype;
+pub use durable::{replace_file, sync_directory};
+pub use error::WeightsError;
+pub use file::{SafetensorsFile, TensorView};
+pub use header::{Header, MAX_HEADER_BYTES, TensorInfo, parse};
+pub use manifest::{
+    BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
+};
+pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
+pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, to_bytes, write_safetensors};

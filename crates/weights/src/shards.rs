@@ -1,0 +1,164 @@
+//! Writing the weights of a Hugging Face folder: one file, or shards of a bounded size with their index.
+//!
+//! Meant for a directory of its own. Written over older weights, each file is replaced whole, but readers in between
+//! can meet old and new shards together; a manifest's digests tell them.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::durable::{replace_file, sync_directory};
+use crate::manifest::Shard;
+use crate::write::{TensorToWrite, WriteOptions, write_safetensors};
+use crate::{VersionHasher, WeightsError};
+
+/// Name of the weights when they fit one file.
+pub const SINGLE_FILE: &str = "model.safetensors";
+/// Name of the index when they do not.
+pub const INDEX_FILE: &str = "model.safetensors.index.json";
+
+/// What [`write_checkpoint`] wrote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenCheckpoint {
+    /// The files that hold the weights, for the manifest.
+    pub shards: Vec<Shard>,
+    /// Version digest of the weights.
+    pub digest: String,
+}
+
+#[derive(Serialize)]
+struct Index<'a> {
+    metadata: IndexMetadata,
+    weight_map: BTreeMap<&'a str, &'a str>,
+}
+
+#[derive(Serialize)]
+struct IndexMetadata {
+    total_size: u64,
+}
+
+/// Writes `tensors` into `directory` as `model.safetensors`, or as `model-00001-of-0000N.safetensors` with an index
+/// when their bytes exceed `max_shard_bytes`. Order is kept (within a shard, larger elements come first); a tensor is
+/// never divided, so one above the limit has a shard of its own. Weight files of an earlier call that are not part of
+/// this one are removed at the end.
+///
+/// # Errors
+/// As [`write_safetensors`]; files that were replaced before the failure stay replaced.
+pub fn write_checkpoint(
+    directory: &Path,
+    tensors: &[TensorToWrite<'_>],
+    max_shard_bytes: u64,
+) -> Result<WrittenCheckpoint, WeightsError> {
+    let mut names = HashSet::with_capacity(tensors.len());
+    if let Some(twice) = tensors.iter().find(|tensor| !names.insert(tensor.name)) {
+        return Err(WeightsError::Tensor {
+            name: twice.name.to_owned(),
+            file: directory.display().to_string(),
+            reason: "the name occurs twice".to_owned(),
+        });
+    }
+    let groups = group_by_size(tensors, max_shard_bytes);
+    let mut version = VersionHasher::new();
+    for tensor in tensors {
+        version.add(tensor.name, tensor.dtype, tensor.shape, tensor.data);
+    }
+    let format = [("format".to_owned(), "pt".to_owned())];
+    let mut shards = Vec::with_capacity(groups.len());
+    for (number, group) in groups.iter().enumerate() {
+        let file = match groups.len() {
+            1 => SINGLE_FILE.to_owned(),
+            count => format!("model-{:05}-of-{count:05}.safetensors", number + 1),
+        };
+        let mut ordered = group.to_vec();
+        ordered.sort_by_key(|tensor| std::cmp::Reverse(tensor.dtype.bits()));
+        let written = write_safetensors(&directory.join(&file), &ordered, &format, WriteOptions::default())?;
+        shards.push(Shard {
+            file,
+            bytes: written.bytes,
+            digest: written.digest,
+        });
+    }
+    if groups.len() > 1 {
+        write_index(directory, &groups, &shards)?;
+    }
+    remove_others(directory, &shards)?;
+    Ok(WrittenCheckpoint {
+        shards,
+        digest: version.finish(),
+    })
+}
+
+fn group_by_size<'t, 'a>(tensors: &'t [TensorToWrite<'a>], max_shard_bytes: u64) -> Vec<&'t [TensorToWrite<'a>]> {
+    let mut groups = Vec::new();
+    let mut first = 0;
+    let mut bytes = 0u64;
+    for (index, tensor) in tensors.iter().enumerate() {
+        let size = tensor.data.len() as u64;
+        if index > first && bytes.saturating_add(size) > max_shard_bytes {
+            groups.push(&tensors[first..index]);
+            first = index;
+            bytes = 0;
+        }
+        bytes += size;
+    }
+    groups.push(&tensors[first..]);
+    groups
+}
+
+fn write_index(directory: &Path, groups: &[&[TensorToWrite<'_>]], shards: &[Shard]) -> Result<(), WeightsError> {
+    let path = directory.join(INDEX_FILE);
+    let mut weight_map = BTreeMap::new();
+    let mut total_size = 0;
+    for (group, shard) in groups.iter().zip(shards) {
+        for tensor in *group {
+            total_size += tensor.data.len() as u64;
+            weight_map.insert(tensor.name, shard.file.as_str());
+        }
+    }
+    let index = Index {
+        metadata: IndexMetadata { total_size },
+        weight_map,
+    };
+    let text = serde_json::to_vec_pretty(&index).map_err(|source| WeightsError::Format {
+        file: path.display().to_string(),
+        kind: "shard index",
+        reason: source.to_string(),
+        source: Some(source),
+    })?;
+    replace_file(&path, |writer| writer.write_all(&text))
+}
+
+/// A stale single file beside new shards, or the reverse, would be read instead of them.
+fn remove_others(directory: &Path, shards: &[Shard]) -> Result<(), WeightsError> {
+    let entries = fs::read_dir(directory).map_err(WeightsError::io("list", directory))?;
+    let mut removed = false;
+    for entry in entries {
+        let entry = entry.map_err(WeightsError::io("list", directory))?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let stale_index = name == INDEX_FILE && shards.len() == 1;
+        let stale_weights = is_weight_file(name) && !shards.iter().any(|shard| shard.file == name);
+        if stale_index || stale_weights {
+            fs::remove_file(entry.path()).map_err(WeightsError::io("remove", &entry.path()))?;
+            removed = true;
+        }
+    }
+    if removed { sync_directory(directory) } else { Ok(()) }
+}
+
+fn is_weight_file(name: &str) -> bool {
+    if name == SINGLE_FILE {
+        return true;
+    }
+    let numbers = name
+        .strip_prefix("model-")
+        .and_then(|rest| rest.strip_suffix(".safetensors"));
+    let Some((number, count)) = numbers.and_then(|numbers| numbers.split_once("-of-")) else {
+        return false;
+    };
+    [number, count]
+        .iter()
+        .all(|digits| digits.len() >= 5 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}

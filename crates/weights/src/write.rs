@@ -1,0 +1,201 @@
+//! Writing safetensors: `__metadata__` first, tensors in the order given, data at a multiple of the alignment.
+//!
+//! The order is the caller's: by descending element size, every tensor starts aligned to its elements.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::durable::replace_file;
+use crate::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
+use crate::{Dtype, Hasher, WeightsError};
+
+/// Small enough to stay in the cache between two hashes and the write.
+const CACHED_CHUNK_BYTES: usize = 1 << 18;
+
+/// A tensor that is to be written.
+#[derive(Debug, Clone, Copy)]
+pub struct TensorToWrite<'a> {
+    /// Its name; unique in the file and not `__metadata__`.
+    pub name: &'a str,
+    /// Type of its elements.
+    pub dtype: Dtype,
+    /// Elements per dimension, outermost first.
+    pub shape: &'a [usize],
+    /// Row-major little-endian elements.
+    pub data: &'a [u8],
+}
+
+/// How a file is laid out.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteOptions {
+    /// The data begins at a multiple of this many bytes; a power of two, at least 8.
+    pub align: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { align: 64 }
+    }
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenFile {
+    /// Length of the file.
+    pub bytes: u64,
+    /// Digest of the whole file.
+    pub digest: String,
+    /// Digest of the bytes after the header.
+    pub data_digest: String,
+}
+
+/// Writes `tensors` to `path`, durably and atomically: on any failure the file that was there stays whole.
+///
+/// # Errors
+/// [`WeightsError::Tensor`] for a tensor that contradicts itself or the others, [`WeightsError::Format`] for a header
+/// above [`MAX_HEADER_BYTES`], [`WeightsError::Io`] when the system refuses.
+pub fn write_safetensors(
+    path: &Path,
+    tensors: &[TensorToWrite<'_>],
+    metadata: &[(String, String)],
+    options: WriteOptions,
+) -> Result<WrittenFile, WeightsError> {
+    let header = encode_header(tensors, metadata, options).map_err(|error| error.in_file(path))?;
+    replace_file(path, |writer| {
+        let mut whole = Hasher::new();
+        let mut data = Hasher::new();
+        let mut bytes = header.len() as u64;
+        whole.update(&header);
+        writer.write_all(&header)?;
+        for tensor in tensors {
+            bytes += tensor.data.len() as u64;
+            for chunk in tensor.data.chunks(CACHED_CHUNK_BYTES) {
+                whole.update(chunk);
+                data.update(chunk);
+                writer.write_all(chunk)?;
+            }
+        }
+        Ok(WrittenFile {
+            bytes,
+            digest: whole.finish(),
+            data_digest: data.finish(),
+        })
+    })
+}
+
+/// The bytes that [`write_safetensors`] would write.
+///
+/// # Errors
+/// As [`write_safetensors`], without the system's.
+pub fn to_bytes(
+    tensors: &[TensorToWrite<'_>],
+    metadata: &[(String, String)],
+    options: WriteOptions,
+) -> Result<Vec<u8>, WeightsError> {
+    let mut bytes = encode_header(tensors, metadata, options)?;
+    bytes.reserve_exact(tensors.iter().map(|tensor| tensor.data.len()).sum());
+    for tensor in tensors {
+        bytes.extend_from_slice(tensor.data);
+    }
+    Ok(bytes)
+}
+
+/// The digest of the bytes after the header that `tensors` will have, for callers who put it into the header.
+pub fn data_digest(tensors: &[TensorToWrite<'_>]) -> String {
+    let mut hasher = Hasher::new();
+    for tensor in tensors {
+        hasher.update(tensor.data);
+    }
+    hasher.finish()
+}
+
+/// Length prefix and padded JSON.
+fn encode_header(
+    tensors: &[TensorToWrite<'_>],
+    metadata: &[(String, String)],
+    options: WriteOptions,
+) -> Result<Vec<u8>, WeightsError> {
+    let WriteOptions { align } = options;
+    if !align.is_power_of_two() || align < LENGTH_BYTES {
+        return Err(WeightsError::safetensors(format!(
+            "alignment {align} is no power of two of at least 8"
+        )));
+    }
+    let mut header = vec![0; LENGTH_BYTES];
+    header.push(b'{');
+    if !metadata.is_empty() {
+        push_metadata(&mut header, metadata)?;
+    }
+    let mut names = HashSet::with_capacity(tensors.len());
+    let mut begin = 0usize;
+    for tensor in tensors {
+        let reason = match tensor.dtype.byte_len(tensor.shape) {
+            None => Some("its size overflows or is no whole number of bytes".to_owned()),
+            Some(expected) if expected != tensor.data.len() => Some(format!(
+                "{} {:?} needs {expected} bytes, {} were given",
+                tensor.dtype,
+                tensor.shape,
+                tensor.data.len()
+            )),
+            Some(_) if tensor.name == METADATA_KEY => Some("the name is reserved".to_owned()),
+            Some(_) if !names.insert(tensor.name) => Some("the name occurs twice".to_owned()),
+            Some(_) => None,
+        };
+        if let Some(reason) = reason {
+            return Err(WeightsError::Tensor {
+                name: tensor.name.to_owned(),
+                file: "<memory>".to_owned(),
+                reason,
+            });
+        }
+        if header.len() > LENGTH_BYTES + 1 {
+            header.push(b',');
+        }
+        let end = begin + tensor.data.len();
+        push_string(&mut header, tensor.name);
+        header.extend_from_slice(b":{\"dtype\":");
+        push_string(&mut header, tensor.dtype.name());
+        header.extend_from_slice(b",\"shape\":[");
+        for (axis, dim) in tensor.shape.iter().enumerate() {
+            if axis > 0 {
+                header.push(b',');
+            }
+            header.extend_from_slice(dim.to_string().as_bytes());
+        }
+        header.extend_from_slice(format!("],\"data_offsets\":[{begin},{end}]}}").as_bytes());
+        begin = end;
+    }
+    header.push(b'}');
+    header.resize(header.len().next_multiple_of(align), b' ');
+    let length = header.len() - LENGTH_BYTES;
+    if length > MAX_HEADER_BYTES {
+        return Err(WeightsError::safetensors(format!(
+            "header of {length} bytes is above {MAX_HEADER_BYTES}"
+        )));
+    }
+    header[..LENGTH_BYTES].copy_from_slice(&(length as u64).to_le_bytes());
+    Ok(header)
+}
+
+fn push_metadata(header: &mut Vec<u8>, metadata: &[(String, String)]) -> Result<(), WeightsError> {
+    let mut keys = HashSet::with_capacity(metadata.len());
+    push_string(header, METADATA_KEY);
+    header.extend_from_slice(b":{");
+    for (index, (key, value)) in metadata.iter().enumerate() {
+        if !keys.insert(key) {
+            return Err(WeightsError::safetensors(format!("metadata key {key:?} occurs twice")));
+        }
+        if index > 0 {
+            header.push(b',');
+        }
+        push_string(header, key);
+        header.push(b':');
+        push_string(header, value);
+    }
+    header.push(b'}');
+    Ok(())
+}
+
+fn push_string(header: &mut Vec<u8>, text: &str) {
+    header.extend_from_slice(serde_json::Value::from(text).to_string().as_bytes());
+}

@@ -1,0 +1,27 @@
+// Runs on `npm install` in a checkout (and for git dependencies), never for consumers of a published package.
+// Plain JavaScript without dependencies: it must be able to say what is missing when nothing else is there.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: "inherit" }).status ?? 1;
+const tsc = join(root, "node_modules", ".bin", "tsc");
+
+if (!existsSync(tsc)) {
+  console.log("prl: development dependencies are not installed, nothing built (run `npm install` without --omit=dev)");
+  process.exit(0);
+}
+const compiled = run(tsc, ["-p", root]);
+if (compiled !== 0) process.exit(compiled);
+if (process.env.PRL_SKIP_NATIVE === "1") process.exit(0);
+
+if (spawnSync("cargo", ["--version"], { stdio: "ignore" }).status !== 0) {
+  console.log(
+    "prl: Rust is missing (cargo not found): install Rust 1.95 or newer, then run `npm run build:native -- --release`",
+  );
+  process.exit(0);
+}
+// Always: cargo decides what is stale; a build with nothing to do takes seconds.
+process.exit(run("npm", ["run", "--silent", "build:native", "--", "--release"]));

@@ -1,0 +1,444 @@
+//! The engine: scoring and generation over one loaded model.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint32Array};
+use napi_derive::napi;
+use prl_engine::generate::{
+    FinishReason, GenerateRequest, Generator, GeneratorOptions, GeneratorStats, Increment, PauseMode,
+};
+use prl_engine::{Compute, Model, Tier};
+
+use crate::error::NativeError;
+use crate::runtime::blocking;
+
+/// How to load a model for scoring and sampling.
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineOptions {
+    /// 0 takes every core.
+    pub threads: u32,
+    /// Instruction-set tier; null picks the best.
+    pub isa: Option<String>,
+    /// Policy version of the weights.
+    pub version: f64,
+    /// Most sequences in one step.
+    pub max_num_seqs: u32,
+    /// Null takes the model's own limit.
+    pub max_model_len: Option<u32>,
+    /// Memory of the KV cache; null lets the generator choose.
+    pub kv_cache_bytes: Option<f64>,
+    /// Share cached prefixes.
+    pub prefix_cache: bool,
+}
+
+/// What the model is.
+#[napi(object, use_nullable = true)]
+pub struct NativeModelInfo {
+    /// model_type of config.json.
+    pub model_type: String,
+    /// V.
+    pub vocab_size: u32,
+    /// H.
+    pub hidden_size: u32,
+    /// L.
+    pub num_layers: u32,
+    /// Longest prompt plus completion.
+    pub max_model_len: u32,
+    /// Ids that end a sequence.
+    pub eos_token_ids: Vec<u32>,
+}
+
+/// What runs it.
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineInfo {
+    /// Instruction-set tier in use.
+    pub isa: String,
+    /// Threads of the pool.
+    pub threads: u32,
+    /// The model.
+    pub config: NativeModelInfo,
+}
+
+/// One prompt to continue.
+#[napi(object, use_nullable = true)]
+pub struct NativeGenerateRequest {
+    /// Names the request.
+    pub id: String,
+    /// The prompt.
+    pub prompt_token_ids: Uint32Array,
+    /// Most tokens to sample.
+    pub max_tokens: u32,
+    /// No stop before.
+    pub min_tokens: u32,
+    /// 0 is argmax.
+    pub temperature: f64,
+    /// 1 is off.
+    pub top_p: f64,
+    /// -1 is off.
+    pub top_k: i64,
+    /// Up to 2^53 - 1.
+    pub seed: f64,
+    /// Further ids that end the sequence.
+    pub stop_token_ids: Vec<u32>,
+    /// End-of-sequence does not end it.
+    pub ignore_eos: bool,
+    /// Separates prefix caches.
+    pub cache_salt: Option<String>,
+    /// Lower runs earlier.
+    pub priority: i64,
+    /// Only one increment, at the end.
+    pub final_only: bool,
+}
+
+/// What one or more steps added to a request.
+#[napi(object, use_nullable = true)]
+pub struct NativeIncrement {
+    /// Of the request.
+    pub id: String,
+    /// Sampled ids.
+    pub token_ids: Uint32Array,
+    /// One per id.
+    pub logprobs: Float32Array,
+    /// Flat pairs (first token of the completion, version).
+    pub policy_versions: Vec<f64>,
+    /// stop, length, abort; null while it runs.
+    pub finish_reason: Option<String>,
+    /// The id that stopped it.
+    pub stop_reason: Option<u32>,
+    /// Prompt tokens from the prefix cache.
+    pub cached_tokens: u32,
+    /// Why the request was refused.
+    pub error: Option<String>,
+}
+
+/// Counters and gauges.
+#[napi(object, use_nullable = true)]
+pub struct NativeEngineStats {
+    /// Sequences in the batch.
+    pub running: u32,
+    /// Requests in the queue.
+    pub waiting: u32,
+    /// 0 to 1.
+    pub kv_cache_usage: f64,
+    /// Capacity in tokens.
+    pub kv_cache_tokens: f64,
+    /// Since start.
+    pub preemptions: f64,
+    /// Since start.
+    pub prompt_tokens: f64,
+    /// Since start.
+    pub generation_tokens: f64,
+    /// In tokens, since start.
+    pub prefix_cache_queries: f64,
+    /// In tokens, since start.
+    pub prefix_cache_hits: f64,
+    /// Of the weights in use.
+    pub version: f64,
+    /// Of the weights in use.
+    pub digest: Option<String>,
+}
+
+struct Inner {
+    compute: Arc<Compute>,
+    generator: Generator,
+    model: Mutex<Arc<Model>>,
+}
+
+/// A loaded model.
+#[napi]
+pub struct NativeEngine {
+    inner: Mutex<Option<Arc<Inner>>>,
+}
+
+fn closed() -> NativeError {
+    NativeError::new("PRL_ENGINE_CLOSED", "the engine is closed")
+}
+
+pub(crate) fn tier(name: Option<&str>) -> Result<Option<Tier>, NativeError> {
+    name.map(|name| Tier::from_name(name).map_err(NativeError::from))
+        .transpose()
+}
+
+#[napi]
+impl NativeEngine {
+    /// Loads a checkpoint folder and starts the generator's thread.
+    #[napi]
+    pub fn open(env: &Env, dir: String, options: NativeEngineOptions) -> napi::Result<PromiseRaw<'_, NativeEngine>> {
+        blocking(env, move || {
+            let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
+            let model = Arc::new(Model::load(Path::new(&dir), &compute)?);
+            let generator = Generator::start(
+                Arc::clone(&model),
+                Arc::clone(&compute),
+                GeneratorOptions {
+                    max_num_seqs: options.max_num_seqs as usize,
+                    max_model_len: options.max_model_len.map(|length| length as usize),
+                    kv_bytes: options.kv_cache_bytes.map(|bytes| bytes as usize),
+                    prefix_cache: options.prefix_cache,
+                    version: options.version as u64,
+                    ..GeneratorOptions::default()
+                },
+            )?;
+            let inner = Inner {
+                compute,
+                generator,
+                model: Mutex::new(model),
+            };
+            Ok(Self {
+                inner: Mutex::new(Some(Arc::new(inner))),
+            })
+        })
+    }
+
+    fn inner(&self) -> Result<Arc<Inner>, NativeError> {
+        self.inner
+            .lock()
+            .ok()
+            .and_then(|inner| inner.clone())
+            .ok_or_else(closed)
+    }
+
+    /// What runs.
+    #[napi]
+    pub fn info(&self) -> napi::Result<NativeEngineInfo> {
+        let inner = self.inner()?;
+        let model = inner.current()?;
+        let config = model.config();
+        let size = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        Ok(NativeEngineInfo {
+            isa: inner.compute.tier().name().to_owned(),
+            threads: size(inner.compute.threads()),
+            config: NativeModelInfo {
+                model_type: config.architecture.model_type().to_owned(),
+                vocab_size: size(config.vocab_size),
+                hidden_size: size(config.hidden_size),
+                num_layers: size(config.num_layers),
+                max_model_len: size(inner.generator.max_model_len()),
+                eos_token_ids: config.eos_token_ids.clone(),
+            },
+        })
+    }
+
+    /// Logits of packed sequences, T * V.
+    #[napi]
+    pub fn logits<'env>(
+        &self,
+        env: &'env Env,
+        ids: &[u32],
+        cu_seqlens: &[u32],
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let (inner, ids, cu_seqlens) = (self.inner()?, ids.to_vec(), cu_seqlens.to_vec());
+        blocking(env, move || {
+            Ok(Float32Array::new(inner.current()?.logits(
+                &inner.compute,
+                &ids,
+                &cu_seqlens,
+            )?))
+        })
+    }
+
+    /// Log-probabilities of packed sequences, between two decode steps.
+    #[napi]
+    pub fn logprobs<'env>(
+        &self,
+        env: &'env Env,
+        ids: &[u32],
+        cu_seqlens: &[u32],
+        temperatures: &[f32],
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let (inner, ids, cu_seqlens, temperatures) =
+            (self.inner()?, ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
+        blocking(env, move || {
+            Ok(Float32Array::new(inner.generator.score(
+                ids,
+                cu_seqlens,
+                temperatures,
+            )?))
+        })
+    }
+
+    /// Queues requests.
+    #[napi]
+    pub fn submit(&self, requests: Vec<NativeGenerateRequest>) -> napi::Result<()> {
+        let requests = requests
+            .into_iter()
+            .map(|request| GenerateRequest {
+                id: request.id,
+                prompt_token_ids: request.prompt_token_ids.to_vec(),
+                max_tokens: request.max_tokens,
+                min_tokens: request.min_tokens,
+                temperature: request.temperature as f32,
+                top_p: request.top_p as f32,
+                top_k: request.top_k,
+                seed: request.seed as u64,
+                stop_token_ids: request.stop_token_ids,
+                ignore_eos: request.ignore_eos,
+                cache_salt: request.cache_salt,
+                priority: request.priority,
+                final_only: request.final_only,
+            })
+            .collect();
+        Ok(self.inner()?.generator.submit(requests).map_err(NativeError::from)?)
+    }
+
+    /// Everything since the last call; waits for something at most `deadline_ms`.
+    #[napi]
+    pub fn next<'env>(&self, env: &'env Env, deadline_ms: u32) -> napi::Result<PromiseRaw<'env, Vec<NativeIncrement>>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let increments = inner
+                .generator
+                .next(Instant::now() + Duration::from_millis(deadline_ms.into()))?;
+            Ok(increments.into_iter().map(increment).collect())
+        })
+    }
+
+    /// Ends requests; each still gives its last increment.
+    #[napi]
+    pub fn abort(&self, ids: Vec<String>) -> napi::Result<()> {
+        Ok(self.inner()?.generator.abort(&ids).map_err(NativeError::from)?)
+    }
+
+    /// keep | wait | abort.
+    #[napi]
+    pub fn pause<'env>(&self, env: &'env Env, mode: String) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        let mode = match mode.as_str() {
+            "keep" => PauseMode::Keep,
+            "wait" => PauseMode::Wait,
+            "abort" => PauseMode::Abort,
+            _ => {
+                return Err(NativeError::new(
+                    "PRL_ENGINE_INPUT",
+                    format!("pause mode \"{mode}\": use keep, wait or abort"),
+                )
+                .into());
+            }
+        };
+        blocking(env, move || Ok(inner.generator.pause(mode)?))
+    }
+
+    /// Goes on after a pause.
+    #[napi]
+    pub fn resume(&self) -> napi::Result<()> {
+        Ok(self.inner()?.generator.resume().map_err(NativeError::from)?)
+    }
+
+    /// Loads other weights between two decode steps.
+    #[napi]
+    pub fn swap<'env>(
+        &self,
+        env: &'env Env,
+        dir: String,
+        version: f64,
+        digest: Option<String>,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner()?;
+        blocking(env, move || {
+            let next = Arc::new(Model::load(&PathBuf::from(dir), &inner.compute)?);
+            inner.generator.swap(Arc::clone(&next), version as u64, digest)?;
+            *inner.model.lock().map_err(|_| closed())? = next;
+            Ok(())
+        })
+    }
+
+    /// Forgets cached prefixes.
+    #[napi]
+    pub fn reset_prefix_cache(&self) -> napi::Result<()> {
+        Ok(self
+            .inner()?
+            .generator
+            .reset_prefix_cache()
+            .map_err(NativeError::from)?)
+    }
+
+    /// Counters and gauges.
+    #[napi]
+    pub fn stats(&self) -> napi::Result<NativeEngineStats> {
+        let GeneratorStats {
+            running,
+            waiting,
+            kv_usage,
+            kv_cache_tokens,
+            preemptions,
+            prompt_tokens_total,
+            generation_tokens_total,
+            prefix_queries,
+            prefix_hits,
+            version,
+            digest,
+            ..
+        } = self.inner()?.generator.stats();
+        Ok(NativeEngineStats {
+            running: u32::try_from(running).unwrap_or(u32::MAX),
+            waiting: u32::try_from(waiting).unwrap_or(u32::MAX),
+            kv_cache_usage: kv_usage,
+            kv_cache_tokens: kv_cache_tokens as f64,
+            preemptions: preemptions as f64,
+            prompt_tokens: prompt_tokens_total as f64,
+            generation_tokens: generation_tokens_total as f64,
+            prefix_cache_queries: prefix_queries as f64,
+            prefix_cache_hits: prefix_hits as f64,
+            version: version as f64,
+            digest,
+        })
+    }
+
+    /// Stops the thread and frees the model; later calls are PRL_ENGINE_CLOSED.
+    #[napi]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let inner = self.inner.lock().ok().and_then(|mut inner| inner.take());
+        blocking(env, move || {
+            if let Some(inner) = inner {
+                inner.generator.close();
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Inner {
+    fn current(&self) -> Result<Arc<Model>, NativeError> {
+        self.model.lock().map(|model| Arc::clone(&model)).map_err(|_| closed())
+    }
+}
+
+fn increment(increment: Increment) -> NativeIncrement {
+    NativeIncrement {
+        id: increment.id,
+        token_ids: Uint32Array::new(increment.token_ids),
+        logprobs: Float32Array::new(increment.logprobs),
+        policy_versions: increment
+            .policy_versions
+            .iter()
+            .flat_map(|&(first, version)| [f64::from(first), version as f64])
+            .collect(),
+        finish_reason: increment.finish_reason.map(|reason| {
+            match reason {
+                FinishReason::Stop => "stop",
+                FinishReason::Length => "length",
+                FinishReason::Abort => "abort",
+            }
+            .to_owned()
+        }),
+        stop_reason: increment.stop_reason,
+        cached_tokens: increment.cached_tokens,
+        error: increment.error,
+    }
+}
+
+/// Writes a checkpoint with random weights.
+#[napi]
+pub fn random_checkpoint(
+    env: &Env,
+    config_dir: String,
+    out_dir: String,
+    seed: f64,
+) -> napi::Result<PromiseRaw<'_, ()>> {
+    blocking(env, move || {
+        prl_engine::random_checkpoint(Path::new(&config_dir), Path::new(&out_dir), seed as u64)?;
+        Ok(())
+    })
+}

@@ -1,0 +1,14 @@
+//! The border between JavaScript and the crates: convert, call, convert. No logic and no defaults live here; both belong to
+//! `ts/native` on one side and to the crates on the other.
+
+#![expect(unreachable_pub, reason = "napi exports what is pub; nothing else links this crate")]
+
+mod engine;
+mod error;
+mod losses;
+mod packing;
+mod runtime;
+mod system;
+mod tokenizer;
+mod trainer;
+mod weights;

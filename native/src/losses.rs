@@ -1,0 +1,105 @@
+//! The policy losses as a pure function.
+
+use napi::bindgen_prelude::{Float64Array, Uint8Array, Uint32Array};
+use napi_derive::napi;
+use prl_engine::loss::{LossInputs, Real, policy_loss as compute};
+
+use crate::error::NativeError;
+
+/// Flat arrays over packed sequences; `single` asks for f32 arithmetic.
+#[napi(object, use_nullable = true)]
+pub struct NativeLossInputs {
+    /// Compute in f32 instead of f64.
+    pub single: bool,
+    /// Of the trained policy.
+    pub logprobs: Float64Array,
+    /// Of the sampler.
+    pub inference_logprobs: Float64Array,
+    /// One per token.
+    pub advantages: Float64Array,
+    /// 1 where the token trains.
+    pub mask: Uint8Array,
+    /// Sequence boundaries.
+    pub cu_seqlens: Uint32Array,
+    /// Of the policy before this step's updates.
+    pub old_logprobs: Option<Float64Array>,
+    /// Of the reference model.
+    pub reference_logprobs: Option<Float64Array>,
+    /// Weights of the rl stream.
+    pub rl_weights: Option<Float64Array>,
+    /// Weights of the cross-entropy stream.
+    pub ce_weights: Option<Float64Array>,
+    /// Weights of the reference-KL stream.
+    pub ref_kl_weights: Option<Float64Array>,
+}
+
+/// A loss, its gradient and its metrics (JSON object of numbers).
+#[napi(object, use_nullable = true)]
+pub struct NativeLoss {
+    /// The scalar loss.
+    pub loss: f64,
+    /// d loss / d logprobs.
+    pub grad_logprobs: Float64Array,
+    /// JSON object.
+    pub metrics: String,
+}
+
+/// Computes the loss `name` with `params` (a JSON object).
+#[napi]
+pub fn policy_loss(name: String, inputs: NativeLossInputs, params: String) -> napi::Result<NativeLoss> {
+    if inputs.single {
+        run::<f32>(&name, &inputs, &params)
+    } else {
+        run::<f64>(&name, &inputs, &params)
+    }
+}
+
+fn run<F: Real>(name: &str, inputs: &NativeLossInputs, params: &str) -> napi::Result<NativeLoss> {
+    let params = serde_json::from_str(params)
+        .map_err(|error| NativeError::new("PRL_LOSS_INPUT", format!("params are not JSON: {error}")))?;
+    let convert = |values: &Float64Array| values.iter().map(|&value| F::from_f64(value)).collect::<Vec<F>>();
+    let optional = |values: &Option<Float64Array>| values.as_ref().map(convert);
+    let (logprobs, inference_logprobs, advantages) = (
+        convert(&inputs.logprobs),
+        convert(&inputs.inference_logprobs),
+        convert(&inputs.advantages),
+    );
+    let (old, reference) = (optional(&inputs.old_logprobs), optional(&inputs.reference_logprobs));
+    let (rl, ce, ref_kl) = (
+        optional(&inputs.rl_weights),
+        optional(&inputs.ce_weights),
+        optional(&inputs.ref_kl_weights),
+    );
+    let output = compute(
+        name,
+        &LossInputs {
+            logprobs: &logprobs,
+            inference_logprobs: &inference_logprobs,
+            old_logprobs: old.as_deref(),
+            reference_logprobs: reference.as_deref(),
+            advantages: &advantages,
+            mask: &inputs.mask,
+            cu_seqlens: &inputs.cu_seqlens,
+            rl_weights: rl.as_deref(),
+            ce_weights: ce.as_deref(),
+            ref_kl_weights: ref_kl.as_deref(),
+        },
+        &params,
+        None,
+    )
+    .map_err(NativeError::from)?;
+    Ok(NativeLoss {
+        loss: output.loss.to_f64(),
+        grad_logprobs: Float64Array::new(output.grad_logprobs.iter().map(|value| value.to_f64()).collect()),
+        metrics: metrics_json(&output.metrics),
+    })
+}
+
+/// Metrics as a JSON object; what is not finite becomes null.
+pub(crate) fn metrics_json(metrics: &[(String, f64)]) -> String {
+    let object: serde_json::Map<String, serde_json::Value> = metrics
+        .iter()
+        .map(|(name, value)| (name.clone(), serde_json::Value::from(*value)))
+        .collect();
+    serde_json::Value::Object(object).to_string()
+}

@@ -1,0 +1,281 @@
+//! Packing and batch files.
+
+use std::path::PathBuf;
+
+use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
+use napi_derive::napi;
+use prl_packing::{Batch, BatchMetadata, BuildOptions, SampleRef};
+
+use crate::error::NativeError;
+use crate::runtime::blocking;
+
+/// One training sample.
+#[napi(object, use_nullable = true)]
+pub struct NativeSample {
+    /// T.
+    pub token_ids: Uint32Array,
+    /// T.
+    pub mask: Uint8Array,
+    /// T.
+    pub logprobs: Float32Array,
+    /// T.
+    pub advantages: Float32Array,
+    /// Of the sampling.
+    pub temperature: f64,
+    /// Index into the batch's environment names.
+    pub env_id: u32,
+    /// Flat pairs (index, version).
+    pub policy_version_spans: Uint32Array,
+    /// T.
+    pub rl_weights: Option<Float32Array>,
+    /// T.
+    pub ce_weights: Option<Float32Array>,
+    /// T.
+    pub ref_kl_weights: Option<Float32Array>,
+    /// T.
+    pub reference_logprobs: Option<Float32Array>,
+}
+
+/// How to lay samples out.
+#[napi(object, use_nullable = true)]
+pub struct NativeBatchOptions {
+    /// Longest sample.
+    pub seq_len: u32,
+    /// Data-parallel ranks.
+    pub ranks: u32,
+    /// Of each bin's tokens.
+    pub pad_to_multiple_of: u32,
+    /// Id of padding tokens.
+    pub pad_token_id: u32,
+}
+
+/// One rank's columns.
+#[napi(object, use_nullable = true)]
+pub struct NativeBatch {
+    /// T.
+    pub input_ids: Uint32Array,
+    /// T.
+    pub inference_logprobs: Float32Array,
+    /// T.
+    pub advantages: Float32Array,
+    /// T.
+    pub temperatures: Float32Array,
+    /// T.
+    pub loss_mask: Uint8Array,
+    /// S + 1.
+    pub cu_seqlens: Uint32Array,
+    /// S.
+    pub env_ids: Uint16Array,
+    /// B + 1.
+    pub bin_seq_offsets: Uint32Array,
+    /// 2 K.
+    pub policy_version_spans: Uint32Array,
+    /// T.
+    pub rl_weights: Option<Float32Array>,
+    /// T.
+    pub ce_weights: Option<Float32Array>,
+    /// T.
+    pub ref_kl_weights: Option<Float32Array>,
+    /// T.
+    pub reference_logprobs: Option<Float32Array>,
+    /// Members of the rl stream over all ranks.
+    pub n_rl: f64,
+    /// Members of the cross-entropy stream over all ranks.
+    pub n_ce: f64,
+    /// Members of the reference-KL stream over all ranks.
+    pub n_ref_kl: f64,
+}
+
+/// What a batch file says of itself.
+#[napi(object, use_nullable = true)]
+pub struct NativeBatchKey {
+    /// Of the run.
+    pub run_id: String,
+    /// In which the batch was cut.
+    pub attempt: u32,
+    /// Trains v(step-1) into v(step).
+    pub step: u32,
+    /// Data-parallel rank.
+    pub rank: u32,
+    /// Names of the environment ids.
+    pub env_names: Vec<String>,
+}
+
+/// A read file.
+#[napi(object, use_nullable = true)]
+pub struct NativeBatchFile {
+    /// The columns.
+    pub batch: NativeBatch,
+    /// The metadata.
+    pub key: NativeBatchKey,
+}
+
+/// First-fit-decreasing plan: indices per bin.
+#[napi]
+pub fn pack_sequences(
+    lengths: &[u32],
+    seq_len: u32,
+    ranks: u32,
+    cost: Option<&[f64]>,
+) -> napi::Result<Vec<Uint32Array>> {
+    let plan = prl_packing::pack_sequences(lengths, seq_len, ranks, cost).map_err(NativeError::from)?;
+    Ok(plan.into_iter().map(Uint32Array::new).collect())
+}
+
+/// One batch per rank.
+#[napi]
+pub fn build_batch(
+    samples: Vec<NativeSample>,
+    plan: Vec<Uint32Array>,
+    options: NativeBatchOptions,
+) -> napi::Result<Vec<NativeBatch>> {
+    let spans: Vec<Vec<(u32, u32)>> = samples
+        .iter()
+        .map(|sample| {
+            sample
+                .policy_version_spans
+                .chunks_exact(2)
+                .map(|pair| (pair[0], pair[1]))
+                .collect()
+        })
+        .collect();
+    let refs = samples
+        .iter()
+        .zip(&spans)
+        .map(|(sample, spans)| {
+            Ok(SampleRef {
+                token_ids: &sample.token_ids,
+                mask: &sample.mask,
+                logprobs: &sample.logprobs,
+                advantages: &sample.advantages,
+                temperature: sample.temperature as f32,
+                env_id: u16::try_from(sample.env_id).map_err(|_| {
+                    NativeError::new("PRL_PACKING_INPUT", format!("env id {} is above 65535", sample.env_id))
+                })?,
+                version_spans: spans,
+                rl_weights: sample.rl_weights.as_deref(),
+                ce_weights: sample.ce_weights.as_deref(),
+                ref_kl_weights: sample.ref_kl_weights.as_deref(),
+                reference_logprobs: sample.reference_logprobs.as_deref(),
+            })
+        })
+        .collect::<Result<Vec<_>, NativeError>>()?;
+    let plan: Vec<Vec<u32>> = plan.iter().map(|bin| bin.to_vec()).collect();
+    let NativeBatchOptions {
+        seq_len,
+        ranks,
+        pad_to_multiple_of,
+        pad_token_id,
+    } = options;
+    let options = BuildOptions {
+        ranks,
+        seq_len,
+        pad_to_multiple_of,
+        pad_token_id,
+    };
+    let batches = prl_packing::build_batch(&refs, &plan, options);
+    Ok(batches
+        .map_err(NativeError::from)?
+        .into_iter()
+        .map(NativeBatch::from)
+        .collect())
+}
+
+/// Writes a rank's batch atomically; the digest of its data.
+#[napi]
+pub fn write_batch(
+    env: &Env,
+    path: String,
+    batch: NativeBatch,
+    key: NativeBatchKey,
+) -> napi::Result<PromiseRaw<'_, String>> {
+    let batch = Batch::from(batch);
+    blocking(env, move || {
+        let metadata = BatchMetadata {
+            run_id: key.run_id,
+            attempt: key.attempt,
+            step: key.step.into(),
+            rank: key.rank,
+            env_names: key.env_names,
+        };
+        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch, &metadata)?.data_digest)
+    })
+}
+
+/// Reads and checks a rank's batch.
+#[napi]
+pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeBatchFile>> {
+    blocking(env, move || {
+        let (batch, key) = prl_packing::batch_from_file(&PathBuf::from(path))?;
+        let step = u32::try_from(key.step)
+            .map_err(|_| NativeError::new("PRL_BATCH_INVALID", format!("step {} is out of range", key.step)))?;
+        let BatchMetadata {
+            run_id,
+            attempt,
+            rank,
+            env_names,
+            ..
+        } = key;
+        Ok(NativeBatchFile {
+            batch: batch.into(),
+            key: NativeBatchKey {
+                run_id,
+                attempt,
+                step,
+                rank,
+                env_names,
+            },
+        })
+    })
+}
+
+impl From<Batch> for NativeBatch {
+    fn from(batch: Batch) -> Self {
+        Self {
+            input_ids: Uint32Array::new(batch.input_ids),
+            inference_logprobs: Float32Array::new(batch.inference_logprobs),
+            advantages: Float32Array::new(batch.advantages),
+            temperatures: Float32Array::new(batch.temperatures),
+            loss_mask: Uint8Array::new(batch.loss_mask),
+            cu_seqlens: Uint32Array::new(batch.cu_seqlens),
+            env_ids: Uint16Array::new(batch.env_ids),
+            bin_seq_offsets: Uint32Array::new(batch.bin_seq_offsets),
+            policy_version_spans: Uint32Array::new(batch.policy_version_spans.into_iter().flatten().collect()),
+            rl_weights: batch.rl_weights.map(Float32Array::new),
+            ce_weights: batch.ce_weights.map(Float32Array::new),
+            ref_kl_weights: batch.ref_kl_weights.map(Float32Array::new),
+            reference_logprobs: batch.reference_logprobs.map(Float32Array::new),
+            n_rl: batch.n_rl as f64,
+            n_ce: batch.n_ce as f64,
+            n_ref_kl: batch.n_ref_kl as f64,
+        }
+    }
+}
+
+impl From<NativeBatch> for Batch {
+    fn from(batch: NativeBatch) -> Self {
+        let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
+        Self {
+            input_ids: batch.input_ids.to_vec(),
+            inference_logprobs: batch.inference_logprobs.to_vec(),
+            advantages: batch.advantages.to_vec(),
+            temperatures: batch.temperatures.to_vec(),
+            loss_mask: batch.loss_mask.to_vec(),
+            cu_seqlens: batch.cu_seqlens.to_vec(),
+            env_ids: batch.env_ids.to_vec(),
+            bin_seq_offsets: batch.bin_seq_offsets.to_vec(),
+            policy_version_spans: batch
+                .policy_version_spans
+                .chunks_exact(2)
+                .map(|pair| [pair[0], pair[1]])
+                .collect(),
+            rl_weights: floats(batch.rl_weights),
+            ce_weights: floats(batch.ce_weights),
+            ref_kl_weights: floats(batch.ref_kl_weights),
+            reference_logprobs: floats(batch.reference_logprobs),
+            n_rl: batch.n_rl as u64,
+            n_ce: batch.n_ce as u64,
+            n_ref_kl: batch.n_ref_kl as u64,
+        }
+    }
+}

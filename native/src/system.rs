@@ -1,0 +1,61 @@
+//! What only native code can ask the operating system, and what the addon says of itself.
+
+use napi_derive::napi;
+use prl_engine::Tier;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::error::{NativeError, codes};
+
+/// What the addon is and can do here.
+#[napi(object, use_nullable = true)]
+pub struct NativeAddonInfo {
+    /// Version of the package that it was built from.
+    pub version: String,
+    /// Instruction-set tiers that this processor can run, best last.
+    pub isa_tiers: Vec<String>,
+    /// PRL_* codes that the Rust side can raise.
+    pub error_codes: Vec<String>,
+}
+
+/// What the addon is and can do here.
+#[napi]
+pub fn addon_info() -> NativeAddonInfo {
+    NativeAddonInfo {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        isa_tiers: Tier::ALL
+            .iter()
+            .filter(|tier| tier.is_available())
+            .map(|tier| tier.name().to_owned())
+            .collect(),
+        error_codes: codes(),
+    }
+}
+
+/// Limits of open files; 2^53 - 1 stands for no limit.
+#[napi(object, use_nullable = true)]
+pub struct NativeFileLimit {
+    /// The limit in force.
+    pub soft: f64,
+    /// What the soft one can be raised to.
+    pub hard: f64,
+}
+
+/// Raises the soft limit of open files of this process to the hard one.
+#[napi]
+pub fn raise_file_limit() -> napi::Result<NativeFileLimit> {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    )
+    .map_err(|error| NativeError::new("PRL_IO", format!("cannot raise the limit of open files: {error}")))?;
+    let number = |limit: Option<u64>| limit.map_or(9_007_199_254_740_991.0, |value| value as f64);
+    let now = getrlimit(Resource::Nofile);
+    Ok(NativeFileLimit {
+        soft: number(now.current),
+        hard: number(now.maximum),
+    })
+}

@@ -1,0 +1,68 @@
+//! The `tokenizers` crate behind a handle.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Env, PromiseRaw, Uint32Array};
+use napi_derive::napi;
+use tokenizers::Tokenizer;
+
+use crate::error::NativeError;
+use crate::runtime::blocking;
+
+fn failed(error: impl std::fmt::Display) -> NativeError {
+    NativeError::new("PRL_TOKENIZER", error.to_string())
+}
+
+/// A loaded tokenizer.json.
+#[napi]
+pub struct NativeTokenizer {
+    tokenizer: Arc<Tokenizer>,
+}
+
+#[napi]
+impl NativeTokenizer {
+    /// Loads `tokenizer.json` from a folder.
+    #[napi]
+    pub fn load(env: &Env, dir: String) -> napi::Result<PromiseRaw<'_, NativeTokenizer>> {
+        blocking(env, move || {
+            let path = Path::new(&dir).join("tokenizer.json");
+            let tokenizer =
+                Tokenizer::from_file(&path).map_err(|error| failed(format!("{}: {error}", path.display())))?;
+            Ok(Self {
+                tokenizer: Arc::new(tokenizer),
+            })
+        })
+    }
+
+    /// Added tokens included.
+    #[napi]
+    pub fn vocab_size(&self) -> u32 {
+        u32::try_from(self.tokenizer.get_vocab_size(true)).unwrap_or(u32::MAX)
+    }
+
+    /// Token ids of a text.
+    #[napi]
+    pub fn encode(&self, text: String, add_special_tokens: bool) -> napi::Result<Uint32Array> {
+        let encoding = self.tokenizer.encode_fast(text, add_special_tokens).map_err(failed)?;
+        Ok(Uint32Array::new(encoding.get_ids().to_vec()))
+    }
+
+    /// The text of token ids.
+    #[napi]
+    pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> napi::Result<String> {
+        Ok(self.tokenizer.decode(ids, skip_special_tokens).map_err(failed)?)
+    }
+
+    /// The id of a token, when there is one.
+    #[napi]
+    pub fn token_to_id(&self, token: String) -> Option<u32> {
+        self.tokenizer.token_to_id(&token)
+    }
+
+    /// The token of an id, when there is one.
+    #[napi]
+    pub fn id_to_token(&self, id: u32) -> Option<String> {
+        self.tokenizer.id_to_token(id)
+    }
+}

@@ -1,0 +1,372 @@
+//! The trainer behind a handle.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint32Array};
+use napi_derive::napi;
+use prl_engine::loss::Counts;
+use prl_engine::{ActivationPolicy, Compute, LossConfig, OptimConfig, TrainBatch, Trainer, TrainerOptions};
+
+use crate::engine::tier;
+use crate::error::NativeError;
+use crate::losses::metrics_json;
+use crate::runtime::blocking;
+
+/// AdamW.
+#[napi(object, use_nullable = true)]
+pub struct NativeOptim {
+    /// Learning rate, unless a step is given its own.
+    pub lr: f64,
+    /// Decay of the first moment.
+    pub beta1: f64,
+    /// Decay of the second moment.
+    pub beta2: f64,
+    /// Added to the root of the second moment.
+    pub eps: f64,
+    /// Decoupled.
+    pub weight_decay: f64,
+    /// Largest global gradient norm; null never clips.
+    pub max_norm: Option<f64>,
+    /// Whether norms and biases decay too.
+    pub decay_1d: bool,
+}
+
+/// How to open a checkpoint for training.
+#[napi(object, use_nullable = true)]
+pub struct NativeTrainerOptions {
+    /// 0 takes every core.
+    pub threads: u32,
+    /// Instruction-set tier; null picks the best.
+    pub isa: Option<String>,
+    /// Name of the loss.
+    pub loss: String,
+    /// Its parameters, a JSON object.
+    pub loss_params: String,
+    /// The optimizer.
+    pub optim: NativeOptim,
+    /// auto | keep | recompute.
+    pub activations: String,
+}
+
+fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, NativeError> {
+    let params = serde_json::from_str(&options.loss_params)
+        .map_err(|error| NativeError::new("PRL_LOSS_INPUT", format!("the loss's parameters are not JSON: {error}")))?;
+    let activations = match options.activations.as_str() {
+        "auto" => ActivationPolicy::Auto,
+        "keep" => ActivationPolicy::Keep,
+        "recompute" => ActivationPolicy::Recompute,
+        other => {
+            let message = format!("activations \"{other}\": use auto, keep or recompute");
+            return Err(NativeError::new("PRL_ENGINE_INPUT", message));
+        }
+    };
+    let NativeOptim {
+        lr,
+        beta1,
+        beta2,
+        eps,
+        weight_decay,
+        max_norm,
+        decay_1d,
+    } = options.optim;
+    Ok(TrainerOptions {
+        loss: LossConfig {
+            name: options.loss.clone(),
+            params,
+        },
+        optim: OptimConfig {
+            lr,
+            betas: (beta1, beta2),
+            eps,
+            weight_decay,
+            max_norm,
+            decay_1d,
+        },
+        activations,
+    })
+}
+
+/// What was opened.
+#[napi(object, use_nullable = true)]
+pub struct NativeTrainerInfo {
+    /// Instruction-set tier in use.
+    pub isa: String,
+    /// Threads of the pool.
+    pub threads: u32,
+    /// V.
+    pub vocab_size: u32,
+    /// Hugging Face names.
+    pub parameter_names: Vec<String>,
+}
+
+/// Columns of design section 6.
+#[napi(object, use_nullable = true)]
+pub struct NativeTrainBatch {
+    /// T.
+    pub input_ids: Uint32Array,
+    /// T.
+    pub inference_logprobs: Float32Array,
+    /// T.
+    pub advantages: Float32Array,
+    /// T.
+    pub temperatures: Float32Array,
+    /// T.
+    pub loss_mask: Uint8Array,
+    /// S + 1.
+    pub cu_seqlens: Uint32Array,
+    /// B + 1.
+    pub bin_seq_offsets: Option<Uint32Array>,
+    /// 2 K.
+    pub policy_version_spans: Option<Uint32Array>,
+    /// T.
+    pub rl_weights: Option<Float32Array>,
+    /// T.
+    pub ce_weights: Option<Float32Array>,
+    /// T.
+    pub ref_kl_weights: Option<Float32Array>,
+    /// T.
+    pub reference_logprobs: Option<Float32Array>,
+    /// Denominator of the rl stream.
+    pub count_rl: f64,
+    /// Denominator of the cross-entropy stream.
+    pub count_ce: f64,
+    /// Denominator of the reference-KL stream.
+    pub count_ref_kl: f64,
+    /// Version whose tokens feed the on-policy mismatch metrics.
+    pub on_policy_version: Option<u32>,
+}
+
+/// Loss and metrics (a JSON object).
+#[napi(object, use_nullable = true)]
+pub struct NativeStepMetrics {
+    /// The scalar loss.
+    pub loss: f64,
+    /// JSON object.
+    pub metrics: String,
+}
+
+/// A written shard.
+#[napi(object, use_nullable = true)]
+pub struct NativeShard {
+    /// File name.
+    pub file: String,
+    /// Length.
+    pub bytes: f64,
+    /// Of the file's bytes.
+    pub digest: String,
+}
+
+/// What a manifest needs.
+#[napi(object, use_nullable = true)]
+pub struct NativeSavedWeights {
+    /// Version digest.
+    pub digest: String,
+    /// The files.
+    pub shards: Vec<NativeShard>,
+}
+
+/// An open trainer.
+#[napi]
+pub struct NativeTrainer {
+    trainer: Arc<Mutex<Option<Trainer>>>,
+    compute: Arc<Compute>,
+    vocab_size: u32,
+    parameter_names: Vec<String>,
+}
+
+struct OwnedBatch {
+    input_ids: Vec<u32>,
+    inference_logprobs: Vec<f32>,
+    advantages: Vec<f32>,
+    temperatures: Vec<f32>,
+    loss_mask: Vec<u8>,
+    cu_seqlens: Vec<u32>,
+    bin_seq_offsets: Option<Vec<u32>>,
+    policy_version_spans: Option<Vec<u32>>,
+    rl_weights: Option<Vec<f32>>,
+    ce_weights: Option<Vec<f32>>,
+    ref_kl_weights: Option<Vec<f32>>,
+    reference_logprobs: Option<Vec<f32>>,
+    counts: Counts,
+    on_policy_version: Option<u32>,
+}
+
+impl From<NativeTrainBatch> for OwnedBatch {
+    fn from(batch: NativeTrainBatch) -> Self {
+        let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
+        let ids = |values: Option<Uint32Array>| values.map(|values| values.to_vec());
+        Self {
+            input_ids: batch.input_ids.to_vec(),
+            inference_logprobs: batch.inference_logprobs.to_vec(),
+            advantages: batch.advantages.to_vec(),
+            temperatures: batch.temperatures.to_vec(),
+            loss_mask: batch.loss_mask.to_vec(),
+            cu_seqlens: batch.cu_seqlens.to_vec(),
+            bin_seq_offsets: ids(batch.bin_seq_offsets),
+            policy_version_spans: ids(batch.policy_version_spans),
+            rl_weights: floats(batch.rl_weights),
+            ce_weights: floats(batch.ce_weights),
+            ref_kl_weights: floats(batch.ref_kl_weights),
+            reference_logprobs: floats(batch.reference_logprobs),
+            counts: Counts {
+                rl: batch.count_rl,
+                ce: batch.count_ce,
+                ref_kl: batch.count_ref_kl,
+            },
+            on_policy_version: batch.on_policy_version,
+        }
+    }
+}
+
+impl OwnedBatch {
+    fn view(&self) -> TrainBatch<'_> {
+        TrainBatch {
+            input_ids: &self.input_ids,
+            inference_logprobs: &self.inference_logprobs,
+            advantages: &self.advantages,
+            temperatures: &self.temperatures,
+            loss_mask: &self.loss_mask,
+            cu_seqlens: &self.cu_seqlens,
+            bin_seq_offsets: self.bin_seq_offsets.as_deref(),
+            policy_version_spans: self.policy_version_spans.as_deref(),
+            rl_weights: self.rl_weights.as_deref(),
+            ce_weights: self.ce_weights.as_deref(),
+            ref_kl_weights: self.ref_kl_weights.as_deref(),
+            reference_logprobs: self.reference_logprobs.as_deref(),
+            counts: self.counts,
+            on_policy_version: self.on_policy_version,
+        }
+    }
+}
+
+#[napi]
+impl NativeTrainer {
+    /// Opens a checkpoint folder.
+    #[napi]
+    pub fn open(env: &Env, dir: String, options: NativeTrainerOptions) -> napi::Result<PromiseRaw<'_, NativeTrainer>> {
+        blocking(env, move || {
+            let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
+            let trainer = Trainer::open(Path::new(&dir), &compute, trainer_options(&options)?)?;
+            let parameter_names = trainer.parameter_names();
+            let vocab_size = u32::try_from(trainer.config().vocab_size).unwrap_or(u32::MAX);
+            Ok(Self {
+                trainer: Arc::new(Mutex::new(Some(trainer))),
+                compute,
+                vocab_size,
+                parameter_names,
+            })
+        })
+    }
+
+    /// What was opened.
+    #[napi]
+    pub fn info(&self) -> NativeTrainerInfo {
+        NativeTrainerInfo {
+            isa: self.compute.tier().name().to_owned(),
+            threads: u32::try_from(self.compute.threads()).unwrap_or(u32::MAX),
+            vocab_size: self.vocab_size,
+            parameter_names: self.parameter_names.clone(),
+        }
+    }
+
+    /// Accumulates a batch's gradients.
+    #[napi]
+    pub fn forward_backward<'env>(
+        &self,
+        env: &'env Env,
+        batch: NativeTrainBatch,
+    ) -> napi::Result<PromiseRaw<'env, NativeStepMetrics>> {
+        let batch = OwnedBatch::from(batch);
+        self.run(env, move |trainer| {
+            let stats = trainer.forward_backward(&batch.view())?;
+            Ok(NativeStepMetrics {
+                loss: stats.loss,
+                metrics: metrics_json(&stats.metrics),
+            })
+        })
+    }
+
+    /// An accumulated gradient.
+    #[napi]
+    pub fn gradient<'env>(&self, env: &'env Env, name: String) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        self.run(env, move |trainer| Ok(Float32Array::new(trainer.gradient(&name)?)))
+    }
+
+    /// One optimizer step; the gradient norm before clipping.
+    #[napi]
+    pub fn step<'env>(&self, env: &'env Env, lr: Option<f64>) -> napi::Result<PromiseRaw<'env, f64>> {
+        self.run(env, move |trainer| Ok(f64::from(trainer.step(lr.map(|lr| lr as f32))?)))
+    }
+
+    /// A parameter's values.
+    #[napi]
+    pub fn parameter<'env>(&self, env: &'env Env, name: String) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        self.run(env, move |trainer| Ok(Float32Array::new(trainer.parameter(&name)?)))
+    }
+
+    /// Log-probabilities with the current weights.
+    #[napi]
+    pub fn logprobs<'env>(
+        &self,
+        env: &'env Env,
+        ids: &[u32],
+        cu_seqlens: &[u32],
+        temperatures: &[f32],
+    ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
+        let (ids, cu_seqlens, temperatures) = (ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
+        self.run(env, move |trainer| {
+            Ok(Float32Array::new(trainer.logprobs(&ids, &cu_seqlens, &temperatures)?))
+        })
+    }
+
+    /// Writes a Hugging Face folder.
+    #[napi]
+    pub fn save<'env>(&self, env: &'env Env, dir: String) -> napi::Result<PromiseRaw<'env, NativeSavedWeights>> {
+        self.run(env, move |trainer| {
+            let saved = trainer.save(&PathBuf::from(dir))?;
+            let shard = |shard: prl_weights::Shard| NativeShard {
+                file: shard.file,
+                bytes: shard.bytes as f64,
+                digest: shard.digest,
+            };
+            Ok(NativeSavedWeights {
+                digest: saved.digest,
+                shards: saved.shards.into_iter().map(shard).collect(),
+            })
+        })
+    }
+
+    /// Frees the trainer; later calls are PRL_ENGINE_CLOSED.
+    #[napi]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
+        let trainer = Arc::clone(&self.trainer);
+        blocking(env, move || {
+            drop(trainer.lock().map_err(|_| poisoned())?.take());
+            Ok(())
+        })
+    }
+
+    fn run<'env, T, F>(&self, env: &'env Env, work: F) -> napi::Result<PromiseRaw<'env, T>>
+    where
+        T: napi::bindgen_prelude::ToNapiValue + Send + 'static,
+        F: FnOnce(&mut Trainer) -> Result<T, NativeError> + Send + 'static,
+    {
+        let trainer = Arc::clone(&self.trainer);
+        blocking(env, move || {
+            let mut trainer = trainer.lock().map_err(|_| poisoned())?;
+            work(
+                trainer
+                    .as_mut()
+                    .ok_or_else(|| NativeError::new("PRL_ENGINE_CLOSED", "the trainer is closed"))?,
+            )
+        })
+    }
+}
+
+fn poisoned() -> NativeError {
+    NativeError::new(
+        "PRL_NATIVE_PANIC",
+        "an earlier call on this trainer panicked: its state is lost, open it again",
+    )
+}

@@ -1,0 +1,254 @@
+//! safetensors files, digests and manifests.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Buffer, Env, PromiseRaw, Uint8Array};
+use napi_derive::napi;
+use prl_weights::{Dtype, Header, Manifest, SafetensorsFile, TensorToWrite, WriteOptions};
+
+use crate::error::NativeError;
+use crate::runtime::blocking;
+
+/// A tensor that JavaScript gets.
+#[napi(object, use_nullable = true)]
+pub struct NativeTensor {
+    /// As in the header.
+    pub dtype: String,
+    /// Row-major.
+    pub shape: Vec<u32>,
+    /// A copy of the tensor's bytes.
+    pub data: Uint8Array,
+}
+
+/// A tensor to write.
+#[napi(object, use_nullable = true)]
+pub struct NativeNamedTensor {
+    /// Key in the header.
+    pub name: String,
+    /// As in the header.
+    pub dtype: String,
+    /// Row-major.
+    pub shape: Vec<u32>,
+    /// Little endian.
+    pub data: Uint8Array,
+}
+
+enum Source {
+    File(SafetensorsFile),
+    Memory { bytes: Vec<u8>, header: Header },
+}
+
+impl Source {
+    fn header(&self) -> &Header {
+        match self {
+            Self::File(file) => file.header(),
+            Self::Memory { header, .. } => header,
+        }
+    }
+}
+
+/// An open safetensors file or buffer.
+#[napi]
+pub struct NativeSafetensors {
+    source: Option<Arc<Source>>,
+}
+
+#[napi]
+impl NativeSafetensors {
+    /// Maps and validates a file.
+    #[napi]
+    pub fn open(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeSafetensors>> {
+        blocking(env, move || {
+            let file = SafetensorsFile::open(Path::new(&path))?;
+            Ok(Self {
+                source: Some(Arc::new(Source::File(file))),
+            })
+        })
+    }
+
+    /// Copies and validates a buffer.
+    #[napi(factory)]
+    pub fn decode(bytes: &[u8]) -> napi::Result<NativeSafetensors> {
+        let header = prl_weights::parse(bytes).map_err(NativeError::from)?;
+        Ok(Self {
+            source: Some(Arc::new(Source::Memory {
+                bytes: bytes.to_vec(),
+                header,
+            })),
+        })
+    }
+
+    fn source(&self) -> Result<&Source, NativeError> {
+        self.source
+            .as_deref()
+            .ok_or_else(|| NativeError::new("PRL_WEIGHTS_IO", "the safetensors file is closed"))
+    }
+
+    /// Tensor names in the header's order.
+    #[napi]
+    pub fn names(&self) -> napi::Result<Vec<String>> {
+        Ok(self.source()?.header().names().map(str::to_owned).collect())
+    }
+
+    /// `__metadata__`.
+    #[napi]
+    pub fn metadata(&self) -> napi::Result<HashMap<String, String>> {
+        Ok(self
+            .source()?
+            .header()
+            .metadata
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect())
+    }
+
+    /// One tensor, copied.
+    #[napi]
+    pub fn tensor(&self, name: String) -> napi::Result<NativeTensor> {
+        let source = self.source()?;
+        let tensor = match source {
+            Source::File(file) => file.tensor(&name),
+            Source::Memory { bytes, header } => header.tensor(bytes, &name),
+        }
+        .map_err(NativeError::from)?;
+        Ok(NativeTensor {
+            dtype: tensor.dtype.name().to_owned(),
+            shape: tensor
+                .shape
+                .iter()
+                .map(|&size| u32::try_from(size).unwrap_or(u32::MAX))
+                .collect(),
+            data: Uint8Array::new(tensor.data.to_vec()),
+        })
+    }
+
+    /// Unmaps the file.
+    #[napi]
+    pub fn close(&mut self) {
+        self.source = None;
+    }
+}
+
+struct Owned {
+    name: String,
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+fn owned(tensors: Vec<NativeNamedTensor>) -> Result<Vec<Owned>, NativeError> {
+    tensors
+        .into_iter()
+        .map(|tensor| {
+            let dtype = Dtype::from_name(&tensor.dtype).ok_or_else(|| {
+                NativeError::new(
+                    "PRL_WEIGHTS_TENSOR",
+                    format!("tensor {}: no dtype is called {}", tensor.name, tensor.dtype),
+                )
+            })?;
+            let shape = tensor.shape.iter().map(|&size| size as usize).collect();
+            Ok(Owned {
+                name: tensor.name,
+                dtype,
+                shape,
+                data: tensor.data.to_vec(),
+            })
+        })
+        .collect()
+}
+
+fn views(tensors: &[Owned]) -> Vec<TensorToWrite<'_>> {
+    tensors.iter().map(Owned::view).collect()
+}
+
+impl Owned {
+    fn view(&self) -> TensorToWrite<'_> {
+        TensorToWrite {
+            name: &self.name,
+            dtype: self.dtype,
+            shape: &self.shape,
+            data: &self.data,
+        }
+    }
+}
+
+fn sorted(metadata: HashMap<String, String>) -> Vec<(String, String)> {
+    let mut pairs: Vec<_> = metadata.into_iter().collect();
+    pairs.sort();
+    pairs
+}
+
+/// What was written.
+#[napi(object, use_nullable = true)]
+pub struct NativeWrittenFile {
+    /// Length of the file.
+    pub bytes: f64,
+    /// Of the file's bytes.
+    pub digest: String,
+}
+
+/// Writes a safetensors file atomically.
+#[napi]
+pub fn write_safetensors(
+    env: &Env,
+    path: String,
+    tensors: Vec<NativeNamedTensor>,
+    metadata: HashMap<String, String>,
+) -> napi::Result<PromiseRaw<'_, NativeWrittenFile>> {
+    let tensors = owned(tensors)?;
+    blocking(env, move || {
+        let written = prl_weights::write_safetensors(
+            Path::new(&path),
+            &views(&tensors),
+            &sorted(metadata),
+            WriteOptions::default(),
+        )?;
+        Ok(NativeWrittenFile {
+            bytes: written.bytes as f64,
+            digest: written.digest,
+        })
+    })
+}
+
+/// Encodes a safetensors file in memory.
+#[napi]
+pub fn encode_safetensors(tensors: Vec<NativeNamedTensor>, metadata: HashMap<String, String>) -> napi::Result<Buffer> {
+    let tensors = owned(tensors)?;
+    let bytes = prl_weights::to_bytes(&views(&tensors), &sorted(metadata), WriteOptions::default());
+    Ok(bytes.map_err(NativeError::from)?.into())
+}
+
+/// XXH3-64 of the bytes.
+#[napi]
+pub fn digest(bytes: &[u8]) -> String {
+    prl_weights::digest(bytes)
+}
+
+/// Reads a version's manifest as JSON; `verify` checks the digests of its shards.
+#[napi]
+pub fn read_manifest(env: &Env, dir: String, verify: bool) -> napi::Result<PromiseRaw<'_, String>> {
+    blocking(env, move || {
+        let dir = PathBuf::from(dir);
+        let manifest = prl_weights::read_manifest(&dir)?;
+        if verify {
+            manifest.verify_shards(&dir)?;
+        }
+        serde_json::to_string(&manifest).map_err(malformed)
+    })
+}
+
+/// Publishes a version.
+#[napi]
+pub fn write_manifest(env: &Env, dir: String, manifest: String) -> napi::Result<PromiseRaw<'_, ()>> {
+    blocking(env, move || {
+        let manifest: Manifest = serde_json::from_str(&manifest).map_err(malformed)?;
+        prl_weights::write_manifest(&PathBuf::from(dir), &manifest)?;
+        Ok(())
+    })
+}
+
+fn malformed(error: serde_json::Error) -> NativeError {
+    NativeError::new("PRL_WEIGHTS_MANIFEST", format!("the manifest is malformed: {error}"))
+}

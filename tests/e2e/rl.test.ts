@@ -1,0 +1,168 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openSafetensors } from "../../ts/native/weights.ts";
+import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
+
+const SYNC = join(import.meta.dirname, "configs/sync.toml");
+const CHILDREN = ["inference-0", "trainer-0", "env-worker-0", "orchestrator-0"];
+const STOP_MS = 10_000;
+
+interface Summary {
+  status: string;
+  steps: number;
+  reward: { first: number; last: number; best: number };
+  error?: { code: string; message: string };
+}
+type Line = { component: string; step: number } & Record<string, number | string>;
+
+let place: Awaited<ReturnType<typeof workspace>>;
+beforeEach(async () => {
+  place = await workspace();
+});
+afterEach(() => place.remove());
+const options = () => ({ cwd: place.dir, cache: place.cache });
+const runDir = (name: string) => join(place.dir, "outputs", name);
+
+async function childrenOf(run: string): Promise<Record<string, number>> {
+  for (let i = 0; i < 600; i++) {
+    const pids = await childPids(run);
+    if (CHILDREN.every((name) => name in pids)) return pids;
+    await sleep(50);
+  }
+  throw new Error(`not all of ${CHILDREN.join(", ")} became ready`);
+}
+
+describe("prl rl", () => {
+  test(
+    "trains synchronously through all processes, twice the same, with sampler and trainer equal bit for bit",
+    { timeout: 120_000 },
+    async () => {
+      for (const name of ["first", "second"]) {
+        const run = await prl(["rl", SYNC, "--run.name", name], options());
+        expect(run.stderr + run.stdout).toContain("Step 4/4");
+        expect(run.code).toBe(0);
+      }
+      const summary = await readJson<Summary>(join(runDir("first"), "summary.json"));
+      expect(summary).toMatchObject({ status: "completed", steps: 4 });
+
+      const lines = await readJsonLines<Line>(join(runDir("first"), "metrics.jsonl"));
+      const trained = lines.filter((line) => line.component === "trainer");
+      expect(trained.map((line) => line.step)).toEqual([1, 2, 3, 4]);
+      for (const line of trained) {
+        expect(line["mismatch_on_policy/tokens"]).toBeGreaterThan(0);
+        expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
+        expect(line["mismatch_kl/all"]).toBe(0);
+      }
+      const collected = lines.filter((line) => line.component === "orchestrator" && "off_policy/max" in line);
+      expect(collected.map((line) => line["off_policy/max"])).toEqual([0, 0, 0, 0]);
+
+      const digests = await Promise.all(
+        ["first", "second"].map(
+          async (name) =>
+            (await readJson<{ digest: string }>(join(runDir(name), "weights/step_4/manifest.json"))).digest,
+        ),
+      );
+      expect(digests[0]).toBe(digests[1]);
+      const batches = await Promise.all(
+        ["first", "second"].map(
+          async (name) =>
+            (await openSafetensors(join(runDir(name), "rollouts/step_3/rank_0.safetensors"))).metadata["digest"],
+        ),
+      );
+      expect(batches[0]).toBe(batches[1]);
+
+      const evaluations = lines.filter((line) => "eval/reverse-text/num" in line);
+      expect(evaluations.map((line) => line.step)).toEqual([0, 4]);
+      await access(join(runDir("first"), "reward.svg"));
+      const events = await readJsonLines<{ type: string; max_abs: number; version: number }>(
+        join(runDir("first"), "events.jsonl"),
+      );
+      const canaries = events.filter((event) => event.type === "canary");
+      expect(canaries.map((event) => [event.version, event.max_abs])).toEqual(
+        [0, 1, 2, 3, 4].map((version) => [version, 0]),
+      );
+    },
+  );
+
+  test(
+    "runs asynchronously with bounded staleness and prints one JSON document with --json",
+    { timeout: 120_000 },
+    async () => {
+      const args = ["rl", SYNC, "--max-async-level", "1", "--max-steps", "6", "--run.name", "async", "--json"];
+      const run = await prl(args, options());
+      expect(run.code).toBe(0);
+      expect(JSON.parse(run.stdout)).toMatchObject({ status: "completed", steps: 6 });
+      const lines = await readJsonLines<Line>(join(runDir("async"), "metrics.jsonl"));
+      const staleness = lines.flatMap((line) => ("off_policy/max" in line ? [Number(line["off_policy/max"])] : []));
+      expect(staleness).toHaveLength(6);
+      expect(Math.max(...staleness)).toBeLessThanOrEqual(1);
+      for (const line of lines) {
+        if ("mismatch_on_policy/max_abs_logprob_diff" in line)
+          expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
+      }
+    },
+  );
+
+  test("stops every process on Ctrl-C, says interrupted and exits with 130", { timeout: 60_000 }, async () => {
+    const { child, finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "interrupted"], options());
+    const pids = await childrenOf(runDir("interrupted"));
+    const at = Date.now();
+    child.kill("SIGINT");
+    const run = await finished;
+    expect(run.code).toBe(130);
+    expect(Date.now() - at).toBeLessThan(STOP_MS);
+    expect(Object.values(pids).filter(isAlive)).toEqual([]);
+    expect(await readJson(join(runDir("interrupted"), "summary.json"))).toMatchObject({ status: "interrupted" });
+  });
+
+  test.each(CHILDREN)(
+    "names %s when it dies, shows the end of its log and exits with 1",
+    { timeout: 60_000 },
+    async (victim) => {
+      const { finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "killed"], options());
+      const pids = await childrenOf(runDir("killed"));
+      process.kill(pids[victim] ?? 0, "SIGKILL");
+      const run = await finished;
+      expect(run.code).toBe(1);
+      expect(run.stderr).toContain(victim.replace(/-0$/, ""));
+      expect(run.stderr).toContain("SIGKILL");
+      expect(Object.values(pids).filter(isAlive)).toEqual([]);
+      expect(await readJson(join(runDir("killed"), "summary.json"))).toMatchObject({
+        status: "failed",
+        error: { code: "PRL_PROCESS_DIED" },
+      });
+    },
+  );
+
+  test("its children stop by themselves when the launcher is killed", { timeout: 60_000 }, async () => {
+    const { child, finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "orphans"], options());
+    const pids = await childrenOf(runDir("orphans"));
+    child.kill("SIGKILL");
+    await finished;
+    const end = Date.now() + STOP_MS;
+    while (Object.values(pids).some(isAlive) && Date.now() < end) await sleep(100);
+    expect(Object.values(pids).filter(isAlive)).toEqual([]);
+  });
+});
+
+describe("prl rl refuses", () => {
+  test("an existing run directory without --clean, and resuming", { timeout: 60_000 }, async () => {
+    const args = ["rl", SYNC, "--max-steps", "1", "--run.name", "again"];
+    expect((await prl(args, options())).code).toBe(0);
+    const again = await prl(args, options());
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain("--clean");
+    const resumed = await prl([...args, "--resume"], options());
+    expect(resumed.code).toBe(2);
+    expect(resumed.stderr).toContain("PRL_RUN_RESUME_UNSUPPORTED");
+    expect((await prl([...args, "--clean"], options())).code).toBe(0);
+  });
+
+  test("a mistyped key with file, line and the nearest key", async () => {
+    const run = await prl(["rl", SYNC, "--orchestrator.batch-sise", "64"], options());
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain("batch-size");
+  });
+});

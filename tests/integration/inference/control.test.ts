@@ -1,0 +1,145 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { beforeAll, describe, expect, it } from "vitest";
+
+import { LONG, PROMPT, useServing, type Serving } from "./serving.ts";
+import { publishVersion } from "./tiny-model.ts";
+
+const serving = useServing();
+let model: Serving["model"];
+let client: Serving["client"];
+let admin: Serving["admin"];
+
+beforeAll(() => {
+  ({ model, client, admin } = serving());
+});
+
+const error = (code: string, message: unknown = expect.any(String)) => ({ error: { code, message } });
+
+const MIDWAY = { seed: 4, ignoreEos: true };
+
+/** A request that fills the context, frozen after `sampled` tokens. Tried again should it be done before the pause arrives. */
+async function pausedMidway() {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    const start = model.stats().generationTokens;
+    const pending = client.generate({ tokenIds: PROMPT, sampling: MIDWAY });
+    await serving().untilStats((stats) => stats.generationTokens > start);
+    await admin.pause("keep");
+    const sampled = model.stats().generationTokens - start;
+    if (sampled < LONG) return { pending, sampled };
+    await admin.resume();
+    await pending;
+  }
+  throw new Error("every request was done before it could be paused");
+}
+
+describe("pause, resume, update_weights", () => {
+  it("keeps a request over a swap; its tokens say which version sampled them", async () => {
+    const undisturbed = await client.generate({ tokenIds: PROMPT, sampling: MIDWAY });
+    const { pending, sampled } = await pausedMidway();
+    expect(await admin.updateWeights(serving().update(1))).toEqual({ skipped: false });
+    expect(await admin.health()).toMatchObject({ paused: true, policyVersion: 1, digest: serving().folder(1).digest });
+    await admin.resume();
+    const result = await pending;
+    expect(result.tokenIds).toHaveLength(LONG);
+    const swappedAt = result.policyVersions[1]?.[0] ?? 0;
+    expect(result.policyVersions).toEqual([
+      [0, 0],
+      [swappedAt, 1],
+    ]);
+    expect(swappedAt).toBe(sampled);
+    expect(result.tokenIds.slice(0, swappedAt)).toEqual(undisturbed.tokenIds.slice(0, swappedAt));
+    expect(result.tokenIds).not.toEqual(undisturbed.tokenIds);
+  });
+
+  it("goes on exactly where it was after pause and resume", async () => {
+    const undisturbed = await client.generate({ tokenIds: PROMPT, sampling: MIDWAY });
+    const { pending } = await pausedMidway();
+    await admin.resume();
+    expect((await pending).tokenIds).toEqual(undisturbed.tokenIds);
+  });
+
+  it("ends running requests with what they have when paused with abort", async () => {
+    const { pending, sampled } = await pausedMidway();
+    await admin.pause("abort");
+    const { finishReason, tokenIds } = await pending;
+    expect(finishReason).toBe("abort");
+    expect(tokenIds).toHaveLength(sampled);
+  });
+
+  it("lets running requests end when paused with wait, and holds new ones until resume", async () => {
+    const start = model.stats().generationTokens;
+    const first = client.generate({ tokenIds: PROMPT, sampling: { seed: 4, ignoreEos: true } });
+    await serving().untilStats((stats) => stats.generationTokens > start);
+    await admin.pause("wait");
+    expect((await first).tokenIds).toHaveLength(LONG);
+    let ended = false;
+    const second = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 1 } }).finally(() => (ended = true));
+    await serving().untilStats((stats) => stats.waiting + stats.running > 0);
+    expect(ended).toBe(false);
+    await admin.resume();
+    expect((await second).tokenIds).toHaveLength(1);
+  });
+
+  it("scores prompts while paused, with the weights that are loaded", async () => {
+    await admin.pause("keep");
+    await admin.updateWeights(serving().update(1));
+    const { policyVersion } = await client.promptLogprobs(PROMPT);
+    expect(policyVersion).toBe(1);
+    const ids = Uint32Array.from(PROMPT);
+    expect(await admin.promptLogprobs(PROMPT)).toEqual(await model.logprobs(ids, Uint32Array.of(0, ids.length)));
+  });
+
+  it("skips weights that are loaded already", async () => {
+    await admin.updateWeights(serving().update(1));
+    expect(await admin.updateWeights(serving().update(1))).toEqual({ skipped: true });
+  });
+
+  it("refuses a folder of another version and keeps the weights it has", async () => {
+    const { dir } = serving().folder(1);
+    await expect(
+      admin.updateWeights({ version: 7, digest: serving().folder(1).digest, source: { dir } }),
+    ).rejects.toMatchObject({
+      status: 409,
+      serverCode: "PRL_WEIGHTS_MANIFEST",
+    });
+    const digest = "0123456789abcdef";
+    await expect(admin.updateWeights({ version: 1, digest, source: { dir } })).rejects.toMatchObject({ status: 409 });
+    expect(await admin.health()).toMatchObject({ policyVersion: 0, digest: serving().folder(0).digest });
+  });
+
+  it("refuses a shard whose bytes are not those of the manifest", async () => {
+    const broken = await publishVersion(serving().root.dir, 2);
+    const shard = join(broken.dir, "model.safetensors");
+    const bytes = await readFile(shard);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 1) ^ 1, bytes.length - 1);
+    await writeFile(shard, bytes);
+    const asked = { version: 2, digest: broken.digest, source: { dir: broken.dir } };
+    await expect(admin.updateWeights(asked)).rejects.toMatchObject({ status: 422, serverCode: "PRL_WEIGHTS_DIGEST" });
+    expect((await admin.health()).policyVersion).toBe(0);
+  });
+
+  it("answers 400 to malformed control calls", async () => {
+    expect(await serving().post("/pause?mode=soon", "")).toEqual({
+      status: 400,
+      body: error("PRL_INFERENCE_REQUEST", expect.stringContaining("mode")),
+    });
+    expect(await serving().post("/update_weights", { version: -1 })).toMatchObject({ status: 400 });
+    expect(
+      await serving().post("/update_weights", { ...serving().update(1), source: { dir: "relative" } }),
+    ).toMatchObject({
+      status: 400,
+    });
+  });
+
+  it("resets the prefix cache", async () => {
+    const long = Array.from({ length: 200 }, (_, index) => index);
+    const run = async () =>
+      (await client.generate({ tokenIds: long, sampling: { maxTokens: 1 }, cacheSalt: "x" })).usage.cachedTokens;
+    expect(await run()).toBe(0);
+    expect(await run()).toBeGreaterThan(0);
+    await admin.resetPrefixCache();
+    expect(await run()).toBe(0);
+  });
+});

@@ -1,0 +1,143 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer, type AddressInfo, type Socket } from "node:net";
+import { join } from "node:path";
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+
+import { selfCommand } from "../../../ts/cli/launcher/self-command.ts";
+import { InferenceAdmin } from "../../../ts/inference/index.ts";
+import type { ReadyFile } from "../../../ts/monitors/index.ts";
+import { InferenceClient } from "../../../ts/transports/index.ts";
+import { publishVersion, scratch, type WeightsFolder } from "./tiny-model.ts";
+
+const READY_DEADLINE_MS = 60_000;
+const STOP_DEADLINE_MS = 10_000;
+
+let root: Awaited<ReturnType<typeof scratch>>;
+let weights: WeightsFolder;
+let children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  root = await scratch();
+  weights = await publishVersion(root.dir, 3);
+}, 60_000);
+
+afterEach(() => {
+  for (const child of children) child.kill("SIGKILL");
+  children = [];
+});
+
+afterAll(() => root?.remove());
+
+/** Starts `prl inference` as the launcher does, with a lifeline on fd 3. */
+async function start(inference: Record<string, unknown>) {
+  const runDir = join(root.dir, "run");
+  await rm(runDir, { recursive: true, force: true });
+  await mkdir(runDir);
+  const config = join(runDir, "inference.json");
+  await writeFile(config, JSON.stringify({ model_dir: weights.dir, version: 3, seed: 1, inference }));
+  const { command, args } = selfCommand();
+  const child = spawn(command, [...args, "inference", "--config", config, "--run-dir", runDir, "--index", "0"], {
+    stdio: ["ignore", "pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  children.push(child);
+  let output = "";
+  child.stdout?.on("data", (chunk) => (output += String(chunk)));
+  child.stderr?.on("data", (chunk) => (output += String(chunk)));
+  const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  return { child, exited, runDir, output: () => output };
+}
+
+async function ready({
+  child,
+  runDir,
+  output,
+}: Awaited<ReturnType<typeof start>>): Promise<ReadyFile & { url: string }> {
+  const deadline = Date.now() + READY_DEADLINE_MS;
+  for (;;) {
+    try {
+      return JSON.parse(await readFile(join(runDir, "run", "inference-0.json"), "utf8")) as ReadyFile & { url: string };
+    } catch (error) {
+      const ended = child.exitCode !== null || child.signalCode !== null;
+      if (ended || Date.now() > deadline) throw new Error(`not ready: ${output()}`, { cause: error });
+    }
+    await new Promise((done) => setTimeout(done, 20));
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_done, fail) => {
+    timer = setTimeout(() => fail(new Error(`not done within ${ms} ms`)), ms);
+  });
+  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+}
+
+describe("prl inference", () => {
+  it(
+    "serves the model of its config, says where, and ends on SIGTERM even with a request under way",
+    async () => {
+      const started = await start({ threads: 1, server: { host: "127.0.0.1", port: 0 }, model: { name: "tiny" } });
+      const file = await ready(started);
+      expect(file).toMatchObject({ pid: started.child.pid, dtype: "float32", version: 3, isa: expect.any(String) });
+      const client = new InferenceClient({ url: file.url, model: "tiny" });
+      const { policyVersions } = await client.generate({
+        tokenIds: [1, 2],
+        sampling: { maxTokens: 3, ignoreEos: true },
+      });
+      expect(policyVersions).toEqual([[0, 3]]);
+      const admin = new InferenceAdmin({ url: file.url });
+      await admin.pause("keep");
+      const pending = client.generate({ tokenIds: [1, 2] });
+      const refused = expect(pending).rejects.toMatchObject({ code: expect.stringMatching(/^PRL_INFERENCE_/) });
+      started.child.kill("SIGTERM");
+      const [code] = await within(STOP_DEADLINE_MS, started.exited);
+      expect(code).toBe(143);
+      await refused;
+      await Promise.all([client.close(), admin.close()]);
+    },
+    READY_DEADLINE_MS + STOP_DEADLINE_MS,
+  );
+
+  it(
+    "ends when its launcher is gone",
+    async () => {
+      const started = await start({ threads: 1 });
+      await ready(started);
+      const lifeline = started.child.stdio[3] as Socket;
+      lifeline.destroy();
+      const [code] = await within(STOP_DEADLINE_MS, started.exited);
+      expect(code).toBe(143);
+    },
+    READY_DEADLINE_MS + STOP_DEADLINE_MS,
+  );
+
+  it(
+    "takes another port when its own is taken",
+    async () => {
+      const holder = createServer().listen(0, "127.0.0.1");
+      await once(holder, "listening");
+      const { port } = holder.address() as AddressInfo;
+      const started = await start({ threads: 1, server: { host: "127.0.0.1", port } });
+      const { url } = await ready(started);
+      expect(new URL(url).port).not.toBe(String(port));
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      holder.close();
+    },
+    READY_DEADLINE_MS,
+  );
+
+  it(
+    "exits 2 and names the key when its config is wrong",
+    async () => {
+      const started = await start({ max_num_seqs: "many" });
+      const [code] = await within(READY_DEADLINE_MS, started.exited);
+      expect(code).toBe(2);
+      expect(started.output()).toContain("inference.max_num_seqs");
+    },
+    READY_DEADLINE_MS,
+  );
+});

@@ -1,0 +1,113 @@
+import { beforeAll, describe, expect, it } from "vitest";
+
+import { createInferenceServer } from "../../../ts/inference/index.ts";
+import { InferenceClient } from "../../../ts/transports/index.ts";
+import { PROMPT, useServing, type Serving } from "./serving.ts";
+import { EOS, MAX_MODEL_LEN } from "./tiny-model.ts";
+
+const serving = useServing();
+let model: Serving["model"];
+let url: Serving["url"];
+let client: Serving["client"];
+let admin: Serving["admin"];
+
+beforeAll(() => {
+  ({ model, url, client, admin } = serving());
+});
+
+const error = (code: string, message: unknown = expect.any(String)) => ({ error: { code, message } });
+
+describe("status endpoints", () => {
+  it("lists the model with its context length", async () => {
+    expect(await admin.models()).toEqual([{ id: "tiny", maxModelLen: MAX_MODEL_LEN }]);
+  });
+
+  it.each(["/health", "/liveness", "/ping"])("says at %s that it is well", async (path) => {
+    expect((await fetch(url + path)).status).toBe(200);
+  });
+
+  it("names versions of package and weights", async () => {
+    const body = (await (await fetch(`${url}/version`)).json()) as Record<string, unknown>;
+    expect(body).toEqual({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      policy_version: 0,
+      digest: expect.anything(),
+      isa: model.isa,
+      dtype: "float32",
+    });
+  });
+
+  it("counts under vLLM's names", async () => {
+    const before = await admin.metrics();
+    await client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 8, ignoreEos: true } });
+    const after = await admin.metrics();
+    expect([...after.keys()]).toEqual(
+      expect.arrayContaining([
+        "num_requests_running",
+        "num_requests_waiting",
+        "num_requests_waiting_by_reason",
+        "kv_cache_usage_perc",
+        "num_preemptions_total",
+        "prompt_tokens_total",
+        "generation_tokens_total",
+        "prefix_cache_queries_total",
+        "prefix_cache_hits_total",
+        "cache_config_info",
+      ]),
+    );
+    const grown = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0);
+    expect(grown("generation_tokens_total")).toBe(8);
+    expect(grown("prompt_tokens_total")).toBe(PROMPT.length);
+    const text = await (await fetch(`${url}/metrics`)).text();
+    expect(text).toMatch(/^vllm:num_requests_running\{engine="0",model_name="tiny"\} 0$/m);
+    expect(text).toMatch(/^vllm:cache_config_info\{.*kv_cache_size_tokens="\d+".*\} 1$/m);
+  });
+
+  it.each([
+    "/load_lora_adapter",
+    "/v1/unload_lora_adapter",
+    "/sleep",
+    "/wake_up",
+    "/v1/chat/completions",
+    "/v1/completions",
+    "/tokenize",
+    "/detokenize",
+  ])("answers 501 with a code at %s", async (path) => {
+    expect(await serving().post(path, {})).toEqual({
+      status: 501,
+      body: error("PRL_INFERENCE_UNSUPPORTED", expect.stringContaining(path)),
+    });
+  });
+
+  it("answers 501 to weights by gRPC and 404 to what does not exist", async () => {
+    const grpc = { version: 1, digest: serving().folder(1).digest, source: { grpc: "somewhere" } };
+    expect(await serving().post("/update_weights", grpc)).toEqual({
+      status: 501,
+      body: error("PRL_INFERENCE_UNSUPPORTED"),
+    });
+    expect(await serving().post("/v2/generate", {})).toEqual({ status: 404, body: error("PRL_INFERENCE_REQUEST") });
+  });
+});
+
+describe("a server that stops", () => {
+  it("answers what runs with 503 and takes the port of another when its own is taken", async () => {
+    const other = await createInferenceServer(model, { modelDir: serving().folder(0).dir });
+    const taken = Number(new URL(url).port);
+    const otherUrl = await other.listen("127.0.0.1", taken);
+    expect(otherUrl).not.toBe(url);
+    const otherClient = new InferenceClient({ url: otherUrl });
+    await admin.pause("keep");
+    const pending = otherClient.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2, stopTokenIds: [EOS] } });
+    await serving().untilStats((stats) => stats.running + stats.waiting > 0);
+    await Promise.all([
+      expect(pending).rejects.toMatchObject({ code: expect.stringMatching(/^PRL_INFERENCE_/) }),
+      other.close(),
+    ]);
+    await admin.resume();
+    await serving().untilStats((stats) => stats.running + stats.waiting === 0);
+    await expect(otherClient.generate({ tokenIds: PROMPT, deadlineMs: 5_000 })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_UNREACHABLE",
+    });
+    await otherClient.close();
+  });
+});

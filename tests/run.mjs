@@ -1,0 +1,128 @@
+// `npm test`: builds the test addon (profile `ci`, in target/addon-ci, never over native/*.node), then runs every check and both test
+// runners, and ends with one line that sums them: `N passed, N failed`. Stops early only when the addon does not build.
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { arch, platform } from "node:os";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const only = new Set(process.argv.slice(2));
+const wanted = (part) => only.size === 0 || only.has(part);
+const addonDir = join(root, "target", "addon-ci");
+const vitestReport = join(root, "target", "vitest.json");
+const bin = (name) => join(root, "node_modules", ".bin", name);
+const env = { ...process.env, FORCE_COLOR: process.stdout.isTTY ? "1" : "0" };
+const failures = [];
+let passed = 0;
+let failed = 0;
+
+function run(name, command, args, options = {}) {
+  const startedAt = Date.now();
+  console.log(`\n== ${name}`);
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      env,
+      stdio: ["ignore", options.capture ? "pipe" : "inherit", options.capture ? "pipe" : "inherit"],
+    });
+    let output = "";
+    for (const [from, to] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr],
+    ]) {
+      from?.on("data", (chunk) => {
+        output += chunk;
+        to.write(chunk);
+      });
+    }
+    child.on("error", (error) => resolve({ code: 127, output: String(error) }));
+    child.on("close", (code) => resolve({ code: code ?? 1, output }));
+  }).then((result) => {
+    console.log(
+      `== ${name}: ${result.code === 0 ? "ok" : `FAILED (exit ${result.code})`}, ${((Date.now() - startedAt) / 1000).toFixed(1)} s`,
+    );
+    if (result.code !== 0) failures.push(name);
+    return result;
+  });
+}
+
+function finish() {
+  if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
+  // A check that is no test runner (a build, a lint, a drift check) counts as one failed test, so that the sum cannot hide it.
+  const runners = new Set(["rust tests", "typescript tests"]);
+  const others = failures.filter((name) => !runners.has(name) || failed === 0).length;
+  console.log(`\n${passed} passed, ${failed + others} failed`);
+  process.exit(failures.length === 0 && failed === 0 ? 0 : 1);
+}
+
+function rustTarget() {
+  const host = /^host: (.*)$/m.exec(spawnSync("rustc", ["-vV"], { encoding: "utf8" }).stdout ?? "");
+  return host?.[1] ?? `${arch()}-${platform()}`;
+}
+
+const ci = ["--profile", "ci"];
+const built = await run("test addon", bin("napi"), [
+  ...["build", "--platform", "--esm", "--manifest-path", "native/Cargo.toml", "--output-dir", addonDir],
+  ...["--js", "index.js", "--dts", "index.d.ts", ...ci],
+]);
+if (built.code !== 0) finish();
+env.PRL_NATIVE_ADDON = join(addonDir, "index.js");
+
+for (const file of ["index.js", "index.d.ts"]) {
+  if (readFileSync(join(addonDir, file), "utf8") !== readFileSync(join(root, "native", file), "utf8")) {
+    console.log(`native/${file} is not what the Rust sources generate: run \`npm run build:native\` and commit it`);
+    failures.push(`drift of native/${file}`);
+  }
+}
+
+if (wanted("rust")) {
+  const target = ["--target", rustTarget()];
+  const nextest = spawnSync("cargo", ["nextest", "--version"], { stdio: "ignore" }).status === 0;
+  const rust = nextest
+    ? await run(
+        "rust tests",
+        "cargo",
+        ["nextest", "run", "--workspace", "--cargo-profile", "ci", ...target, "--no-fail-fast"],
+        { capture: true },
+      )
+    : await run("rust tests", "cargo", ["test", "--workspace", ...ci, ...target, "--no-fail-fast"], { capture: true });
+  const summaries = rust.output.match(/^\s*(?:Summary |test result: ).*$/gm) ?? [];
+  for (const [, count, what] of summaries.join("\n").matchAll(/(\d+) (passed|failed|timed out)/g)) {
+    if (what === "passed") passed += Number(count);
+    else failed += Number(count);
+  }
+}
+
+if (wanted("checks")) {
+  await run("rustfmt", "cargo", ["fmt", "--all", "--check"]);
+  await run("clippy", "cargo", ["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"]);
+  await run("tsc", bin("tsc"), ["-p", "."]);
+  await run("tsc (tests)", bin("tsc"), ["-p", "tests/tsconfig.json"]);
+  await run("tsc (declarations)", bin("tsc"), ["-p", "tests/tsconfig.json", "--skipLibCheck", "false"]);
+  await run("oxlint", bin("oxlint"), ["--type-aware", "--deny-warnings", "ts", "tests", "benches", "configs"]);
+  await run("oxfmt", bin("oxfmt"), ["--check", "ts", "tests", "benches", "configs", "native/prepare.mjs"]);
+} else if (wanted("typescript")) {
+  await run("tsc", bin("tsc"), ["-p", "."]);
+}
+
+if (wanted("typescript") || ["unit", "integration", "e2e"].some((part) => only.has(part))) {
+  rmSync(vitestReport, { force: true });
+  const dirs = ["unit", "integration", "e2e"].filter((part) => only.has(part)).map((part) => `tests/${part}`);
+  await run("typescript tests", bin("vitest"), [
+    "run",
+    "--config",
+    "tests/vitest.config.ts",
+    "--root",
+    ".",
+    ...dirs,
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${vitestReport}`,
+  ]);
+  if (existsSync(vitestReport)) {
+    const report = JSON.parse(readFileSync(vitestReport, "utf8"));
+    passed += report.numPassedTests;
+    failed += report.numFailedTests;
+  }
+}
+finish();

@@ -1,0 +1,87 @@
+/** Runs the built `prl` as a user would: a process of its own, a folder of its own, an empty cache. */
+
+import { spawn, type ChildProcess } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+
+export const ROOT = resolve(import.meta.dirname, "../..");
+const MAIN = join(ROOT, "dist/cli/main.js");
+const DEADLINE_MS = 120_000;
+
+export interface Finished {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Running {
+  child: ChildProcess;
+  finished: Promise<Finished>;
+}
+
+/** A folder for one test, with what it needs to start `prl` in it. */
+export async function workspace(): Promise<{ dir: string; cache: string; remove: () => Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), "prl-e2e-"));
+  return { dir, cache: join(dir, "cache"), remove: () => rm(dir, { recursive: true, force: true }) };
+}
+
+export function start(
+  args: string[],
+  { cwd, cache, env = {} }: { cwd: string; cache: string; env?: Record<string, string> },
+): Running {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd,
+    env: { ...process.env, PRL_CACHE_DIR: cache, NO_COLOR: "1", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
+  const finished = new Promise<Finished>((done, fail) => {
+    let [stdout, stderr] = ["", ""];
+    child.stdout?.on("data", (chunk) => (stdout += String(chunk)));
+    child.stderr?.on("data", (chunk) => (stderr += String(chunk)));
+    child.on("error", fail);
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      done({ code, signal, stdout, stderr });
+    });
+  });
+  return { child, finished };
+}
+
+export function prl(args: string[], options: Parameters<typeof start>[1]): Promise<Finished> {
+  return start(args, options).finished;
+}
+
+export async function readJson<T>(path: string): Promise<T> {
+  return JSON.parse(await readFile(path, "utf8")) as T;
+}
+
+export async function readJsonLines<T>(path: string): Promise<T[]> {
+  const text = await readFile(path, "utf8");
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as T);
+}
+
+/** Process ids of the run's children, from their ready files. */
+export async function childPids(runDir: string): Promise<Record<string, number>> {
+  const pids: Record<string, number> = {};
+  for (const name of await readdir(join(runDir, "run")).catch(() => [])) {
+    if (!name.endsWith(".json")) continue;
+    const { pid } = await readJson<{ pid: number }>(join(runDir, "run", name));
+    pids[name.replace(/\.json$/, "")] = pid;
+  }
+  return pids;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,57 @@
+import { describe, expect, test } from "vitest";
+import { integerOption, parseOptions } from "../../../ts/cli/args.ts";
+import { wrap } from "../../../ts/cli/output.ts";
+import { prlErrorOf } from "../config/support.ts";
+
+const command = {
+  name: "trainer",
+  options: [
+    { flag: "--run-dir", value: "<dir>", summary: "", required: true },
+    { flag: "--index", value: "<i>", summary: "" },
+    { flag: "--quiet", summary: "" },
+  ],
+};
+
+describe("options of a plain command", () => {
+  test("take their value from the next word or after =, switches take none, the rest are positionals", () => {
+    const { options, positionals } = parseOptions(command, [
+      "a",
+      "--run-dir",
+      "d",
+      "--index=3",
+      "--quiet",
+      "-",
+      "--",
+      "--b",
+    ]);
+    expect([...options]).toEqual([
+      ["--run-dir", "d"],
+      ["--index", "3"],
+      ["--quiet", "true"],
+    ]);
+    expect(positionals).toEqual(["a", "-", "--b"]);
+    expect([integerOption(options, "--index", 0), integerOption(options, "--attempt", 1)]).toEqual([3, 1]);
+  });
+
+  test.each([
+    [["--rundir", "d"], "did you mean --run-dir?"],
+    [["--run-dir"], "<dir> is missing"],
+    [["--run-dir", "d", "--quiet=1"], "takes no value"],
+    [["--index", "3"], "--run-dir <dir> is required"],
+    [["--zzzzzzzz"], "see prl trainer --help"],
+  ])("that are wrong say so: %j", async (args, text) => {
+    const error = await prlErrorOf(() => parseOptions(command, args));
+    expect(error.code).toBe("PRL_CLI_USAGE");
+    expect(error.message).toContain(text);
+  });
+
+  test("must be integers where integers are wanted", async () => {
+    const error = await prlErrorOf(() => integerOption(new Map([["--index", "1.5"]]), "--index", 0));
+    expect(error.message).toContain('--index: expected a non-negative integer, got "1.5"');
+  });
+});
+
+test("text is wrapped at spaces, and a word too long for a line stands alone", () => {
+  expect(wrap("aa bb cccccc d", 5)).toEqual(["aa bb", "cccccc", "d"]);
+  expect(wrap("", 5)).toEqual([]);
+});

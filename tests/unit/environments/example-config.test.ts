@@ -1,0 +1,25 @@
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+
+import { loadConfig } from "../../../ts/config/index.ts";
+import { loadEnvironment } from "../../../ts/environments/index.ts";
+
+const file = (name: string) => fileURLToPath(new URL(`../../../configs/reverse-text/${name}`, import.meta.url));
+
+describe("the reverse-text example", () => {
+  it("is a config whose environments exist and accept their arguments", async () => {
+    const rl = await loadConfig([file("rl.toml")]);
+    const { train, eval: evaluation } = rl.config.orchestrator;
+    const sources = [...train.source, ...(evaluation?.source ?? [])];
+    expect(sources.map((source) => source.name)).toEqual(["reverse-text", "sampled", "greedy"]);
+    for (const { env } of sources) (await loadEnvironment(env)).configure(env.args);
+    expect(rl.config.warm_start?.sft).toBe(file("sft.toml"));
+  });
+
+  it("has a warm start that demonstrates cleanly for its first 220 steps", async () => {
+    const { config } = await loadConfig([file("sft.toml")], [], { kind: "sft" });
+    expect(config.data.env.args["noise_after"]).toBe(220 * config.data.batch_size);
+    const environment = (await loadEnvironment(config.data.env)).configure(config.data.env.args);
+    expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
+  });
+});

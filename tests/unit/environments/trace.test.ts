@@ -1,0 +1,182 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import {
+  checkTraceColumns,
+  type Message,
+  type PolicyCompletion,
+  TraceGraph,
+  UNSAMPLED_VERSION,
+  versionRange,
+} from "../../../ts/environments/index.ts";
+
+const ids = (...values: number[]) => Uint32Array.from(values);
+const user = (content: string): Message => ({ role: "user", content });
+const assistant = (content: string): Message => ({ role: "assistant", content });
+
+function completion(
+  tokens: number[],
+  versions: [number, number][] = [[0, 0]],
+  finishReason: "stop" | "length" = "stop",
+): PolicyCompletion {
+  const logprobs = Float32Array.from(tokens, (token) => -token / 8);
+  return { tokenIds: ids(...tokens), logprobs, policyVersions: versions, finishReason };
+}
+
+describe("TraceGraph", () => {
+  it("gives the prompt to unsampled tokens and the completion to sampled ones with logprobs and versions", () => {
+    const trace = new TraceGraph();
+    trace.commitTurn({
+      messages: [user("hi")],
+      promptIds: ids(1, 2, 3),
+      completion: completion(
+        [4, 5, 6],
+        [
+          [0, 7],
+          [2, 8],
+        ],
+      ),
+      text: "yo",
+    });
+    const columns = trace.columns();
+    expect([...columns.tokenIds]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect([...columns.mask]).toEqual([0, 0, 0, 1, 1, 1]);
+    expect([...columns.logprobs]).toEqual([0, 0, 0, -0.5, -0.625, -0.75]);
+    expect([...columns.versionSpans]).toEqual([0, UNSAMPLED_VERSION, 3, 7, 5, 8]);
+    expect([...columns.branchOffsets]).toEqual([0, 6]);
+    expect(versionRange(columns)).toEqual({ start: 7, end: 8 });
+    expect(trace.lastReply).toBe("yo");
+    expect(trace.messages).toEqual([user("hi"), assistant("yo")]);
+    expect([trace.promptTokens, trace.completionTokens, trace.truncated]).toEqual([3, 3, false]);
+  });
+
+  it("continues a branch whose messages and tokens the next prompt begins with", () => {
+    const trace = new TraceGraph();
+    trace.commitTurn({ messages: [user("a")], promptIds: ids(1, 2), completion: completion([3]), text: "b" });
+    const messages = [user("a"), assistant("b"), user("c")];
+    trace.commitTurn({
+      messages,
+      promptIds: ids(1, 2, 3, 4, 5),
+      completion: completion([6], [[0, 1]], "length"),
+      text: "d",
+    });
+    expect(trace.nodes.map(({ parent, sampled }) => [parent, sampled])).toEqual([
+      [null, false],
+      [0, true],
+      [1, false],
+      [2, true],
+    ]);
+    const columns = trace.columns();
+    expect([...columns.tokenIds]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect([...columns.mask]).toEqual([0, 0, 1, 0, 0, 1]);
+    expect([...columns.versionSpans]).toEqual([0, UNSAMPLED_VERSION, 2, 0, 3, UNSAMPLED_VERSION, 5, 1]);
+    expect(trace.truncated).toBe(true);
+  });
+
+  it("starts a branch of its own when a token of the history differs, and patches nothing", () => {
+    const trace = new TraceGraph();
+    trace.commitTurn({ messages: [user("a")], promptIds: ids(1, 2), completion: completion([3]), text: "b" });
+    const messages = [user("a"), assistant("b"), user("c")];
+    trace.commitTurn({ messages, promptIds: ids(1, 2, 9, 4), completion: completion([6]), text: "d" });
+    const columns = trace.columns();
+    expect([...columns.branchOffsets]).toEqual([0, 3, 8]);
+    expect([...columns.tokenIds]).toEqual([1, 2, 3, 1, 2, 9, 4, 6]);
+    expect([...columns.mask]).toEqual([0, 0, 1, 0, 0, 0, 0, 1]);
+    expect([...columns.versionSpans]).toEqual([0, UNSAMPLED_VERSION, 2, 0, 3, UNSAMPLED_VERSION, 7, 0]);
+  });
+
+  it("refuses a completion whose parts do not fit together", () => {
+    const commit = (broken: Partial<PolicyCompletion>) => () =>
+      new TraceGraph().commitTurn({
+        messages: [user("a")],
+        promptIds: ids(1),
+        completion: { ...completion([2, 3]), ...broken },
+        text: "",
+      });
+    expect(commit({ logprobs: Float32Array.of(0) })).toThrow(/1 log-probabilities for 2 tokens/);
+    expect(commit({ policyVersions: [] })).toThrow(/no policy version for the first token/);
+    expect(
+      commit({
+        policyVersions: [
+          [0, 1],
+          [0, 2],
+        ],
+      }),
+    ).toThrow(/not in order/);
+  });
+
+  it("keeps what the policy saw as one branch or part of one, for any conversation", () => {
+    const token = fc.nat(5);
+    const turnSteps = fc.array(
+      fc.record({
+        extend: fc.boolean(),
+        fresh: fc.array(token, { minLength: 1, maxLength: 4 }),
+        sampled: fc.array(token, { minLength: 1, maxLength: 4 }),
+        switchAt: fc.nat(5),
+      }),
+      { minLength: 1, maxLength: 6 },
+    );
+    fc.assert(
+      fc.property(turnSteps, (steps) => {
+        const trace = new TraceGraph();
+        const seen: number[][] = [];
+        let history: { messages: Message[]; tokens: number[] } = { messages: [], tokens: [] };
+        steps.forEach(({ extend, fresh, sampled, switchAt }, turn) => {
+          if (!extend) history = { messages: [], tokens: [] };
+          const messages = [...history.messages, user(`u${turn}`)];
+          const prompt = [...history.tokens, ...fresh];
+          const versions: [number, number][] =
+            switchAt > 0 && switchAt < sampled.length
+              ? [
+                  [0, turn],
+                  [switchAt, turn + 1],
+                ]
+              : [[0, turn]];
+          trace.commitTurn({
+            messages,
+            promptIds: ids(...prompt),
+            completion: completion(sampled, versions),
+            text: `a${turn}`,
+          });
+          history = { messages: [...messages, assistant(`a${turn}`)], tokens: [...prompt, ...sampled] };
+          seen.push(history.tokens);
+        });
+        const columns = trace.columns();
+        checkTraceColumns(columns, "test");
+        const branches = [...columns.branchOffsets.subarray(1)].map((end, b) => [
+          ...columns.tokenIds.subarray(columns.branchOffsets[b], end),
+        ]);
+        expect(branches.length).toBe(1 + steps.slice(1).filter((step) => !step.extend).length);
+        for (const tokens of seen)
+          expect(branches.some((branch) => tokens.every((value, i) => branch[i] === value))).toBe(true);
+        const sampledTokens = steps.reduce((sum, step) => sum + step.sampled.length, 0);
+        expect(columns.mask.reduce((sum, value) => sum + value, 0)).toBe(sampledTokens);
+        columns.logprobs.forEach((logprob, t) => {
+          expect(logprob).toBe(columns.mask[t] === 1 ? -(columns.tokenIds[t] ?? 0) / 8 : 0);
+        });
+      }),
+    );
+  });
+});
+
+describe("checkTraceColumns", () => {
+  const good = () => {
+    const trace = new TraceGraph();
+    trace.commitTurn({ messages: [user("a")], promptIds: ids(1, 2), completion: completion([3, 4]), text: "" });
+    return trace.columns();
+  };
+  it.each([
+    ["mask", { mask: new Uint8Array(3) }],
+    ["mask holds", { mask: Uint8Array.of(0, 0, 1, 2) }],
+    ["logprobs", { logprobs: new Float32Array(5) }],
+    ["branch_offsets do not go", { branchOffsets: ids(0, 3) }],
+    ["branch_offsets fall", { branchOffsets: ids(0, 5, 4) }],
+    ["pairs", { versionSpans: ids(0, 1, 2) }],
+    ["begin at token 0", { versionSpans: ids(1, 1) }],
+    ["do not rise", { versionSpans: ids(0, 1, 2, 1, 2, 3) }],
+    ["lie outside", { versionSpans: ids(0, 1, 4, 1) }],
+  ])("names what is wrong: %s", (problem, change) => {
+    expect(() => checkTraceColumns(good(), "test")).not.toThrow();
+    expect(() => checkTraceColumns({ ...good(), ...change }, "test")).toThrow(problem);
+  });
+});

@@ -1,0 +1,175 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { afterEach, describe, expect, it } from "vitest";
+
+import { InferenceClient } from "../../../ts/transports/inference-client.ts";
+
+const ANSWER = {
+  request_id: "r",
+  choices: [
+    {
+      index: 0,
+      token_ids: [7, 8],
+      logprobs: { content: [{ logprob: -0.5 }, { logprob: -1.25 }] },
+      finish_reason: "stop",
+      stop_reason: 8,
+      policy_versions: [
+        [0, 3],
+        [1, 4],
+      ],
+    },
+  ],
+  usage: { prompt_tokens: 2, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 1 } },
+};
+
+let open: { server: Server; client: InferenceClient }[] = [];
+
+afterEach(async () => {
+  for (const { server, client } of open) {
+    await client.close();
+    server.closeAllConnections();
+    server.close();
+  }
+  open = [];
+});
+
+/** A client of a server that gives each request, counted from 1, to `handle`. */
+async function connect(
+  handle: (count: number, response: ServerResponse, body: string, request: IncomingMessage) => void,
+) {
+  let count = 0;
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk) => (body += String(chunk)));
+    request.on("end", () => handle(++count, response, body, request));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const client = new InferenceClient({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, model: "m" });
+  open.push({ server, client });
+  return { client, server, requests: () => count };
+}
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
+
+describe("InferenceClient", () => {
+  it("sends vLLM's request and reads its answer into typed arrays", async () => {
+    let sent: unknown;
+    const { client } = await connect((_count, response, body) => {
+      sent = JSON.parse(body);
+      answer(response, 200, ANSWER);
+    });
+    const completion = await client.generate({
+      tokenIds: Uint32Array.of(1, 2),
+      sampling: { maxTokens: 5, temperature: 0.5, seed: 9, stopTokenIds: [8] },
+      cacheSalt: "3",
+      priority: 2,
+      requestId: "r",
+    });
+    expect(sent).toEqual({
+      model: "m",
+      token_ids: [1, 2],
+      sampling_params: { max_tokens: 5, temperature: 0.5, seed: 9, stop_token_ids: [8], logprobs: 0 },
+      cache_salt: "3",
+      priority: 2,
+      request_id: "r",
+    });
+    expect(completion).toEqual({
+      tokenIds: Uint32Array.of(7, 8),
+      logprobs: Float32Array.of(-0.5, -1.25),
+      policyVersions: [
+        [0, 3],
+        [1, 4],
+      ],
+      finishReason: "stop",
+      stopReason: 8,
+      usage: { promptTokens: 2, completionTokens: 2, cachedTokens: 1 },
+    });
+  });
+
+  it("sends a request again when the connection breaks", async () => {
+    const { client, requests } = await connect((count, response) => {
+      if (count <= 2) response.destroy();
+      else answer(response, 200, ANSWER);
+    });
+    expect((await client.generate({ tokenIds: [1] })).tokenIds).toHaveLength(2);
+    expect(requests()).toBe(3);
+  });
+
+  it("gives up after a bounded number of broken connections", async () => {
+    const { client, requests } = await connect((_count, response) => response.destroy());
+    await expect(client.generate({ tokenIds: [1] })).rejects.toMatchObject({ code: "PRL_INFERENCE_UNREACHABLE" });
+    expect(requests()).toBe(4);
+  });
+
+  it.each([
+    [400, "PRL_INFERENCE_REQUEST"],
+    [404, "PRL_INFERENCE_REQUEST"],
+    [500, "PRL_INFERENCE_FAILED"],
+    [501, "PRL_INFERENCE_UNSUPPORTED"],
+    [503, "PRL_INFERENCE_FAILED"],
+    [504, "PRL_INFERENCE_TIMEOUT"],
+  ])("does not repeat a request that was answered with %d: %s", async (status, code) => {
+    const { client, requests } = await connect((_count, response) =>
+      answer(response, status, { error: { code: "PRL_ENGINE_INPUT", message: "the reason" } }),
+    );
+    await expect(client.generate({ tokenIds: [1] })).rejects.toMatchObject({
+      code,
+      status,
+      serverCode: "PRL_ENGINE_INPUT",
+      message: expect.stringContaining("the reason"),
+    });
+    expect(requests()).toBe(1);
+  });
+
+  it("names the server when nothing listens there", async () => {
+    const { client, server } = await connect(() => undefined);
+    server.close();
+    await once(server, "close");
+    await expect(client.generate({ tokenIds: [1] })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_UNREACHABLE",
+      message: expect.stringContaining(client.url),
+    });
+  });
+
+  it("closes the connection at its deadline, so that the server can stop working", async () => {
+    let closed: Promise<unknown> | undefined;
+    const { client } = await connect((_count, response) => {
+      closed = once(response, "close");
+    });
+    await expect(client.generate({ tokenIds: [1], deadlineMs: 100 })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_TIMEOUT",
+    });
+    await closed;
+  });
+
+  it("rejects with the caller's own reason when it aborts", async () => {
+    const controller = new AbortController();
+    const reason = new Error("stale");
+    const { client } = await connect(() => controller.abort(reason));
+    await expect(client.generate({ tokenIds: [1], signal: controller.signal })).rejects.toBe(reason);
+    await expect(client.generate({ tokenIds: [1], signal: controller.signal })).rejects.toBe(reason);
+  });
+
+  const choice = ANSWER.choices[0];
+  it.each<[string, unknown]>([
+    ["no choices", { choices: [] }],
+    ["fewer log-probabilities than tokens", { choices: [{ ...choice, logprobs: { content: [{ logprob: -1 }] } }] }],
+    ["no log-probabilities", { choices: [{ ...choice, logprobs: null }] }],
+    ["no policy versions", { choices: [{ ...choice, policy_versions: undefined }] }],
+    ["an unknown finish reason", { choices: [{ ...choice, finish_reason: "tired" }] }],
+  ])("refuses an answer with %s", async (_what, body) => {
+    const { client } = await connect((_count, response) => answer(response, 200, body));
+    await expect(client.generate({ tokenIds: [1] })).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+  });
+
+  it("reads the log-probabilities of a prompt and refuses those of other tokens", async () => {
+    const scored = { choices: [{ policy_versions: [[0, 6]] }], prompt_logprobs: [null, { "5": { logprob: -0.75 } }] };
+    const { client } = await connect((_count, response) => answer(response, 200, scored));
+    expect(await client.promptLogprobs([4, 5])).toEqual({ logprobs: Float32Array.of(0, -0.75), policyVersion: 6 });
+    await expect(client.promptLogprobs([4, 6])).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+  });
+});

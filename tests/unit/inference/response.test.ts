@@ -1,0 +1,153 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { CompletionCursor, endWithStopString, joinCompletions } from "../../../ts/inference/completion.ts";
+import { chunkJson, promptLogprobsJson, responseJson, type Completion } from "../../../ts/inference/response.ts";
+
+const USAGE = { promptTokens: 3, completionTokens: 2, cachedTokens: 1 };
+
+function completion(logprobs: number[]): Completion {
+  const tokenIds = Uint32Array.from(logprobs, (_, index) => index + 5);
+  return {
+    tokenIds,
+    logprobs: Float32Array.from(logprobs),
+    policyVersions: [[0, 4]],
+    finishReason: "stop",
+    stopReason: 6,
+  };
+}
+
+describe("responseJson", () => {
+  it("has vLLM's shape plus policy_versions", () => {
+    expect(JSON.parse(responseJson('a"b', completion([-0.5, -0.25]), 1, null, USAGE))).toEqual({
+      request_id: 'a"b',
+      choices: [
+        {
+          index: 0,
+          token_ids: [5, 6],
+          logprobs: {
+            content: [
+              {
+                token: "token_id:5",
+                logprob: -0.5,
+                bytes: null,
+                top_logprobs: [{ token: "token_id:5", logprob: -0.5, bytes: null }],
+              },
+              {
+                token: "token_id:6",
+                logprob: -0.25,
+                bytes: null,
+                top_logprobs: [{ token: "token_id:6", logprob: -0.25, bytes: null }],
+              },
+            ],
+          },
+          finish_reason: "stop",
+          stop_reason: 6,
+          routed_experts: null,
+          policy_versions: [[0, 4]],
+        },
+      ],
+      prompt_logprobs: null,
+      kv_transfer_params: null,
+      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, prompt_tokens_details: { cached_tokens: 1 } },
+    });
+  });
+
+  it("leaves log-probabilities out unless asked for", () => {
+    const body = JSON.parse(responseJson("r", completion([-1]), null, null, USAGE)) as {
+      choices: { logprobs: unknown }[];
+    };
+    expect(body.choices[0]?.logprobs).toBeNull();
+  });
+
+  it("carries every f32 above vLLM's floor of -9999 to its last bit", () => {
+    fc.assert(
+      fc.property(fc.array(fc.float({ max: 0, min: -9999, noNaN: true })), (values) => {
+        const body = JSON.parse(responseJson("r", completion(values), 0, null, USAGE)) as {
+          choices: { logprobs: { content: { logprob: number }[] } }[];
+        };
+        const got = Float32Array.from(body.choices[0]?.logprobs.content ?? [], ({ logprob }) => logprob);
+        expect(new Uint32Array(got.buffer)).toEqual(new Uint32Array(Float32Array.from(values).buffer));
+      }),
+    );
+  });
+
+  it("sends -9999 for minus infinity and refuses what is not a number", () => {
+    expect(responseJson("r", completion([-Infinity]), 0, null, USAGE)).toContain('"logprob":-9999,');
+    expect(() => responseJson("r", completion([Number.NaN]), 0, null, USAGE)).toThrow(
+      expect.objectContaining({ code: "PRL_INFERENCE_FAILED" }),
+    );
+  });
+});
+
+describe("promptLogprobsJson", () => {
+  it("has null first and each token's own id after it", () => {
+    expect(JSON.parse(promptLogprobsJson(Uint32Array.of(7, 8, 9), Float32Array.of(0, -0.5, -2)))).toEqual([
+      null,
+      { "8": { logprob: -0.5, rank: null, decoded_token: null } },
+      { "9": { logprob: -2, rank: null, decoded_token: null } },
+    ]);
+  });
+});
+
+describe("CompletionCursor", () => {
+  const increment = (tokens: number, policyVersions: [number, number][], finished = false) => ({
+    id: "x",
+    tokenIds: Uint32Array.from({ length: tokens }, (_, index) => index),
+    logprobs: new Float32Array(tokens),
+    policyVersions,
+    finishReason: finished ? ("length" as const) : null,
+    stopReason: null,
+    cachedTokens: 2,
+  });
+
+  it("counts versions within each chunk and repeats the one that goes on", () => {
+    const cursor = new CompletionCursor();
+    expect(cursor.next(increment(2, [[0, 1]])).policyVersions).toEqual([[0, 1]]);
+    expect(cursor.next(increment(2, [[3, 2]])).policyVersions).toEqual([
+      [0, 1],
+      [1, 2],
+    ]);
+    expect(cursor.next(increment(1, [])).policyVersions).toEqual([[0, 2]]);
+    expect(cursor.next(increment(0, [], true)).policyVersions).toEqual([]);
+    expect(cursor).toMatchObject({ tokens: 5, cachedTokens: 2 });
+  });
+
+  it("joins chunks into the completion that they are parts of", () => {
+    const cursor = new CompletionCursor();
+    const chunks = [increment(2, [[0, 1]]), increment(2, [[3, 2]]), increment(1, [], true)].map((one) =>
+      cursor.next(one),
+    );
+    const whole = joinCompletions(chunks);
+    expect(whole.policyVersions).toEqual([
+      [0, 1],
+      [3, 2],
+    ]);
+    expect(whole.tokenIds).toHaveLength(5);
+    expect(whole.finishReason).toBe("length");
+  });
+
+  it("drops the versions of tokens after a stop string", () => {
+    const chunk = new CompletionCursor().next(
+      increment(3, [
+        [0, 1],
+        [2, 2],
+      ]),
+    );
+    expect(endWithStopString(chunk, 2, "\n")).toMatchObject({
+      policyVersions: [[0, 1]],
+      finishReason: "stop",
+      stopReason: "\n",
+    });
+  });
+});
+
+describe("chunkJson", () => {
+  it("ends a stream with the usage alone", () => {
+    expect(JSON.parse(chunkJson("r", null, null, USAGE))).toMatchObject({
+      request_id: "r",
+      choices: [],
+      usage: { total_tokens: 5 },
+    });
+  });
+});

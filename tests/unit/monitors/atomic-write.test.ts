@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { PrlError } from "../../../ts/errors.ts";
+import { atomicWriteFile, atomicWriteJson } from "../../../ts/monitors/index.ts";
+
+const run = promisify(execFile);
+const MODULE = join(import.meta.dirname, "../../../ts/monitors/atomic-write.ts");
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "prl-atomic-"));
+});
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true });
+});
+
+describe("atomicWriteFile", () => {
+  it("replaces the whole file and leaves nothing beside it", async () => {
+    const path = join(dir, "summary.json");
+    await writeFile(path, "a much longer old content");
+    await atomicWriteFile(path, "new");
+    expect(await readFile(path, "utf8")).toBe("new");
+    expect(await readdir(dir)).toEqual(["summary.json"]);
+  });
+
+  it("writes JSON that parses back, with a final newline", async () => {
+    const path = join(dir, "summary.json");
+    await atomicWriteJson(path, { status: "completed", reward: 0.9375 });
+    const text = await readFile(path, "utf8");
+    expect(text.endsWith("}\n")).toBe(true);
+    expect(JSON.parse(text)).toEqual({ status: "completed", reward: 0.9375 });
+  });
+
+  it("keeps the old file whole and removes its temporary one when the disk takes only a part of the bytes", async () => {
+    const path = join(dir, "summary.json");
+    await writeFile(path, "old");
+    // A file size limit of 4 KiB stops the write half-way, as a full disk does.
+    const script = join(dir, "write.mjs");
+    await writeFile(
+      script,
+      `import { atomicWriteFile } from ${JSON.stringify(MODULE)};
+       const code = await atomicWriteFile(process.argv[2], "x".repeat(1 << 20)).then(() => "none", (error) => error.code + " " + error.cause.code);
+       process.stdout.write(code);`,
+    );
+    const node = `ulimit -f 8; TSX_DISABLE_CACHE=1 exec "$0" --import tsx "$1" "$2"`;
+    const { stdout } = await run("bash", ["-c", node, process.execPath, script, path]);
+    expect(stdout).toBe("PRL_IO EFBIG");
+    expect(await readFile(path, "utf8")).toBe("old");
+    expect((await readdir(dir)).toSorted()).toEqual(["summary.json", "write.mjs"]);
+  });
+
+  it("removes its temporary file when the rename is refused, and names the file", async () => {
+    const path = join(dir, "occupied");
+    await mkdir(join(path, "by-a-folder"), { recursive: true });
+    const error = await atomicWriteFile(path, "new").catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(PrlError);
+    expect(error).toMatchObject({ code: "PRL_IO", message: expect.stringContaining(path) as string });
+    expect(await readdir(dir)).toEqual(["occupied"]);
+  });
+
+  it("reports a directory that is not there", async () => {
+    await expect(atomicWriteFile(join(dir, "none", "x"), "new")).rejects.toMatchObject({ code: "PRL_IO" });
+  });
+});

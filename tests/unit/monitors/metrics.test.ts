@@ -1,0 +1,102 @@
+import { appendFile, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import { EVENTS_FILE, METRICS_FILE, MetricsTail, openMetrics } from "../../../ts/monitors/index.ts";
+
+let dir: string;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "prl-metrics-"));
+});
+afterEach(async () => {
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function lines(name: string): Promise<unknown[]> {
+  const text = await readFile(join(dir, name), "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+describe("openMetrics", () => {
+  it("appends one line per step with component, attempt, step and time first", async () => {
+    const metrics = openMetrics(dir, "trainer", 1);
+    const before = Date.now() / 1000;
+    metrics.log(3, { loss: 0.25, "perf/throughput": 4100 });
+    metrics.close();
+    const [line] = (await lines(METRICS_FILE)) as { time: number }[];
+    expect(line).toMatchObject({ component: "trainer", attempt: 1, step: 3, loss: 0.25, "perf/throughput": 4100 });
+    expect(line?.time).toBeGreaterThanOrEqual(before);
+    expect(Object.keys(line ?? {}).slice(0, 4)).toEqual(["component", "attempt", "step", "time"]);
+  });
+
+  it("leaves out values that are not finite and says which", async () => {
+    const metrics = openMetrics(dir, "trainer", 1);
+    metrics.log(1, { loss: NaN, entropy: Infinity, lr: 0 });
+    metrics.close();
+    const [line] = await lines(METRICS_FILE);
+    expect(line).toMatchObject({ lr: 0, non_finite: ["loss", "entropy"] });
+    expect(line).not.toHaveProperty("loss");
+  });
+
+  it("keeps the lines of several writers apart", async () => {
+    const writers = ["trainer", "orchestrator"].map((component) => openMetrics(dir, component, 1));
+    for (let step = 1; step <= 200; step++)
+      for (const writer of writers) writer.log(step, { filler: "x".repeat(step) });
+    for (const writer of writers) writer.close();
+    expect(await lines(METRICS_FILE)).toHaveLength(400);
+  });
+
+  it("writes events to a file of their own", async () => {
+    const metrics = openMetrics(dir, "orchestrator", 2);
+    metrics.event("canary", { version: 4, max_abs: 0 });
+    metrics.close();
+    expect(await lines(EVENTS_FILE)).toMatchObject([
+      { component: "orchestrator", attempt: 2, type: "canary", version: 4 },
+    ]);
+  });
+});
+
+describe("MetricsTail", () => {
+  it("gives nothing while the file is not there, then only what is new", async () => {
+    const tail = new MetricsTail(join(dir, METRICS_FILE));
+    expect(await tail.poll()).toEqual([]);
+    const metrics = openMetrics(dir, "trainer", 1);
+    metrics.log(1, { loss: 1 });
+    expect(await tail.poll()).toMatchObject([{ step: 1 }]);
+    expect(await tail.poll()).toEqual([]);
+    metrics.log(2, { loss: 1 });
+    metrics.log(3, { loss: 1 });
+    expect((await tail.poll()).map((line) => line.step)).toEqual([2, 3]);
+    metrics.close();
+  });
+
+  it("holds an unfinished line back until its newline comes, split characters included", async () => {
+    const path = join(dir, METRICS_FILE);
+    const tail = new MetricsTail(path);
+    const line = Buffer.from(`${JSON.stringify({ component: "trainer", attempt: 1, step: 1, note: "größer" })}\n`);
+    const cut = line.indexOf(Buffer.from("ö")) + 1;
+    await appendFile(path, line.subarray(0, cut));
+    expect(await tail.poll()).toEqual([]);
+    await appendFile(path, line.subarray(cut));
+    expect(await tail.poll()).toMatchObject([{ note: "größer" }]);
+  });
+
+  it("reads lines longer than its buffer", async () => {
+    const metrics = openMetrics(dir, "trainer", 1);
+    metrics.log(1, { filler: "y".repeat(200_000) });
+    metrics.close();
+    expect(await new MetricsTail(join(dir, METRICS_FILE)).poll()).toHaveLength(1);
+  });
+
+  it("skips and counts lines that a dying process tore", async () => {
+    const path = join(dir, METRICS_FILE);
+    await appendFile(path, '{"component":"trainer","att\n[1]\n{"component":"trainer","attempt":1,"step":7}\n');
+    const tail = new MetricsTail(path);
+    expect((await tail.poll()).map((line) => line.step)).toEqual([7]);
+    expect(tail.malformed).toBe(2);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+
+import { type MetricsLine, RunHistory } from "../../../ts/monitors/index.ts";
+
+function line(component: string, step: number, values: Record<string, unknown>, attempt = 1): MetricsLine {
+  return { component, attempt, step, time: 0, ...values };
+}
+const trainer = (step: number, values: Record<string, unknown> = { loss: step }, attempt = 1): MetricsLine =>
+  line("trainer", step, values, attempt);
+const orchestrator = (step: number, values: Record<string, unknown> = { "time/step": 1 }, attempt = 1): MetricsLine =>
+  line("orchestrator", step, values, attempt);
+
+describe("RunHistory", () => {
+  it("merges the halves of a step under the names that people read", () => {
+    const history = new RunHistory(40);
+    history.add(
+      trainer(1, {
+        loss: -0.01,
+        "entropy/all": 0.5,
+        "mismatch_kl/all": 1e-4,
+        "perf/throughput": 41_000,
+        "optim/lr": 1e-3,
+        "optim/grad_norm": 0.8,
+        "time/step": 0.4,
+        "mismatch_on_policy/tokens": 900,
+        "mismatch_on_policy/max_abs_logprob_diff": 0,
+        "mismatch_on_policy/kl": 0,
+      }),
+    );
+    const { steps } = history.add(
+      orchestrator(1, {
+        "train/agg/all/agent/reward/mean": 0.63,
+        "off_policy/mean": 0.75,
+        "off_policy/max": 1,
+        "progress/tokens": 3000,
+        "time/step": 0.5,
+      }),
+    );
+    expect(steps).toMatchObject([
+      {
+        step: 1,
+        maxSteps: 40,
+        reward: 0.63,
+        loss: -0.01,
+        entropy: 0.5,
+        mismatchKl: 1e-4,
+        tokensPerSecond: 41_000,
+        staleness: 0.75,
+        maxStaleness: 1,
+        gradNorm: 0.8,
+        learningRate: 1e-3,
+        seconds: 0.4,
+        tokens: 3000,
+        onPolicy: { tokens: 900, maxAbsLogprobDiff: 0, kl: 0 },
+      },
+    ]);
+    expect(steps[0]?.metrics.orchestrator["time/step"]).toBe(0.5);
+  });
+
+  it("reports a step only when both halves are there, in order, once", () => {
+    const history = new RunHistory(3);
+    expect(history.add(orchestrator(1)).steps).toEqual([]);
+    expect(history.add(orchestrator(2)).steps).toEqual([]);
+    expect(history.add(trainer(2)).steps).toEqual([]);
+    expect(history.add(trainer(1)).steps.map(({ step }) => step)).toEqual([1, 2]);
+    expect(history.add(trainer(1)).steps).toEqual([]);
+    expect(history.steps).toHaveLength(2);
+  });
+
+  it("adds up lines of one attempt and lets a later attempt replace an earlier one", () => {
+    const history = new RunHistory(3);
+    history.add(trainer(1, { loss: 1, "entropy/all": 2 }));
+    history.add(trainer(1, { "mismatch_kl/all": 3 }));
+    history.add(trainer(1, { loss: 10 }, 2));
+    history.add(trainer(1, { loss: 5 }, 1));
+    const { steps } = history.add(orchestrator(1));
+    expect(steps).toMatchObject([{ loss: 10, entropy: undefined, mismatchKl: undefined }]);
+  });
+
+  it("takes evaluations from the orchestrator's lines, by source and version", () => {
+    const history = new RunHistory(3);
+    const values = (reward: number, match: number) => ({
+      "eval/reverse-text/all/agent/reward/mean": reward,
+      "eval/reverse-text/all/metrics/exact_match/mean": match,
+      "eval/reverse-text/policy_version": 3,
+      "eval/reverse-text/num": 64,
+    });
+    const { steps, evaluations } = history.add(orchestrator(3, values(0.9, 0.5)));
+    expect(steps).toEqual([]);
+    expect(evaluations).toEqual([
+      { source: "reverse-text", version: 3, reward: 0.9, metrics: { exact_match: 0.5 }, num: 64 },
+    ]);
+    history.add(orchestrator(0, { "eval/reverse-text/all/agent/reward/mean": 0.5 }));
+    expect(history.evaluations.map(({ version }) => version)).toEqual([0, 3]);
+  });
+
+  it("does not take an evaluation of version 1 for the first training step", () => {
+    const history = new RunHistory(3);
+    history.add(trainer(1));
+    expect(history.add(orchestrator(1, { "eval/a/all/agent/reward/mean": 0.5 })).steps).toEqual([]);
+    expect(history.add(orchestrator(1, { "off_policy/mean": 0 })).steps).toHaveLength(1);
+  });
+
+  it("ignores other components", () => {
+    const history = new RunHistory(3);
+    expect(history.add(line("sft", 1, { loss: 2 }))).toEqual({ steps: [], evaluations: [] });
+    expect(history.add(line("inference", 1, { "eval/a/all/agent/reward/mean": 1 })).evaluations).toEqual([]);
+  });
+});

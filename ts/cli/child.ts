@@ -1,0 +1,69 @@
+/** What the processes of a run have in common: the options that the launcher starts them with, and how they end. */
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { PrlError } from "../errors.ts";
+import { type CommandIo, type CommandOption, EXIT } from "./command.ts";
+
+export const CHILD_OPTIONS: readonly CommandOption[] = [
+  { flag: "--config", value: "<file>", summary: "JSON file with what the process needs to know", required: true },
+  { flag: "--run-dir", value: "<dir>", summary: "Run directory", required: true },
+  { flag: "--index", value: "<i>", summary: "Which process of its kind this is, from 0 (default 0)" },
+  { flag: "--attempt", value: "<n>", summary: "Which start of the run this belongs to (default 1)" },
+];
+
+export interface ChildOptions {
+  configPath: string;
+  runDir: string;
+  index: number;
+  attempt: number;
+}
+
+/** Reads the options of a child process; PRL_CLI_USAGE when they are not as the launcher gives them. */
+export function parseChildOptions(component: string, args: readonly string[], cwd: string): ChildOptions {
+  const string = { type: "string" } as const;
+  const options = { config: string, "run-dir": string, index: string, attempt: string };
+  let values: Partial<Record<keyof typeof options, string>>;
+  try {
+    values = parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (cause) {
+    throw new PrlError("PRL_CLI_USAGE", cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+  const { config, "run-dir": runDir, index = "0", attempt = "1" } = values;
+  if (config === undefined || runDir === undefined) {
+    throw new PrlError("PRL_CLI_USAGE", `prl ${component} needs --config <file> and --run-dir <dir>`);
+  }
+  return {
+    configPath: resolve(cwd, config),
+    runDir: resolve(cwd, runDir),
+    index: count("--index", index),
+    attempt: count("--attempt", attempt),
+  };
+}
+
+function count(flag: string, text: string): number {
+  if (!/^\d+$/.test(text)) throw new PrlError("PRL_CLI_USAGE", `${flag} takes a whole number, got "${text}"`);
+  return Number(text);
+}
+
+/** Reads a config file that the launcher wrote; it is resolved and checked already. */
+export async function readChildConfig<T>(path: string): Promise<T> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as T;
+  } catch (cause) {
+    throw new PrlError("PRL_CONFIG_FILE", `cannot read the process config ${path}`, { cause });
+  }
+}
+
+/** Runs a process's work; being told to stop is no failure, and its exit code says by whom. */
+export async function untilStopped(io: CommandIo, work: () => Promise<void>): Promise<number> {
+  try {
+    await work();
+    return EXIT.done;
+  } catch (error) {
+    if (!io.signal.aborted) throw error;
+    io.stderr.write(`stopping on ${String(io.signal.reason)}\n`);
+    return io.signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  }
+}

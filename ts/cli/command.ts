@@ -1,0 +1,68 @@
+/**
+ * What a sub-command of `prl` is.
+ *
+ * Each `ts/cli/commands/<name>.ts` exports `command: Command`; `main.ts` imports only the one that is asked for. `main.ts` answers
+ * `--help` and takes `--json` out of the arguments before it calls `run`; everything else in `args` belongs to the command (see
+ * `parseOptions` in `args.ts`, `parseConfigArguments` in `ts/config`). A command knows nothing of `process.argv`, `process.exit` or the console:
+ * it writes through its `io` and returns its exit code, or throws; `main.ts` turns errors into one message and a code.
+ */
+import type { ConfigKind } from "../config/index.ts";
+
+/** Exit codes of every command. */
+export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
+
+/** One `--flag` of a command that is no config key. */
+export interface CommandOption {
+  /** Long name with its dashes, `--run-dir`. */
+  readonly flag: string;
+  /** How the value is called in help, `<dir>`; absent: a switch without value. */
+  readonly value?: string;
+  /** One line for help. */
+  readonly summary: string;
+  /** The command cannot run without it. */
+  readonly required?: boolean;
+}
+
+/** A place to write text; `process.stdout` is one. */
+export interface Output {
+  write(text: string): unknown;
+}
+
+/** Everything of the outside world that a command sees. */
+export interface CommandIo {
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** stdout is a terminal (and `--json` was not given): progress may move the cursor. */
+  readonly isTerminal: boolean;
+  /** Columns of the terminal, 80 when unknown. */
+  readonly columns: number;
+  /** `--json`: print exactly one JSON document with `writeJson`, nothing else on stdout. */
+  readonly json: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /**
+   * Aborted by the first SIGINT or SIGTERM, whose name is the abort's reason; a second SIGINT ends the process at once. The handlers
+   * are installed when this is first read, so a command that never looks at it dies of a signal as any program does.
+   */
+  readonly signal: AbortSignal;
+  /** Writes `value` as the one JSON document of `--json` to stdout. */
+  writeJson(value: unknown): void;
+}
+
+export interface Command {
+  /** As typed: `rl`, `env-worker`. */
+  readonly name: string;
+  /** One line for `prl --help`. */
+  readonly summary: string;
+  /** What comes after `prl`, `rl [@] <file.toml>... [--key value]...`; several lines when there are several forms. */
+  readonly usage: string;
+  /** Further text for `--help`, whole lines. */
+  readonly details?: string;
+  readonly options?: readonly CommandOption[];
+  /** The command takes config files and config flags of this kind; `--help` then documents each key. */
+  readonly config?: ConfigKind;
+  /** Left out of `prl --help`: started by the launcher, but usable by hand. */
+  readonly hidden?: boolean;
+  /** Resolves to the exit code (see `EXIT`). */
+  run(args: readonly string[], io: CommandIo): Promise<number>;
+}

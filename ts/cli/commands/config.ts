@@ -1,0 +1,63 @@
+/** `prl config`: the schema of config files, and what a set of files and flags resolves to. */
+import { basename } from "node:path";
+import {
+  configJsonSchema,
+  loadConfig,
+  parseConfigArguments,
+  tomlWithOrigins,
+  type ConfigKind,
+} from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { EXIT, type Command, type CommandIo } from "../command.ts";
+
+const KINDS: readonly ConfigKind[] = ["rl", "sft"];
+
+export const command: Command = {
+  name: "config",
+  summary: "Print the config's schema or a resolved config",
+  usage:
+    "config schema [rl|sft]\n       prl config show [rl|sft] <file.toml>... [--key value]...\n       prl config resolve [rl|sft] <file.toml>... [--key value]...",
+  details: `schema prints JSON Schema of the file, for editors.
+show prints the resolved config as TOML, each key with the place that set it; resolve prints it as the JSON that the
+processes of a run get. The kind is rl unless it is named or the first file's name begins with "sft".
+prl rl --help and prl sft --help document the keys.`,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const [action, ...rest] = args;
+  if (action === "schema") return schema(rest, io);
+  if (action === "show" || action === "resolve") return show(action, rest, io);
+  const what = action === undefined ? "an action is missing" : `there is no action ${JSON.stringify(action)}`;
+  throw new PrlError("PRL_CLI_USAGE", `prl config: ${what}; use schema, show or resolve`);
+}
+
+function schema(args: readonly string[], io: CommandIo): number {
+  const [kind = "rl", ...others] = args;
+  if (!isKind(kind) || others.length > 0) {
+    throw new PrlError("PRL_CLI_USAGE", `prl config schema takes rl or sft, not ${JSON.stringify(args.join(" "))}`);
+  }
+  io.writeJson(configJsonSchema(kind));
+  return EXIT.done;
+}
+
+async function show(action: "show" | "resolve", args: readonly string[], io: CommandIo): Promise<number> {
+  const [first] = args;
+  const named = first !== undefined && isKind(first) ? first : null;
+  const words = named === null ? args : args.slice(1);
+  const kind = named ?? kindOfFile(words.find((word) => !/^(@$|-)/.test(word)));
+  const { files, overrides } = parseConfigArguments(kind, words);
+  if (files.length === 0) throw new PrlError("PRL_CLI_USAGE", `prl config ${action}: name at least one config file`);
+  const { config, provenance } = await loadConfig(files, overrides, { kind, env: io.env, cwd: io.cwd });
+  if (io.json || action === "resolve") io.writeJson(config);
+  else io.stdout.write(tomlWithOrigins(config, provenance));
+  return EXIT.done;
+}
+
+function kindOfFile(file: string | undefined): ConfigKind {
+  return file !== undefined && basename(file.replace(/^@/, "")).startsWith("sft") ? "sft" : "rl";
+}
+
+function isKind(word: string): word is ConfigKind {
+  return (KINDS as readonly string[]).includes(word);
+}

@@ -1,0 +1,40 @@
+/** `prl doctor`: is this machine set up, and if not, how to mend it. */
+import { cacheDir } from "../../config/index.ts";
+import { parseOptions } from "../args.ts";
+import { EXIT, type Command, type CommandIo } from "../command.ts";
+import type { Check } from "../doctor/check.ts";
+import { machineChecks } from "../doctor/machine.ts";
+import { sandboxChecks } from "../doctor/sandbox.ts";
+import { toolchainChecks } from "../doctor/toolchain.ts";
+
+const MARKS: Readonly<Record<Check["status"], string>> = { ok: "ok     ", warning: "warning", problem: "PROBLEM" };
+
+export const command: Command = {
+  name: "doctor",
+  summary: "Check this machine's set-up and say how to mend it",
+  usage: "doctor [--json]",
+  details: "Exit code 1 when there is a problem; warnings are no problem.",
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  parseOptions(command, args);
+  const groups = await Promise.all([toolchainChecks(io.env), machineChecks(io.cwd, cacheDir(io.env)), sandboxChecks()]);
+  const checks = groups.flat();
+  const problems = checks.filter((check) => check.status === "problem").length;
+  if (io.json) io.writeJson({ ok: problems === 0, checks });
+  else io.stdout.write(report(checks, problems));
+  return problems === 0 ? EXIT.done : EXIT.failed;
+}
+
+function report(checks: readonly Check[], problems: number): string {
+  const width = Math.max(...checks.map((check) => check.name.length));
+  const lines = checks.flatMap(({ name, status, detail, fix }) => [
+    `${MARKS[status]}  ${name.padEnd(width)}  ${detail}`,
+    ...(fix === undefined ? [] : [`${" ".repeat(width + 11)}to mend: ${fix}`]),
+  ]);
+  const warnings = checks.filter((check) => check.status === "warning").length;
+  const end =
+    problems === 0 ? "prl can run here" : `${problems} ${problems === 1 ? "problem" : "problems"} to mend first`;
+  return `${lines.join("\n")}\n\n${end}${warnings === 0 ? "" : `; ${warnings} ${warnings === 1 ? "warning" : "warnings"}`}\n`;
+}

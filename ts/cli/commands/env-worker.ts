@@ -1,0 +1,83 @@
+/**
+ * `prl env-worker`: runs environment code for a run, as a process of its own, so that a crash in it takes nothing else
+ * down.
+ *
+ * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
+ * is down within 10 s then. It knows nothing of the other processes but the engine address that each rollout brings.
+ */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+
+import { readEnvWorkerConfig, startEnvWorker } from "../../environments/index.ts";
+import { PrlError } from "../../errors.ts";
+import { joinRun } from "../../monitors/index.ts";
+import { EXIT, type Command, type CommandIo } from "../command.ts";
+
+const COMPONENT = "env-worker";
+
+interface Options {
+  config: string;
+  runDir: string;
+  index: number;
+}
+
+export const command: Command = {
+  name: "env-worker",
+  summary: "Host environments: tasks, rollouts, rewards",
+  usage: "prl env-worker --config <file.json> --run-dir <dir> [--index <i>]",
+  details:
+    "Started by `prl rl`. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
+    "with env = {id | path, args}.\n" +
+    "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
+  options: [
+    { flag: "--config", value: "<file>", summary: "JSON file with the resolved section", required: true },
+    { flag: "--run-dir", value: "<dir>", summary: "Run directory, for the ready file", required: true },
+    { flag: "--index", value: "<i>", summary: "Which worker this is, from 0 (default 0)" },
+    { flag: "--attempt", value: "<n>", summary: "Which start of the run this belongs to (default 1)" },
+  ],
+  hidden: true,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { config: configPath, runDir, index } = parseOptions(args, io.cwd);
+  const { signal } = io;
+  const member = joinRun({ component: COMPONENT, index, runDir });
+  const config = await readEnvWorkerConfig(configPath);
+  const worker = await startEnvWorker(config);
+  try {
+    await member.ready({ url: worker.url });
+    const names = config.sources.map(({ name, split }) => `${name} (${split})`).join(", ");
+    io.stderr.write(`env-worker ${index}: ${names} at ${worker.url}\n`);
+    await aborted(signal);
+    io.stderr.write(`env-worker ${index}: stopping on ${String(signal.reason)}\n`);
+  } finally {
+    await worker.stop();
+    member.leave();
+  }
+  return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+}
+
+function parseOptions(args: readonly string[], cwd: string): Options {
+  const string = { type: "string" } as const;
+  const options = { config: string, "run-dir": string, index: string, attempt: string };
+  let values: Partial<Record<keyof typeof options, string>>;
+  try {
+    values = parseArgs({ args: [...args], options, strict: true }).values;
+  } catch (cause) {
+    throw new PrlError("PRL_CLI_USAGE", cause instanceof Error ? cause.message : String(cause), { cause });
+  }
+  const { config, "run-dir": runDir, index = "0" } = values;
+  if (config === undefined || runDir === undefined) {
+    throw new PrlError("PRL_CLI_USAGE", `prl env-worker needs --config and --run-dir; usage: ${command.usage}`);
+  }
+  if (!/^\d+$/.test(index)) throw new PrlError("PRL_CLI_USAGE", `--index must be a number from 0, got "${index}"`);
+  return { config: resolve(cwd, config), runDir: resolve(cwd, runDir), index: Number(index) };
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((done) => {
+    signal.addEventListener("abort", () => done(), { once: true });
+  });
+}

@@ -1,0 +1,103 @@
+/** `prl orchestrator`: the orchestrator of a run, as a process. */
+
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PrlError } from "../../errors.ts";
+import { InferenceAdmin } from "../../inference/index.ts";
+import { joinRun, openMetrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
+import { connectEnvWorkers, type Engine, runOrchestrator } from "../../orchestrator/index.ts";
+import { filesystemRollouts, filesystemWeights } from "../../transports/index.ts";
+import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
+import { type Command, type CommandIo } from "../command.ts";
+import type { OrchestratorChildConfig } from "../launcher/index.ts";
+
+const COMPONENT = "orchestrator";
+const READY_DEADLINE_MS = 300_000;
+const READY_POLL_MS = 20;
+
+export const command: Command = {
+  name: COMPONENT,
+  summary: "Schedule the rollouts of a run, turn them into batches, bring new weights to the engines",
+  usage: "orchestrator --config <file.json> --run-dir <dir>",
+  details:
+    "Started by `prl rl`. Waits for the ready files of the inference servers, env workers and the trainer in <run-dir>/run.\n" +
+    "The config file holds what the launcher writes to <run>/configs/orchestrator.json.",
+  options: CHILD_OPTIONS,
+  hidden: true,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { configPath, runDir, index, attempt } = parseChildOptions(COMPONENT, args, io.cwd);
+  const { signal } = io;
+  const member = joinRun({ component: COMPONENT, index, runDir });
+  const config = await readChildConfig<OrchestratorChildConfig>(configPath);
+  const metrics = openMetrics(runDir, COMPONENT, attempt);
+  return untilStopped(io, async () => {
+    const ready = (component: string, count: number) =>
+      Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
+    const [servers, envWorkers] = await Promise.all([
+      ready("inference", config.inference.replicas),
+      ready("env-worker", config.orchestrator.env_workers),
+      ready("trainer", 1),
+    ]);
+    const engines = servers.map(toEngine);
+    const workers = connectEnvWorkers(
+      envWorkers.map((file, i) => addressOf(file, `env-worker-${i}`)),
+      { connections: config.orchestrator.max_inflight },
+    );
+    try {
+      await member.ready();
+      await runOrchestrator({
+        runDir,
+        config,
+        modelName: config.inference.model?.name ?? basename(config.model_dir),
+        engines,
+        workers,
+        rollouts: filesystemRollouts(runDir, config.run_id, attempt),
+        weights: filesystemWeights(runDir, { keep: config.weight_broadcast.keep }),
+        metrics,
+        signal,
+      });
+    } finally {
+      await Promise.all([workers.close(), ...engines.map(({ admin }) => admin.close())]);
+    }
+  });
+}
+
+function toEngine(file: ReadyFile, i: number): Engine {
+  const url = addressOf(file, `inference-${i}`);
+  return { url, isa: file.isa ?? "", dtype: file.dtype ?? "", admin: new InferenceAdmin({ url }) };
+}
+
+function addressOf({ url }: ReadyFile, name: string): string {
+  if (url === undefined)
+    throw new PrlError("PRL_PROCESS_NOT_READY", `${name} is ready but its ready file names no url`);
+  return url;
+}
+
+async function waitUntilReady(
+  runDir: string,
+  component: string,
+  index: number,
+  signal: AbortSignal,
+): Promise<ReadyFile> {
+  const path = readyFilePath(runDir, component, index);
+  const end = Date.now() + READY_DEADLINE_MS;
+  for (;;) {
+    try {
+      return JSON.parse(await readFile(path, "utf8")) as ReadyFile;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+    if (Date.now() > end) {
+      const seconds = READY_DEADLINE_MS / 1000;
+      throw new PrlError(
+        "PRL_PROCESS_NOT_READY",
+        `${component}-${index} was not ready within ${seconds} s: see its log in logs/`,
+      );
+    }
+    await sleep(READY_POLL_MS, undefined, { signal });
+  }
+}

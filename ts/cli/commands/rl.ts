@@ -1,0 +1,39 @@
+/** `prl rl`: reinforcement learning, from a config to a trained policy. */
+import { loadConfig, parseConfigArguments } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { type Command, type CommandIo, EXIT } from "../command.ts";
+import { prepareRl, rl, RUN_OPTIONS, showRun } from "../launcher/index.ts";
+
+export const command: Command = {
+  name: "rl",
+  summary: "Train a policy by reinforcement learning",
+  usage: "rl [@] <file.toml>... [--key value]...",
+  details: [
+    "Starts trainer, inference servers, env workers and orchestrator as processes of their own, supervises them and shows the",
+    "run. Everything it makes lies in <output_dir>/<run>; summary.json is written last.",
+  ].join("\n"),
+  options: RUN_OPTIONS,
+  config: "rl",
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { files, overrides, options } = parseConfigArguments("rl", args, RUN_OPTIONS);
+  if (options.has("--resume")) {
+    throw new PrlError(
+      "PRL_RUN_RESUME_UNSUPPORTED",
+      "--resume is not implemented yet: start a new run, or use --clean",
+    );
+  }
+  const loaded = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
+  if (options.has("--dry-run")) {
+    const { directory } = await prepareRl(loaded.config, loaded.provenance);
+    const written = `${directory.path}/configs/rl.json`;
+    if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
+    else io.stdout.write(`The resolved config is in ${written}\n`);
+    return EXIT.done;
+  }
+  const { config } = loaded;
+  const title = config.run.name ?? config.orchestrator.train.source.map((source) => source.name).join(", ");
+  return showRun(io, title, (onEvent) => rl(loaded, { signal: io.signal, onEvent }));
+}

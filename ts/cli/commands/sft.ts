@@ -1,0 +1,83 @@
+/**
+ * `prl sft`: supervised fine-tuning on an environment's demonstrations.
+ *
+ * With config files it is a run of its own: directory, progress, summary. With `--config <file.json>` it is the process that such a run,
+ * or the warm start of an RL run, consists of.
+ */
+import { readFile } from "node:fs/promises";
+
+import { loadConfig, parseConfigArguments } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { joinRun, openMetrics } from "../../monitors/index.ts";
+import { runSft } from "../../trainer/index.ts";
+import { type Command, type CommandIo, EXIT } from "../command.ts";
+import { prepareSft, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
+
+const CHILD_OPTIONS = [
+  { flag: "--config", value: "<file>", summary: "Resolved config, written by the launcher: be a process of its run" },
+  { flag: "--run-dir", value: "<dir>", summary: "Run directory, with --config" },
+  { flag: "--index", value: "<i>", summary: "Number of this process, with --config" },
+  { flag: "--attempt", value: "<n>", summary: "Launch of the run, with --config" },
+] as const;
+const OPTIONS = [...RUN_OPTIONS, ...CHILD_OPTIONS];
+
+export const command: Command = {
+  name: "sft",
+  summary: "Train a policy on an environment's demonstrations",
+  usage: "sft [@] <file.toml>... [--key value]...",
+  details: "The trained checkpoint is model/ in the run directory.",
+  options: OPTIONS,
+  config: "sft",
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { files, overrides, options } = parseConfigArguments("sft", args, OPTIONS);
+  const childConfig = options.get("--config");
+  if (childConfig !== undefined) return runChild(childConfig, options, io);
+  if (options.has("--resume")) {
+    throw new PrlError(
+      "PRL_RUN_RESUME_UNSUPPORTED",
+      "--resume is not implemented yet: start a new run, or use --clean",
+    );
+  }
+  const loaded = await loadConfig(files, overrides, { kind: "sft", env: io.env, cwd: io.cwd });
+  if (options.has("--dry-run")) {
+    const { directory } = await prepareSft(loaded.config, loaded.provenance);
+    const written = `${directory.path}/configs/sft-run.json`;
+    if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
+    else io.stdout.write(`The resolved config is in ${written}\n`);
+    return EXIT.done;
+  }
+  return showRun(io, loaded.config.run.name ?? "sft", (onEvent) => sft(loaded, { signal: io.signal, onEvent }));
+}
+
+/** The process of a run: trains and leaves the checkpoint where the launcher wants it. */
+async function runChild(configPath: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<number> {
+  const runDir = options.get("--run-dir");
+  if (runDir === undefined) throw new PrlError("PRL_CLI_USAGE", "--config needs --run-dir");
+  const child = await readChildConfig(configPath);
+  const index = Number(options.get("--index") ?? 0);
+  const metrics = openMetrics(runDir, "sft", Number(options.get("--attempt") ?? 1));
+  const member = joinRun({ component: "sft", index, runDir });
+  await member.ready();
+  const signal = AbortSignal.any([io.signal, member.launcherGone]);
+  try {
+    await runSft({ modelDir: child.model_dir, outDir: child.out_dir, config: child.config, metrics, signal });
+  } catch (error) {
+    if (signal.aborted) return EXIT.terminated;
+    throw error;
+  } finally {
+    metrics.close();
+    member.leave();
+  }
+  return EXIT.done;
+}
+
+async function readChildConfig(path: string): Promise<SftChildConfig> {
+  try {
+    return JSON.parse(await readFile(path, "utf8")) as SftChildConfig;
+  } catch (cause) {
+    throw new PrlError("PRL_CONFIG_FILE", `cannot read the launcher's config ${path}`, { cause });
+  }
+}

@@ -1,0 +1,40 @@
+/** `prl trainer`: the trainer of a run, as a process. */
+
+import { joinRun, openMetrics } from "../../monitors/index.ts";
+import { runTrainer } from "../../trainer/index.ts";
+import { filesystemRollouts, filesystemWeights } from "../../transports/index.ts";
+import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
+import { type Command, type CommandIo } from "../command.ts";
+import type { TrainerChildConfig } from "../launcher/index.ts";
+
+const COMPONENT = "trainer";
+
+export const command: Command = {
+  name: COMPONENT,
+  summary: "Train on the batches of a run directory and publish weights to it",
+  usage: "trainer --config <file.json> --run-dir <dir>",
+  details: "Started by `prl rl`. The config file holds what the launcher writes to <run>/configs/trainer.json.",
+  options: CHILD_OPTIONS,
+  hidden: true,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { configPath, runDir, index, attempt } = parseChildOptions(COMPONENT, args, io.cwd);
+  const { signal } = io;
+  const member = joinRun({ component: COMPONENT, index, runDir });
+  const config = await readChildConfig<TrainerChildConfig>(configPath);
+  const metrics = openMetrics(runDir, COMPONENT, attempt);
+  return untilStopped(io, () =>
+    runTrainer({
+      modelDir: config.model_dir,
+      config: config.trainer,
+      maxSteps: config.max_steps,
+      rollouts: filesystemRollouts(runDir, config.run_id, attempt),
+      weights: filesystemWeights(runDir, { keep: config.weight_broadcast.keep }),
+      metrics,
+      signal,
+      onReady: (info) => member.ready(info),
+    }),
+  );
+}

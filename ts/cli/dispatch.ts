@@ -1,0 +1,118 @@
+/**
+ * From arguments to an exit code: finds the command, answers `--help` and `--version`, runs it, tells its errors.
+ *
+ * Commands are imported only when they are asked for, so that `prl --help` and `prl config` start at once.
+ */
+import { checkEnvironmentVariables, nearest } from "../config/index.ts";
+import { explain, PrlError } from "../errors.ts";
+import { EXIT, type Command } from "./command.ts";
+import { commandHelp, commandHelpData, programHelp, type CommandLine } from "./help.ts";
+import { openIo, type IoHandle, type World } from "./output.ts";
+import { versionInfo, versionText } from "./version.ts";
+
+interface CommandEntry extends CommandLine {
+  load(): Promise<{ command: Command }>;
+}
+
+const COMMANDS: readonly CommandEntry[] = [
+  { name: "rl", summary: "Train a model by reinforcement learning", load: () => import("./commands/rl.ts") },
+  { name: "sft", summary: "Fine-tune a model on demonstrations", load: () => import("./commands/sft.ts") },
+  {
+    name: "config",
+    summary: "Print the config's schema or a resolved config",
+    load: () => import("./commands/config.ts"),
+  },
+  {
+    name: "doctor",
+    summary: "Check this machine's set-up and say how to mend it",
+    load: () => import("./commands/doctor.ts"),
+  },
+  { name: "trainer", summary: "The trainer process of a run", load: () => import("./commands/trainer.ts") },
+  {
+    name: "orchestrator",
+    summary: "The orchestrator process of a run",
+    load: () => import("./commands/orchestrator.ts"),
+  },
+  { name: "inference", summary: "An inference server", load: () => import("./commands/inference.ts") },
+  {
+    name: "env-worker",
+    summary: "An environment worker",
+    hidden: true,
+    load: () => import("./commands/env-worker.ts"),
+  },
+];
+
+/** Names of all commands, hidden ones too. */
+export const COMMAND_NAMES: readonly string[] = COMMANDS.map((command) => command.name);
+
+/** Errors that the user mends on the command line or in the config. */
+const USAGE_CODES: ReadonlySet<string> = new Set([
+  "PRL_CLI_USAGE",
+  "PRL_CONFIG_SYNTAX",
+  "PRL_CONFIG_INVALID",
+  "PRL_CONFIG_CONFLICT",
+  "PRL_CONFIG_FILE",
+  "PRL_CONFIG_ENVIRONMENT",
+  "PRL_USER_MODULE",
+  "PRL_RUN_EXISTS",
+  "PRL_RUN_RESUME_UNSUPPORTED",
+  "PRL_ENVIRONMENT_UNKNOWN",
+]);
+
+/** Runs one command line and resolves to its exit code; never rejects. */
+export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
+  const end = args.indexOf("--") < 0 ? args.length : args.indexOf("--");
+  const has = (...flags: string[]): boolean => args.slice(0, end).some((arg) => flags.includes(arg));
+  const handle = openIo(world, has("--json"));
+  const rest = args.filter((arg, i) => i >= end || arg !== "--json");
+  try {
+    return await dispatch(rest, has("--help", "-h"), handle);
+  } catch (error) {
+    return report(error, handle, world);
+  } finally {
+    handle.close();
+  }
+}
+
+async function dispatch(args: readonly string[], wantsHelp: boolean, { io }: IoHandle): Promise<number> {
+  const [name, ...rest] = args;
+  if (name === "--version" || name === "-V") {
+    const info = await versionInfo();
+    if (io.json) io.writeJson(info);
+    else io.stdout.write(versionText(info));
+    return EXIT.done;
+  }
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    if (io.json) io.writeJson({ commands: COMMANDS.map(({ name: command, summary }) => ({ name: command, summary })) });
+    else (name === undefined ? io.stderr : io.stdout).write(programHelp(COMMANDS, io.columns));
+    return name === undefined ? EXIT.usage : EXIT.done;
+  }
+  const entry = COMMANDS.find((command) => command.name === name);
+  if (entry === undefined) {
+    const near = nearest(name, COMMAND_NAMES);
+    const advice = near === null ? "prl --help lists the commands" : `did you mean "prl ${near}"?`;
+    throw new PrlError("PRL_CLI_USAGE", `there is no command ${JSON.stringify(name)}; ${advice}`);
+  }
+  const { command } = await entry.load();
+  if (wantsHelp) {
+    if (io.json) io.writeJson(commandHelpData(command));
+    else io.stdout.write(commandHelp(command, io.columns));
+    return EXIT.done;
+  }
+  checkEnvironmentVariables(io.env);
+  return command.run(rest, io);
+}
+
+/** One message on stderr, with `--json` also as the document on stdout, and the exit code. */
+function report(error: unknown, handle: IoHandle, world: World): number {
+  const message = explain(error);
+  world.stderr.write(`prl: ${message}\n`);
+  if (world.env["PRL_DEBUG"] === "1" && error instanceof Error) world.stderr.write(`${error.stack ?? ""}\n`);
+  const code = error instanceof PrlError ? error.code : null;
+  if (handle.io.json && !handle.hasJson()) {
+    handle.io.writeJson({ error: { code, message: error instanceof Error ? error.message : String(error) } });
+  }
+  const received = handle.received();
+  if (received !== null) return received === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  return code !== null && USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed;
+}

@@ -1,0 +1,93 @@
+/**
+ * What each process of a run gets to read: `<run>/configs/<component>.json`, written before it starts.
+ *
+ * Snake case, everything resolved: a child looks at no other config, no environment variable and no default.
+ */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { RlConfig, SftConfig } from "../../config/index.ts";
+import { atomicWriteJson } from "../../monitors/index.ts";
+
+export interface InferenceChildConfig {
+  model_dir: string;
+  /** Policy version of the weights in `model_dir`. */
+  version: number;
+  seed: number;
+  inference: RlConfig["inference"];
+}
+
+export interface EnvWorkerChildConfig {
+  run_id: string;
+  seed: number;
+  /** For the tokenizer. */
+  model_dir: string;
+  sources: { name: string; split: "train" | "eval"; env: RlConfig["orchestrator"]["train"]["source"][number]["env"] }[];
+  max_concurrent: number;
+}
+
+export interface TrainerChildConfig {
+  run_id: string;
+  model_dir: string;
+  seed: number;
+  max_steps: number | null;
+  trainer: RlConfig["trainer"];
+  weight_broadcast: RlConfig["weight_broadcast"];
+  rollout_transport: RlConfig["rollout_transport"];
+}
+
+/** The whole resolved config, and what the launcher found out. */
+export type OrchestratorChildConfig = RlConfig & { run_id: string; model_dir: string };
+
+export interface SftChildConfig {
+  run_id: string;
+  model_dir: string;
+  /** Folder that gets the trained checkpoint. */
+  out_dir: string;
+  config: SftConfig;
+}
+
+/** Writes `<run>/configs/<name>.json` and returns its path. */
+export async function writeConfig(runDir: string, name: string, config: unknown): Promise<string> {
+  const path = join(runDir, "configs", `${name}.json`);
+  await mkdir(join(runDir, "configs"), { recursive: true });
+  await atomicWriteJson(path, config);
+  return path;
+}
+
+/** The four configs of an RL run; `config` has its thread counts filled. */
+export function rlChildConfigs(
+  config: RlConfig,
+  runId: string,
+  modelDir: string,
+): {
+  inference: InferenceChildConfig;
+  "env-worker": EnvWorkerChildConfig;
+  trainer: TrainerChildConfig;
+  orchestrator: OrchestratorChildConfig;
+} {
+  const { orchestrator, seed } = config;
+  return {
+    inference: { model_dir: modelDir, version: 0, seed, inference: config.inference },
+    "env-worker": {
+      run_id: runId,
+      seed,
+      model_dir: modelDir,
+      sources: [
+        ...orchestrator.train.source.map(({ name, env }) => ({ name, split: "train" as const, env })),
+        ...(orchestrator.eval?.source ?? []).map(({ name, env }) => ({ name, split: "eval" as const, env })),
+      ],
+      max_concurrent: orchestrator.max_inflight,
+    },
+    trainer: {
+      run_id: runId,
+      model_dir: modelDir,
+      seed,
+      max_steps: config.max_steps,
+      trainer: config.trainer,
+      weight_broadcast: config.weight_broadcast,
+      rollout_transport: config.rollout_transport,
+    },
+    orchestrator: { ...config, run_id: runId, model_dir: modelDir },
+  };
+}

@@ -1,0 +1,142 @@
+/**
+ * One process of a run, seen from the launcher: how it is started, whether it is alive, how it is ended.
+ *
+ * It leads a process group of its own, so the terminal's Ctrl-C does not reach it and a signal to the group reaches what it started. Its
+ * output goes to a file. Its lifeline is a socket pair inherited as fd 3: it beats once a second, and it ends when this process is gone.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+
+import { PrlError } from "../../errors.ts";
+import { LIFELINE_FD } from "../../monitors/index.ts";
+
+export interface ChildSpec {
+  /** `trainer`, `inference`, ... */
+  component: string;
+  index: number;
+  command: string;
+  args: readonly string[];
+  /** Folder for its log file. */
+  logs: string;
+  /** It ends by itself with exit code 0 when its part is done; otherwise every exit before `stop` is a failure. */
+  finishes: boolean;
+}
+
+export interface ChildExit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+const LOG_TAIL_LINES = 15;
+const LOG_TAIL_BYTES = 16 * 1024;
+
+export class RunChild {
+  readonly component: string;
+  /** `trainer-0`, as its files are called. */
+  readonly name: string;
+  readonly logPath: string;
+  readonly finishes: boolean;
+  /** Resolves when the process has ended or could not be started. */
+  readonly exited: Promise<ChildExit>;
+  /** When the last heartbeat came, or the start; on the clock of `performance.now()`. */
+  lastHeartbeat = performance.now();
+  readonly #process: ChildProcess;
+  #exit: ChildExit | null = null;
+
+  constructor(spec: ChildSpec) {
+    this.component = spec.component;
+    this.name = `${spec.component}-${spec.index}`;
+    this.finishes = spec.finishes;
+    this.logPath = join(spec.logs, `${this.name}.log`);
+    const log = openLog(this.logPath);
+    try {
+      this.#process = spawn(spec.command, spec.args, { detached: true, stdio: ["ignore", log, log, "pipe"] });
+    } finally {
+      closeSync(log);
+    }
+    this.exited = new Promise((resolve) => {
+      const settle = (exit: ChildExit): void => {
+        this.#exit ??= exit;
+        resolve(this.#exit);
+      };
+      this.#process.once("exit", (code, signal) => {
+        // Whatever it started and left behind is in its group, whose id is taken until the last of them is gone.
+        this.signal("SIGKILL");
+        settle({ code, signal });
+      });
+      this.#process.once("error", () => {
+        if (this.#process.pid === undefined) settle({ code: null, signal: null });
+      });
+    });
+    const lifeline = this.#process.stdio[LIFELINE_FD] as Readable | null | undefined;
+    lifeline?.on("data", () => {
+      this.lastHeartbeat = performance.now();
+    });
+    // The child's end breaks when it dies; that is told by its exit.
+    lifeline?.on("error", () => lifeline.destroy());
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** How it ended; null while it runs. */
+  get exit(): ChildExit | null {
+    return this.#exit;
+  }
+
+  /** Signals its whole process group; a group that is gone is no error. */
+  signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#process;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch (cause) {
+      if (!(cause instanceof Error && "code" in cause && cause.code === "ESRCH")) {
+        throw new PrlError("PRL_PROCESS_DIED", `cannot send ${signal} to ${this.name}`, { cause });
+      }
+    }
+  }
+
+  /** The last lines of its log, for error messages. */
+  async logTail(): Promise<string> {
+    return readTail(this.logPath);
+  }
+}
+
+/** `exit code 3`, `signal SIGKILL`. */
+export function describeExit(exit: ChildExit): string {
+  if (exit.signal !== null) return `signal ${exit.signal}`;
+  return exit.code === null ? "it could not be started" : `exit code ${exit.code}`;
+}
+
+/** The end of a text file: at most 15 lines of at most 16 KiB; a note when there is nothing. */
+export async function readTail(path: string): Promise<string> {
+  let text: string;
+  try {
+    const file = await open(path, "r");
+    try {
+      const { size } = await file.stat();
+      const from = Math.max(0, size - LOG_TAIL_BYTES);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(size - from), 0, size - from, from);
+      text = buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    return `(its log cannot be read: ${cause instanceof Error ? cause.message : String(cause)})`;
+  }
+  const lines = text.trimEnd().split("\n").slice(-LOG_TAIL_LINES);
+  return text.trim() === "" ? "(its log is empty)" : lines.join("\n");
+}
+
+function openLog(path: string): number {
+  try {
+    return openSync(path, "a");
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot open the log file ${path}`, { cause });
+  }
+}

@@ -1,0 +1,13 @@
+/** The launcher: run directories, caches, child processes and their supervision, whole runs. */
+export type {
+  EnvWorkerChildConfig,
+  InferenceChildConfig,
+  OrchestratorChildConfig,
+  SftChildConfig,
+  TrainerChildConfig,
+} from "./child-configs.ts";
+export { prepareRl, prepareSft } from "./launch.ts";
+export { rl, sft } from "./run-handle.ts";
+export type { Run, RunOptions } from "./run-handle.ts";
+export { RUN_OPTIONS, showRun } from "./show-run.ts";
+export type { EvaluationSummary, RunSummary } from "./summary.ts";

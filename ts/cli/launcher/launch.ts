@@ -1,0 +1,178 @@
+/**
+ * Whole runs: from a resolved config to a summary.
+ *
+ * Errors before the run directory is ours (it exists, the model is missing from the config, ...) reject; from then on a failure or an
+ * interruption is written to `summary.json` and returned with it.
+ */
+import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+
+import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
+import type { RunEvent } from "../../monitors/index.ts";
+import { ensureBaseModel } from "./base-model.ts";
+import { checkRlEnvironments, checkSftEnvironment } from "./check-environments.ts";
+import { writeConfig } from "./child-configs.ts";
+import { splitCores } from "./cores.ts";
+import { raisedFileLimitWarning } from "./file-limit.ts";
+import { type RunBase, runRlProcesses } from "./rl-processes.ts";
+import { prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
+import { RunSession, type SessionOptions } from "./run-session.ts";
+import { runStage, untilAborted } from "./stage.ts";
+import type { RunSummary } from "./summary.ts";
+import { ensureWarmStart, runSftProcess } from "./warm-start.ts";
+
+export interface LaunchOptions {
+  /** Aborting it interrupts the run; a string as its reason is named in the error. */
+  signal?: AbortSignal;
+  onEvent?: (event: RunEvent) => void;
+  /** Where the config's values came from, for messages. */
+  provenance?: Provenance | undefined;
+}
+
+/** A finished run: its summary, and the error that ended it early. */
+export interface RunEnd {
+  summary: RunSummary;
+  error: unknown;
+}
+
+/** A run that may start: named, with a directory of its own. */
+export interface PreparedRl {
+  config: RlConfig;
+  /** The resolved warm start, if there is one. */
+  warmStart: SftConfig | null;
+  directory: RunDirectory;
+}
+
+/** Checks and names the run, makes its directory and writes the resolved config to `configs/rl.json`: all that `--dry-run` does. */
+export async function prepareRl(config: RlConfig, provenance?: Provenance): Promise<PreparedRl> {
+  await checkRlEnvironments(config, provenance);
+  const warmStart = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
+  const directory = await prepareRunDirectory({
+    name: config.run.name,
+    outputDir: config.output_dir,
+    environments: config.orchestrator.train.source.map((source) => source.name),
+    model: config.model.name,
+    clean: config.clean,
+  });
+  const resolved = withThreads({ ...config, run: { ...config.run, name: directory.name } });
+  await writeConfig(directory.path, "rl", resolved);
+  if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
+  return { config: resolved, warmStart, directory };
+}
+
+/** The same for `prl sft`: `configs/sft-run.json`. */
+export async function prepareSft(
+  config: SftConfig,
+  provenance?: Provenance,
+): Promise<{ config: SftConfig; directory: RunDirectory }> {
+  await checkSftEnvironment(config, provenance);
+  const directory = await prepareRunDirectory({
+    name: config.run.name,
+    outputDir: config.output_dir,
+    environments: ["sft"],
+    model: config.model.name,
+    clean: config.clean,
+  });
+  const named = { ...config, run: { ...config.run, name: directory.name } };
+  await writeConfig(directory.path, "sft-run", named);
+  return { config: named, directory };
+}
+
+/** Runs reinforcement learning to its end. */
+export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
+  const { config, warmStart, directory } = await prepareRl(given, options.provenance);
+  const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
+  const sftSteps = warmStart?.max_steps ?? null;
+  const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
+  const session = await openSession(directory, kind, options);
+  return endWith(session, async () => {
+    const signal = session.stage.signal;
+    session.enter("base model");
+    await warnOfFileLimit(session);
+    const model = await untilAborted(signal, ensureBaseModel(config.model.name, config.seed));
+    session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
+    const base: RunBase = { runId: directory.name, runDir: directory.path, logs: session.logs, modelDir: model.dir };
+    if (warmStart !== null) {
+      session.enter("warm start");
+      const { path, hit } = await ensureWarmStart(warmStart, model, base, session.stage);
+      session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
+      base.modelDir = path;
+    }
+    session.enter("starting");
+    await runStage(session.stage, async (supervisor) => {
+      await runRlProcesses(supervisor, config, base, () => session.enter("training"));
+      session.enter("stopping");
+    });
+  });
+}
+
+/** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
+export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
+  const { config, directory } = await prepareSft(given, options.provenance);
+  const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
+  const session = await openSession(directory, kind, options);
+  return endWith(session, async () => {
+    session.enter("base model");
+    await warnOfFileLimit(session);
+    const model = await untilAborted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
+    session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
+    session.enter("training");
+    const base: RunBase = { runId: directory.name, runDir: directory.path, logs: session.logs, modelDir: model.dir };
+    const outDir = join(directory.path, "model");
+    await mkdir(outDir, { recursive: true });
+    await runSftProcess(config, base, outDir, session.stage);
+    session.note(`Trained model: ${outDir}`);
+  });
+}
+
+const ORIGIN = {
+  given: "the weights in",
+  built: "random weights, built in",
+  cached: "random weights, from the cache in",
+} as const;
+
+/** Thread counts that are unset get their share of the cores. */
+function withThreads(config: RlConfig): RlConfig {
+  const { trainer, inference } = config;
+  const split = splitCores({ trainer: trainer.threads, inference: inference.threads, replicas: inference.replicas });
+  return {
+    ...config,
+    trainer: { ...trainer, threads: split.trainer },
+    inference: { ...inference, threads: split.inference },
+  };
+}
+
+/** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
+async function warmStartConfig(config: RlConfig, file: string): Promise<SftConfig> {
+  const overrides = { model: config.model, seed: config.seed };
+  const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
+  await checkSftEnvironment(sft, provenance);
+  return { ...sft, threads: sft.threads ?? availableParallelism() };
+}
+
+async function warnOfFileLimit(session: RunSession): Promise<void> {
+  const warning = await raisedFileLimitWarning();
+  if (warning !== null) session.note(`Warning: ${warning}`);
+}
+
+type SessionKind = Pick<SessionOptions, "maxSteps" | "sftSteps" | "supervised" | "evaluationSources">;
+
+async function openSession(directory: RunDirectory, kind: SessionKind, options: LaunchOptions): Promise<RunSession> {
+  return RunSession.open({
+    ...kind,
+    directory,
+    signal: options.signal ?? new AbortController().signal,
+    onEvent: options.onEvent ?? (() => undefined),
+  });
+}
+
+async function endWith(session: RunSession, body: () => Promise<void>): Promise<RunEnd> {
+  let error: unknown;
+  try {
+    await body();
+  } catch (cause) {
+    error = cause ?? new Error("the run failed without a reason");
+  }
+  return { summary: await session.finish(error), error };
+}

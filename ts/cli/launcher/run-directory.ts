@@ -1,0 +1,114 @@
+/**
+ * The run directory: its name, who may use it, its fixed parts.
+ *
+ * A run never writes into another run's directory: one that holds more than `configs/` is refused, or emptied first with `clean`, and
+ * only when it lies inside `output_dir`.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, rm, symlink } from "node:fs/promises";
+import { basename, join, resolve, sep } from "node:path";
+
+import { PrlError } from "../../errors.ts";
+
+/** What the name and the place of a run directory depend on. */
+export interface RunPlace {
+  /** `run.name`; null: made up. */
+  name: string | null;
+  outputDir: string;
+  /** Names of the training sources. */
+  environments: readonly string[];
+  /** Folder or name of the model. */
+  model: string;
+  /** Empty the directory first. */
+  clean: boolean;
+}
+
+export interface RunDirectory {
+  /** Name of the run, the last part of `path`. */
+  name: string;
+  /** Absolute. */
+  path: string;
+}
+
+/** Launches of one run directory; more than one needs `--resume`, which is not there yet. */
+export const ATTEMPT = 1;
+const RUN_NAME_DIGIT_BYTES = 4;
+const TOLERATED = new Set(["configs"]);
+
+/** `<envs>--<model>--<8 hex>`, lower-case, only characters that are safe in file names. */
+export function madeUpRunName(environments: readonly string[], model: string, digits: string = randomDigits()): string {
+  const unique = [...new Set(environments)];
+  return [unique.map(fileNamePart).join("-"), fileNamePart(basename(model)), digits].join("--");
+}
+
+function randomDigits(): string {
+  return randomBytes(RUN_NAME_DIGIT_BYTES).toString("hex");
+}
+
+function fileNamePart(text: string): string {
+  const part = text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-")
+    .replaceAll(/^[-.]+|-+$/g, "");
+  return part === "" ? "unnamed" : part;
+}
+
+/**
+ * Names the run and makes sure that its directory may be used; makes `configs/` in it.
+ *
+ * @throws PrlError `PRL_RUN_EXISTS` when it is not empty and `clean` is off, or lies outside `output_dir` and `clean` is on.
+ */
+export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory> {
+  const name = place.name ?? madeUpRunName(place.environments, place.model);
+  const outputDir = resolve(place.outputDir);
+  const path = resolve(outputDir, name);
+  if (place.clean) await cleanRunDirectory(path, outputDir);
+  const inTheWay = (await listIfThere(path)).filter((entry) => !TOLERATED.has(entry));
+  if (inTheWay.length > 0) {
+    throw new PrlError(
+      "PRL_RUN_EXISTS",
+      `the run directory ${path} already holds ${inTheWay.toSorted().slice(0, 4).join(", ")}${inTheWay.length > 4 ? ", ..." : ""}: ` +
+        "choose another name with --run.name, or delete what is there with --clean",
+    );
+  }
+  try {
+    await mkdir(join(path, "configs"), { recursive: true });
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot make the run directory ${path}`, { cause });
+  }
+  return { name, path };
+}
+
+/** Makes the folders that a running run writes to, and `logs/latest`. */
+export async function openRunDirectory(path: string): Promise<{ logs: string }> {
+  const logs = join(path, "logs", `attempt_${ATTEMPT}`);
+  try {
+    await mkdir(logs, { recursive: true });
+    await mkdir(join(path, "run"), { recursive: true });
+    await rm(join(path, "logs", "latest"), { force: true });
+    await symlink(basename(logs), join(path, "logs", "latest"));
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot prepare the run directory ${path}`, { cause });
+  }
+  return { logs };
+}
+
+async function cleanRunDirectory(path: string, outputDir: string): Promise<void> {
+  if (!path.startsWith(outputDir.endsWith(sep) ? outputDir : outputDir + sep)) {
+    throw new PrlError("PRL_RUN_EXISTS", `--clean deletes only inside output_dir: ${path} is not in ${outputDir}`);
+  }
+  try {
+    await rm(path, { recursive: true, force: true });
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `--clean cannot delete ${path}`, { cause });
+  }
+}
+
+async function listIfThere(path: string): Promise<string[]> {
+  try {
+    return await readdir(path);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return [];
+    throw new PrlError("PRL_IO", `cannot use ${path} as a run directory`, { cause });
+  }
+}

@@ -1,0 +1,123 @@
+/** `rl()` and `sft()`: a run as an async iterator of its steps, with its summary as a promise. */
+import type { ConfigKind, ConfigOf, LoadedConfig, Provenance, RlConfig, SftConfig } from "../../config/index.ts";
+import type { RlStep, RunEvent, SftStep } from "../../monitors/index.ts";
+import { launchRl, type LaunchOptions, launchSft, type RunEnd } from "./launch.ts";
+import type { RunSummary } from "./summary.ts";
+
+export interface RunOptions {
+  /** Aborting it stops every process and ends the run as `interrupted`. */
+  signal?: AbortSignal;
+  /** Everything that happens, as it happens: phases, notes, evaluations, steps. Must not throw. */
+  onEvent?: (event: RunEvent) => void;
+}
+
+/**
+ * A run that has been started and goes on whether its steps are read or not.
+ *
+ * Iterating gives each step once it is complete and throws the error of a run that failed or was interrupted. `result` resolves to the
+ * summary of every run that got a directory, failed and interrupted ones too (see `summary.status`), and rejects when it got none.
+ */
+export interface Run<Step> extends AsyncIterable<Step> {
+  readonly result: Promise<RunSummary>;
+}
+
+/**
+ * Runs reinforcement learning with a resolved config or what `loadConfig` returned.
+ *
+ * @example
+ * ```ts
+ * const run = rl(await loadConfig(["rl.toml"]));
+ * for await (const step of run) console.log(step.step, step.reward);
+ * console.log((await run.result).reward);
+ * ```
+ */
+export function rl(config: RlConfig | LoadedConfig<"rl">, options: RunOptions = {}): Run<RlStep> {
+  const { resolved, provenance } = parts(config);
+  return handle(
+    (launch) => launchRl(resolved, { ...launch, provenance }),
+    options,
+    (event) => (event.type === "step" ? event.step : null),
+  );
+}
+
+/** Runs supervised fine-tuning with a resolved config; the checkpoint is `model/` in the run directory. */
+export function sft(config: SftConfig | LoadedConfig<"sft">, options: RunOptions = {}): Run<SftStep> {
+  const { resolved, provenance } = parts(config);
+  return handle(
+    (launch) => launchSft(resolved, { ...launch, provenance }),
+    options,
+    (event) => (event.type === "sft-step" ? event.step : null),
+  );
+}
+
+function parts<K extends ConfigKind>(
+  config: ConfigOf[K] | LoadedConfig<K>,
+): { resolved: ConfigOf[K]; provenance?: Provenance } {
+  return "provenance" in config ? { resolved: config.config, provenance: config.provenance } : { resolved: config };
+}
+
+function handle<Step>(
+  launch: (options: LaunchOptions) => Promise<RunEnd>,
+  options: RunOptions,
+  stepOf: (event: RunEvent) => Step | null,
+): Run<Step> {
+  const feed = new StepFeed<Step>();
+  const ending = launch({
+    ...(options.signal === undefined ? {} : { signal: options.signal }),
+    onEvent(event) {
+      const step = stepOf(event);
+      if (step !== null) feed.push(step);
+      options.onEvent?.(event);
+    },
+  }).finally(() => feed.end());
+  const result = ending.then(({ summary }) => summary);
+  // Whoever only iterates learns of the failure there.
+  result.catch(() => undefined);
+  return {
+    result,
+    async *[Symbol.asyncIterator]() {
+      yield* feed.read();
+      const { error } = await ending;
+      if (error !== undefined) throw error;
+    },
+  };
+}
+
+/** Steps so far, for any number of readers that each see all of them. */
+class StepFeed<Step> {
+  readonly #steps: Step[] = [];
+  #ended = false;
+  #waiting: (() => void)[] = [];
+
+  push(step: Step): void {
+    this.#steps.push(step);
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+
+  async *read(): AsyncGenerator<Step> {
+    for (let next = 0; ; next++) {
+      while (next >= this.#steps.length && !this.#ended) await this.#changed();
+      const step = this.#steps[next];
+      if (step === undefined) return;
+      yield step;
+    }
+  }
+
+  /** The next push or the end; a run always ends. */
+  #changed(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const resolve of waiting) resolve();
+  }
+}

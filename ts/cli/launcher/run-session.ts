@@ -1,0 +1,195 @@
+/**
+ * One run from the launcher's side: its directory, what has been logged, how long each phase took; and its end, `summary.json`.
+ *
+ * `summary.json` is written exactly once, last, whatever happened, as soon as the directory exists.
+ */
+import { join } from "node:path";
+
+import { PrlError } from "../../errors.ts";
+import {
+  atomicWriteFile,
+  atomicWriteJson,
+  type Metrics,
+  METRICS_FILE,
+  type MetricsLine,
+  MetricsTail,
+  openMetrics,
+  rewardPlot,
+  type RunEvent,
+  RunHistory,
+  type RunPhase,
+  type SftStep,
+} from "../../monitors/index.ts";
+import { MemoryPeak } from "./memory-peak.ts";
+import { ATTEMPT, openRunDirectory, type RunDirectory } from "./run-directory.ts";
+import type { StageOptions } from "./stage.ts";
+import { type RunSummary, summarize } from "./summary.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface SessionOptions {
+  directory: RunDirectory;
+  maxSteps: number | null;
+  /** Steps of the supervised stage, if there is one. */
+  sftSteps: number | null;
+  /** There is nothing but the supervised stage. */
+  supervised: boolean;
+  evaluationSources: readonly string[];
+  signal: AbortSignal;
+  onEvent: (event: RunEvent) => void;
+}
+
+export const SUMMARY_FILE = "summary.json";
+export const PLOT_FILE = "reward.svg";
+
+export class RunSession {
+  readonly directory: RunDirectory;
+  readonly logs: string;
+  readonly history: RunHistory;
+  readonly #options: SessionOptions;
+  readonly #events: Metrics;
+  readonly #tail: MetricsTail;
+  readonly #startedAt = performance.now();
+  readonly #phases = new Map<RunPhase, number>();
+  readonly #memory: MemoryPeak;
+  readonly #onAbort = (): void => {
+    this.note("Stopping every process of the run");
+    this.enter("stopping");
+  };
+  #phase: { name: RunPhase; since: number } | null = null;
+  #supervisor: Supervisor | null = null;
+  #lastSftStep: SftStep | undefined;
+
+  static async open(options: SessionOptions): Promise<RunSession> {
+    const { logs } = await openRunDirectory(options.directory.path);
+    return new RunSession(options, logs);
+  }
+
+  private constructor(options: SessionOptions, logs: string) {
+    this.#options = options;
+    this.directory = options.directory;
+    this.logs = logs;
+    this.history = new RunHistory(options.maxSteps);
+    this.#events = openMetrics(options.directory.path, "launcher", ATTEMPT);
+    this.#tail = new MetricsTail(join(options.directory.path, METRICS_FILE));
+    this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()]);
+    this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
+    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#events.event("started", { run: options.directory.name, pid: process.pid });
+  }
+
+  enter(phase: RunPhase): void {
+    const now = performance.now();
+    if (this.#phase !== null) this.#addSeconds(this.#phase.name, (now - this.#phase.since) / 1000);
+    this.#phase = { name: phase, since: now };
+    this.#emit({ type: "phase", phase });
+    this.#events.event("phase", { phase });
+  }
+
+  note(message: string): void {
+    this.#emit({ type: "note", message });
+    this.#events.event("note", { message });
+  }
+
+  /** What a stage of this run needs. */
+  get stage(): StageOptions {
+    return {
+      runDir: this.directory.path,
+      tail: this.#tail,
+      onLine: (line) => this.#take(line),
+      onSupervisor: (supervisor) => {
+        this.#supervisor = supervisor;
+      },
+      signal: this.#options.signal,
+    };
+  }
+
+  /** Writes the plot and the summary; nothing may be logged afterwards. */
+  async finish(error: unknown): Promise<RunSummary> {
+    const status = statusOf(error);
+    if (this.#phase !== null) this.#addSeconds(this.#phase.name, (performance.now() - this.#phase.since) / 1000);
+    this.#phase = null;
+    this.#memory.stop();
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    const summary = summarize(this.history, {
+      status,
+      run: this.directory.name,
+      runDir: this.directory.path,
+      wallSeconds: (performance.now() - this.#startedAt) / 1000,
+      phaseSeconds: Object.fromEntries([...this.#phases].map(([phase, seconds]) => [phase.replace(" ", "_"), seconds])),
+      peakMemoryBytes: this.#memory.bytes,
+      error,
+      supervised: this.#options.supervised ? this.#lastSftStep : undefined,
+      evaluationSources: this.#options.evaluationSources,
+    });
+    try {
+      if (this.history.steps.length > 0) await this.#writePlot(summary);
+      this.#events.event("ended", { status });
+      this.#events.close();
+      await atomicWriteJson(join(this.directory.path, SUMMARY_FILE), summary);
+    } catch (cause) {
+      // A disk that is full often is why the run failed; the first error is the one worth telling.
+      if (error === undefined) throw cause;
+    }
+    return summary;
+  }
+
+  #take(line: MetricsLine): void {
+    if (line.component === "sft") {
+      const value = (name: string): number | undefined => {
+        const found = line[name];
+        return typeof found === "number" ? found : undefined;
+      };
+      this.#lastSftStep = {
+        step: line.step,
+        maxSteps: this.#options.sftSteps ?? line.step,
+        loss: value("loss"),
+        tokensPerSecond: value("perf/throughput"),
+        learningRate: value("optim/lr"),
+      };
+      this.#emit({ type: "sft-step", step: this.#lastSftStep });
+      return;
+    }
+    const { steps, evaluations } = this.history.add(line);
+    for (const report of evaluations) this.#emit({ type: "evaluation", report });
+    for (const step of steps) this.#emit({ type: "step", step });
+  }
+
+  async #writePlot(summary: RunSummary): Promise<void> {
+    const evaluations = this.history.evaluations;
+    const sources = [...new Set([...this.#options.evaluationSources, ...evaluations.map((report) => report.source)])];
+    const held =
+      summary.reward === null ? [] : [`${summary.reward.first.toFixed(3)} → ${summary.reward.last.toFixed(3)}`];
+    const svg = rewardPlot({
+      title: `Reward · ${this.directory.name}`,
+      subtitle: [`${summary.steps} steps`, ...held, `${summary.wall_seconds.toFixed(1)} s`].join(" · "),
+      training: this.history.steps.map(({ step, reward }) => ({ x: step, y: reward ?? NaN })),
+      evaluations: sources.map((name) => ({
+        name,
+        points: evaluations
+          .filter((report) => report.source === name)
+          .map((report) => ({ x: report.version, y: report.reward })),
+      })),
+    });
+    await atomicWriteFile(join(this.directory.path, PLOT_FILE), svg);
+  }
+
+  #childPids(): number[] {
+    return (this.#supervisor?.children ?? [])
+      .filter((child) => child.exit === null)
+      .map((child) => child.pid)
+      .filter((pid) => pid !== undefined);
+  }
+
+  #addSeconds(phase: RunPhase, seconds: number): void {
+    this.#phases.set(phase, (this.#phases.get(phase) ?? 0) + seconds);
+  }
+
+  #emit(event: RunEvent): void {
+    this.#options.onEvent(event);
+  }
+}
+
+function statusOf(error: unknown): RunSummary["status"] {
+  if (error === undefined) return "completed";
+  return error instanceof PrlError && error.code === "PRL_RUN_INTERRUPTED" ? "interrupted" : "failed";
+}

@@ -1,0 +1,51 @@
+/** What `prl rl` and `prl sft` share: a view of the run's progress, its end, its exit code. */
+import type { RunEvent } from "../../monitors/index.ts";
+import { LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
+import { type CommandIo, EXIT } from "../command.ts";
+import { runReport } from "./report.ts";
+import type { RunSummary } from "./summary.ts";
+
+/** Options of both commands that are no config keys. */
+export const RUN_OPTIONS = [
+  { flag: "--dry-run", summary: "Write the resolved config to configs/ of the run directory and stop" },
+  { flag: "--resume", summary: "Go on with an earlier run (not implemented yet)" },
+] as const;
+
+/** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. */
+export async function showRun(
+  io: CommandIo,
+  title: string,
+  start: (onEvent: (event: RunEvent) => void) => { result: Promise<RunSummary> },
+): Promise<number> {
+  const view = progressView(io, title);
+  let summary: RunSummary;
+  try {
+    summary = await start((event) => view.show(event)).result;
+  } finally {
+    view.end();
+  }
+  if (io.json) io.writeJson(summary);
+  else if (summary.status === "completed" || summary.steps > 0) io.stdout.write(`\n${runReport(summary).join("\n")}\n`);
+  if (summary.error !== undefined) io.stderr.write(`prl: [${summary.error.code}] ${summary.error.message}\n`);
+  return exitCode(summary, io.signal);
+}
+
+function progressView(io: CommandIo, title: string): ProgressView {
+  if (io.isTerminal) {
+    const colour = (io.env["NO_COLOR"] ?? "") === "";
+    return new LiveProgress({ write: (text) => io.stdout.write(text), columns: io.columns, colour }, title);
+  }
+  const lines = io.json ? io.stderr : io.stdout;
+  return new PlainProgress((text) => lines.write(text));
+}
+
+function exitCode(summary: RunSummary, signal: AbortSignal): number {
+  switch (summary.status) {
+    case "completed":
+      return EXIT.done;
+    case "failed":
+      return EXIT.failed;
+    case "interrupted":
+      return signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+  }
+}

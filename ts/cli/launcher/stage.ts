@@ -1,0 +1,80 @@
+/**
+ * One stage of processes under supervision, with their metrics followed as they are written.
+ *
+ * The caller starts children and waits for them through `run`; whatever happens there, no child is left when it returns, and every line
+ * of `metrics.jsonl` has been handed on.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { PrlError } from "../../errors.ts";
+import { type MetricsLine, MetricsTail } from "../../monitors/index.ts";
+import { Supervisor } from "./supervisor.ts";
+
+const POLL_INTERVAL_MS = 100;
+
+export interface StageOptions {
+  runDir: string;
+  tail: MetricsTail;
+  onLine: (line: MetricsLine) => void;
+  /** Told of the supervisor before anything runs. */
+  onSupervisor?: (supervisor: Supervisor) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Runs `body` with a supervisor; rejects with what fails first: the body, a child, or the signal (`PRL_RUN_INTERRUPTED`).
+ */
+export async function runStage<T>(options: StageOptions, body: (supervisor: Supervisor) => Promise<T>): Promise<T> {
+  const supervisor = new Supervisor(options.runDir);
+  options.onSupervisor?.(supervisor);
+  const following = new AbortController();
+  const followed = follow(options, following.signal);
+  followed.catch(() => undefined);
+  try {
+    return await untilAborted(options.signal, Promise.race([body(supervisor), supervisor.failure, never(followed)]));
+  } finally {
+    await supervisor.stop();
+    following.abort();
+    await followed;
+  }
+}
+
+/** `work`, or `PRL_RUN_INTERRUPTED` as soon as the signal is aborted. */
+export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = (): void => reject(interruption(signal));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function interruption(signal: AbortSignal): PrlError {
+  const by = typeof signal.reason === "string" ? ` by ${signal.reason}` : "";
+  return new PrlError("PRL_RUN_INTERRUPTED", `the run was interrupted${by}`);
+}
+
+async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    end.addEventListener("abort", () => resolve(), { once: true });
+  });
+  for (;;) {
+    const isLast = end.aborted;
+    for (const line of await options.tail.poll()) options.onLine(line);
+    if (isLast) return;
+    await Promise.race([sleep(POLL_INTERVAL_MS), ended]);
+  }
+}
+
+/** Only the rejection of a promise; its end says nothing. */
+function never(work: Promise<void>): Promise<never> {
+  return new Promise((_, reject) => {
+    work.catch(reject);
+  });
+}

@@ -1,0 +1,120 @@
+/** `summary.json`: what a run came to, in one document that is written last. */
+import { explain, PrlError } from "../../errors.ts";
+import type { EvaluationReport, RunHistory, SftStep } from "../../monitors/index.ts";
+
+/** Means of one held-out evaluation: `reward`, and each of the environment's metrics by its own name. */
+export interface EvaluationSummary {
+  reward: number;
+  /** Policy version that triggered it. */
+  policy_version: number;
+  /** Rollouts. */
+  num?: number;
+  [metric: string]: number | undefined;
+}
+
+export interface RunSummary {
+  status: "completed" | "failed" | "interrupted";
+  run: string;
+  run_dir: string;
+  /** Training steps done. */
+  steps: number;
+  /** Of the first evaluation source when there is one, else of training steps; null when there was none. */
+  reward: { first: number; last: number; best: number } | null;
+  /** First and last evaluation of each source; `after` is absent while there is but one. */
+  eval: Record<string, { before: EvaluationSummary; after?: EvaluationSummary }>;
+  /** Of the last step, for supervised training. */
+  loss?: number;
+  /** Trained on. */
+  tokens: number;
+  wall_seconds: number;
+  /** Seconds spent in each phase. */
+  phase_seconds: Record<string, number>;
+  /** Sampler against trainer over tokens that the trained version itself sampled; null when there were none. */
+  mismatch: { tokens: number; max_abs_logprob_diff: number } | null;
+  /** Of all processes of the run together; absent where it cannot be measured. */
+  peak_memory_bytes?: number;
+  error?: { code: string; message: string };
+}
+
+/** What the numbers of a run's history do not say. */
+export interface RunFacts {
+  status: RunSummary["status"];
+  run: string;
+  runDir: string;
+  wallSeconds: number;
+  phaseSeconds: Record<string, number>;
+  peakMemoryBytes: number | undefined;
+  error: unknown;
+  /** The last step of a run that is supervised from beginning to end. */
+  supervised: SftStep | undefined;
+  /** Evaluation sources in the order of the config; the first one is the run's reward. */
+  evaluationSources: readonly string[];
+}
+
+export function summarize(history: RunHistory, facts: RunFacts): RunSummary {
+  const { steps } = history;
+  const evaluations = history.evaluations;
+  const main = facts.evaluationSources.find((source) => evaluations.some((report) => report.source === source));
+  const held = evaluations.filter((report) => report.source === main).map((report) => report.reward);
+  const trained = steps.map((step) => step.reward).filter((reward) => reward !== undefined);
+  const onPolicy = steps.map((step) => step.onPolicy).filter((found) => found !== undefined);
+  const onPolicyTokens = sum(onPolicy.map(({ tokens }) => tokens));
+  return {
+    status: facts.status,
+    run: facts.run,
+    run_dir: facts.runDir,
+    steps: facts.supervised?.step ?? steps.length,
+    reward: firstLastBest(held.length > 0 ? held : trained),
+    eval: beforeAndAfter(evaluations, facts.evaluationSources),
+    ...(facts.supervised?.loss === undefined ? {} : { loss: facts.supervised.loss }),
+    tokens: sum(steps.map((step) => step.tokens ?? 0)),
+    wall_seconds: rounded(facts.wallSeconds),
+    phase_seconds: Object.fromEntries(Object.entries(facts.phaseSeconds).map(([phase, s]) => [phase, rounded(s)])),
+    mismatch:
+      onPolicyTokens === 0
+        ? null
+        : {
+            tokens: onPolicyTokens,
+            max_abs_logprob_diff: Math.max(...onPolicy.map(({ maxAbsLogprobDiff }) => maxAbsLogprobDiff)),
+          },
+    ...(facts.peakMemoryBytes === undefined ? {} : { peak_memory_bytes: facts.peakMemoryBytes }),
+    ...(facts.error === undefined ? {} : { error: describeError(facts.error) }),
+  };
+}
+
+function beforeAndAfter(evaluations: readonly EvaluationReport[], sources: readonly string[]): RunSummary["eval"] {
+  const found: RunSummary["eval"] = {};
+  for (const source of new Set([...sources, ...evaluations.map((report) => report.source)])) {
+    const reports = evaluations.filter((report) => report.source === source);
+    const [first, last] = [reports[0], reports.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    found[source] = { before: evaluationSummary(first), ...(first === last ? {} : { after: evaluationSummary(last) }) };
+  }
+  return found;
+}
+
+function evaluationSummary({ reward, version, num, metrics }: EvaluationReport): EvaluationSummary {
+  return { ...metrics, reward, policy_version: version, ...(num === undefined ? {} : { num }) };
+}
+
+function firstLastBest(rewards: readonly number[]): RunSummary["reward"] {
+  const [first, last] = [rewards[0], rewards.at(-1)];
+  return first === undefined || last === undefined ? null : { first, last, best: Math.max(...rewards) };
+}
+
+/** To milliseconds. */
+function rounded(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function describeError(error: unknown): { code: string; message: string } {
+  if (error instanceof PrlError) {
+    const cause = error.cause === undefined ? "" : `\ncaused by: ${explain(error.cause)}`;
+    return { code: error.code, message: `${error.message}${cause}` };
+  }
+  return { code: "INTERNAL", message: explain(error) };
+}

@@ -1,0 +1,205 @@
+/**
+ * Keeps the processes of a run together: all of them run, or none.
+ *
+ * The first child that ends when it should not, or is silent for too long, fails the run and is the one that the error names; what it
+ * takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process group, SIGKILL after a grace period, all
+ * within ten seconds. When this process ends by any way that still runs JavaScript, the groups are killed at once; otherwise the
+ * lifelines end and the children stop themselves.
+ */
+import { access } from "node:fs/promises";
+
+import { PrlError } from "../../errors.ts";
+import { readyFilePath } from "../../monitors/index.ts";
+import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
+
+export interface SupervisorTimes {
+  /** A child without a heartbeat for this long has failed. */
+  heartbeatTimeoutMs: number;
+  /** How long children have after SIGTERM. */
+  graceMs: number;
+  /** How long after SIGKILL a child may take to be gone. */
+  killMs: number;
+}
+
+export const SUPERVISOR_TIMES: SupervisorTimes = { heartbeatTimeoutMs: 30_000, graceMs: 6_000, killMs: 3_000 };
+const CHECK_INTERVAL_MS = 1_000;
+const READY_POLL_MS = 25;
+/** An exit code waits this long for a sibling that died of a signal. */
+const BLAME_MS = 200;
+/** A tick this late means that this process itself stood still, as on a laptop that slept; then silence says nothing. */
+const STANDSTILL_MS = 5_000;
+
+export class Supervisor {
+  readonly #runDir: string;
+  readonly #times: SupervisorTimes;
+  readonly #children: RunChild[] = [];
+  readonly #failed: Failure;
+  readonly #watch: NodeJS.Timeout;
+  readonly #killAtExit = (): void => this.kill();
+  #lastCheck = performance.now();
+  #stopping = false;
+
+  constructor(runDir: string, times: SupervisorTimes = SUPERVISOR_TIMES) {
+    this.#runDir = runDir;
+    this.#times = times;
+    this.#failed = openFailure();
+    // Waiters get the rejection through `failure`; without one it must not end the process.
+    this.#failed.promise.catch(() => undefined);
+    this.#watch = setInterval(() => this.#checkHeartbeats(), CHECK_INTERVAL_MS);
+    this.#watch.unref();
+    process.on("exit", this.#killAtExit);
+  }
+
+  get children(): readonly RunChild[] {
+    return this.#children;
+  }
+
+  /** Rejects with `PRL_PROCESS_DIED` when a child fails; never resolves. Race it against every wait. */
+  get failure(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /** Starts a process and watches it from now on. */
+  start(spec: ChildSpec): RunChild {
+    const child = new RunChild(spec);
+    this.#children.push(child);
+    void this.#watchExit(child);
+    return child;
+  }
+
+  /**
+   * Resolves when all the children have written their ready files.
+   *
+   * @throws PrlError `PRL_PROCESS_NOT_READY` after the deadline, with the end of the log; `PRL_PROCESS_DIED` when a child fails first.
+   */
+  async ready(children: readonly RunChild[], deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs;
+    const waiting = new Set(children);
+    while (waiting.size > 0) {
+      for (const child of waiting) {
+        const index = Number(child.name.slice(child.component.length + 1));
+        if (await exists(readyFilePath(this.#runDir, child.component, index))) waiting.delete(child);
+      }
+      const late = waiting.values().next().value;
+      if (late === undefined) return;
+      if (performance.now() > deadline) {
+        throw new PrlError(
+          "PRL_PROCESS_NOT_READY",
+          `${late.name} was not ready within ${Math.round(deadlineMs / 1000)} s. The end of ${late.logPath}:\n${indent(await late.logTail())}`,
+        );
+      }
+      await Promise.race([sleep(READY_POLL_MS), this.failure]);
+    }
+  }
+
+  /** Resolves when the child has ended with exit code 0; rejects as `failure` does. */
+  async finished(child: RunChild): Promise<void> {
+    const exit = await Promise.race([child.exited, this.failure]);
+    if (exit.code !== 0) await this.failure;
+  }
+
+  /** Ends every child that still runs; resolves when all are gone. Only the first call does something. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#watch);
+    for (const child of this.#running()) child.signal("SIGTERM");
+    await this.#goneWithin(this.#times.graceMs);
+    for (const child of this.#running()) child.signal("SIGKILL");
+    await this.#goneWithin(this.#times.killMs);
+    process.off("exit", this.#killAtExit);
+    const left = this.#running();
+    if (left.length > 0) {
+      const names = left.map((child) => `${child.name} (pid ${child.pid})`).join(", ");
+      throw new PrlError("PRL_DEADLINE", `not gone ${this.#times.killMs / 1000} s after SIGKILL: ${names}`);
+    }
+  }
+
+  /** SIGKILL to every group, now. */
+  kill(): void {
+    this.#stopping = true;
+    for (const child of this.#running()) child.signal("SIGKILL");
+  }
+
+  #running(): RunChild[] {
+    return this.#children.filter((child) => child.exit === null);
+  }
+
+  async #goneWithin(limitMs: number): Promise<void> {
+    const timer = new AbortController();
+    await Promise.race([Promise.all(this.#running().map((child) => child.exited)), sleep(limitMs, timer.signal)]);
+    timer.abort();
+  }
+
+  async #watchExit(child: RunChild): Promise<void> {
+    const exit = await child.exited;
+    if (this.#stopping || (child.finishes && exit.code === 0)) return;
+    // One that was killed may take others down before its own end is noticed; it is the one to name.
+    if (exit.signal === null) await sleep(BLAME_MS);
+    const tail = indent(await child.logTail());
+    this.#failed.reject(
+      new PrlError(
+        "PRL_PROCESS_DIED",
+        `${child.name} ended unexpectedly: ${describeExit(exit)}. The end of ${child.logPath}:\n${tail}`,
+      ),
+    );
+  }
+
+  #checkHeartbeats(): void {
+    const now = performance.now();
+    const stoodStill = now - this.#lastCheck > STANDSTILL_MS;
+    this.#lastCheck = now;
+    for (const child of this.#running()) {
+      if (stoodStill) child.lastHeartbeat = now;
+      else if (now - child.lastHeartbeat > this.#times.heartbeatTimeoutMs) void this.#failSilent(child);
+    }
+  }
+
+  async #failSilent(child: RunChild): Promise<void> {
+    const seconds = Math.round(this.#times.heartbeatTimeoutMs / 1000);
+    const tail = indent(await child.logTail());
+    this.#failed.reject(
+      new PrlError(
+        "PRL_PROCESS_DIED",
+        `${child.name} gave no sign of life for ${seconds} s. The end of ${child.logPath}:\n${tail}`,
+      ),
+    );
+  }
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, "  ");
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    // Not written yet.
+    return false;
+  }
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** A promise that can only reject. */
+interface Failure {
+  promise: Promise<never>;
+  reject(reason: unknown): void;
+}
+
+function openFailure(): Failure {
+  let reject: (reason: unknown) => void = () => undefined;
+  const promise = new Promise<never>((_, rejectIt) => {
+    reject = rejectIt;
+  });
+  return { promise, reject };
+}

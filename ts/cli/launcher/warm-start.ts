@@ -1,0 +1,54 @@
+/**
+ * The supervised stage that may come before RL, and `prl sft` itself: one child process that trains and leaves a checkpoint folder.
+ *
+ * A warm start takes model and seed from its run and is cached by everything that its weights depend on; places, names, threads and log
+ * levels are left out of the key.
+ */
+import type { SftConfig } from "../../config/index.ts";
+import { loadEnvironment } from "../../environments/index.ts";
+import type { BaseModel } from "./base-model.ts";
+import { packageManifest } from "../version.ts";
+import { cached, cacheKey, fileKey } from "./cache.ts";
+import { type SftChildConfig, writeConfig } from "./child-configs.ts";
+import { childSpec, type RunBase } from "./rl-processes.ts";
+import { runStage, type StageOptions } from "./stage.ts";
+
+/** Trains `config` from `base.modelDir` into `outDir` in a process of its own. */
+export async function runSftProcess(
+  config: SftConfig,
+  base: RunBase,
+  outDir: string,
+  stage: StageOptions,
+): Promise<void> {
+  const child: SftChildConfig = { run_id: base.runId, model_dir: base.modelDir, out_dir: outDir, config };
+  const path = await writeConfig(base.runDir, "sft", child);
+  await runStage(stage, async (supervisor) => {
+    await supervisor.finished(supervisor.start(childSpec(base, "sft", 0, path, true)));
+  });
+}
+
+/** The checkpoint folder of a warm start, trained when the cache does not have it. */
+export async function ensureWarmStart(
+  config: SftConfig,
+  model: BaseModel,
+  base: RunBase,
+  stage: StageOptions,
+): Promise<{ path: string; hit: boolean }> {
+  const key = await warmStartKey(config, model);
+  return cached("warm-starts", key, (dir) => runSftProcess(config, base, dir, stage));
+}
+
+/** Equal for equal weights: config, base model, data code. */
+export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
+  const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...rest } = config;
+  const { path: _path, ...env } = config.data.env;
+  const settings = { ...rest, data: { ...rest.data, env } };
+  return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
+}
+
+/** What the environment's code is: its name and version, and the file's digest when it is the user's own. */
+async function dataKey({ data }: SftConfig): Promise<unknown> {
+  const { name, version } = await loadEnvironment(data.env);
+  const { path } = data.env;
+  return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };
+}

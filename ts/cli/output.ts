@@ -1,0 +1,79 @@
+/** The outside world of a command: streams, environment, signals. */
+import type { CommandIo, Output } from "./command.ts";
+
+/** What a command line is run in; the process in production. */
+export interface World {
+  readonly stdout: Output & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Output;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** The io of one command, and what became of it. */
+export interface IoHandle {
+  readonly io: CommandIo;
+  /** The signal that was received, null when none. */
+  received(): "SIGINT" | "SIGTERM" | null;
+  /** A JSON document was written. */
+  hasJson(): boolean;
+  /** Takes the signal handlers away. */
+  close(): void;
+}
+
+const DEFAULT_COLUMNS = 80;
+
+export function openIo(world: World, json: boolean): IoHandle {
+  const controller = new AbortController();
+  let received: "SIGINT" | "SIGTERM" | null = null;
+  let isListening = false;
+  let wroteJson = false;
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (received !== null && name === "SIGINT") process.exit(130);
+    if (received !== null) return;
+    received = name === "SIGTERM" ? "SIGTERM" : "SIGINT";
+    controller.abort(received);
+  };
+  const io: CommandIo = {
+    stdout: world.stdout,
+    stderr: world.stderr,
+    isTerminal: world.stdout.isTTY === true && !json,
+    columns: world.stdout.columns ?? DEFAULT_COLUMNS,
+    json,
+    env: world.env,
+    cwd: world.cwd,
+    get signal() {
+      if (!isListening) {
+        isListening = true;
+        process.on("SIGINT", onSignal);
+        process.on("SIGTERM", onSignal);
+      }
+      return controller.signal;
+    },
+    writeJson(value) {
+      wroteJson = true;
+      world.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+    },
+  };
+  return {
+    io,
+    received: () => received,
+    hasJson: () => wroteJson,
+    close() {
+      process.off("SIGINT", onSignal);
+      process.off("SIGTERM", onSignal);
+    },
+  };
+}
+
+/** Breaks text into lines of at most `width` characters, at spaces. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return line === "" ? lines : [...lines, line];
+}

@@ -1,0 +1,56 @@
+/**
+ * Every environment variable of prl that is no config key, in one list.
+ *
+ * Config keys contain `__` (`PRL_MODEL__NAME` is `model.name`, `PRL__MAX_STEPS` the top-level `max_steps`) and need no entry here.
+ * Anything else that begins with `PRL_` is a mistake, and said to be one: a mistyped variable that silently does nothing is worse.
+ */
+import { PrlError } from "../errors.ts";
+import { nearest } from "./suggest.ts";
+
+/** Name and meaning of each. */
+export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
+  PRL_BLESS: "1: tests that compare with stored output write it anew",
+  PRL_CACHE_DIR: "folder of models, warm starts and datasets (default ~/.cache/prl)",
+  PRL_DEBUG: "1: errors are printed with their stack",
+  PRL_ISA: "instruction set of the engine instead of the best one: portable, avx2 or avx512",
+  PRL_NATIVE_ADDON: "loader (index.js) of another build of the native addon; tests use it for theirs",
+  PRL_SKIP_NATIVE: "1: npm install does not build the native addon",
+};
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Names of the set variables that are config keys, sorted so that their order never depends on the shell. */
+export function configVariables(env: Environment): string[] {
+  return ours(env).filter((name) => name.slice("PRL_".length).includes("__") || name.startsWith("PRL__"));
+}
+
+/**
+ * Checks that every `PRL_` variable without `__` is known.
+ *
+ * @throws PrlError PRL_CONFIG_ENVIRONMENT naming each unknown one and the nearest known one
+ */
+export function checkEnvironmentVariables(env: Environment): void {
+  const known = Object.keys(ENVIRONMENT_VARIABLES);
+  const config = new Set(configVariables(env));
+  const unknown = ours(env).filter((name) => !config.has(name) && !known.includes(name));
+  if (unknown.length === 0) return;
+  const lines = unknown.map((name) => {
+    const near = nearest(name, known);
+    const advice =
+      near === null ? `known ones: ${known.join(", ")}; config keys contain "__"` : `did you mean ${near}?`;
+    return `environment variable ${name} is unknown: ${advice}`;
+  });
+  throw new PrlError("PRL_CONFIG_ENVIRONMENT", lines.join("\n"));
+}
+
+/** `PRL_ORCHESTRATOR__BATCH_SIZE` → `["orchestrator", "batch_size"]`; `PRL__MAX_STEPS` → `["max_steps"]`. */
+export function variablePath(name: string): string[] {
+  const rest = name.slice("PRL_".length).toLowerCase();
+  return (rest.startsWith("_") ? rest.slice(1) : rest).split("__");
+}
+
+function ours(env: Environment): string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith("PRL_") && env[name] !== undefined)
+    .sort();
+}

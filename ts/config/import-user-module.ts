@@ -1,0 +1,110 @@
+/**
+ * The one loader of user code by path: environments, advantages, losses, filters.
+ *
+ * `./my.ts#name` is a file and an export (without `#name`: the default export). JavaScript and TypeScript, with relative imports of
+ * either, on every Node we support; `prl` and `prl/...` mean the running package wherever the user's folder is.
+ */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createRequire, register } from "node:module";
+import { extname, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { PrlError } from "../errors.ts";
+import { nearest } from "./suggest.ts";
+import type { HookData } from "./user-module-hooks.ts";
+
+const EXTENSIONS = [".ts", ".mts", ".js", ".mjs", ".cjs"];
+
+let ready: Promise<void> | undefined;
+
+/**
+ * Loads a module of the user and returns the export asked for.
+ *
+ * @param reference path, relative to `baseDir` unless absolute, with an optional `#export`
+ * @throws PrlError PRL_USER_MODULE: no such file, not loadable (the cause says why), no such export (the message lists those there are)
+ */
+export async function importUserModule(reference: string, baseDir: string = process.cwd()): Promise<unknown> {
+  const { file, exportName } = splitReference(reference);
+  const path = resolve(baseDir, file);
+  checkFile(reference, path);
+  await (ready ??= prepare());
+  let loaded: Record<string, unknown>;
+  try {
+    loaded = (await import(/* @vite-ignore */ pathToFileURL(path).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new PrlError(
+      "PRL_USER_MODULE",
+      `${reference}: the module ${path} could not be loaded; mend what its cause says`,
+      { cause },
+    );
+  }
+  if (loaded[exportName] !== undefined) return loaded[exportName];
+  const names = Object.keys(loaded).sort();
+  const near = nearest(exportName, names);
+  const there = names.length === 0 ? "it exports nothing" : `it exports ${names.join(", ")}`;
+  const advice = near === null ? "add the export or name another with #name" : `did you mean #${near}?`;
+  const what = exportName === "default" ? "no default export" : `no export "${exportName}"`;
+  throw new PrlError("PRL_USER_MODULE", `${reference}: the module ${path} has ${what}; ${there}; ${advice}`);
+}
+
+function splitReference(reference: string): { file: string; exportName: string } {
+  const match = /^(.+)#([^#/\\]+)$/.exec(reference);
+  return match === null
+    ? { file: reference, exportName: "default" }
+    : { file: match[1] ?? "", exportName: match[2] ?? "" };
+}
+
+function checkFile(reference: string, path: string): void {
+  if (!existsSync(path)) {
+    const other = EXTENSIONS.map((extension) => path.replace(/\.[cm]?[jt]s$/, "") + extension).find((name) =>
+      existsSync(name),
+    );
+    const advice =
+      other === undefined ? "check the path; it is relative to the file that names it" : `did you mean ${other}?`;
+    throw new PrlError("PRL_USER_MODULE", `${reference}: no such file ${path}; ${advice}`);
+  }
+  if (statSync(path).isDirectory())
+    throw new PrlError("PRL_USER_MODULE", `${reference}: ${path} is a folder; name the module in it`);
+  if (EXTENSIONS.includes(extname(path))) return;
+  throw new PrlError("PRL_USER_MODULE", `${reference}: ${path} is no module; use one of ${EXTENSIONS.join(", ")}`);
+}
+
+/** Registers the module hooks; once per process. */
+async function prepare(): Promise<void> {
+  process.setSourceMapsEnabled(true);
+  const root = new URL("../../", import.meta.url);
+  const isSource = import.meta.url.endsWith(".ts");
+  const data: HookData = {
+    transformer: pathToFileURL(createRequire(import.meta.url).resolve("oxc-transform")).href,
+    exports: ownExports(root, isSource),
+    ownSources: new URL("ts/", root).href,
+  };
+  const hooks = new URL(`./user-module-hooks${isSource ? ".ts" : ".js"}`, import.meta.url);
+  register(isSource ? await asJavaScript(hooks) : hooks, { data });
+}
+
+/** URL of each public entry of this package, among the sources when we run from them. */
+function ownExports(root: URL, isSource: boolean): Record<string, string> {
+  const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as {
+    name: string;
+    exports: Record<string, string | { default: string }>;
+  };
+  const urls: Record<string, string> = {};
+  for (const [subpath, target] of Object.entries(manifest.exports)) {
+    const built = typeof target === "string" ? target : target.default;
+    const file = isSource ? built.replace(/^\.\/dist\/(.*)\.js$/, "./ts/$1.ts") : built;
+    urls[subpath.replace(/^\./, manifest.name)] = new URL(file, root).href;
+  }
+  return urls;
+}
+
+/** When we run from TypeScript sources the hooks thread gets them compiled: it starts without anybody's loader. */
+async function asJavaScript(url: URL): Promise<string> {
+  const { transformSync } = await import("oxc-transform");
+  const file = fileURLToPath(url);
+  const { code } = transformSync(file, readFileSync(file, "utf8"), {
+    lang: "ts",
+    sourceType: "module",
+    target: "es2022",
+  });
+  return `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`;
+}

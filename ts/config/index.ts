@@ -1,0 +1,20 @@
+/** Config: schemas, loading, flags, user modules, environment variables, paths. */
+export type { Origin, Provenance } from "./config-tree.ts";
+export { describeOrigin } from "./config-tree.ts";
+export { checkEnvironmentVariables, ENVIRONMENT_VARIABLES, type Environment } from "./environment-variables.ts";
+export {
+  parseConfigArguments,
+  type ConfigArguments,
+  type ConfigSource,
+  type OptionSpec,
+  type Override,
+} from "./flags.ts";
+export { configJsonSchema } from "./json-schema.ts";
+export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
+export { describeKeys, type KeyDescription } from "./key-docs.ts";
+export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
+export { cacheDir } from "./paths.ts";
+export type { ConfigKind, ConfigOf, RlConfig, SftConfig } from "./schema/index.ts";
+export { nearest } from "./suggest.ts";
+export { importUserModule } from "./import-user-module.ts";
+export { tomlWithOrigins } from "./write-toml.ts";

@@ -1,0 +1,244 @@
+/**
+ * Loads a config: defaults < environment < files, left to right < overrides.
+ *
+ * Everything is merged into one tree that remembers where each value came from; then shared keys are brought together, the schema
+ * checks and resolves, and what is wrong is told all at once with file, line and key.
+ */
+import { stat } from "node:fs/promises";
+import { PrlError } from "../errors.ts";
+import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
+import { checkEnvironmentVariables, configVariables, variablePath, type Environment } from "./environment-variables.ts";
+import { parseConfigArguments, type ConfigSource, type Override } from "./flags.ts";
+import { formatPath, isTable, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
+import { isModelPath, normalizeLayer } from "./layer.ts";
+import { keyHint, problemAt, problemsOfIssues, throwProblems, type ConfigProblem } from "./problems.ts";
+import { readConfigFile } from "./read-file.ts";
+import { configSchemas, inputSchemas, SHARED_KEYS, type ConfigKind, type ConfigOf } from "./schema/index.ts";
+import { childOf, isFreeForm, isList, nodeOf, schemaAt } from "./schema-walk.ts";
+import { valueFromWords } from "./typed-value.ts";
+
+/**
+ * What goes over the files: flags that were parsed, arguments as typed (`["--max-steps", "3"]`), or values by key, nested or dotted
+ * (`{ max_steps: 3, "orchestrator.batch_size": 64 }`).
+ */
+export type Overrides = readonly Override[] | readonly string[] | Readonly<Record<string, unknown>>;
+
+export interface LoadOptions<K extends ConfigKind> {
+  readonly kind: K;
+  /** Default: the environment of the process. `{}` reads none, as a config started by another one should. */
+  readonly env?: Environment;
+  /** What relative paths outside of files are relative to; default: the current folder. */
+  readonly cwd?: string;
+}
+
+export interface LoadedConfig<K extends ConfigKind> {
+  /** All defaults filled, all paths absolute. */
+  readonly config: ConfigOf[K];
+  /** By dotted path, where each value came from. */
+  readonly provenance: Provenance;
+}
+
+/**
+ * @throws PrlError PRL_CONFIG_FILE, PRL_CONFIG_SYNTAX, PRL_CONFIG_INVALID, PRL_CONFIG_CONFLICT, PRL_CONFIG_ENVIRONMENT, PRL_CLI_USAGE
+ */
+export async function loadConfig<K extends ConfigKind = "rl">(
+  files: readonly ConfigSource[],
+  overrides: Overrides = [],
+  options?: LoadOptions<K>,
+): Promise<LoadedConfig<K>> {
+  const kind = options?.kind ?? ("rl" as K);
+  const loader = new Loader(kind, options?.cwd ?? process.cwd());
+  const parsed = parseOverrides(kind, overrides);
+  loader.addEnvironment(options?.env ?? process.env);
+  for (const source of [...files, ...parsed.files]) await loader.addFile(source);
+  loader.addOverrides(parsed.overrides);
+  return loader.finish();
+}
+
+function parseOverrides(
+  kind: ConfigKind,
+  overrides: Overrides,
+): { files: readonly ConfigSource[]; overrides: readonly Override[] } {
+  if (!Array.isArray(overrides))
+    return { files: [], overrides: overridesOf(kind, overrides as Record<string, unknown>) };
+  if (overrides.every((override) => typeof override === "string")) return parseConfigArguments(kind, overrides);
+  return { files: [], overrides: overrides as Override[] };
+}
+
+function overridesOf(kind: ConfigKind, values: Readonly<Record<string, unknown>>): Override[] {
+  return Object.entries(values).map(([key, value]) => {
+    const isKey = childOf(inputSchemas[kind], key) !== undefined;
+    const path = isKey ? [key] : key.split(".").map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+    return { path, value, flag: "" };
+  });
+}
+
+class Loader<K extends ConfigKind> {
+  readonly #kind: K;
+  readonly #cwd: string;
+  readonly #tree = new ConfigTree();
+  readonly #problems: ConfigProblem[] = [];
+  /** Where to say that something is missing altogether. */
+  #lastFile: Origin | undefined;
+
+  constructor(kind: K, cwd: string) {
+    this.#kind = kind;
+    this.#cwd = cwd;
+  }
+
+  get #schema() {
+    return inputSchemas[this.#kind];
+  }
+
+  addEnvironment(env: Environment): void {
+    checkEnvironmentVariables(env);
+    for (const variable of configVariables(env)) {
+      const origin: Origin = { kind: "environment", variable };
+      const path = this.#numbered(variablePath(variable));
+      const schema = schemaAt(this.#schema, path);
+      if (schema === undefined) {
+        // A variable may be meant for another command of the same shell.
+        const isElsewhere = Object.values(inputSchemas).some((other) => schemaAt(other, path) !== undefined);
+        if (!isElsewhere) this.#problems.push(problemAt(origin, path, `unknown key; ${keyHint(this.#schema, path)}`));
+        continue;
+      }
+      const text = env[variable] ?? "";
+      const words =
+        isList(schema) && !text.trimStart().startsWith("[") ? text.split(/\s+/).filter((word) => word !== "") : [text];
+      const typed = valueFromWords(schema, words);
+      if ("problem" in typed) this.#problems.push(problemAt(origin, path, typed.problem));
+      else this.#merge(path, typed.value, this.#cwd, () => origin);
+    }
+  }
+
+  async addFile(source: ConfigSource): Promise<void> {
+    const { file: name, at } = typeof source === "string" ? { file: source, at: [] } : source;
+    const file = await readConfigFile(name, this.#cwd);
+    this.#lastFile = { kind: "file", file: name, line: null };
+    this.#merge(at, file.values, file.folder, (path) => {
+      const line = path.length <= at.length ? null : (file.lines.get(formatPath(path.slice(at.length))) ?? null);
+      return { kind: "file", file: name, line };
+    });
+  }
+
+  addOverrides(overrides: readonly Override[]): void {
+    for (const { path, value, flag } of overrides) {
+      const origin: Origin = flag === "" ? { kind: "override" } : { kind: "flag", flag };
+      this.#merge(path, value, this.#cwd, () => origin);
+    }
+  }
+
+  async finish(): Promise<LoadedConfig<K>> {
+    this.#shareKeys();
+    await this.#checkPaths(this.#tree.root, this.#schema, []);
+    const parsed = configSchemas[this.#kind].safeParse(this.#tree.root);
+    if (!parsed.success) {
+      this.#problems.push(...problemsOfIssues(parsed.error.issues, this.#schema, this.#tree, this.#lastFile));
+      throwProblems(this.#problems);
+      throw new PrlError("PRL_CONFIG_INVALID", "the config does not fit its schema", { cause: parsed.error });
+    }
+    const folders = { file: this.#cwd, current: this.#cwd };
+    const config = normalizeLayer(parsed.data, this.#schema, folders) as ConfigOf[K];
+    throwProblems(this.#problems);
+    return { config, provenance: completeProvenance(this.#kind, this.#tree.origins, config) };
+  }
+
+  #merge(path: KeyPath, value: unknown, folder: string, originOf: (path: KeyPath) => Origin): void {
+    const folders = { file: folder, current: this.#cwd };
+    const normalized = normalizeLayer(value, schemaAt(this.#schema, path), folders);
+    try {
+      this.#tree.merge(path, normalized, originOf);
+    } catch (error) {
+      if (!(error instanceof ListIndexProblem)) throw error;
+      this.#problems.push(problemAt(originOf(path), path, error.message));
+    }
+  }
+
+  /** Parts that are digits become list indices where the schema has a list. */
+  #numbered(path: readonly string[]): KeyPath {
+    return path.map((part, i) => {
+      const parent = schemaAt(this.#schema, path.slice(0, i));
+      return /^\d+$/.test(part) && parent !== undefined && isList(parent) ? Number(part) : part;
+    });
+  }
+
+  /** One value for a shared key wherever it is set; a section's value serves the whole when the top sets none. */
+  #shareKeys(): void {
+    for (const [key, sections] of Object.entries(SHARED_KEYS[this.#kind])) {
+      const path = key.split(".");
+      const places = [path, ...sections.map((section) => [section, ...path])];
+      const set = places.filter((place) => valueAt(this.#tree.root, place) !== undefined);
+      const [first, ...others] = set;
+      if (first === undefined) continue;
+      const value = valueAt(this.#tree.root, first);
+      for (const other of others) {
+        const otherValue = valueAt(this.#tree.root, other);
+        if (otherValue !== value) this.#problems.push(this.#conflict(first, value, other, otherValue));
+      }
+      if (first !== path) {
+        const origin = this.#tree.originOf(first) ?? { kind: "default" };
+        this.#tree.merge(path, value, () => origin);
+      }
+    }
+  }
+
+  #conflict(a: KeyPath, aValue: unknown, b: KeyPath, bValue: unknown): ConfigProblem {
+    const side = (path: KeyPath, value: unknown) => {
+      const origin = this.#tree.originOf(path);
+      return `${formatPath(path)} = ${showValue(value)}${origin === undefined ? "" : ` (${describeOrigin(origin)})`}`;
+    };
+    const text = `${side(a, aValue)} and ${side(b, bValue)} differ: both name the same thing, set it once, at ${formatPath(a)}`;
+    return { code: "PRL_CONFIG_CONFLICT", message: text };
+  }
+
+  /** Files and model folders that the config names must be there. */
+  async #checkPaths(value: unknown, schema: Parameters<typeof nodeOf>[0] | undefined, path: KeyPath): Promise<void> {
+    if (schema === undefined || value === null || isFreeForm(schema)) return;
+    const { relativeTo } = nodeOf(schema);
+    if (typeof value === "string") {
+      const isShared =
+        path.length > 1 && (SHARED_KEYS[this.#kind][path.slice(1).join(".")]?.includes(String(path[0])) ?? false);
+      if (isShared) return; // Said once, at the top.
+      if (relativeTo === "file" && (await kindOf(value.replace(/#[^#/]*$/, ""))) !== "file") {
+        this.#problems.push(problemAt(this.#tree.originOf(path), path, `no such file: ${value}`));
+      }
+      if (relativeTo === "model" && isModelPath(value) && (await kindOf(value)) !== "folder") {
+        this.#problems.push(problemAt(this.#tree.originOf(path), path, `no such folder: ${value}`));
+      }
+      return;
+    }
+    if (typeof value !== "object") return;
+    for (const [key, child] of Object.entries(value as Table)) {
+      const part = Array.isArray(value) ? Number(key) : key;
+      await this.#checkPaths(child, childOf(schema, part), [...path, part]);
+    }
+  }
+}
+
+async function kindOf(path: string): Promise<"file" | "folder" | "nothing"> {
+  try {
+    const found = await stat(path);
+    return found.isDirectory() ? "folder" : "file";
+  } catch {
+    return "nothing"; // Missing or unreachable: for the caller both are a path that does not work.
+  }
+}
+
+/** The provenance of every leaf: the sections' copies of shared keys have that of the top, what nobody set is "default". */
+function completeProvenance(kind: ConfigKind, origins: Provenance, config: unknown): Provenance {
+  const all = new Map(origins);
+  for (const [key, sections] of Object.entries(SHARED_KEYS[kind])) {
+    const origin = origins.get(key);
+    if (origin === undefined) continue;
+    for (const section of sections) if (!all.has(`${section}.${key}`)) all.set(`${section}.${key}`, origin);
+  }
+  const visit = (value: unknown, path: KeyPath): void => {
+    const name = formatPath(path);
+    if (isTable(value) && Object.keys(value).length > 0) {
+      for (const [key, child] of Object.entries(value)) visit(child, [...path, key]);
+    } else if (!all.has(name)) all.set(name, { kind: "default" });
+    if (Array.isArray(value)) value.forEach((element, i) => visit(element, [...path, i]));
+  };
+  visit(config, []);
+  return all;
+}

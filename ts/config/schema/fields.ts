@@ -1,0 +1,119 @@
+/**
+ * Building blocks of the config schemas: marked kinds of keys, and blocks that several sections share.
+ *
+ * Every key has a description with its unit; help, JSON Schema and the loader read what they need from the schema's metadata and
+ * nowhere else. `relativeTo` marks keys that are paths, `shorthand` blocks that a bare flag may set (`--model X` = `--model.name X`).
+ */
+import { z } from "zod";
+
+/** What a relative path in a config file is relative to: that file, or the folder the command was started in. */
+export type PathBase = "file" | "folder" | "model";
+
+/** A path, relative to the file that names it. */
+export function filePath(description: string) {
+  return z
+    .string()
+    .min(1)
+    .meta({ description, relativeTo: "file" satisfies PathBase });
+}
+
+/** Used at the top and in every section that has its own copy. */
+export const outputDir = z
+  .string()
+  .min(1)
+  .meta({
+    description: "Folder that holds the run directories; a relative one is under the current folder",
+    relativeTo: "folder" satisfies PathBase,
+  });
+
+/** Positive integer that a part chooses itself when it is not set. */
+export function automatic(description: string) {
+  return z.int().positive().nullable().default(null).describe(description);
+}
+
+export const modelBlock = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          "Hugging Face folder of the model: a path when it starts with ./, ../ or / (relative to the file), else a name in the cache",
+        relativeTo: "model" satisfies PathBase,
+      }),
+  })
+  .meta({ description: "The policy", shorthand: "name" });
+
+export const runBlock = z
+  .strictObject({
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "use letters, digits, '.', '_' and '-', beginning with a letter or digit")
+      .nullable()
+      .default(null)
+      .describe(
+        "Name of the run directory (also --exp-id); unset: made of environments, model and eight random digits",
+      ),
+  })
+  .prefault({})
+  .describe("The run");
+
+export const logBlock = z
+  .strictObject({
+    level: z
+      .enum(["trace", "debug", "info", "warn", "error"])
+      .default("info")
+      .describe("Least severe level that is logged"),
+  })
+  .prefault({})
+  .describe("Logging of every process");
+
+export const seed = z.int().nonnegative().describe("Seed of everything random in the run");
+export const seqLen = z
+  .int()
+  .min(2)
+  .describe("Longest sequence, prompt and completion together, and size of a packed bin (tokens)");
+
+/** Which environment; exactly one of `id` and `path`. */
+export const environmentBlock = z
+  .strictObject({
+    id: z.string().min(1).nullable().default(null).describe("Built-in environment or installed package"),
+    path: filePath("Module whose default export, or the one after '#', is an environment").nullable().default(null),
+    args: z.record(z.string(), z.unknown()).default({}).describe("Settings of the environment; it checks them itself"),
+  })
+  .superRefine((env, context) => {
+    if ((env.id === null) === (env.path === null)) {
+      context.addIssue({
+        code: "custom",
+        message: "give exactly one of id (built-in or installed) and path (your own module)",
+      });
+    }
+  })
+  .describe("The environment of this source");
+export type EnvironmentReference = z.infer<typeof environmentBlock>;
+
+/** Name of a source, also a file name inside the run directory. */
+export const sourceName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._@-]*$/,
+    "use letters, digits, '.', '_', '@' and '-', beginning with a letter or digit",
+  )
+  .nullable()
+  .default(null)
+  .describe("Name in logs, metrics and files; unset: made from the environment's id or path");
+
+/** The name a source has when it gives none: its id, or the file name of its path without extension and export. */
+export function defaultSourceName(env: EnvironmentReference): string {
+  const raw =
+    env.id ??
+    (env.path ?? "")
+      .replace(/#[^#/]*$/, "")
+      .replace(/^.*\//, "")
+      .replace(/\.[cm]?[jt]s$/, "");
+  const safe = raw
+    .replaceAll("/", "--")
+    .replaceAll(/[^A-Za-z0-9._@-]/g, "-")
+    .replace(/^[^A-Za-z0-9]+/, "");
+  return safe === "" ? "environment" : safe;
+}

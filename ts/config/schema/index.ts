@@ -1,0 +1,37 @@
+/** The schemas by kind of config. */
+import type { z } from "zod";
+import { rlConfigSchema, rlInputSchema, type RlConfig } from "./rl.ts";
+import { sftConfigSchema, sftInputSchema, type SftConfig } from "./sft.ts";
+
+/** Which command a config is for. */
+export type ConfigKind = "rl" | "sft";
+
+/** The resolved config of each kind. */
+export interface ConfigOf {
+  rl: RlConfig;
+  sft: SftConfig;
+}
+
+/** Schemas of what is written in files; keys, types, defaults and descriptions are read from these. */
+export const inputSchemas = { rl: rlInputSchema, sft: sftInputSchema } as const;
+
+/** Schemas that check across keys and resolve. */
+export const configSchemas: { readonly [K in ConfigKind]: z.ZodType<ConfigOf[K]> } = {
+  rl: rlConfigSchema,
+  sft: sftConfigSchema,
+};
+
+/** Keys that one value serves everywhere: at the top and in the sections that have them. */
+export const SHARED_KEYS: Readonly<Record<ConfigKind, Readonly<Record<string, readonly string[]>>>> = {
+  rl: {
+    "model.name": ["trainer", "orchestrator", "inference"],
+    seq_len: ["trainer", "orchestrator"],
+    max_steps: ["trainer", "orchestrator"],
+    max_async_level: ["trainer", "orchestrator"],
+    seed: ["trainer", "orchestrator"],
+    output_dir: ["trainer", "orchestrator"],
+  },
+  sft: {},
+};
+
+export type { RlConfig, SftConfig };

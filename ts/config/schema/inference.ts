@@ -1,0 +1,23 @@
+/** `[inference]`: the processes that sample. */
+import { z } from "zod";
+import { automatic, modelBlock } from "./fields.ts";
+
+export const inferenceBlock = z
+  .strictObject({
+    replicas: z.int().positive().default(1).describe("Inference servers"),
+    threads: automatic("Threads of each server; unset: the launcher splits the cores"),
+    max_num_seqs: z.int().positive().default(256).describe("Most sequences decoded together"),
+    max_model_len: automatic("Longest sequence a server accepts (tokens); unset: seq_len"),
+    kv_cache_bytes: automatic("Memory of the KV cache (bytes); unset: chosen from max_num_seqs and max_model_len"),
+    prefix_cache: z.boolean().default(true).describe("Reuse the KV cache of equal prompt beginnings"),
+    server: z
+      .strictObject({
+        host: z.string().min(1).default("127.0.0.1").describe("Address to listen on"),
+        port: z.int().min(0).max(65535).default(0).describe("Port of the first server; 0: any free one"),
+      })
+      .prefault({})
+      .describe("Where the servers listen"),
+    model: modelBlock.optional(),
+  })
+  .prefault({})
+  .describe("The inference servers");

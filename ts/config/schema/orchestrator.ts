@@ -1,0 +1,158 @@
+/** `[orchestrator]`: the process that schedules rollouts, computes advantages, packs batches and runs evaluations. */
+import { z } from "zod";
+import { environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
+
+const maxCompletionTokens = z
+  .int()
+  .positive()
+  .nullable()
+  .default(null)
+  .describe("Most tokens of one completion; unset: what seq_len leaves after the prompt");
+
+const trainSampling = z
+  .strictObject({
+    temperature: z
+      .number()
+      .gt(0, "training samples need a temperature above 0: greedy samples have no log-probability to train on")
+      .max(2)
+      .default(1)
+      .describe("Sampling temperature, above 0 and up to 2; no other truncation, so that sampler and trainer agree"),
+    max_completion_tokens: maxCompletionTokens,
+  })
+  .prefault({})
+  .describe("Sampling of training rollouts");
+
+const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
+const topP = z.number().gt(0).max(1).describe("Nucleus sampling; 1 is off");
+const topK = z.int().min(-1).describe("Sample among the k likeliest tokens; -1 or 0 is off");
+
+const evalSampling = z
+  .strictObject({
+    temperature: temperature.default(1),
+    top_p: topP.default(1),
+    top_k: topK.default(-1),
+    max_completion_tokens: maxCompletionTokens,
+  })
+  .prefault({})
+  .describe("Sampling of evaluations");
+
+const trainSource = z.strictObject({
+  name: sourceName,
+  ratio: z.number().positive().default(1).describe("Share of this source among all training sources, as a weight"),
+  group_size: z.int().positive().nullable().default(null).describe("Rollouts per task; unset: orchestrator.group_size"),
+  env: environmentBlock,
+});
+
+const evalSource = z.strictObject({
+  name: sourceName,
+  env: environmentBlock,
+  num_examples: z
+    .int()
+    .min(-1)
+    .nullable()
+    .default(null)
+    .describe("Tasks to run, -1 is all; unset: orchestrator.eval.num_examples"),
+  group_size: z
+    .int()
+    .positive()
+    .nullable()
+    .default(null)
+    .describe("Rollouts per task; unset: orchestrator.eval.group_size"),
+  sampling: z
+    .strictObject({
+      temperature: temperature.nullable().default(null),
+      top_p: topP.nullable().default(null),
+      top_k: topK.nullable().default(null),
+      max_completion_tokens: maxCompletionTokens,
+    })
+    .prefault({})
+    .describe("Sampling of this source; what is unset comes from orchestrator.eval.sampling"),
+});
+
+const algoBlock = z
+  .strictObject({
+    type: z.enum(["grpo", "dr_grpo", "rloo"]).default("grpo").describe("Advantage estimator"),
+    std: z
+      .enum(["none", "group", "batch"])
+      .default("none")
+      .describe("grpo: divide by the standard deviation of the group, of the batch, or not at all"),
+    eps: z.number().nonnegative().default(1e-6).describe("grpo: added to the standard deviation"),
+    unbiased: z.boolean().default(true).describe("grpo: standard deviation over n - 1 instead of n"),
+    singleton: z
+      .union([z.literal(0), z.literal("raw")])
+      .default(0)
+      .describe('Advantage in a group with one valid reward: 0, or "raw" for the reward itself'),
+  })
+  .prefault({})
+  .describe("How rewards become advantages");
+
+const evalBlock = z
+  .strictObject({
+    interval: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe("Steps between evaluations; unset: at start and end only"),
+    eval_at_start: z.boolean().default(true).describe("Evaluate the policy before the first step"),
+    num_examples: z.int().min(-1).default(-1).describe("Tasks per source, -1 is all"),
+    group_size: z.int().positive().default(1).describe("Rollouts per task"),
+    hold_weights: z
+      .boolean()
+      .nullable()
+      .default(null)
+      .describe("Hold weight updates back until an evaluation ends; unset: only when max_async_level is 0"),
+    sampling: evalSampling,
+    source: z
+      .array(evalSource)
+      .min(1, "an [orchestrator.eval] block needs at least one source")
+      .describe("Evaluation sources"),
+  })
+  .describe('Held-out evaluation; "None" or absent: none');
+
+export const orchestratorBlock = z
+  .strictObject({
+    batch_size: z.int().positive().default(128).describe("Rollouts per training step; a multiple of group_size"),
+    group_size: z.int().positive().default(1).describe("Rollouts per task"),
+    max_off_policy_steps: z
+      .int()
+      .nonnegative()
+      .default(8)
+      .describe(
+        "Oldest dispatch version that still trains, in steps behind; at least max_async_level, and 0 when that is 0",
+      ),
+    seq_len: seqLen.optional(),
+    env_workers: z.int().positive().default(1).describe("Processes that run environment code"),
+    max_inflight: z.int().positive().default(1024).describe("Most rollouts running at once"),
+    request_timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
+    algo: algoBlock,
+    filter_zero_advantages: z
+      .boolean()
+      .default(true)
+      .describe("Leave groups out of the batch whose advantages are all 0"),
+    canary: z
+      .strictObject({
+        max_mean_abs: z
+          .number()
+          .nonnegative()
+          .default(0.02)
+          .describe(
+            "Largest mean |log-probability difference| to the trainer (nats); 0 for embedded engines of one instruction set",
+          ),
+      })
+      .prefault({})
+      .describe("Check of every engine after each weight update"),
+    train: z
+      .strictObject({
+        sampling: trainSampling,
+        source: z.array(trainSource).min(1, "training needs at least one source").describe("Training sources"),
+      })
+      .describe("Training rollouts"),
+    eval: evalBlock.nullable().default(null),
+    model: modelBlock.optional(),
+    max_steps: z.int().positive().nullable().optional().describe("Steps to train"),
+    max_async_level: z.int().nonnegative().optional().describe("Steps that sampling may lag behind training"),
+    seed: seed.optional(),
+    output_dir: outputDir.optional(),
+  })
+  .describe("The orchestrator process");

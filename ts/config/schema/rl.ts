@@ -1,0 +1,165 @@
+/**
+ * Schema of `rl.toml`.
+ *
+ * `RlConfig` is the resolved config: all defaults filled, shared keys copied into the sections that have them, sources named and
+ * their settings inherited. A resolved config parses to itself.
+ */
+import { z } from "zod";
+import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
+import { inferenceBlock } from "./inference.ts";
+import { orchestratorBlock } from "./orchestrator.ts";
+import { scheduleProblem, trainerBlock } from "./trainer.ts";
+
+/** The keys as they are written in files. */
+export const rlInputSchema = z
+  .strictObject({
+    run: runBlock,
+    output_dir: outputDir.default("outputs"),
+    clean: z.boolean().default(false).describe("Delete the run directory first when it exists"),
+    seed: seed.default(0),
+    max_steps: z.int().positive().nullable().default(null).describe("Steps to train; unset: until interrupted"),
+    max_async_level: z
+      .int()
+      .nonnegative()
+      .default(1)
+      .describe("Steps that sampling may lag behind training; 0 is synchronous and exactly reproducible"),
+    seq_len: seqLen.default(2048),
+    model: modelBlock,
+    log: logBlock,
+    trainer: trainerBlock,
+    orchestrator: orchestratorBlock,
+    inference: inferenceBlock,
+    warm_start: z
+      .strictObject({ sft: filePath("SFT config of the stage that runs before RL; its result is cached by content") })
+      .nullable()
+      .default(null)
+      .describe("Short SFT stage before RL; absent: none"),
+    rollout_transport: z
+      .strictObject({ type: z.literal("filesystem").default("filesystem").describe("How batches travel") })
+      .prefault({})
+      .describe("Batches, orchestrator to trainer"),
+    weight_broadcast: z
+      .strictObject({
+        type: z.literal("filesystem").default("filesystem").describe("How weights travel"),
+        keep: z.int().positive().default(4).describe("Newest weight versions kept on disk; more than max_async_level"),
+      })
+      .prefault({})
+      .describe("Weights, trainer to inference"),
+  })
+  .describe("Reinforcement learning");
+
+/** The resolved config; parsing checks what no single key can. */
+export const rlConfigSchema = rlInputSchema.transform((config, context) => {
+  for (const { path, message } of problems(config)) context.addIssue({ code: "custom", path, message });
+  return resolve(config);
+});
+
+/** A resolved RL config: every default filled, every path absolute when it came through `loadConfig`. */
+export type RlConfig = z.output<typeof rlConfigSchema>;
+type RlInput = z.output<typeof rlInputSchema>;
+
+function resolve(config: RlInput) {
+  const { model, seq_len, max_steps, max_async_level, seed: runSeed, output_dir, orchestrator } = config;
+  const shared = { model, seq_len, max_steps, max_async_level, seed: runSeed, output_dir };
+  return {
+    ...config,
+    trainer: { ...config.trainer, ...shared },
+    orchestrator: {
+      ...orchestrator,
+      ...shared,
+      max_off_policy_steps: max_async_level === 0 ? 0 : orchestrator.max_off_policy_steps,
+      train: {
+        ...orchestrator.train,
+        source: orchestrator.train.source.map((source) => ({
+          ...source,
+          name: source.name ?? defaultSourceName(source.env),
+          group_size: source.group_size ?? orchestrator.group_size,
+        })),
+      },
+      eval: resolveEval(orchestrator.eval, max_async_level),
+    },
+    inference: { ...config.inference, model, max_model_len: config.inference.max_model_len ?? seq_len },
+  };
+}
+
+function resolveEval(block: RlInput["orchestrator"]["eval"], level: number) {
+  if (block === null) return null;
+  return {
+    ...block,
+    hold_weights: block.hold_weights ?? level === 0,
+    source: block.source.map((source) => ({
+      ...source,
+      name: source.name ?? defaultSourceName(source.env),
+      num_examples: source.num_examples ?? block.num_examples,
+      group_size: source.group_size ?? block.group_size,
+      sampling: {
+        temperature: source.sampling.temperature ?? block.sampling.temperature,
+        top_p: source.sampling.top_p ?? block.sampling.top_p,
+        top_k: source.sampling.top_k ?? block.sampling.top_k,
+        max_completion_tokens: source.sampling.max_completion_tokens ?? block.sampling.max_completion_tokens,
+      },
+    })),
+  };
+}
+
+interface Problem {
+  readonly path: (string | number)[];
+  readonly message: string;
+}
+
+function problems(config: RlInput): Problem[] {
+  const found: Problem[] = [];
+  const { orchestrator, max_async_level: level } = config;
+  const { batch_size, group_size, max_inflight, max_off_policy_steps } = orchestrator;
+  if (batch_size % group_size !== 0) {
+    found.push({
+      path: ["orchestrator", "batch_size"],
+      message: `${batch_size} is no multiple of orchestrator.group_size ${group_size}`,
+    });
+  }
+  orchestrator.train.source.forEach((source, i) => {
+    const size = source.group_size;
+    if (size !== null && batch_size % size !== 0) {
+      const path = ["orchestrator", "train", "source", i, "group_size"];
+      found.push({ path, message: `orchestrator.batch_size ${batch_size} is no multiple of ${size}` });
+    }
+  });
+  const largest = Math.max(group_size, ...orchestrator.train.source.map((source) => source.group_size ?? group_size));
+  if (max_inflight < largest) {
+    const path = ["orchestrator", "max_inflight"];
+    found.push({ path, message: `${max_inflight} is less than the group size ${largest}: no group could run` });
+  }
+  if (max_off_policy_steps < level && level > 0) {
+    const path = ["orchestrator", "max_off_policy_steps"];
+    found.push({
+      path,
+      message: `${max_off_policy_steps} is less than max_async_level ${level}: raise it to at least ${level}`,
+    });
+  }
+  if (config.weight_broadcast.keep <= level) {
+    const path = ["weight_broadcast", "keep"];
+    found.push({ path, message: `${config.weight_broadcast.keep} must be more than max_async_level ${level}` });
+  }
+  const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);
+  if (schedule !== null) found.push({ path: ["trainer", "scheduler"], message: schedule });
+  found.push(...nameProblems(["orchestrator", "train", "source"], orchestrator.train.source));
+  found.push(...nameProblems(["orchestrator", "eval", "source"], orchestrator.eval?.source ?? []));
+  return found;
+}
+
+type Source = { name: string | null; env: Parameters<typeof defaultSourceName>[0] };
+
+function nameProblems(path: string[], sources: readonly Source[]): Problem[] {
+  const seen = new Map<string, number>();
+  const found: Problem[] = [];
+  sources.forEach((source, i) => {
+    const name = source.name ?? defaultSourceName(source.env);
+    const first = seen.get(name);
+    if (first === undefined) seen.set(name, i);
+    else {
+      const message = `"${name}" is already the name of ${[...path, first].join(".")}: give each source a name of its own`;
+      found.push({ path: [...path, i, "name"], message });
+    }
+  });
+  return found;
+}

@@ -1,0 +1,103 @@
+/** `[trainer]`: the process that turns batches into weights. Its optimizer and scheduler blocks serve the SFT stage too. */
+import { z } from "zod";
+import { automatic, modelBlock, outputDir, seed, seqLen } from "./fields.ts";
+
+export const optimBlock = z
+  .strictObject({
+    type: z.literal("adamw").default("adamw").describe("Optimizer"),
+    lr: z.number().nonnegative().default(1e-6).describe("Peak learning rate"),
+    betas: z
+      .tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)])
+      .default([0.9, 0.999])
+      .describe("Decay of the first and of the second moment"),
+    eps: z.number().positive().default(1e-8).describe("Added to the root of the second moment"),
+    weight_decay: z
+      .number()
+      .nonnegative()
+      .default(0.01)
+      .describe("Decoupled weight decay, times the learning rate at each step"),
+    max_norm: z
+      .number()
+      .positive()
+      .nullable()
+      .default(1)
+      .describe('Largest global gradient norm, above it the gradient is scaled down; "None": no clipping'),
+    decay_1d: z.boolean().default(true).describe("Apply weight decay to norms and biases too"),
+  })
+  .prefault({})
+  .describe("Optimizer");
+
+export const schedulerBlock = z
+  .strictObject({
+    type: z
+      .enum(["constant", "linear", "cosine"])
+      .default("constant")
+      .describe("Shape of the learning rate after the warm-up"),
+    warmup_steps: z.int().nonnegative().default(0).describe("Steps over which the learning rate rises linearly from 0"),
+    decay_steps: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Last steps of the run, over which linear and cosine fall to min_lr; unset: all steps after the warm-up",
+      ),
+    min_lr: z.number().nonnegative().default(0).describe("Learning rate that linear and cosine end at"),
+  })
+  .prefault({})
+  .describe("Learning-rate schedule");
+export type SchedulerConfig = z.infer<typeof schedulerBlock>;
+
+export const lossBlock = z
+  .strictObject({
+    type: z.literal("default").default("default").describe("Loss: default is the DPPO mask with a KL term"),
+    dppo_mask_low: z
+      .number()
+      .nonnegative()
+      .default(0.2)
+      .describe("Tokens of negative advantage whose probability fell by more than this are masked"),
+    dppo_mask_high: z
+      .number()
+      .nonnegative()
+      .default(0.2)
+      .describe("Tokens of positive advantage whose probability rose by more than this are masked"),
+    adv_tau: z.number().nonnegative().default(1).describe("Weight of the advantage term"),
+    kl_tau: z.number().nonnegative().default(1e-3).describe("Weight of the squared log-ratio"),
+  })
+  .prefault({})
+  .describe("Policy loss");
+
+export const dtype = z.literal("float32").default("float32").describe("Number format of the computation");
+export const activations = z
+  .enum(["auto", "keep", "recompute"])
+  .default("auto")
+  .describe("Keep activations for the backward pass or compute them again; same bits each way");
+
+export const trainerBlock = z
+  .strictObject({
+    threads: automatic("Threads of the trainer; unset: the launcher splits the cores"),
+    dtype,
+    activations,
+    loss: lossBlock,
+    optim: optimBlock,
+    scheduler: schedulerBlock,
+    model: modelBlock.optional(),
+    seq_len: seqLen.optional(),
+    max_steps: z.int().positive().nullable().optional().describe("Steps to train"),
+    max_async_level: z.int().nonnegative().optional().describe("Steps that sampling may lag behind training"),
+    seed: seed.optional(),
+    output_dir: outputDir.optional(),
+  })
+  .prefault({})
+  .describe("The trainer process");
+
+/** What is wrong with a schedule for this many steps, or null. */
+export function scheduleProblem(scheduler: SchedulerConfig, maxSteps: number | null): string | null {
+  if (scheduler.type === "constant") {
+    return scheduler.decay_steps === null ? null : 'decay_steps needs type = "linear" or "cosine"';
+  }
+  if (maxSteps === null) return `${scheduler.type} needs max_steps: it must know where the run ends`;
+  const used = scheduler.warmup_steps + (scheduler.decay_steps ?? 0);
+  if (used > maxSteps) return `warmup_steps + decay_steps is ${used}, more than max_steps ${maxSteps}`;
+  return null;
+}

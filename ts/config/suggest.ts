@@ -1,0 +1,46 @@
+/** "Did you mean": the nearest of some names by edit distance. */
+
+/** Edit distance in insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+export function editDistance(a: string, b: string): number {
+  let before: number[] = [];
+  let previous = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (previous[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      let best = Math.min(replaced, (previous[j] ?? 0) + 1, (current[j - 1] ?? 0) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        best = Math.min(best, (before[j - 2] ?? 0) + 1);
+      current.push(best);
+    }
+    before = previous;
+    previous = current;
+  }
+  return previous[b.length] ?? 0;
+}
+
+/**
+ * The name nearest to `word` that could be what was meant, or null: at most a third of the letters (and at least two) may differ. Of
+ * equally near names the one of the nearest length, then the first.
+ */
+export function nearest(word: string, names: Iterable<string>): string | null {
+  let best: string | null = null;
+  let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
+  for (const name of names) {
+    const letters = editDistance(word.toLowerCase(), name.toLowerCase());
+    const distance = letters + Math.min(0.9, Math.abs(word.length - name.length) / 100);
+    if (distance < bestDistance && letters < Math.max(word.length, name.length)) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** `did you mean "x"?` or, when nothing is near, all there are. */
+export function hint(word: string, names: readonly string[], what: string): string {
+  const near = nearest(word, names);
+  if (near !== null) return `did you mean "${near}"?`;
+  if (names.length === 0) return `there are no ${what} here`;
+  return `valid ${what} here: ${names.join(", ")}`;
+}

@@ -1,0 +1,44 @@
+/**
+ * reverse-text: `reverse: abc\n` is to be answered with `cba` and the end of the sequence.
+ *
+ * The smallest task on which the whole loop shows: generated, endless, scored without a model. Rewarded by
+ * Ratcliff-Obershelp similarity, so partly right answers earn something. Training tasks, held-out tasks and
+ * demonstrations never share a string.
+ */
+import { defineEnvironment } from "../../environment.ts";
+import type { Rng } from "../../rng.ts";
+import { reward, type RewardContext } from "../../reward.ts";
+import { singleTurn } from "../../single-turn.ts";
+import { endless } from "../../tasks.ts";
+import { sequenceRatio, stripWhitespace } from "../../verify/index.ts";
+import { config, type ReverseConfig } from "./config.ts";
+import { demonstrations } from "./demonstrations.ts";
+import { strings } from "./strings.ts";
+import { type ReverseTask, taskOf } from "./task.ts";
+
+export default defineEnvironment({
+  name: "reverse-text",
+  version: "1.0.0",
+  tags: ["text", "synthetic"],
+  config,
+  tasks: ({ config: args, rng, split }) => endless(tasks(args, rng, split)),
+  key: (_, index) => String(index),
+  rollout: singleTurn(),
+  rewards: {
+    similarity: reward(1, ({ task, trace }: RewardContext<ReverseTask>) =>
+      sequenceRatio(stripWhitespace(trace.lastReply), task.answer),
+    ),
+  },
+  metrics: {
+    exact_match: ({ task, trace }) => trace.lastReply === task.answer,
+  },
+  demonstrations: ({ config: args, rng }) => demonstrations(args, rng),
+  async validate({ task, score }) {
+    const gold = await score(task.answer);
+    if (gold !== 1) throw new Error(`the gold answer "${task.answer}" scores ${gold}`);
+  },
+});
+
+function* tasks(args: ReverseConfig, rng: Rng, split: "train" | "eval"): Generator<ReverseTask> {
+  for (const text of strings(args, rng, split)) yield taskOf(text);
+}

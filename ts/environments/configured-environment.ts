@@ -1,0 +1,265 @@
+/**
+ * An environment with its arguments filled in: gives tasks and demonstrations, runs and scores rollouts.
+ *
+ * A rollout never rejects: what goes wrong is in its episode, with the class that says who is to blame. Knows no HTTP
+ * and no process.
+ */
+import { randomUUID } from "node:crypto";
+
+import { PrlError } from "../errors.ts";
+import type { Demonstration, EnvironmentDefinition, RolloutContext, RolloutEnd, Split } from "./environment.ts";
+import { type Episode, type EpisodeError, type EpisodeTrace, toEpisodeError } from "./episode.ts";
+import type { EpisodeFrame } from "./episode-frame.ts";
+import { promptMessages, type Prompt } from "./message.ts";
+import type { PolicyClient, Sampling } from "./policy-client.ts";
+import { type RewardContext, scoreAll, untilAborted } from "./reward.ts";
+import { createRng } from "./rng.ts";
+import { seed as deriveSeed, turnSeed } from "./seed.ts";
+import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
+import type { PolicyTokenizer } from "./tokenizer.ts";
+import { TraceGraph } from "./trace.ts";
+import { versionRange } from "./trace-columns.ts";
+import type { z } from "zod";
+
+/** One rollout to run. */
+export interface RolloutRequest {
+  episodeId: string;
+  groupId: string;
+  /** Name of the source that the task came from. */
+  source: string;
+  task: Task;
+  client: PolicyClient;
+  tokenizer: PolicyTokenizer;
+  sampling: Sampling;
+  seed: number;
+  run: Episode["run"];
+  /** Aborted with a PrlError as reason at the deadline or on cancel; the episode then carries that error. */
+  signal: AbortSignal;
+}
+
+export interface Score {
+  reward: number;
+  rewards: Record<string, { score: number; weight: number }>;
+  metrics: Record<string, number>;
+}
+
+export interface ConfiguredEnvironment {
+  readonly name: string;
+  readonly version: string;
+  readonly tags: readonly string[];
+  /**
+   * A reader of the split's tasks for a run's seed. The same for every source of this environment with these arguments.
+   */
+  tasks(split: Split, runSeed: number): TaskSource;
+  /**
+   * The endless stream of demonstrations for a run's seed. Throws PRL_ENVIRONMENT_UNSUPPORTED when the environment has
+   * none.
+   */
+  demonstrations(runSeed: number): Iterable<Demonstration>;
+  run(request: RolloutRequest): Promise<EpisodeFrame>;
+  /** Scores a reply without sampling. Rejects as a reward does. */
+  score(task: Task, reply: string): Promise<Score>;
+  /** Runs the environment's own check of a task's gold answer; nothing when it has none. */
+  validate(task: Task): Promise<void>;
+}
+
+type Definition<Schema extends z.ZodType, Row extends object> = EnvironmentDefinition<Schema, Row>;
+
+/** @param config what the definition's schema gave for the arguments. */
+export function configureEnvironment<Schema extends z.ZodType, Row extends object>(
+  definition: Definition<Schema, Row>,
+  config: z.output<Schema>,
+): ConfiguredEnvironment {
+  const { name, version, tags = [] } = definition;
+  /**
+   * The border where a row that came over the wire gets its type back: this environment made it, and its hash was
+   * checked.
+   */
+  const rowOf = (task: Task): Row => task.data as Row;
+  const score = async (task: Task, reply: string): Promise<Score> => {
+    const trace = new TraceGraph();
+    trace.commitTurn(textTurn(reply));
+    return scoreTrace(definition, { task: rowOf(task), config, trace, signal: new AbortController().signal });
+  };
+  return {
+    name,
+    version,
+    tags,
+    tasks(split, runSeed) {
+      const rngSeed = deriveSeed(runSeed, "tasks", name, split, 0, 0, 0);
+      return new TaskReader<Row>(() => definition.tasks({ config, rng: createRng(rngSeed), split }), definition.key);
+    },
+    demonstrations(runSeed) {
+      if (definition.demonstrations === undefined) {
+        throw new PrlError(
+          "PRL_ENVIRONMENT_UNSUPPORTED",
+          `environment "${name}" gives no demonstrations to learn from`,
+        );
+      }
+      const seed = deriveSeed(runSeed, "demonstrations", name, "", 0, 0, 0);
+      return definition.demonstrations({ config, seed, rng: createRng(seed) });
+    },
+    run: (request) => runRollout(definition, config, rowOf(request.task), request),
+    score,
+    async validate(task) {
+      const total = async (reply: string): Promise<number> => (await score(task, reply)).reward;
+      await definition.validate?.({ task: rowOf(task), config, score: total });
+    },
+  };
+}
+
+async function runRollout<Schema extends z.ZodType, Row extends object>(
+  definition: Definition<Schema, Row>,
+  config: z.output<Schema>,
+  task: Row,
+  request: RolloutRequest,
+): Promise<EpisodeFrame> {
+  const { signal } = request;
+  const trace = new TraceGraph();
+  const clock = { start: Date.now() / 1000, begun: performance.now(), generated: 0, scored: 0 };
+  const errors: EpisodeError[] = [];
+  let end: RolloutEnd = {};
+  let score: Score | null = null;
+  const sampler = createSampler(request, trace);
+  try {
+    const context: RolloutContext<Row, z.output<Schema>> = {
+      task,
+      config,
+      sample: sampler.sample,
+      trace,
+      client: request.client,
+      tokenizer: request.tokenizer,
+      sampling: request.sampling,
+      seed: request.seed,
+      signal,
+    };
+    end = (await untilAborted(async () => definition.rollout(context), signal)) ?? {};
+    clock.generated = performance.now();
+    if (trace.nodes.length === 0)
+      throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
+    score = await scoreTrace(definition, { task, config, trace, signal });
+    clock.scored = performance.now();
+  } catch (error) {
+    errors.push(toEpisodeError(sampler.blame(error)));
+  }
+  return toFrame(definition, request, trace, { clock, errors, end, score });
+}
+
+/** The author's `sample` function, and what it knows about who was being waited for when the time was up. */
+function createSampler(request: RolloutRequest, trace: TraceGraph) {
+  const { client, tokenizer, sampling, signal } = request;
+  let turns = 0;
+  let waiting = 0;
+  let abortedWaiting = false;
+  signal.addEventListener("abort", () => (abortedWaiting = waiting > 0), { once: true });
+  const generate = async (promptIds: Uint32Array, seed: number) => {
+    waiting += 1;
+    try {
+      return await client.generate({ tokenIds: promptIds, sampling, seed, signal });
+    } finally {
+      waiting -= 1;
+    }
+  };
+  const sample = async (prompt: Prompt) => {
+    const promptIds =
+      typeof prompt === "string"
+        ? tokenizer.encode(prompt)
+        : tokenizer.applyChatTemplate(
+            prompt.map(({ role, content }) => ({ role, content })),
+            { addGenerationPrompt: true },
+          ).ids;
+    const seed = turnSeed(request.seed, turns);
+    turns += 1;
+    const completion = await generate(promptIds, seed);
+    signal.throwIfAborted();
+    if (completion.finishReason === "abort")
+      throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
+    if (completion.tokenIds.length === 0)
+      throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
+    const text = tokenizer.decode(completion.tokenIds, { skipSpecialTokens: true });
+    trace.commitTurn({ messages: promptMessages(prompt), promptIds, completion, text });
+    return { ...completion, text };
+  };
+  /** A deadline that passed while the engine was at work is the engine's. */
+  const blame = (error: unknown): unknown => {
+    const isDeadline = error === signal.reason && error instanceof PrlError && error.code === "PRL_ENVIRONMENT_TIMEOUT";
+    if (!isDeadline || !abortedWaiting) return error;
+    return new PrlError("PRL_INFERENCE_TIMEOUT", `${error.message} while waiting for the engine`, { cause: error });
+  };
+  return { sample, blame };
+}
+
+async function scoreTrace<Schema extends z.ZodType, Row extends object>(
+  definition: Definition<Schema, Row>,
+  context: RewardContext<Row, z.output<Schema>>,
+): Promise<Score> {
+  const [rewards, metrics] = await Promise.all([
+    scoreAll(definition.rewards, context, 1),
+    scoreAll(definition.metrics ?? {}, context, 0),
+  ]);
+  return {
+    reward: Object.values(rewards).reduce((sum, { score, weight }) => sum + score * weight, 0),
+    rewards,
+    metrics: Object.fromEntries(Object.entries(metrics).map(([name, { score }]) => [name, score])),
+  };
+}
+
+interface Outcome {
+  clock: { start: number; begun: number; generated: number; scored: number };
+  errors: EpisodeError[];
+  end: RolloutEnd;
+  score: Score | null;
+}
+
+function toFrame(
+  definition: { readonly name: string },
+  { episodeId, groupId, source, task, run }: RolloutRequest,
+  trace: TraceGraph,
+  { clock, errors, end, score }: Outcome,
+): EpisodeFrame {
+  const now = performance.now();
+  const generated = clock.generated || now;
+  const columns = trace.columns();
+  const policy = versionRange(columns);
+  const record: EpisodeTrace | null = policy && {
+    id: randomUUID(),
+    nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
+    rewards: score?.rewards ?? {},
+    reward: score?.reward ?? null,
+    metrics: score?.metrics ?? {},
+    stop_condition:
+      score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
+    is_completed: score !== null,
+    is_truncated: trace.truncated,
+    usage: { prompt_tokens: trace.promptTokens, completion_tokens: trace.completionTokens },
+    timing: {
+      start: clock.start,
+      generation_ms: generated - clock.begun,
+      scoring_ms: (clock.scored || now) - generated,
+      total_ms: now - clock.begun,
+    },
+    policy,
+  };
+  const episode: Episode = {
+    id: episodeId,
+    env: { id: definition.name, name: source },
+    task: { key: task.key, hash: task.hash, data: task.data },
+    group: { id: groupId },
+    run,
+    ok: errors.length === 0,
+    errors,
+    traces: record === null ? [] : [record],
+  };
+  return { episode, columns: record === null ? [] : [columns] };
+}
+
+/** A reply without tokens. */
+function textTurn(reply: string) {
+  const completion = {
+    tokenIds: new Uint32Array(0),
+    logprobs: new Float32Array(0),
+    policyVersions: [],
+    finishReason: "stop",
+  } as const;
+  return { messages: [{ role: "user", content: "" }] as const, promptIds: new Uint32Array(0), completion, text: reply };
+}

@@ -1,0 +1,161 @@
+/**
+ * `defineEnvironment`: what an environment is made of, with types that flow from config and task rows to rollout and
+ * rewards.
+ *
+ * Here are only definitions and the checks of a definition; `configured-environment.ts` runs them.
+ */
+import { z } from "zod";
+
+import { PrlError } from "../errors.ts";
+import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
+import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
+import type { Prompt } from "./message.ts";
+import { checkRewards, type RewardMap } from "./reward.ts";
+import type { Rng } from "./rng.ts";
+import type { TaskRows } from "./tasks.ts";
+import type { Trace } from "./trace.ts";
+import type { PolicyTokenizer } from "./tokenizer.ts";
+
+/** `train` to learn from, `eval` held out: an environment keeps them apart. */
+export type Split = "train" | "eval";
+
+export interface TasksContext<Config> {
+  readonly config: Config;
+  /** Seeded for this run, environment and split; the only randomness that tasks may use. */
+  readonly rng: Rng;
+  readonly split: Split;
+}
+
+export interface RolloutContext<Row, Config = unknown> {
+  readonly task: Row;
+  readonly config: Config;
+  /**
+   * One model call: the prompt becomes tokens (a text as it is, messages by the chat template), the completion joins
+   * the trace.
+   */
+  readonly sample: (prompt: Prompt) => Promise<SampledTurn>;
+  readonly trace: Trace;
+  /** Token ids in, token ids out, without any record in the trace. */
+  readonly client: PolicyClient;
+  readonly tokenizer: PolicyTokenizer;
+  readonly sampling: Sampling;
+  /** Seed of this rollout: the only randomness that it may use. */
+  readonly seed: number;
+  /** Aborted at the rollout's deadline or when it is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+export interface SampledTurn extends PolicyCompletion {
+  /** The completion without special tokens. */
+  readonly text: string;
+}
+
+/** Why a rollout ended, when it was not that the policy was done or out of tokens. A stop is no error: it is scored. */
+export interface RolloutEnd {
+  stopCondition?: string;
+}
+
+export type Rollout<Row, Config = unknown> = (context: RolloutContext<Row, Config>) => Promise<RolloutEnd | void>;
+
+/** A pair of texts for supervised learning; the trainer adds the end-of-sequence token to the completion. */
+export interface Demonstration {
+  prompt: string;
+  completion: string;
+}
+
+export interface DemonstrationsContext<Config> {
+  readonly config: Config;
+  readonly seed: number;
+  /** Seeded with `seed`. */
+  readonly rng: Rng;
+}
+
+export interface ValidateContext<Row, Config> {
+  readonly task: Row;
+  readonly config: Config;
+  /** The weighted reward of a reply, without sampling. */
+  readonly score: (reply: string) => Promise<number>;
+}
+
+export interface EnvironmentDefinition<Schema extends z.ZodType, Row extends object> {
+  /** Lower-case words with hyphens. */
+  readonly name: string;
+  readonly version: string;
+  readonly tags?: readonly string[];
+  /** Arguments of the environment, `args` in the config file. */
+  readonly config: Schema;
+  /** The task rows of a split: JSON objects, in an array, iterable or generator; `endless(...)` when they never end. */
+  readonly tasks: (context: TasksContext<z.output<Schema>>) => TaskRows<Row>;
+  /** Stable name of a task within its split. Default: the hash of its row. */
+  readonly key?: (row: Row, index: number) => string;
+  readonly rollout: Rollout<Row, z.output<Schema>>;
+  readonly rewards: RewardMap<Row, z.output<Schema>>;
+  /** Numbers that are recorded and never trained on. */
+  readonly metrics?: RewardMap<Row, z.output<Schema>>;
+  /** An endless stream of pairs to learn the task from. It shares no task with either split. */
+  readonly demonstrations?: (context: DemonstrationsContext<z.output<Schema>>) => Iterable<Demonstration>;
+  /** Throws when the task's gold answer does not score full marks. */
+  readonly validate?: (context: ValidateContext<Row, z.output<Schema>>) => Promise<void>;
+}
+
+/** An environment as its module exports it: the definition's types are closed over, so it can be loaded by name. */
+export interface Environment {
+  readonly name: string;
+  readonly version: string;
+  readonly tags: readonly string[];
+  readonly config: z.ZodType;
+  /** Whether it can give demonstrations. */
+  readonly demonstrates: boolean;
+  /** Fills and checks its arguments. Throws PRL_CONFIG_INVALID naming the key. */
+  configure(args?: unknown): ConfiguredEnvironment;
+}
+
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
+const ENVIRONMENT = Symbol.for("prl.environment");
+
+/** Checks a definition and makes it an environment. Throws PRL_ENVIRONMENT_INVALID. */
+export function defineEnvironment<Schema extends z.ZodType, Row extends object>(
+  definition: EnvironmentDefinition<Schema, Row>,
+): Environment {
+  checkDefinition(definition);
+  const { name, version, tags = [], config } = definition;
+  const environment: Environment = {
+    name,
+    version,
+    tags,
+    config,
+    demonstrates: definition.demonstrations !== undefined,
+    configure(args = {}) {
+      const parsed = config.safeParse(args);
+      if (!parsed.success) {
+        throw new PrlError(
+          "PRL_CONFIG_INVALID",
+          `arguments of environment "${name}": ${z.prettifyError(parsed.error)}`,
+        );
+      }
+      return configureEnvironment(definition, parsed.data);
+    },
+  };
+  return Object.assign(environment, { [ENVIRONMENT]: true });
+}
+
+/** Whether a module's export came from `defineEnvironment`, of this copy of the package or another. */
+export function isEnvironment(value: unknown): value is Environment {
+  return typeof value === "object" && value !== null && ENVIRONMENT in value;
+}
+
+function checkDefinition<Schema extends z.ZodType, Row extends object>(
+  definition: EnvironmentDefinition<Schema, Row>,
+): void {
+  const { name, version, tasks, rollout, rewards, metrics = {} } = definition;
+  const fail = (problem: string): never => {
+    throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${name}": ${problem}`);
+  };
+  if (typeof name !== "string" || !NAME.test(name)) fail("its name must be lower-case words with hyphens between");
+  if (typeof version !== "string" || version === "") fail("it has no version");
+  if (!(definition.config instanceof z.ZodType)) fail("its config is no zod schema");
+  if (typeof tasks !== "function") fail("its tasks are no function");
+  if (typeof rollout !== "function") fail("its rollout is no function; singleTurn() is one");
+  if (typeof rewards !== "object" || rewards === null) fail("it has no rewards; give at least one");
+  checkRewards(name, rewards, metrics);
+}

@@ -1,0 +1,97 @@
+/**
+ * An episode: the result of one rollout, as it crosses from env worker to orchestrator and as it stands in
+ * `traces.jsonl`.
+ *
+ * Keys are snake_case, as in the file. Token arrays are not in it: they travel beside it as columns
+ * (`episode-frame.ts`), one set per trace. An episode with errors trains nothing; its reward is null, never 0.
+ */
+import { z } from "zod";
+
+import { PrlError } from "../errors.ts";
+
+/**
+ * Who is to blame. `infra` (an engine or worker is gone, cancelled) and `provider` (an engine answered wrongly or late)
+ * are worth a retry with the same seed; `environment` (its code threw or hung) and `model` (the reply made the rollout
+ * impossible) are not.
+ */
+export const ERROR_CLASSES = ["infra", "provider", "environment", "model"] as const;
+
+const count = z.int().nonnegative();
+const scores = z.record(z.string(), z.strictObject({ score: z.number(), weight: z.number() }));
+
+const episodeErrorSchema = z.strictObject({
+  class: z.enum(ERROR_CLASSES),
+  code: z.string(),
+  message: z.string(),
+});
+
+const traceSchema = z.strictObject({
+  id: z.string(),
+  nodes: z.array(
+    z.strictObject({
+      parent: count.nullable(),
+      message: z.strictObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() }),
+      sampled: z.boolean(),
+    }),
+  ),
+  rewards: scores,
+  /** Sum of score times weight; null when the episode has errors. */
+  reward: z.number().nullable(),
+  metrics: z.record(z.string(), z.number()),
+  /** Why it ended: `agent_completed`, `max_output_tokens`, or a name that the environment gave; null when it failed. */
+  stop_condition: z.string().nullable(),
+  /** It ran to its end and was scored. */
+  is_completed: z.boolean(),
+  /** The last completion was cut by its token limit. */
+  is_truncated: z.boolean(),
+  /** Tokens sent and sampled, over all turns. */
+  usage: z.strictObject({ prompt_tokens: count, completion_tokens: count }),
+  /** `start`: seconds since 1970. `generation_ms` covers the rollout, environment code included. */
+  timing: z.strictObject({
+    start: z.number(),
+    generation_ms: z.number(),
+    scoring_ms: z.number(),
+    total_ms: z.number(),
+  }),
+  /** Lowest and highest policy version that sampled a token of it. */
+  policy: z.strictObject({ start: count, end: count }),
+});
+
+export const episodeSchema = z.strictObject({
+  id: z.string(),
+  env: z.strictObject({ id: z.string(), name: z.string() }),
+  task: z.strictObject({ key: z.string(), hash: z.string(), data: z.unknown() }),
+  group: z.strictObject({ id: z.string() }),
+  run: z.strictObject({ type: z.enum(["train", "eval"]), step: count }),
+  ok: z.boolean(),
+  errors: z.array(episodeErrorSchema),
+  /** One per rollout that sampled anything. */
+  traces: z.array(traceSchema),
+});
+
+export type Episode = z.output<typeof episodeSchema>;
+export type EpisodeTrace = Episode["traces"][number];
+export type EpisodeError = z.output<typeof episodeErrorSchema>;
+export type EpisodeErrorClass = EpisodeError["class"];
+
+const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
+  PRL_INFERENCE_UNREACHABLE: "infra",
+  PRL_INFERENCE_TIMEOUT: "provider",
+  PRL_INFERENCE_FAILED: "provider",
+  PRL_RUN_INTERRUPTED: "infra",
+  PRL_DEADLINE: "infra",
+};
+
+/** An exception as an error of the episode: by its code where that says who is to blame, else the environment's. */
+export function toEpisodeError(error: unknown): EpisodeError {
+  if (error instanceof PrlError) {
+    return { class: CLASS_OF_CODE[error.code] ?? "environment", code: error.code, message: error.message };
+  }
+  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return { class: "environment", code: "PRL_ENVIRONMENT_FAILED", message };
+}
+
+/** Whether the same rollout may be sent again with the same seed. */
+export function isRetryable(error: EpisodeError): boolean {
+  return error.class === "infra" || error.class === "provider";
+}

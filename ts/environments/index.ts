@@ -1,0 +1,48 @@
+/**
+ * Environments: tasks, rollouts, rewards, and the processes that run them. Public as `prl/environments`.
+ *
+ * What authors use comes first (`z` is zod, for `config`); below it is what the orchestrator and the command line use.
+ */
+export { z } from "zod";
+export { defineEnvironment, isEnvironment } from "./environment.ts";
+export type {
+  Demonstration,
+  DemonstrationsContext,
+  Environment,
+  EnvironmentDefinition,
+  Rollout,
+  RolloutContext,
+  RolloutEnd,
+  SampledTurn,
+  Split,
+  TasksContext,
+  ValidateContext,
+} from "./environment.ts";
+export { reward } from "./reward.ts";
+export type { Reward, RewardContext, RewardFunction, RewardMap } from "./reward.ts";
+export { singleTurn } from "./single-turn.ts";
+export { endless, taskHash, TaskReader } from "./tasks.ts";
+export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./tasks.ts";
+export { createRng, type Rng } from "./rng.ts";
+export { seed, turnSeed } from "./seed.ts";
+export type { Message, Prompt } from "./message.ts";
+export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./policy-client.ts";
+export type { PolicyTokenizer } from "./tokenizer.ts";
+export { TraceGraph } from "./trace.ts";
+export type { Trace, TraceNode, Turn } from "./trace.ts";
+
+export { loadEnvironment, type EnvironmentReference } from "./load-environment.ts";
+export type { ConfiguredEnvironment, RolloutRequest, Score } from "./configured-environment.ts";
+export { episodeSchema, ERROR_CLASSES, isRetryable, toEpisodeError } from "./episode.ts";
+export type { Episode, EpisodeError, EpisodeErrorClass, EpisodeTrace } from "./episode.ts";
+export {
+  decodeEpisode,
+  decodeEpisodeFrame,
+  encodeEpisode,
+  EPISODE_CONTENT_TYPE,
+  type EpisodeFrame,
+} from "./episode-frame.ts";
+export { checkTraceColumns, UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
+export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
+export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";
+export { runRequestSchema, type RunRequest } from "./worker/protocol.ts";

@@ -1,0 +1,35 @@
+/** How environment code reaches the policy: token ids in, token ids out. Knows no transport. */
+
+/** How completions are drawn. Log-probabilities are of this distribution. */
+export interface Sampling {
+  /** 0 is greedy, with the log-probabilities of temperature 1. */
+  temperature: number;
+  /** Most tokens of one completion; null leaves it to the engine's context length. */
+  maxCompletionTokens: number | null;
+  /** Nucleus sampling, 1 is off. */
+  topP: number;
+  /** Sample among the k likeliest tokens, -1 or 0 is off. */
+  topK: number;
+}
+
+export interface PolicyRequest {
+  tokenIds: Uint32Array;
+  sampling: Sampling;
+  seed: number;
+  signal: AbortSignal;
+}
+
+export interface PolicyCompletion {
+  /** Sampled tokens, the stop token included. */
+  tokenIds: Uint32Array;
+  /** Log-probability of each sampled token, same length. */
+  logprobs: Float32Array;
+  /** `[first token, version]`: which policy version sampled the tokens from that index on; ascending, from 0. */
+  policyVersions: readonly (readonly [number, number])[];
+  finishReason: "stop" | "length" | "abort";
+}
+
+export interface PolicyClient {
+  /** One completion. Rejects with the PRL_INFERENCE_ code of what went wrong. */
+  generate(request: PolicyRequest): Promise<PolicyCompletion>;
+}

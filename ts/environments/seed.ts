@@ -1,0 +1,38 @@
+/**
+ * Every random choice of a run follows from its seed and from what is chosen, never from arrival order, engine, worker
+ * or retry.
+ */
+import { digest } from "../native/index.ts";
+
+/**
+ * XXH3-64 (seed 0) of the UTF-8 JSON array `[runSeed,purpose,env,taskKey,epoch,sample,turn]` (no spaces), its low 53
+ * bits: a non-negative integer that a double holds exactly.
+ *
+ * @param purpose what the number is for: `"sample"` of a training rollout, `"eval"`, `"tasks"`, ...
+ * @param env name of the environment or source.
+ * @param epoch how often the task had been given out before.
+ * @param sample index within the group.
+ * @param turn index of the model call within the rollout.
+ */
+export function seed(
+  runSeed: number,
+  purpose: string,
+  env: string,
+  taskKey: string,
+  epoch: number,
+  sample: number,
+  turn: number,
+): number {
+  return lowBits(digest(JSON.stringify([runSeed, purpose, env, taskKey, epoch, sample, turn])));
+}
+
+/** Seed of a later model call of a rollout whose first call has `rolloutSeed`: that one for turn 0. */
+export function turnSeed(rolloutSeed: number, turn: number): number {
+  return turn === 0 ? rolloutSeed : seed(rolloutSeed, "turn", "", "", 0, 0, turn);
+}
+
+/** The low 53 bits of 16 hex digits. */
+function lowBits(hex: string): number {
+  const high = Number.parseInt(hex.slice(0, 8), 16) & 0x1f_ffff;
+  return high * 2 ** 32 + Number.parseInt(hex.slice(8), 16);
+}

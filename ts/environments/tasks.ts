@@ -1,0 +1,132 @@
+/**
+ * Tasks of an environment's split: numbered, named, hashed, and read page by page.
+ *
+ * Every worker that reads the same environment with the same seed sees the same tasks in the same order. A reader that
+ * goes forward costs one generated row per task; one that goes back starts the stream anew.
+ */
+import { PrlError } from "../errors.ts";
+import { digest } from "../native/index.ts";
+
+/** Task rows as an environment gives them. */
+export type TaskRows<Row> = Iterable<Row> | AsyncIterable<Row> | EndlessTasks<Row>;
+
+export interface EndlessTasks<Row> {
+  readonly endless: true;
+  readonly rows: Iterable<Row> | AsyncIterable<Row>;
+}
+
+/** Says that these rows never end, so that nobody waits for the last one. */
+export function endless<Row>(rows: Iterable<Row> | AsyncIterable<Row>): EndlessTasks<Row> {
+  return { endless: true, rows };
+}
+
+export interface Task<Row = unknown> {
+  /** Stable name within the split. */
+  key: string;
+  /** Digest of the content (see `taskHash`). */
+  hash: string;
+  data: Row;
+}
+
+export interface TaskPage {
+  tasks: Task[];
+  /** Give it as `after` for the next page; null: these were the last. */
+  next: string | null;
+  endless: boolean;
+}
+
+/** XXH3-64 of the row's JSON with the keys of every object sorted and undefined values left out. */
+export function taskHash(row: unknown): string {
+  return digest(canonicalJson(row));
+}
+
+/** Where pages come from. */
+export interface TaskSource {
+  /**
+   * Up to `limit` tasks after the cursor (null: from the first one). Calls are answered one after the other.
+   * Errors: PRL_ENVIRONMENT_FAILED when generating threw, PRL_ENVIRONMENT_INVALID for a row that is no JSON object.
+   */
+  page(after: string | null, limit: number): Promise<TaskPage>;
+}
+
+export class TaskReader<Row> implements TaskSource {
+  readonly #open: () => TaskRows<Row>;
+  readonly #key: ((row: Row, index: number) => string) | undefined;
+  #stream: { rows: Iterator<Row> | AsyncIterator<Row>; endless: boolean; position: number } | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(open: () => TaskRows<Row>, key?: (row: Row, index: number) => string) {
+    this.#open = open;
+    this.#key = key;
+  }
+
+  async page(after: string | null, limit: number): Promise<TaskPage> {
+    const start = parseCursor(after);
+    const turn = this.#last.then(() => this.#read(start, limit));
+    this.#last = turn.catch(() => null);
+    return turn;
+  }
+
+  async #read(start: number, limit: number): Promise<TaskPage> {
+    try {
+      return await this.#readFrom(start, limit);
+    } catch (cause) {
+      this.#stream = null;
+      if (cause instanceof PrlError) throw cause;
+      const message = `generating tasks threw: ${cause instanceof Error ? cause.message : String(cause)}`;
+      throw new PrlError("PRL_ENVIRONMENT_FAILED", message, { cause });
+    }
+  }
+
+  async #readFrom(start: number, limit: number): Promise<TaskPage> {
+    let stream = this.#stream;
+    if (stream === null || stream.position > start) {
+      const source = this.#open();
+      const isEndless = "endless" in source;
+      stream = { rows: iterate(isEndless ? source.rows : source), endless: isEndless, position: 0 };
+      this.#stream = stream;
+    }
+    const tasks: Task[] = [];
+    while (tasks.length < limit) {
+      const { done, value } = await stream.rows.next();
+      if (done === true) {
+        this.#stream = null;
+        if (stream.endless)
+          throw new PrlError("PRL_ENVIRONMENT_INVALID", `endless tasks ended after ${stream.position}`);
+        return { tasks, next: null, endless: false };
+      }
+      if (stream.position >= start) tasks.push(this.#task(value, stream.position));
+      stream.position += 1;
+    }
+    return { tasks, next: String(stream.position), endless: stream.endless };
+  }
+
+  #task(row: Row, index: number): Task {
+    if (typeof row !== "object" || row === null || Array.isArray(row)) {
+      throw new PrlError("PRL_ENVIRONMENT_INVALID", `task ${index} is no object`);
+    }
+    const hash = taskHash(row);
+    return { key: this.#key?.(row, index) ?? hash, hash, data: row };
+  }
+}
+
+function iterate<Row>(rows: Iterable<Row> | AsyncIterable<Row>): Iterator<Row> | AsyncIterator<Row> {
+  return Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]();
+}
+
+function parseCursor(after: string | null): number {
+  if (after === null) return 0;
+  const position = /^\d{1,15}$/u.test(after) ? Number(after) : Number.NaN;
+  if (Number.isNaN(position)) {
+    throw new PrlError("PRL_INFERENCE_REQUEST", `"${after}" is no task cursor; give the \`next\` of the page before`);
+  }
+  return position;
+}
+
+function canonicalJson(value: unknown): string {
+  const text = JSON.stringify(value, (_, inner: unknown) => {
+    if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+  return text ?? "null";
+}

@@ -1,0 +1,43 @@
+/** Config file of an env worker, written by the launcher. */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+
+import { PrlError } from "../../errors.ts";
+
+const schema = z.strictObject({
+  run_id: z.string(),
+  /** The run's seed; tasks follow from it. */
+  seed: z.int().nonnegative(),
+  /** Folder of the model, for its tokenizer. */
+  model_dir: z.string().min(1),
+  sources: z
+    .array(
+      z.strictObject({
+        name: z.string().min(1),
+        split: z.enum(["train", "eval"]),
+        env: z.strictObject({
+          id: z.string().nullable().optional(),
+          path: z.string().nullable().optional(),
+          args: z.record(z.string(), z.unknown()).optional(),
+        }),
+      }),
+    )
+    .min(1),
+  /** Most rollouts at work at once; further ones wait. */
+  max_concurrent: z.int().positive(),
+});
+
+export type EnvWorkerConfig = z.output<typeof schema>;
+
+/** Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID naming file and key. */
+export async function readEnvWorkerConfig(path: string): Promise<EnvWorkerConfig> {
+  let json: unknown;
+  try {
+    json = JSON.parse(await readFile(path, "utf8"));
+  } catch (cause) {
+    throw new PrlError("PRL_CONFIG_FILE", `the env worker's config ${path} cannot be read`, { cause });
+  }
+  const parsed = schema.safeParse(json);
+  if (!parsed.success) throw new PrlError("PRL_CONFIG_INVALID", `${path}: ${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}

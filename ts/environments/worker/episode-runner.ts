@@ -1,0 +1,145 @@
+/**
+ * Rollouts at work in this process: bounded in number, each with its deadline, any of them cancellable.
+ *
+ * Every rollout that was accepted ends in exactly one episode, whatever happens to it. Knows no HTTP server.
+ */
+import { PrlError } from "../../errors.ts";
+import { InferenceClient } from "../../transports/index.ts";
+import type { ConfiguredEnvironment } from "../configured-environment.ts";
+import { type Episode, toEpisodeError } from "../episode.ts";
+import type { EpisodeFrame } from "../episode-frame.ts";
+import type { PolicyClient } from "../policy-client.ts";
+import type { PolicyTokenizer } from "../tokenizer.ts";
+import { type RunRequest, samplingOf } from "./protocol.ts";
+import { Slots } from "./slots.ts";
+
+export class EpisodeRunner {
+  readonly #tokenizer: PolicyTokenizer;
+  readonly #slots: Slots;
+  readonly #active = new Map<string, AbortController>();
+  readonly #engines = new Map<string, InferenceClient>();
+  #stopped: PrlError | null = null;
+
+  constructor(tokenizer: PolicyTokenizer, maxConcurrent: number) {
+    this.#tokenizer = tokenizer;
+    this.#slots = new Slots(maxConcurrent);
+  }
+
+  /** Episodes that have not ended, waiting ones included. */
+  get active(): number {
+    return this.#active.size;
+  }
+
+  isActive(episodeId: string): boolean {
+    return this.#active.has(episodeId);
+  }
+
+  /** Never rejects. `disconnected` cancels like `cancel` does. */
+  async run(environment: ConfiguredEnvironment, request: RunRequest, disconnected: AbortSignal): Promise<EpisodeFrame> {
+    const abort = new AbortController();
+    const { signal } = abort;
+    const onDisconnect = (): void => abort.abort(cancelled("the connection that ordered it was closed"));
+    disconnected.addEventListener("abort", onDisconnect, { once: true });
+    let started = false;
+    const timer = setTimeout(() => abort.abort(deadlinePassed(request.deadline_ms, started)), request.deadline_ms);
+    this.#active.set(request.episode_id, abort);
+    try {
+      if (this.#stopped !== null) throw this.#stopped;
+      return await this.#slots.run(signal, async () => {
+        started = true;
+        return environment.run({
+          episodeId: request.episode_id,
+          groupId: request.group_id,
+          source: request.env,
+          task: request.task,
+          client: this.#clientFor(request),
+          tokenizer: this.#tokenizer,
+          sampling: samplingOf(request.sampling),
+          seed: request.seed,
+          run: request.run,
+          signal,
+        });
+      });
+    } catch (error) {
+      return { episode: failedEpisode(environment, request, error), columns: [] };
+    } finally {
+      clearTimeout(timer);
+      disconnected.removeEventListener("abort", onDisconnect);
+      this.#active.delete(request.episode_id);
+    }
+  }
+
+  /** False when no such episode is at work. Its episode comes back with an `infra` error. */
+  cancel(episodeId: string): boolean {
+    const abort = this.#active.get(episodeId);
+    abort?.abort(cancelled("it was cancelled"));
+    return abort !== undefined;
+  }
+
+  /** Cancels everything, takes nothing more, and closes the connections to the engines. */
+  async stop(): Promise<void> {
+    this.#stopped = cancelled("the env worker is stopping");
+    for (const abort of this.#active.values()) abort.abort(this.#stopped);
+    await Promise.all([...this.#engines.values()].map((engine) => engine.close()));
+  }
+
+  #clientFor({ inference, cache_salt, priority, episode_id, deadline_ms }: RunRequest): PolicyClient {
+    const engine = this.#engine(inference);
+    let calls = 0;
+    return {
+      generate({ tokenIds, sampling, seed, signal }) {
+        const { temperature, maxCompletionTokens, topP, topK } = sampling;
+        const requestId = `${episode_id}-${calls}`;
+        calls += 1;
+        return engine.generate({
+          tokenIds,
+          sampling: {
+            temperature,
+            topP,
+            topK,
+            seed,
+            ...(maxCompletionTokens === null ? {} : { maxTokens: maxCompletionTokens }),
+          },
+          cacheSalt: cache_salt,
+          priority,
+          requestId,
+          signal,
+          deadlineMs: deadline_ms,
+        });
+      },
+    };
+  }
+
+  #engine({ url, model }: RunRequest["inference"]): InferenceClient {
+    const key = JSON.stringify([url, model]);
+    const known = this.#engines.get(key);
+    if (known !== undefined) return known;
+    const engine = new InferenceClient({ url, model });
+    this.#engines.set(key, engine);
+    return engine;
+  }
+}
+
+function cancelled(why: string): PrlError {
+  return new PrlError("PRL_RUN_INTERRUPTED", `the rollout did not end: ${why}`);
+}
+
+/** A rollout that never got a slot is no fault of its environment. */
+function deadlinePassed(deadlineMs: number, started: boolean): PrlError {
+  return started
+    ? new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout did not end within ${deadlineMs} ms`)
+    : new PrlError("PRL_DEADLINE", `the rollout waited ${deadlineMs} ms for a free slot of the env worker`);
+}
+
+function failedEpisode(environment: ConfiguredEnvironment, request: RunRequest, error: unknown): Episode {
+  return {
+    id: request.episode_id,
+    env: { id: environment.name, name: request.env },
+    task: request.task,
+    group: { id: request.group_id },
+    run: request.run,
+    ok: false,
+    errors: [toEpisodeError(error)],
+    traces: [],
+  };
+}

@@ -1,0 +1,54 @@
+/** Requests of the env-worker protocol (design section 5), snake_case as on the wire. */
+import { z } from "zod";
+
+import type { Sampling } from "../policy-client.ts";
+
+const count = z.int().nonnegative();
+const name = z.string().min(1);
+
+const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const runRequestSchema = z.strictObject({
+  /** Name of the source. */
+  env: name,
+  task: z.strictObject({ key: z.string(), hash: z.string(), data: z.unknown().refine(isObject, "must be an object") }),
+  /** The one engine that this rollout uses. */
+  inference: z.strictObject({ url: z.url(), model: name }),
+  sampling: z.strictObject({
+    temperature: z.number().min(0),
+    max_completion_tokens: z.int().positive().nullable().optional(),
+    top_p: z.number().gt(0).max(1).optional(),
+    top_k: z.int().min(-1).optional(),
+  }),
+  seed: count,
+  /** Cached prefixes are shared within it. */
+  cache_salt: z.string(),
+  /** Lower is earlier. */
+  priority: z.int(),
+  /** From the request's arrival on, waiting included (milliseconds). */
+  deadline_ms: z.number().positive(),
+  episode_id: name,
+  group_id: z.string(),
+  /** Which split's source `env` is, and the step that the episode is for. */
+  run: z.strictObject({ type: z.enum(["train", "eval"]), step: count }),
+});
+
+/** One rollout as the orchestrator orders it. */
+export type RunRequest = z.output<typeof runRequestSchema>;
+
+export const cancelRequestSchema = z.strictObject({ episode_id: name });
+
+/** Most tasks in one page. */
+const MAX_PAGE = 10_000;
+
+/** Query of `GET /tasks`; `after` is the `next` of the page before. */
+export const tasksQuerySchema = z.strictObject({
+  env: name,
+  split: z.enum(["train", "eval"]),
+  after: z.string().optional(),
+  limit: z.coerce.number().int().positive().max(MAX_PAGE).default(100),
+});
+
+export function samplingOf({ temperature, max_completion_tokens, top_p, top_k }: RunRequest["sampling"]): Sampling {
+  return { temperature, maxCompletionTokens: max_completion_tokens ?? null, topP: top_p ?? 1, topK: top_k ?? -1 };
+}

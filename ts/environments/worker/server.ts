@@ -1,0 +1,153 @@
+/**
+ * The env worker: hosts environments behind HTTP on the loopback interface.
+ *
+ * `GET /health`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group` (501). What happens to a rollout is in
+ * its episode, with status 200; 400 means that the request itself is wrong. Error bodies: `{error: {code, message}}`.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import Fastify, { type FastifyInstance } from "fastify";
+import { z } from "zod";
+
+import { PrlError } from "../../errors.ts";
+import { loadTokenizer } from "../../renderers/index.ts";
+import type { ConfiguredEnvironment } from "../configured-environment.ts";
+import type { Split } from "../environment.ts";
+import { encodeEpisode, EPISODE_CONTENT_TYPE } from "../episode-frame.ts";
+import { loadEnvironment } from "../load-environment.ts";
+import { taskHash, type TaskSource } from "../tasks.ts";
+import type { EnvWorkerConfig } from "./config.ts";
+import { EpisodeRunner } from "./episode-runner.ts";
+import { cancelRequestSchema, runRequestSchema, tasksQuerySchema } from "./protocol.ts";
+
+export interface EnvWorker {
+  /** Where it listens. */
+  readonly url: string;
+  /** Cancels what is at work, answers it, and closes; done within `STOP_DEADLINE_MS`. */
+  stop(): Promise<void>;
+}
+
+const HOST = "127.0.0.1";
+const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
+const STOP_DEADLINE_MS = 5_000;
+
+interface Source {
+  readonly name: string;
+  readonly split: Split;
+  readonly environment: ConfiguredEnvironment;
+  readonly tasks: TaskSource;
+}
+
+/**
+ * Loads tokenizer and environments and listens on a free port.
+ * Errors: those of loading, PRL_CONFIG_INVALID for two sources of one name and split.
+ */
+export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker> {
+  const [tokenizer, sources] = await Promise.all([loadTokenizer(config.model_dir), loadSources(config)]);
+  const runner = new EpisodeRunner(tokenizer, config.max_concurrent);
+  const app = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
+  addRoutes(app, sources, runner);
+  const url = await app.listen({ host: HOST, port: 0 });
+  return {
+    url,
+    async stop() {
+      await runner.stop();
+      const late = new AbortController();
+      const closed = app.close().finally(() => late.abort());
+      const deadline = sleep(STOP_DEADLINE_MS, undefined, { signal: late.signal }).then(
+        () => app.server.closeAllConnections(),
+        () => undefined,
+      );
+      await Promise.all([closed, deadline]);
+    },
+  };
+}
+
+function addRoutes(app: FastifyInstance, sources: readonly Source[], runner: EpisodeRunner): void {
+  app.setErrorHandler(async (error, _request, reply) => {
+    const [status, code] = statusOf(error);
+    const message = error instanceof Error ? error.message : String(error);
+    await reply.code(status).send({ error: { code, message } });
+  });
+
+  app.get("/health", async () => ({ status: "ok", environments: [...new Set(sources.map(({ name }) => name))] }));
+
+  app.get("/tasks", (request) => {
+    const { env, split, after, limit } = parse(tasksQuerySchema, request.query);
+    return findSource(sources, env, split).tasks.page(after ?? null, limit);
+  });
+
+  app.post("/run", async (request, reply) => {
+    const order = parse(runRequestSchema, request.body);
+    const { environment } = findSource(sources, order.env, order.run.type);
+    if (taskHash(order.task.data) !== order.task.hash)
+      throw malformed(`task ${order.task.key} does not match its hash`);
+    if (runner.isActive(order.episode_id)) throw malformed(`episode ${order.episode_id} is already at work`);
+    const disconnected = new AbortController();
+    reply.raw.once("close", () => {
+      if (!reply.raw.writableFinished) disconnected.abort();
+    });
+    const frame = await runner.run(environment, order, disconnected.signal);
+    return reply.type(EPISODE_CONTENT_TYPE).send(encodeEpisode(frame));
+  });
+
+  app.post("/cancel", (request) => {
+    const { episode_id: episodeId } = parse(cancelRequestSchema, request.body);
+    return { cancelled: runner.cancel(episodeId) };
+  });
+
+  app.post("/score_group", async () => {
+    throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", "group rewards are not implemented yet");
+  });
+}
+
+async function loadSources({ sources, seed }: EnvWorkerConfig): Promise<Source[]> {
+  const loaded = await Promise.all(
+    sources.map(async ({ name, split, env }) => {
+      const environment = (await loadEnvironment(env)).configure(env.args);
+      return { name, split, environment, tasks: environment.tasks(split, seed) };
+    }),
+  );
+  const twice = loaded.find((source, index) => loaded.findIndex(isSame(source)) !== index);
+  if (twice === undefined) return loaded;
+  throw new PrlError(
+    "PRL_CONFIG_INVALID",
+    `two ${twice.split} sources are named "${twice.name}": give each a name of its own`,
+  );
+}
+
+function isSame({ name, split }: Source) {
+  return (other: Source): boolean => other.name === name && other.split === split;
+}
+
+function findSource(sources: readonly Source[], name: string, split: Split): Source {
+  const source = sources.find((candidate) => candidate.name === name && candidate.split === split);
+  if (source !== undefined) return source;
+  const known = sources.map((candidate) => `${candidate.name} (${candidate.split})`).join(", ");
+  throw new PrlError("PRL_ENVIRONMENT_UNKNOWN", `this env worker has no ${split} source "${name}"; it has: ${known}`);
+}
+
+function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw malformed(z.prettifyError(parsed.error));
+}
+
+function malformed(problem: string): PrlError {
+  return new PrlError("PRL_INFERENCE_REQUEST", `the request to the env worker is malformed: ${problem}`);
+}
+
+/** HTTP status and code of an error; fastify's own errors (bad JSON, too large a body) bring their status. */
+function statusOf(error: unknown): [number, string] {
+  if (error instanceof PrlError) {
+    const status = STATUS_OF_CODE[error.code] ?? 500;
+    return [status, error.code];
+  }
+  const status = typeof error === "object" && error !== null && "statusCode" in error ? Number(error.statusCode) : 500;
+  return status < 500 ? [status, "PRL_INFERENCE_REQUEST"] : [500, "PRL_ENVIRONMENT_FAILED"];
+}
+
+const STATUS_OF_CODE: Partial<Record<string, number>> = {
+  PRL_INFERENCE_REQUEST: 400,
+  PRL_ENVIRONMENT_UNKNOWN: 400,
+  PRL_ENVIRONMENT_UNSUPPORTED: 501,
+};

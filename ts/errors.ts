@@ -1,0 +1,92 @@
+/**
+ * The registry of everything that can go wrong, by code.
+ *
+ * A code is `PRL_<AREA>_<WHAT>`; it is stable, the message beside it is not. Codes marked `native` are raised by the Rust crates and
+ * carried over the border by `native/src/error.rs`; a test compares both lists.
+ */
+
+export const ERROR_CODES = {
+  // ---- command line, config, user code ----
+  PRL_CLI_USAGE: "the command line is wrong",
+  PRL_CONFIG_SYNTAX: "a config file is not valid TOML",
+  PRL_CONFIG_INVALID: "a config key is unknown, mistyped or has a value that does not fit",
+  PRL_CONFIG_CONFLICT: "two places set the same thing to different values",
+  PRL_CONFIG_FILE: "a config file cannot be read",
+  PRL_CONFIG_ENVIRONMENT: "an environment variable of ours is unknown or wrong",
+  PRL_USER_MODULE: "a module named by a path cannot be loaded or has no such export",
+  // ---- run directory and processes ----
+  PRL_RUN_EXISTS: "the run directory is not empty",
+  PRL_RUN_RESUME_UNSUPPORTED: "resuming a run is not implemented yet",
+  PRL_RUN_INTERRUPTED: "the run was interrupted",
+  PRL_PROCESS_DIED: "a process of the run ended unexpectedly",
+  PRL_PROCESS_NOT_READY: "a process of the run did not become ready in time",
+  PRL_IO: "a file could not be read or written",
+  // ---- native addon and engine ----
+  PRL_NATIVE_MISSING: "the native addon is not built",
+  PRL_NATIVE_PANIC: "the native code panicked: a bug",
+  PRL_ENGINE_CLOSED: "the engine handle is closed",
+  PRL_ENGINE_CONFIG: "the model's config.json cannot be run",
+  PRL_ENGINE_ARCHITECTURE_UNSUPPORTED: "the model's architecture is not implemented",
+  PRL_ENGINE_WEIGHTS: "the weights do not fit the model's config",
+  PRL_ENGINE_INPUT: "a call's arguments do not fit the model",
+  PRL_ENGINE_DTYPE_UNSUPPORTED: "the dtype is not implemented",
+  PRL_ENGINE_ISA: "the instruction set asked for is not there",
+  PRL_ENGINE_CAPACITY: "a request needs more memory than the engine was given",
+  PRL_LOSS_UNKNOWN: "no loss has this name",
+  PRL_LOSS_UNSUPPORTED: "the loss is not implemented yet",
+  PRL_LOSS_INPUT: "the arrays given to a loss do not fit together",
+  PRL_OPTIM_UNKNOWN: "no optimizer has this name",
+  PRL_OPTIM_UNSUPPORTED: "the optimizer is not implemented yet",
+  PRL_TRAIN_NON_FINITE: "the loss or the gradient is not finite",
+  // ---- formats ----
+  PRL_WEIGHTS_IO: "a weights file could not be read or written",
+  PRL_WEIGHTS_FORMAT: "a safetensors file is malformed",
+  PRL_WEIGHTS_DIGEST: "bytes do not match their digest",
+  PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
+  PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",
+  PRL_PACKING_INPUT: "samples cannot be packed",
+  PRL_BATCH_INVALID: "a batch file does not hold what it should",
+  // ---- text ----
+  PRL_TOKENIZER: "the tokenizer failed",
+  PRL_TOKENIZER_UNSUPPORTED: "the tokenizer or renderer feature is not implemented",
+  PRL_TEMPLATE: "the chat template failed",
+  // ---- inference ----
+  PRL_INFERENCE_REQUEST: "a request to the inference server is malformed",
+  PRL_INFERENCE_UNSUPPORTED: "this endpoint or option is not implemented",
+  PRL_INFERENCE_UNREACHABLE: "an inference server does not answer",
+  PRL_INFERENCE_TIMEOUT: "an inference server did not answer in time",
+  PRL_INFERENCE_FAILED: "an inference server answered with an error",
+  PRL_CANARY_OUT_OF_BAND: "an engine's log-probabilities differ from the trainer's",
+  // ---- environments and orchestration ----
+  PRL_ENVIRONMENT_UNKNOWN: "no environment has this id",
+  PRL_ENVIRONMENT_INVALID: "an environment's definition is wrong",
+  PRL_ENVIRONMENT_FAILED: "environment code threw",
+  PRL_ENVIRONMENT_TIMEOUT: "environment code did not end in time",
+  PRL_ENVIRONMENT_UNSUPPORTED: "the environment feature is not implemented",
+  PRL_ADVANTAGE_UNKNOWN: "no advantage estimator has this name",
+  PRL_ADVANTAGE_UNSUPPORTED: "the advantage estimator is not implemented yet",
+  PRL_ADVANTAGE_INPUT: "rewards or parameters do not fit the estimator",
+  PRL_ORCHESTRATOR_STARVED: "no trainable batch came together",
+  PRL_DEADLINE: "something waited for did not happen in time",
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** An error with a stable code. The message says what happened, where, and what to do. */
+export class PrlError extends Error {
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.name = "PrlError";
+    this.code = code;
+  }
+}
+
+/** One line for people: the message and those of its causes. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = error instanceof PrlError ? `[${error.code}] ` : "";
+  const cause = error.cause === undefined ? "" : `\n  caused by: ${explain(error.cause)}`;
+  return `${code}${error.message}${cause}`;
+}

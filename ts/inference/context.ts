@@ -1,0 +1,38 @@
+/** What the routes of one server share. */
+import type { Model } from "../native/index.ts";
+import type { Tokenizer } from "../renderers/index.ts";
+import type { ActiveRequest } from "./active-request.ts";
+import type { RequestLimits } from "./request.ts";
+
+export interface Deadlines {
+  /** For one request to `/inference/v1/generate`, waiting and pauses included. */
+  generateMs: number;
+  /** For `/pause`, `/resume` and `/reset_prefix_cache`. */
+  controlMs: number;
+  /** For `/update_weights`, reading the weights included. */
+  updateMs: number;
+}
+
+export interface ServerContext {
+  readonly model: Model;
+  /** Names under which the model is listed; the first is its id. */
+  readonly modelNames: readonly string[];
+  /** Folder that the model was loaded from. */
+  readonly modelDir: string;
+  readonly limits: RequestLimits;
+  readonly deadlines: Deadlines;
+  /** Version of this package. */
+  readonly packageVersion: string;
+  /** Requests being answered. */
+  readonly active: Set<ActiveRequest>;
+  /** True between `/pause` and `/resume`. */
+  paused: boolean;
+  /** True once the server stops: new requests are refused. */
+  closing: boolean;
+  /** A new id for a request inside the engine. */
+  nextId(): string;
+  /** A seed for a request that brought none. */
+  nextSeed(): number;
+  /** The model's tokenizer, loaded when a request with stop strings first needs it. */
+  tokenizer(): Promise<Tokenizer>;
+}

@@ -1,0 +1,63 @@
+/** How errors look on the wire: `{ error: { code, message } }` with the status that says whose fault it is. */
+import { explain, PrlError, type ErrorCode } from "../errors.ts";
+
+/** Codes that are not the server's own failure. Everything else is 500. */
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  PRL_INFERENCE_REQUEST: 400,
+  PRL_ENGINE_INPUT: 400,
+  PRL_ENGINE_CAPACITY: 400,
+  PRL_TOKENIZER: 400,
+  PRL_WEIGHTS_MANIFEST: 422,
+  PRL_WEIGHTS_DIGEST: 422,
+  PRL_WEIGHTS_FORMAT: 422,
+  PRL_WEIGHTS_IO: 422,
+  PRL_WEIGHTS_TENSOR: 422,
+  PRL_ENGINE_WEIGHTS: 422,
+  PRL_ENGINE_CONFIG: 422,
+  PRL_ENGINE_CLOSED: 503,
+  PRL_INFERENCE_UNSUPPORTED: 501,
+  PRL_INFERENCE_TIMEOUT: 504,
+};
+
+/** An error that knows its HTTP status. */
+export class HttpError extends PrlError {
+  readonly status: number;
+
+  constructor(status: number, code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(code, message, options);
+    this.status = status;
+  }
+}
+
+/** A malformed request: 400. `field` is the dotted path of what is wrong. */
+export function badRequest(field: string, problem: string): PrlError {
+  return new PrlError("PRL_INFERENCE_REQUEST", `${field}: ${problem}`);
+}
+
+/** Something that exists elsewhere but not here: 501. */
+export function unsupported(what: string): PrlError {
+  return new PrlError("PRL_INFERENCE_UNSUPPORTED", what);
+}
+
+export interface WireError {
+  status: number;
+  body: { error: { code: string; message: string } };
+}
+
+/** Status and body for anything that was thrown while a request was handled. */
+export function toWire(error: unknown): WireError {
+  if (error instanceof PrlError) {
+    const status = error instanceof HttpError ? error.status : (STATUS[error.code] ?? 500);
+    const cause = error.cause === undefined ? "" : ` (${explain(error.cause)})`;
+    return { status, body: { error: { code: error.code, message: error.message + cause } } };
+  }
+  const status = httpStatus(error);
+  const code = status < 500 ? "PRL_INFERENCE_REQUEST" : "PRL_INFERENCE_FAILED";
+  return { status, body: { error: { code, message: explain(error) } } };
+}
+
+/** Status that fastify put on an error of its own (body too large, malformed JSON, ...). */
+function httpStatus(error: unknown): number {
+  const status = error instanceof Error && "statusCode" in error ? error.statusCode : undefined;
+  return typeof status === "number" && status >= 400 && status < 600 ? status : 500;
+}

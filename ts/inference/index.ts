@@ -1,0 +1,8 @@
+/** The inference server over the embedded engine, and the client that controls it. */
+
+export { InferenceAdmin } from "./clients/embedded.ts";
+export type { AdminDeadlines, EngineHealth, ServedModel, WeightVersion } from "./clients/embedded.ts";
+export { createInferenceServer } from "./server.ts";
+export type { InferenceServer, InferenceServerOptions } from "./server.ts";
+export { engineOptions, readInferenceProcessConfig } from "./process-config.ts";
+export type { InferenceProcessConfig } from "./process-config.ts";

@@ -1,0 +1,107 @@
+/** What a `prl inference` process reads: the resolved section that the launcher wrote as JSON. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { z } from "zod";
+
+import { PrlError } from "../errors.ts";
+import type { LoadModelOptions } from "../native/index.ts";
+
+const automatic = z.int().positive().nullish();
+
+const schema = z.object({
+  /** Folder with config.json and the weights. */
+  model_dir: z.string().min(1),
+  /** Policy version of those weights. */
+  version: z.int().nonnegative().default(0),
+  seed: z.int().nonnegative().default(0),
+  inference: z
+    .object({
+      threads: automatic,
+      max_num_seqs: z.int().positive().default(256),
+      max_model_len: automatic,
+      kv_cache_bytes: automatic,
+      prefix_cache: z.boolean().default(true),
+      server: z
+        .object({ host: z.string().min(1).default("127.0.0.1"), port: z.int().min(0).max(65535).default(0) })
+        .prefault({}),
+      /** Name under which the model is served. */
+      model: z.object({ name: z.string().min(1) }).nullish(),
+    })
+    .prefault({}),
+});
+
+export type InferenceProcessConfig = z.infer<typeof schema>;
+
+/** Reads and checks the config file of an inference process. Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID. */
+export async function readInferenceProcessConfig(path: string): Promise<InferenceProcessConfig> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, "utf8"));
+  } catch (cause) {
+    throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read as JSON`, { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new PrlError("PRL_CONFIG_INVALID", `${path}: ${z.prettifyError(parsed.error)}`);
+}
+
+/** Memory for keys and values that is taken unasked: more or longer sequences then share it. */
+const UNASKED_KV_BYTES = 256 * 1024 * 1024;
+/** One full sequence must fit with room for another to begin. */
+const LEAST_SEQUENCES = 2;
+const BYTES_PER_VALUE = 4;
+
+/**
+ * How the engine is opened for a config. Unless given, `maxModelLen` is what the model can and the unasked memory holds, and
+ * `kvCacheBytes` holds every sequence at full length, but no more than the unasked memory unless two sequences need it.
+ */
+export async function engineOptions({
+  model_dir: dir,
+  version,
+  inference,
+}: InferenceProcessConfig): Promise<LoadModelOptions> {
+  const shape = await modelShape(dir);
+  const tokenBytes = shape.kvValuesPerToken * BYTES_PER_VALUE;
+  const affordable = Math.floor((inference.kv_cache_bytes ?? UNASKED_KV_BYTES) / tokenBytes);
+  const maxModelLen = Math.min(inference.max_model_len ?? affordable, shape.maxPositions);
+  const sequenceBytes = maxModelLen * tokenBytes;
+  const all = Math.min(sequenceBytes * inference.max_num_seqs, UNASKED_KV_BYTES);
+  return {
+    version,
+    threads: inference.threads ?? 0,
+    maxNumSeqs: inference.max_num_seqs,
+    maxModelLen,
+    kvCacheBytes: inference.kv_cache_bytes ?? Math.max(all, sequenceBytes * LEAST_SEQUENCES),
+    prefixCache: inference.prefix_cache,
+  };
+}
+
+const modelSchema = z.object({
+  hidden_size: z.int().positive(),
+  num_hidden_layers: z.int().positive(),
+  num_attention_heads: z.int().positive(),
+  num_key_value_heads: z.int().positive().nullish(),
+  head_dim: z.int().positive().nullish(),
+  max_position_embeddings: z.int().positive(),
+});
+
+/** Keys and values that one token leaves in the cache over all layers, and the longest sequence of the model. */
+async function modelShape(dir: string): Promise<{ kvValuesPerToken: number; maxPositions: number }> {
+  const path = join(dir, "config.json");
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, "utf8"));
+  } catch (cause) {
+    throw new PrlError("PRL_ENGINE_CONFIG", `${path} cannot be read as JSON`, { cause });
+  }
+  const parsed = modelSchema.safeParse(value);
+  if (!parsed.success) throw new PrlError("PRL_ENGINE_CONFIG", `${path}: ${z.prettifyError(parsed.error)}`);
+  const model = parsed.data;
+  const heads = model.num_key_value_heads ?? model.num_attention_heads;
+  const headDim = model.head_dim ?? model.hidden_size / model.num_attention_heads;
+  return {
+    kvValuesPerToken: 2 * model.num_hidden_layers * heads * headDim,
+    maxPositions: model.max_position_embeddings,
+  };
+}

@@ -1,0 +1,133 @@
+/** Pausing, resuming and changing weights. None of these waits behind generation; each has a deadline. */
+import { isAbsolute } from "node:path";
+
+import type { FastifyInstance, FastifyRequest } from "fastify";
+
+import { PrlError } from "../../errors.ts";
+import { readManifest } from "../../native/index.ts";
+import type { ServerContext } from "../context.ts";
+import { badRequest, HttpError, unsupported } from "../errors.ts";
+
+const PAUSE_MODES = ["abort", "wait", "keep"] as const;
+type PauseMode = (typeof PAUSE_MODES)[number];
+
+export function registerControl(app: FastifyInstance, context: ServerContext): void {
+  const { model, deadlines } = context;
+
+  app.post("/pause", (request) => {
+    const mode = pauseMode(queryOf(request)["mode"]);
+    return pauseEngine(context, mode, queryFlag(request, "clear_cache", true));
+  });
+
+  app.post("/resume", async () => {
+    await within(deadlines.controlMs, "/resume", model.resume());
+    context.paused = false;
+    return { status: "resumed" };
+  });
+
+  app.get("/is_paused", () => ({ is_paused: context.paused }));
+
+  app.post("/reset_prefix_cache", async () => {
+    await within(deadlines.controlMs, "/reset_prefix_cache", model.resetPrefixCache());
+    return { status: "ok" };
+  });
+
+  let updates: Promise<unknown> = Promise.resolve();
+  const update = (request: FastifyRequest) => {
+    const weights = parseUpdate(request.body);
+    const load = () => updateWeights(context, weights);
+    const result = updates.then(load, load);
+    updates = result;
+    return within(deadlines.updateMs, "/update_weights", result);
+  };
+  app.post("/update_weights", update);
+}
+
+/** As in vLLM the mode is abort unless given, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
+async function pauseEngine(context: ServerContext, mode: PauseMode, clearCache: boolean): Promise<{ status: string }> {
+  const { model, deadlines } = context;
+  await within(deadlines.controlMs, `/pause?mode=${mode}`, model.pause(mode));
+  context.paused = true;
+  if (clearCache && mode !== "keep") {
+    await within(deadlines.controlMs, "resetting the prefix cache", model.resetPrefixCache());
+  }
+  return { status: "paused" };
+}
+
+interface WeightUpdate {
+  version: number;
+  digest: string;
+  dir: string;
+}
+
+/** Loads a version unless it is the one that is loaded. Updates run one after the other. */
+async function updateWeights(context: ServerContext, { version, digest, dir }: WeightUpdate) {
+  const loaded = context.model.stats();
+  if (loaded.version === version && loaded.digest === digest) return { status: "ok", version, digest, skipped: true };
+  const manifest = await readManifest(dir, { verify: true });
+  if (manifest.version !== version || manifest.digest !== digest) {
+    const found = `version ${manifest.version} with digest ${manifest.digest}`;
+    const asked = `version ${version} with digest ${digest}`;
+    throw new HttpError(
+      409,
+      "PRL_WEIGHTS_MANIFEST",
+      `${dir}/manifest.json is of ${found}, the request asks for ${asked}`,
+    );
+  }
+  if (manifest.encoding !== "full")
+    throw unsupported(`${dir}: ${manifest.encoding} weights; only full versions can be loaded`);
+  await context.model.swapWeights(dir, { version, digest });
+  return { status: "ok", version, digest, skipped: false };
+}
+
+function parseUpdate(body: unknown): WeightUpdate {
+  const { version, digest, source } = record(body, "body");
+  if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 0) {
+    throw badRequest("version", "must be a policy version, an integer of at least 0");
+  }
+  if (typeof digest !== "string" || !/^[0-9a-f]{16}$/.test(digest)) {
+    throw badRequest("digest", "must be the version's digest, 16 lower-case hex digits");
+  }
+  const { dir, grpc } = record(source, "source");
+  if (grpc !== undefined) throw unsupported("source.grpc: weights come from a folder only: source.dir");
+  if (typeof dir !== "string" || !isAbsolute(dir))
+    throw badRequest("source.dir", "must be the absolute path of a weight version");
+  return { version, digest, dir };
+}
+
+function pauseMode(value: unknown): PauseMode {
+  const mode = value === undefined ? "abort" : PAUSE_MODES.find((known) => known === value);
+  if (mode === undefined)
+    throw badRequest("mode", `must be one of ${PAUSE_MODES.join(", ")}, got ${JSON.stringify(value)}`);
+  return mode;
+}
+
+function queryFlag(request: FastifyRequest, name: string, fallback: boolean): boolean {
+  const value = queryOf(request)[name];
+  if (value === undefined) return fallback;
+  if (value === "true" || value === "1") return true;
+  if (value === "false" || value === "0") return false;
+  throw badRequest(name, `must be true or false, got ${JSON.stringify(value)}`);
+}
+
+function queryOf(request: FastifyRequest): Record<string, unknown> {
+  return request.query as Record<string, unknown>;
+}
+
+function record(value: unknown, field: string): Record<string, unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw badRequest(field, "must be a JSON object");
+}
+
+/** `work`, or PRL_INFERENCE_TIMEOUT after `ms`; the engine goes on with it all the same. */
+async function within<T>(ms: number, what: string, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new PrlError("PRL_INFERENCE_TIMEOUT", `${what} was not done within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

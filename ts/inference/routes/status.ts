@@ -1,0 +1,47 @@
+/** Health, versions, the model list and metrics. */
+import type { FastifyInstance } from "fastify";
+
+import type { ServerContext } from "../context.ts";
+import { HttpError } from "../errors.ts";
+import { metricsText } from "../metrics.ts";
+
+const PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+export function registerStatus(app: FastifyInstance, context: ServerContext): void {
+  const startedAt = Math.floor(Date.now() / 1000);
+
+  /** The engine answers, or this throws. */
+  const health = () => {
+    if (context.closing) throw new HttpError(503, "PRL_INFERENCE_FAILED", "the server is stopping");
+    const { version, digest, running, waiting } = context.model.stats();
+    return { status: "ok", paused: context.paused, policy_version: version, digest, running, waiting };
+  };
+  app.get("/health", health);
+  app.get("/liveness", health);
+  app.route({ method: ["GET", "POST"], url: "/ping", handler: health });
+
+  app.get("/version", () => {
+    const { version, digest } = context.model.stats();
+    const { isa, dtype } = context.model;
+    return { version: context.packageVersion, policy_version: version, digest, isa, dtype };
+  });
+
+  app.get("/v1/models", () => ({
+    object: "list",
+    data: context.modelNames.map((id) => ({
+      id,
+      object: "model",
+      created: startedAt,
+      owned_by: "prl",
+      root: context.modelDir,
+      parent: null,
+      max_model_len: context.limits.maxModelLen,
+      permission: [],
+    })),
+  }));
+
+  app.get("/metrics", (_request, reply) => {
+    const text = metricsText(context.modelNames[0] ?? "", context.model.stats());
+    return reply.header("content-type", PROMETHEUS_TYPE).send(text);
+  });
+}

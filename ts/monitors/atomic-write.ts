@@ -1,0 +1,57 @@
+/**
+ * Whole-file replacement: readers see the old bytes or the new ones, never a mixture and never a torn file.
+ *
+ * The new bytes go to a temporary file in the same directory, are synced, then renamed over the target; the directory is synced last.
+ * When anything fails (a full disk above all) the target keeps what it had and the temporary file is removed. Knows nothing of formats.
+ */
+import { randomBytes } from "node:crypto";
+import { open, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+
+import { PrlError } from "../errors.ts";
+
+/**
+ * Replaces the file at `path` by `data`; the directory must exist.
+ *
+ * @throws PrlError `PRL_IO` naming the file; the file that was there before is whole.
+ */
+export async function atomicWriteFile(path: string, data: string | Uint8Array): Promise<void> {
+  const directory = dirname(path);
+  const temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
+  try {
+    const file = await open(temporary, "wx");
+    try {
+      await file.writeFile(data);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (cause) {
+    await rm(temporary, { force: true });
+    throw new PrlError("PRL_IO", `cannot write ${path}; what was there before is unchanged`, {
+      cause,
+    });
+  }
+  await syncDirectory(directory);
+}
+
+/** Makes a rename in `directory` durable. Some file systems refuse to sync directories; there the rename stands as it is. */
+async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, "r");
+  try {
+    await handle.sync();
+  } catch (cause) {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code !== "EINVAL" && code !== "ENOTSUP") {
+      throw new PrlError("PRL_IO", `cannot sync the directory ${directory}`, { cause });
+    }
+  } finally {
+    await handle.close();
+  }
+}
+
+/** `atomicWriteFile` of `value` as indented JSON with a final newline. */
+export async function atomicWriteJson(path: string, value: unknown): Promise<void> {
+  await atomicWriteFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}

@@ -1,0 +1,123 @@
+/**
+ * The child's end of the lifeline: a socket on fd 3 that ties a process of a run to its launcher.
+ *
+ * Upwards go heartbeats, one byte each second; downwards nothing is ever sent: end of file or an error means that the launcher is gone,
+ * and this process is down within `LAUNCHER_GONE_EXIT_MS` whatever it is doing. A process started by hand has no socket on fd 3; then
+ * all of this is idle and only the ready file is written. Nothing here keeps the process alive.
+ */
+import { fstatSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { Socket } from "node:net";
+import { join } from "node:path";
+
+import { atomicWriteJson } from "./atomic-write.ts";
+
+/** The file descriptor that the launcher's socket pair is inherited on. */
+export const LIFELINE_FD = 3;
+export const HEARTBEAT_INTERVAL_MS = 1_000;
+/** After this long without its launcher a process ends itself; the promise to users is 10 s. */
+export const LAUNCHER_GONE_EXIT_MS = 8_000;
+const HEARTBEAT = ".";
+
+export interface JoinRunOptions {
+  /** Process kind: `inference`, `env-worker`, `trainer`, `orchestrator`, `sft`. */
+  component: string;
+  /** Which of the processes of this kind, from 0. */
+  index: number;
+  /** The run directory; the ready file goes to its `run/` folder. */
+  runDir: string;
+  /** Called once when the launcher is gone. Unset: this process sends itself SIGTERM, so that its ordinary graceful stop runs. */
+  onLauncherGone?: () => void;
+  /** Lifeline to use instead of fd 3; null for none. */
+  fd?: number | null;
+}
+
+/** What a process says about itself when it can take work. */
+export interface ReadyInfo {
+  /** Base address of its HTTP server, if it has one. */
+  url?: string;
+  /** Instruction-set tier of its engine, if it has one. */
+  isa?: string;
+  dtype?: string;
+  /** Policy version that it starts with, if it has one. */
+  version?: number;
+}
+
+/** The content of `run/<component>-<index>.json`. */
+export interface ReadyFile extends ReadyInfo {
+  pid: number;
+  /** ISO 8601 time. */
+  ready_at: string;
+}
+
+export interface RunMember {
+  /** True when a launcher holds the other end. */
+  readonly supervised: boolean;
+  /** Aborted when the launcher is gone. */
+  readonly launcherGone: AbortSignal;
+  /** Publishes `run/<component>-<index>.json` atomically: from now on others may use this process. */
+  ready(info?: ReadyInfo): Promise<void>;
+  /** Ends the heartbeats; for a process that goes on after its part in the run. */
+  leave(): void;
+}
+
+/** Path of the ready file of a process of the run. */
+export function readyFilePath(runDir: string, component: string, index: number): string {
+  return join(runDir, "run", `${component}-${index}.json`);
+}
+
+/** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it. */
+export function joinRun(options: JoinRunOptions): RunMember {
+  const gone = new AbortController();
+  const fd = options.fd === undefined ? LIFELINE_FD : options.fd;
+  const socket = fd !== null && isSocket(fd) ? new Socket({ fd, readable: true, writable: true }) : null;
+  let heartbeat: NodeJS.Timeout | undefined;
+
+  const leave = (): void => {
+    clearInterval(heartbeat);
+    socket?.removeAllListeners();
+    socket?.on("error", ignoreAfterLeaving);
+    socket?.destroy();
+  };
+
+  if (socket !== null) {
+    const onGone = (): void => {
+      if (gone.signal.aborted) return;
+      leave();
+      setTimeout(() => process.exit(1), LAUNCHER_GONE_EXIT_MS).unref();
+      gone.abort();
+      if (options.onLauncherGone === undefined) process.kill(process.pid, "SIGTERM");
+      else options.onLauncherGone();
+    };
+    socket.on("end", onGone).on("error", onGone).on("close", onGone);
+    socket.resume();
+    socket.unref();
+    socket.write(HEARTBEAT);
+    heartbeat = setInterval(() => socket.write(HEARTBEAT), HEARTBEAT_INTERVAL_MS);
+    heartbeat.unref();
+  }
+
+  return {
+    supervised: socket !== null,
+    launcherGone: gone.signal,
+    async ready(info = {}) {
+      const path = readyFilePath(options.runDir, options.component, options.index);
+      await mkdir(join(options.runDir, "run"), { recursive: true });
+      const content: ReadyFile = { pid: process.pid, ...info, ready_at: new Date().toISOString() };
+      await atomicWriteJson(path, content);
+    },
+    leave,
+  };
+}
+
+/** A socket that was destroyed on purpose has nothing more to tell. */
+function ignoreAfterLeaving(): void {}
+
+function isSocket(fd: number): boolean {
+  try {
+    return fstatSync(fd).isSocket();
+  } catch {
+    // EBADF: the descriptor is not there, so this process was started by hand.
+    return false;
+  }
+}

@@ -1,0 +1,25 @@
+/** What a run tells those who watch it, as it happens. */
+import type { EvaluationReport, RlStep } from "./run-history.ts";
+
+/** One step of supervised training. */
+export interface SftStep {
+  /** From 1. */
+  step: number;
+  maxSteps: number;
+  /** Mean cross-entropy per token, in nats. */
+  loss: number | undefined;
+  tokensPerSecond: number | undefined;
+  learningRate: number | undefined;
+}
+
+/** Where a run is: one word or two, for the progress display. */
+export type RunPhase = "base model" | "warm start" | "starting" | "training" | "stopping";
+
+export type RunEvent =
+  | { type: "started"; runDir: string; maxSteps: number | null }
+  | { type: "phase"; phase: RunPhase }
+  /** Something worth a line that is no error. */
+  | { type: "note"; message: string }
+  | { type: "sft-step"; step: SftStep }
+  | { type: "step"; step: RlStep }
+  | { type: "evaluation"; report: EvaluationReport };

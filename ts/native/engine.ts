@@ -1,0 +1,183 @@
+/**
+ * The embedded engine: scores and samples with a Hugging Face checkpoint of the Qwen2, Qwen3 or Llama family, in f32 on the CPU.
+ * Public as `prl/engine`. It knows token ids, never text.
+ */
+
+import { PrlError } from "../errors.ts";
+import { addon } from "./addon.ts";
+import { native, nativeAsync } from "./errors.ts";
+import { IncrementRouter } from "./increment-router.ts";
+
+export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
+
+/** Exactly one prompt to continue. */
+export interface GenerateRequest {
+  /** Names the request in its increments; unique among the running ones. */
+  id: string;
+  promptTokenIds: Uint32Array | number[];
+  /** Most tokens to sample, the stop token included. */
+  maxTokens: number;
+  /** End-of-sequence and stop tokens cannot be sampled before this many tokens. Default 0. */
+  minTokens?: number;
+  /** 0 is argmax (lowest id on ties) and reports log-probabilities at temperature 1. Default 1. */
+  temperature?: number;
+  /** Default 1 (off). */
+  topP?: number;
+  /** Default -1 (off). */
+  topK?: number;
+  /** Up to 2^53 - 1. The same seed gives the same tokens, whatever else runs. Default 0. */
+  seed?: number;
+  stopTokenIds?: number[];
+  ignoreEos?: boolean;
+  /** Requests share cached prefixes only within one salt. */
+  cacheSalt?: string;
+  /** Lower runs earlier. Default 0. */
+  priority?: number;
+  /** One increment at the end instead of one per step. Default false. */
+  finalOnly?: boolean;
+}
+
+export interface GenerateIncrement {
+  id: string;
+  tokenIds: Uint32Array;
+  /** Of the processed distribution (after temperature), one per token. */
+  logprobs: Float32Array;
+  /** `[first token, version]`: which policy version sampled from which token of the completion on. */
+  policyVersions: [number, number][];
+  finishReason: null | "stop" | "length" | "abort";
+  /** The stop token, when one ended it. */
+  stopReason: number | null;
+  /** Prompt tokens whose keys and values came from the prefix cache. */
+  cachedTokens: number;
+  /** Set when this request was refused; the others go on. */
+  error?: PrlError;
+}
+
+export interface ModelInfo {
+  modelType: string;
+  vocabSize: number;
+  hiddenSize: number;
+  numLayers: number;
+  maxModelLen: number;
+  eosTokenIds: number[];
+}
+
+export interface EngineStats {
+  running: number;
+  waiting: number;
+  /** Share of the KV blocks in use, 0 to 1. */
+  kvCacheUsage: number;
+  kvCacheTokens: number;
+  preemptions: number;
+  promptTokens: number;
+  generationTokens: number;
+  prefixCacheQueries: number;
+  prefixCacheHits: number;
+  version: number;
+  digest: string | null;
+}
+
+export interface LoadModelOptions {
+  dtype?: "float32";
+  /** 0 takes every core that this process may run on. */
+  threads?: number;
+  /** portable | avx2 | avx512; by default the best that the processor has. */
+  isa?: string;
+  /** Policy version of the weights in `dir`, recorded with every sampled token. Default 0. */
+  version?: number;
+  /** Most sequences in one decode step. Default 256. */
+  maxNumSeqs?: number;
+  /** Default: the model's own limit. */
+  maxModelLen?: number;
+  /** By default room for maxNumSeqs sequences of maxModelLen tokens, 256 MiB at the most. */
+  kvCacheBytes?: number;
+  /** Default true. */
+  prefixCache?: boolean;
+}
+
+/** A loaded model that scores and samples. Every method but `stats` returns a promise and runs off the event loop. */
+export interface Model {
+  readonly config: ModelInfo;
+  readonly isa: string;
+  readonly dtype: "float32";
+  readonly threads: number;
+  /** Next-token logits of packed sequences: `T * vocabSize` floats, row `t` predicts token `t + 1`. */
+  logits(inputIds: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>;
+  /** `[t]` is the log-probability of `inputIds[t]` given its predecessors in its segment; 0 at each segment's first token. */
+  logprobs(inputIds: Uint32Array, cuSeqlens: Uint32Array, options?: { temperature?: number }): Promise<Float32Array>;
+  /** Samples; calls running at the same time share one batch. Aborting the signal, or leaving the loop, aborts what is unfinished. */
+  generate(requests: GenerateRequest[], options?: { signal?: AbortSignal }): AsyncIterable<GenerateIncrement>;
+  /** Loads another version's weights between two decode steps; running requests go on with them. */
+  swapWeights(
+    dir: string,
+    options?: { version?: number; digest?: string },
+  ): Promise<{ version: number; digest: string | null }>;
+  /** keep freezes running requests, wait lets them end, abort ends them. Resolves when nothing runs any more. */
+  pause(mode: "keep" | "wait" | "abort"): Promise<void>;
+  resume(): Promise<void>;
+  resetPrefixCache(): Promise<void>;
+  stats(): EngineStats;
+  close(): Promise<void>;
+}
+
+/**
+ * Loads a Hugging Face checkpoint folder.
+ * Errors: PRL_ENGINE_CONFIG, PRL_ENGINE_ARCHITECTURE_UNSUPPORTED, PRL_ENGINE_WEIGHTS, PRL_WEIGHTS_*, PRL_ENGINE_DTYPE_UNSUPPORTED.
+ */
+export async function loadModel(dir: string, options: LoadModelOptions = {}): Promise<Model> {
+  checkDtype(options.dtype);
+  const { NativeEngine } = addon();
+  const version = options.version ?? 0;
+  const engine = await nativeAsync(() =>
+    NativeEngine.open(dir, {
+      threads: options.threads ?? 0,
+      isa: options.isa ?? process.env["PRL_ISA"] ?? null,
+      version,
+      maxNumSeqs: options.maxNumSeqs ?? 256,
+      maxModelLen: options.maxModelLen ?? null,
+      kvCacheBytes: options.kvCacheBytes ?? null,
+      prefixCache: options.prefixCache ?? true,
+    }),
+  );
+  const info = engine.info();
+  const router = new IncrementRouter(engine);
+  return {
+    config: info.config,
+    isa: info.isa,
+    dtype: "float32",
+    threads: info.threads,
+    logits: (inputIds, cuSeqlens) => nativeAsync(() => engine.logits(inputIds, cuSeqlens)),
+    logprobs: (inputIds, cuSeqlens, { temperature = 1 } = {}) =>
+      nativeAsync(() => engine.logprobs(inputIds, cuSeqlens, Float32Array.of(temperature))),
+    generate: (requests, { signal } = {}) => router.generate(requests, signal),
+    swapWeights: async (weightsDir, next = {}) => {
+      const swapped = { version: next.version ?? engine.stats().version + 1, digest: next.digest ?? null };
+      await nativeAsync(() => engine.swap(weightsDir, swapped.version, swapped.digest));
+      return swapped;
+    },
+    pause: (mode) => nativeAsync(() => engine.pause(mode)),
+    resume: async () => native(() => engine.resume()),
+    resetPrefixCache: async () => native(() => engine.resetPrefixCache()),
+    stats: () => native(() => engine.stats()),
+    close: async () => {
+      await nativeAsync(() => engine.close());
+      await router.closed();
+    },
+  };
+}
+
+/**
+ * Writes a checkpoint with random weights: config.json of `configDir`, Hugging Face's initialisation (normal with the config's
+ * initializer_range, norms 1, biases 0), the tokenizer files copied. The same seed gives the same bytes.
+ */
+export async function randomCheckpoint(configDir: string, outDir: string, seed: number): Promise<void> {
+  const { randomCheckpoint: write } = addon();
+  await nativeAsync(() => write(configDir, outDir, seed));
+}
+
+/** Refuses every dtype but f32, the only one that the engine has. */
+export function checkDtype(dtype: string | undefined): void {
+  if (dtype !== undefined && dtype !== "float32") {
+    throw new PrlError("PRL_ENGINE_DTYPE_UNSUPPORTED", `dtype "${dtype}" is not implemented: use "float32"`);
+  }
+}

@@ -1,0 +1,31 @@
+/** Everything that stands on the native addon. Nothing else in `ts/` imports `#native`. */
+
+export { addon } from "./addon.ts";
+export {
+  loadModel,
+  randomCheckpoint,
+  type EngineStats,
+  type GenerateIncrement,
+  type GenerateRequest,
+  type LoadModelOptions,
+  type Model,
+  type ModelInfo,
+} from "./engine.ts";
+export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
+export { buildBatch, packSequences, readBatch, writeBatch, type Batch, type BatchKey, type Sample } from "./packing.ts";
+export {
+  decodeSafetensors,
+  digest,
+  encodeSafetensors,
+  openSafetensors,
+  readManifest,
+  writeManifest,
+  writeSafetensors,
+  type Canary,
+  type Safetensors,
+  type Tensor,
+  type WeightManifest,
+} from "./weights.ts";
+export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
+export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
+export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";

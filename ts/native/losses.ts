@@ -1,0 +1,66 @@
+/** The policy losses of the engine as pure functions over flat arrays. Public through `prl/algorithms`. */
+
+import { addon } from "./addon.ts";
+import { native } from "./errors.ts";
+
+type Floats = Float32Array | Float64Array;
+
+/** Flat arrays over packed sequences, one entry per token; `cuSeqlens` holds the sequence boundaries. */
+export interface PolicyLossInputs<F extends Floats> {
+  logprobs: F;
+  inferenceLogprobs: F;
+  advantages: F;
+  /** 1 where the token trains. */
+  mask: Uint8Array;
+  cuSeqlens: Uint32Array;
+  /** Default: `inferenceLogprobs`. */
+  oldLogprobs?: F;
+  referenceLogprobs?: F;
+  rlWeights?: F;
+  ceWeights?: F;
+  refKlWeights?: F;
+}
+
+export interface PolicyLoss<F extends Floats> {
+  loss: number;
+  /** d loss / d logprobs. */
+  gradLogprobs: F;
+  metrics: Record<string, number>;
+}
+
+/**
+ * A policy loss and its gradient, computed in the precision of `logprobs`. The same numbers as inside a run.
+ * Errors: PRL_LOSS_UNKNOWN, PRL_LOSS_UNSUPPORTED, PRL_LOSS_INPUT.
+ */
+export function policyLoss<F extends Floats>(
+  name: string,
+  inputs: PolicyLossInputs<F>,
+  params: Record<string, unknown> = {},
+): PolicyLoss<F> {
+  const single = inputs.logprobs instanceof Float32Array;
+  const wide = (values: F | undefined) => (values === undefined ? null : Float64Array.from(values));
+  const result = native(() =>
+    addon().policyLoss(
+      name,
+      {
+        single,
+        logprobs: Float64Array.from(inputs.logprobs),
+        inferenceLogprobs: Float64Array.from(inputs.inferenceLogprobs),
+        advantages: Float64Array.from(inputs.advantages),
+        mask: inputs.mask,
+        cuSeqlens: inputs.cuSeqlens,
+        oldLogprobs: wide(inputs.oldLogprobs),
+        referenceLogprobs: wide(inputs.referenceLogprobs),
+        rlWeights: wide(inputs.rlWeights),
+        ceWeights: wide(inputs.ceWeights),
+        refKlWeights: wide(inputs.refKlWeights),
+      },
+      JSON.stringify(params),
+    ),
+  );
+  return {
+    loss: result.loss,
+    gradLogprobs: (single ? Float32Array.from(result.gradLogprobs) : result.gradLogprobs) as F,
+    metrics: JSON.parse(result.metrics) as Record<string, number>,
+  };
+}

@@ -1,0 +1,25 @@
+/** Text to token ids and back by the `tokenizers` crate. Chat templates and streaming live in `ts/renderers`. */
+
+import { addon } from "./addon.ts";
+import { native, nativeAsync } from "./errors.ts";
+
+export interface NativeTokenizer {
+  readonly vocabSize: number;
+  encode(text: string, addSpecialTokens: boolean): Uint32Array;
+  decode(ids: Uint32Array | number[], skipSpecialTokens: boolean): string;
+  tokenToId(token: string): number | null;
+  idToToken(id: number): string | null;
+}
+
+/** Loads `tokenizer.json` of a folder. Errors: PRL_TOKENIZER naming the file. */
+export async function loadNativeTokenizer(dir: string): Promise<NativeTokenizer> {
+  const { NativeTokenizer: Native } = addon();
+  const tokenizer = await nativeAsync(() => Native.load(dir));
+  return {
+    vocabSize: tokenizer.vocabSize(),
+    encode: (text, addSpecialTokens) => native(() => tokenizer.encode(text, addSpecialTokens)),
+    decode: (ids, skipSpecialTokens) => native(() => tokenizer.decode(Uint32Array.from(ids), skipSpecialTokens)),
+    tokenToId: (token) => tokenizer.tokenToId(token),
+    idToToken: (id) => tokenizer.idToToken(id),
+  };
+}

@@ -1,0 +1,146 @@
+/** The embedded trainer: forward, hand-written backward, AdamW with f32 state. Part of the public `prl/engine`. */
+
+import { PrlError } from "../errors.ts";
+import { addon } from "./addon.ts";
+import { nativeAsync } from "./errors.ts";
+import type { Batch } from "./packing.ts";
+
+/** Columns of design section 6. Lengths in tokens unless said otherwise. */
+export type TrainBatch = Pick<
+  Batch,
+  "inputIds" | "inferenceLogprobs" | "advantages" | "temperatures" | "lossMask" | "cuSeqlens"
+> &
+  Partial<Batch> & {
+    /** Denominators of the three streams over the whole (global) batch. */
+    counts?: { rl: number; ce: number; refKl: number };
+    /** Tokens of sequences sampled wholly by this version feed the `mismatch_on_policy/*` metrics. */
+    onPolicyVersion?: number;
+  };
+
+export interface StepMetrics {
+  loss: number;
+  /** prime-rl's names: entropy/all, mismatch_kl/all, is_masked, ... */
+  metrics: Record<string, number>;
+}
+
+export interface TrainerOptions {
+  dtype?: "float32";
+  /** 0 takes every core that this process may run on. */
+  threads?: number;
+  isa?: string;
+  loss?: { type: string } & Record<string, unknown>;
+  optim?: {
+    type: string;
+    lr?: number;
+    betas?: readonly [number, number];
+    eps?: number;
+    weight_decay?: number;
+    /** Global gradient norm above which gradients are scaled down; null never clips. */
+    max_norm?: number | null;
+    /** Whether weight decay reaches 1-D tensors. Default true (as torch). */
+    decay_1d?: boolean;
+  };
+  /** keep stores what backward needs, recompute stores layer inputs only; same bits. Default auto. */
+  activations?: "auto" | "keep" | "recompute";
+}
+
+export interface Trainer {
+  readonly isa: string;
+  readonly vocabSize: number;
+  readonly threads: number;
+  /** Adds the batch's gradients to the accumulated ones. Bins run one after the other. */
+  forwardBackward(batch: TrainBatch): Promise<StepMetrics>;
+  /** Hugging Face name; f32, before clipping; a tied tensor once. */
+  gradient(name: string): Promise<Float32Array>;
+  /** One optimizer step over the accumulated gradients, which it clears. `gradNorm` is before clipping. */
+  step(options?: { lr?: number }): Promise<{ gradNorm: number }>;
+  parameter(name: string): Promise<Float32Array>;
+  parameterNames(): string[];
+  /** Log-probabilities with the weights as published, as `Model.logprobs`. */
+  logprobs(inputIds: Uint32Array, cuSeqlens: Uint32Array, options?: { temperature?: number }): Promise<Float32Array>;
+  /** Writes a complete Hugging Face folder in F32 and returns what a manifest needs. */
+  save(dir: string): Promise<{ digest: string; shards: { file: string; bytes: number; digest: string }[] }>;
+  close(): Promise<void>;
+}
+
+/** Opens a checkpoint for training. Errors as `loadModel`, and PRL_LOSS_* for an unknown loss or parameter. */
+export async function openTrainer(dir: string, options: TrainerOptions = {}): Promise<Trainer> {
+  if (options.dtype !== undefined && options.dtype !== "float32") {
+    throw new PrlError("PRL_ENGINE_DTYPE_UNSUPPORTED", `dtype "${options.dtype}" is not implemented: use "float32"`);
+  }
+  const { type: loss, ...lossParams } = options.loss ?? { type: "default" };
+  const { NativeTrainer } = addon();
+  const trainer = await nativeAsync(() =>
+    NativeTrainer.open(dir, {
+      threads: options.threads ?? 0,
+      isa: options.isa ?? process.env["PRL_ISA"] ?? null,
+      loss,
+      lossParams: JSON.stringify(lossParams),
+      optim: adamw(options.optim ?? { type: "adamw" }),
+      activations: options.activations ?? "auto",
+    }),
+  );
+  const info = trainer.info();
+  return {
+    isa: info.isa,
+    vocabSize: info.vocabSize,
+    threads: info.threads,
+    forwardBackward: async (batch) => {
+      const { loss, metrics } = await nativeAsync(() => trainer.forwardBackward(toNative(batch)));
+      return { loss, metrics: JSON.parse(metrics) as Record<string, number> };
+    },
+    gradient: (name) => nativeAsync(() => trainer.gradient(name)),
+    step: async ({ lr } = {}) => ({ gradNorm: await nativeAsync(() => trainer.step(lr ?? null)) }),
+    parameter: (name) => nativeAsync(() => trainer.parameter(name)),
+    parameterNames: () => info.parameterNames,
+    logprobs: (inputIds, cuSeqlens, { temperature = 1 } = {}) =>
+      nativeAsync(() => trainer.logprobs(inputIds, cuSeqlens, Float32Array.of(temperature))),
+    save: (out) => nativeAsync(() => trainer.save(out)),
+    close: () => nativeAsync(() => trainer.close()),
+  };
+}
+
+const LATER_OPTIMIZERS = ["muon", "sgd"];
+const DEFAULT_LR = 1e-6;
+
+function adamw(optim: NonNullable<TrainerOptions["optim"]>) {
+  const { type, lr = DEFAULT_LR, betas = [0.9, 0.999], eps = 1e-8, decay_1d: decay1D = true } = optim;
+  if (type !== "adamw") {
+    const code = LATER_OPTIMIZERS.includes(type) ? "PRL_OPTIM_UNSUPPORTED" : "PRL_OPTIM_UNKNOWN";
+    throw new PrlError(code, `the optimizer "${type}" is not implemented: use "adamw"`);
+  }
+  const { weight_decay: weightDecay = 0.01, max_norm: maxNorm = 1 } = optim;
+  return { lr, beta1: betas[0], beta2: betas[1], eps, weightDecay, maxNorm, decay1D };
+}
+
+function toNative(batch: TrainBatch) {
+  const members = (mask: (t: number) => boolean) => {
+    let count = 0;
+    for (let t = 0; t < batch.inputIds.length; t++) if (mask(t)) count++;
+    return count;
+  };
+  const { rlWeights, ceWeights, refKlWeights } = batch;
+  const counts = batch.counts ?? {
+    rl: members((t) => batch.lossMask[t] === 1 && (rlWeights === undefined || rlWeights[t] !== 0)),
+    ce: ceWeights === undefined ? 0 : members((t) => ceWeights[t] !== 0),
+    refKl: refKlWeights === undefined ? 0 : members((t) => refKlWeights[t] !== 0),
+  };
+  return {
+    inputIds: batch.inputIds,
+    inferenceLogprobs: batch.inferenceLogprobs,
+    advantages: batch.advantages,
+    temperatures: batch.temperatures,
+    lossMask: batch.lossMask,
+    cuSeqlens: batch.cuSeqlens,
+    binSeqOffsets: batch.binSeqOffsets ?? null,
+    policyVersionSpans: batch.policyVersionSpans ?? null,
+    rlWeights: rlWeights ?? null,
+    ceWeights: ceWeights ?? null,
+    refKlWeights: refKlWeights ?? null,
+    referenceLogprobs: batch.referenceLogprobs ?? null,
+    countRl: counts.rl,
+    countCe: counts.ce,
+    countRefKl: counts.refKl,
+    onPolicyVersion: batch.onPolicyVersion ?? null,
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * safetensors files, their digests and the manifests of weight versions. Public as `prl/weights`.
+ * The format's rules and the digests: crates/weights/README.md.
+ */
+
+import { addon } from "./addon.ts";
+import { native, nativeAsync } from "./errors.ts";
+
+export interface Tensor {
+  /** As in the header: F32, BF16, U8, ... */
+  dtype: string;
+  shape: number[];
+  /** Row-major, little endian. */
+  data: Uint8Array;
+}
+
+export interface Safetensors {
+  readonly names: string[];
+  readonly metadata: Record<string, string>;
+  /** Throws PRL_WEIGHTS_TENSOR when there is none of this name. */
+  tensor(name: string): Tensor;
+  close(): void;
+}
+
+/** Opens a safetensors file; header and file length are checked before it resolves. Every rejection names the file. */
+export async function openSafetensors(path: string): Promise<Safetensors> {
+  const { NativeSafetensors } = addon();
+  const file = await nativeAsync(() => NativeSafetensors.open(path));
+  return face(file);
+}
+
+/** The same over bytes in memory, which are copied. */
+export function decodeSafetensors(bytes: Uint8Array): Safetensors {
+  return face(native(() => addon().NativeSafetensors.decode(bytes)));
+}
+
+/** Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. */
+export async function writeSafetensors(
+  path: string,
+  tensors: Record<string, Tensor>,
+  { metadata = {} }: { metadata?: Record<string, string> } = {},
+): Promise<{ bytes: number; digest: string }> {
+  const { writeSafetensors: write } = addon();
+  return nativeAsync(() => write(path, list(tensors), metadata));
+}
+
+/** The same into memory. */
+export function encodeSafetensors(
+  tensors: Record<string, Tensor>,
+  { metadata = {} }: { metadata?: Record<string, string> } = {},
+): Buffer {
+  return native(() => addon().encodeSafetensors(list(tensors), metadata));
+}
+
+/** XXH3-64 (seed 0) as 16 lower-case hex digits. */
+export function digest(bytes: Uint8Array | string): string {
+  return addon().digest(typeof bytes === "string" ? Buffer.from(bytes) : bytes);
+}
+
+/** Log-probabilities that the trainer computed with a version's weights, for the engines to reproduce. */
+export interface Canary {
+  tokenIds: number[];
+  logprobs: number[];
+  isa: string;
+  dtype: string;
+}
+
+/** `manifest.json` of a weight version: the version exists when this file does. */
+export interface WeightManifest {
+  format: string;
+  version: number;
+  digest: string;
+  base: { version: number; digest: string } | null;
+  encoding: "full" | "sparse";
+  shards: { file: string; bytes: number; digest: string }[];
+  canary: Canary | null;
+}
+
+/** Reads a version's manifest; with `verify`, also the digests of its shards. */
+export async function readManifest(
+  dir: string,
+  { verify = false }: { verify?: boolean } = {},
+): Promise<WeightManifest> {
+  const { readManifest: read } = addon();
+  const { canary, ...manifest } = JSON.parse(await nativeAsync(() => read(dir, verify))) as ManifestFile;
+  if (canary === null) return { ...manifest, canary };
+  const { token_ids: tokenIds, ...scored } = canary;
+  return { ...manifest, canary: { tokenIds, ...scored } };
+}
+
+/** Publishes a version: writes `manifest.json` last, fsynced and renamed. */
+export async function writeManifest(dir: string, manifest: WeightManifest): Promise<void> {
+  const { writeManifest: write } = addon();
+  const { tokenIds, ...scored } = manifest.canary ?? { tokenIds: [] };
+  const canary = manifest.canary === null ? null : { token_ids: tokenIds, ...scored };
+  await nativeAsync(() => write(dir, JSON.stringify({ ...manifest, canary })));
+}
+
+/** As it stands in the file. */
+type ManifestFile = Omit<WeightManifest, "canary"> & {
+  canary: (Omit<Canary, "tokenIds"> & { token_ids: number[] }) | null;
+};
+
+interface NativeFile {
+  names(): string[];
+  metadata(): Record<string, string>;
+  tensor(name: string): Tensor;
+  close(): void;
+}
+
+function face(file: NativeFile): Safetensors {
+  return {
+    names: file.names(),
+    metadata: file.metadata(),
+    tensor: (name) => native(() => file.tensor(name)),
+    close: () => file.close(),
+  };
+}
+
+function list(tensors: Record<string, Tensor>) {
+  return Object.entries(tensors).map(([name, tensor]) => ({ name, ...tensor }));
+}

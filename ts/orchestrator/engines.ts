@@ -1,0 +1,68 @@
+/** The inference servers as one policy: which weights they hold, and whether they compute what the trainer computes. */
+
+import { PrlError } from "../errors.ts";
+import type { InferenceAdmin } from "../inference/index.ts";
+import type { Metrics } from "../monitors/index.ts";
+import type { Canary } from "../native/index.ts";
+import type { PublishedWeights } from "../transports/index.ts";
+
+/** One inference server. */
+export interface Engine {
+  url: string;
+  isa: string;
+  dtype: string;
+  admin: InferenceAdmin;
+}
+
+/** Largest and mean |difference| of log-probabilities, in nats. */
+export interface CanaryResult {
+  maxAbs: number;
+  meanAbs: number;
+}
+
+/** Moves every engine to a version: pause with requests kept, swap, resume, canary. Any failure is an error of the run. */
+export async function updateEngines(
+  engines: readonly Engine[],
+  { dir, manifest }: PublishedWeights,
+  { maxMeanAbs, metrics }: { maxMeanAbs: number; metrics: Metrics },
+): Promise<void> {
+  await Promise.all(
+    engines.map(async ({ admin }) => {
+      await admin.pause("keep");
+      try {
+        await admin.updateWeights({ version: manifest.version, digest: manifest.digest, source: { dir } });
+      } finally {
+        await admin.resume();
+      }
+    }),
+  );
+  const { canary, version } = manifest;
+  if (canary === null) return;
+  await Promise.all(
+    engines.map(async (engine) => {
+      const logprobs = await engine.admin.promptLogprobs(canary.tokenIds);
+      const { maxAbs, meanAbs } = compareCanary(canary, logprobs);
+      const band = engine.isa === canary.isa && engine.dtype === canary.dtype ? 0 : maxMeanAbs;
+      metrics.event("canary", { engine: engine.url, version, max_abs: maxAbs, mean_abs: meanAbs, band });
+      if (!(meanAbs <= band)) {
+        throw new PrlError(
+          "PRL_CANARY_OUT_OF_BAND",
+          `the engine at ${engine.url} computes other log-probabilities than the trainer for version ${version}: mean |difference| ` +
+            `${meanAbs}, allowed ${band}; its weights or kernels differ (trainer ${canary.isa}/${canary.dtype}, engine ${engine.isa}/${engine.dtype})`,
+        );
+      }
+    }),
+  );
+}
+
+/** Compares from the second token on: the first has no predecessor. */
+export function compareCanary(canary: Canary, logprobs: ArrayLike<number | null>): CanaryResult {
+  let maxAbs = 0;
+  let sum = 0;
+  for (let t = 1; t < canary.tokenIds.length; t++) {
+    const difference = Math.abs((canary.logprobs[t] ?? Number.NaN) - (logprobs[t] ?? Number.NaN));
+    maxAbs = Number.isNaN(difference) ? Number.NaN : Math.max(maxAbs, difference);
+    sum += difference;
+  }
+  return { maxAbs, meanAbs: sum / Math.max(1, canary.tokenIds.length - 1) };
+}

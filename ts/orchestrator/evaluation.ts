@@ -1,0 +1,128 @@
+/**
+ * Held-out evaluation of the policy: every task of a source, sampled `group_size` times.
+ *
+ * Evaluations are exempt from staleness: nothing cancels them. The report carries the version that triggered it and the span of versions
+ * that really sampled.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { RlConfig } from "../config/index.ts";
+import { PrlError } from "../errors.ts";
+import { seed, type EpisodeFrame, type RunRequest, type Task } from "../environments/index.ts";
+import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
+import { rolloutsDir } from "../transports/index.ts";
+import type { Engine } from "./engines.ts";
+import type { EnvWorkers } from "./env-workers.ts";
+import { runRollout } from "./rollouts.ts";
+import { rewardOf } from "./train-batch.ts";
+import { evalTasks } from "./tasks.ts";
+
+type EvalSource = NonNullable<RlConfig["orchestrator"]["eval"]>["source"][number];
+
+export interface EvaluationContext {
+  runDir: string;
+  config: RlConfig;
+  modelName: string;
+  workers: EnvWorkers;
+  engines: readonly Engine[];
+  metrics: Metrics;
+  signal: AbortSignal;
+}
+
+/** Share of errored rollouts above which a mean over the others would mislead. */
+const MAX_ERROR_SHARE = 0.1;
+
+/** Evaluates every source of the config and logs one line of metrics with `version` as its step. */
+export async function evaluatePolicy(context: EvaluationContext, version: number): Promise<void> {
+  const startedAt = performance.now();
+  const values: Record<string, number> = {};
+  for (const source of context.config.orchestrator.eval?.source ?? []) {
+    const rollouts = await runSource(context, source, version);
+    Object.assign(values, report(source.name, version, rollouts));
+    const dir = join(rolloutsDir(context.runDir, version), "eval");
+    await mkdir(dir, { recursive: true });
+    await atomicWriteFile(
+      join(dir, `${source.name}.jsonl`),
+      rollouts.map(({ episode }) => `${JSON.stringify(episode)}\n`).join(""),
+    );
+  }
+  context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
+}
+
+async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<EpisodeFrame[]> {
+  const { workers, config, engines, signal } = context;
+  const tasks = await evalTasks(workers, source.name, source.num_examples);
+  const requests = tasks.flatMap((task) =>
+    Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
+  );
+  const results: EpisodeFrame[] = [];
+  let next = 0;
+  const lanes = Math.min(requests.length, config.orchestrator.max_inflight);
+  const lane = async () => {
+    for (let i = next++; i < requests.length; i = next++) {
+      signal.throwIfAborted();
+      const request = requests[i];
+      const engine = engines[i % engines.length];
+      if (request === undefined || engine === undefined) continue;
+      const inference = { ...request.inference, url: engine.url };
+      results[i] = await runRollout(workers, { ...request, inference }, signal);
+    }
+  };
+  await Promise.all(Array.from({ length: lanes }, lane));
+  return results;
+}
+
+function evalRequest(
+  context: EvaluationContext,
+  source: EvalSource,
+  task: Task,
+  sample: number,
+  version: number,
+): RunRequest {
+  const { config, modelName } = context;
+  const { temperature, top_p, top_k, max_completion_tokens } = source.sampling;
+  return {
+    env: source.name,
+    task,
+    inference: { url: "", model: modelName },
+    sampling: { temperature, top_p, top_k, max_completion_tokens },
+    seed: seed(config.seed, "eval", source.name, task.key, 0, sample, 0),
+    cache_salt: `eval-${version}`,
+    priority: 0,
+    deadline_ms: config.orchestrator.request_timeout_s * 1000,
+    episode_id: `eval-${version}-${source.name}-${task.key}-${sample}`,
+    group_id: `eval-${version}-${task.key}`,
+    run: { type: "eval", step: version },
+  };
+}
+
+function report(name: string, version: number, rollouts: readonly EpisodeFrame[]): Record<string, number> {
+  const good = rollouts.map(({ episode }) => episode).filter((episode) => episode.ok);
+  const errors = rollouts.length - good.length;
+  if (errors > rollouts.length * MAX_ERROR_SHARE) {
+    const example = rollouts.find(({ episode }) => !episode.ok)?.episode.errors[0]?.message ?? "no message";
+    throw new PrlError(
+      "PRL_ENVIRONMENT_FAILED",
+      `${errors} of ${rollouts.length} rollouts of the evaluation "${name}" failed: ${example}`,
+    );
+  }
+  const mean = (numbers: number[]) => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
+  const traces = good.flatMap((episode) => episode.traces);
+  const versions = traces.flatMap(({ policy }) => (policy === null ? [] : [policy.start, policy.end]));
+  const metricNames = [...new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))];
+  return {
+    [`eval/${name}/all/agent/reward/mean`]: mean(good.map(rewardOf)),
+    ...Object.fromEntries(
+      metricNames.map((metric) => [
+        `eval/${name}/all/metrics/${metric}/mean`,
+        mean(traces.flatMap(({ metrics }) => metrics[metric] ?? [])),
+      ]),
+    ),
+    [`eval/${name}/num`]: good.length,
+    [`eval/${name}/errors`]: errors,
+    [`eval/${name}/policy_version`]: version,
+    [`eval/${name}/policy_version/min`]: Math.min(...versions),
+    [`eval/${name}/policy_version/max`]: Math.max(...versions),
+  };
+}

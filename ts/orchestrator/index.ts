@@ -1,0 +1,4 @@
+/** Scheduling of rollouts, advantages, batches, staleness, evaluations. */
+export { connectEnvWorkers, type EnvWorkers } from "./env-workers.ts";
+export type { Engine } from "./engines.ts";
+export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";

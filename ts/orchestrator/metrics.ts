@@ -1,0 +1,48 @@
+/** What the orchestrator logs of a step, under prime-rl's names. */
+
+import type { Group } from "./dispatcher.ts";
+import { rewardOf, type TrainBatch } from "./train-batch.ts";
+
+export interface StepReport {
+  step: number;
+  groups: readonly Group[];
+  batch: TrainBatch;
+  /** Groups dropped since the last step. */
+  dropped: { stale: number; errored: number };
+  /** From the first wait to the batch being durable. */
+  seconds: number;
+}
+
+export function stepMetrics({ step, groups, batch, dropped, seconds }: StepReport): Record<string, number> {
+  const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
+  const good = episodes.filter((episode) => episode.ok);
+  const traces = good.flatMap((episode) => episode.traces);
+  const staleness = groups.map((group) => step - 1 - group.dispatchVersion);
+  const tokens = batch.batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
+  const spread = batch.rewards.map((rewards) => new Set(rewards.filter((reward) => !Number.isNaN(reward))));
+  const values: Record<string, number> = {
+    "train/agg/all/agent/reward/mean": mean(good.map(rewardOf)),
+    "train/agg/all/num_output_tokens/mean": mean(traces.map(({ usage }) => usage.completion_tokens)),
+    "train/agg/all/is_truncated/mean": mean(traces.map((trace) => (trace.is_truncated ? 1 : 0))),
+    "train/agg/all/has_error/mean": 1 - good.length / Math.max(1, episodes.length),
+    "train/agg/all/zero_variance_groups/mean": mean(spread.map((rewards) => (rewards.size <= 1 ? 1 : 0))),
+    "off_policy/mean": mean(staleness),
+    "off_policy/max": Math.max(...staleness),
+    "off_policy/dropped": dropped.stale,
+    "dispatcher/errored": dropped.errored,
+    "progress/tokens": tokens,
+    "progress/rollouts": episodes.length,
+    "batch/rollouts": batch.samples,
+    "batch/zero_advantage": batch.zeroAdvantage,
+    "time/step": seconds,
+  };
+  for (const name of new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))) {
+    values[`train/agg/all/metrics/${name}/mean`] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
+  }
+  return values;
+}
+
+/** NaN for nothing, which the metrics file records as such. */
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

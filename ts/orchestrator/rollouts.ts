@@ -1,0 +1,23 @@
+/**
+ * One rollout from request to result, with the retries that are safe.
+ *
+ * Only `infra` and `provider` errors are retried, with the same seed, so that a retry changes nothing but the time. A rollout whose
+ * retries are used up comes back as an errored episode; it is never scored.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { isRetryable, type EpisodeFrame, type RunRequest } from "../environments/index.ts";
+import type { EnvWorkers } from "./env-workers.ts";
+
+const RETRIES = 3;
+const BACKOFF_MS = 100;
+
+/** Runs a rollout; resolves with an errored episode when it cannot be had. */
+export async function runRollout(workers: EnvWorkers, request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame> {
+  for (let attempt = 0; ; attempt++) {
+    const result = await workers.run({ ...request, episode_id: `${request.episode_id}-${attempt}` }, signal);
+    const { ok, errors } = result.episode;
+    if (ok || attempt === RETRIES || signal.aborted || !errors.every(isRetryable)) return result;
+    await sleep(BACKOFF_MS * 2 ** attempt * (0.5 + Math.random()));
+  }
+}

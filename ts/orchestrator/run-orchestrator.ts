@@ -1,0 +1,265 @@
+/**
+ * The orchestrator: decides what is sampled, when it is too old, what it is worth and what is trained.
+ *
+ * Steps and versions as in design section 4. How many groups may have been opened is a function of the policy version alone:
+ * `(version + max_async_level + 1)` batches' worth. That is the dispatch gate and the ship gate at once: the groups of batch `s` are
+ * opened under version `s - 1 - max_async_level` or later. At level 0 a batch is exactly the groups opened for it, in their order.
+ */
+
+import { setMaxListeners } from "node:events";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { RlConfig } from "../config/index.ts";
+import { PrlError } from "../errors.ts";
+import { seed } from "../environments/index.ts";
+import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
+import { rolloutsDir, type RolloutTransport, type WeightTransport } from "../transports/index.ts";
+import { GroupDispatcher, type Group } from "./dispatcher.ts";
+import { updateEngines, type Engine } from "./engines.ts";
+import type { EnvWorkers } from "./env-workers.ts";
+import { evaluatePolicy } from "./evaluation.ts";
+import { stepMetrics } from "./metrics.ts";
+import { runRollout } from "./rollouts.ts";
+import { TrainTasks } from "./tasks.ts";
+import { buildTrainBatch } from "./train-batch.ts";
+
+/** A training step may be long; beyond this the trainer is taken for dead. */
+const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
+/** So many batches' worth of groups in a row without anything to train end the run. */
+const MAX_EMPTY_BATCHES = 10;
+
+export interface OrchestratorJob {
+  runDir: string;
+  config: RlConfig;
+  /** Name that the inference servers know the model by. */
+  modelName: string;
+  engines: readonly Engine[];
+  workers: EnvWorkers;
+  rollouts: RolloutTransport;
+  weights: WeightTransport;
+  metrics: Metrics;
+  signal: AbortSignal;
+}
+
+/** Runs until `max_steps` batches are trained and evaluated, or the signal. Any error of a part ends it. */
+export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
+  const failure = new AbortController();
+  const signal = AbortSignal.any([job.signal, failure.signal]);
+  // Every rollout of an evaluation listens to it.
+  setMaxListeners(0, signal);
+  const orchestrator = new Orchestrator({ ...job, signal }, (error) => failure.abort(error));
+  try {
+    await orchestrator.run();
+  } finally {
+    orchestrator.stop();
+  }
+}
+
+class Orchestrator {
+  readonly #job: OrchestratorJob;
+  readonly #fail: (error: unknown) => void;
+  readonly #dispatcher: GroupDispatcher;
+  readonly #groupsPerBatch: number;
+  #completed: Group[] = [];
+  #version = 0;
+  #step = 1;
+  #dropped = { stale: 0, errored: 0 };
+  #evaluation: Promise<void> = Promise.resolve();
+  #changed: (() => void) | undefined;
+
+  constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
+    this.#job = job;
+    this.#fail = fail;
+    const { batch_size: batchSize, group_size: groupSize, max_inflight: maxInflight, train } = job.config.orchestrator;
+    this.#groupsPerBatch = batchSize / groupSize;
+    const tasks = new TrainTasks(job.workers, job.config.seed, train.source);
+    this.#dispatcher = new GroupDispatcher({
+      groupSize,
+      maxInflight,
+      nextTask: () => tasks.next(),
+      runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
+      onCompleted: (group) => this.#take(group),
+      onFailure: fail,
+    });
+  }
+
+  async run(): Promise<void> {
+    const { config, signal } = this.#job;
+    const maxSteps = config.max_steps ?? Infinity;
+    const { eval: evaluation } = config.orchestrator;
+    await this.#adopt(0);
+    if (evaluation?.eval_at_start === true) await this.#evaluate(0);
+    const versions = this.#followWeights(maxSteps);
+    versions.catch(this.#fail);
+    this.#allowDispatch();
+    for (; this.#step <= maxSteps; this.#step++) await this.#trainStep();
+    await versions;
+    await this.#evaluation;
+    signal.throwIfAborted();
+    if (evaluation !== null) await this.#evaluate(this.#version);
+  }
+
+  stop(): void {
+    this.#dispatcher.stop();
+  }
+
+  /** Collects, cuts and ships batch `#step`. */
+  async #trainStep(): Promise<void> {
+    const { config, metrics, rollouts, runDir } = this.#job;
+    const step = this.#step;
+    const startedAt = performance.now();
+    for (let attempt = 0; ; attempt++) {
+      const groups = await this.#collect();
+      const batch = buildTrainBatch(groups, config);
+      if (batch.samples === 0) {
+        if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, MAX_EMPTY_BATCHES, groups);
+        metrics.event("empty_batch", { step, groups: groups.length });
+        this.#dispatcher.refill(groups.length);
+        continue;
+      }
+      const dir = rolloutsDir(runDir, step);
+      await mkdir(dir, { recursive: true });
+      await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.advantages));
+      await rollouts.send(step, batch.batches, batch.envNames);
+      const seconds = (performance.now() - startedAt) / 1000;
+      metrics.log(step, stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }));
+      this.#dropped = { stale: 0, errored: 0 };
+      return;
+    }
+  }
+
+  /** Waits for a batch's worth of completed groups that are fresh enough. */
+  async #collect(): Promise<Group[]> {
+    const { config, signal } = this.#job;
+    for (;;) {
+      signal.throwIfAborted();
+      this.#dropStale();
+      if (this.#completed.length >= this.#groupsPerBatch) break;
+      await this.#change();
+    }
+    if (config.max_async_level === 0) this.#completed.sort((a, b) => a.index - b.index);
+    return this.#completed.splice(0, this.#groupsPerBatch);
+  }
+
+  #oldestVersion(): number {
+    return this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
+  }
+
+  #dropStale(): void {
+    const fresh = this.#completed.filter((group) => group.dispatchVersion >= this.#oldestVersion());
+    this.#drop("stale", this.#completed.length - fresh.length);
+    this.#completed = fresh;
+  }
+
+  #drop(reason: "stale" | "errored", groups: number): void {
+    if (groups === 0) return;
+    this.#dropped[reason] += groups;
+    this.#job.metrics.event("groups_dropped", { reason, groups, step: this.#step });
+    this.#dispatcher.refill(groups);
+  }
+
+  #take(group: Group): void {
+    if (group.rollouts.some(({ episode }) => episode.ok)) this.#completed.push(group);
+    else this.#dropErrored(group);
+    this.#changed?.();
+  }
+
+  #dropErrored(group: Group): void {
+    this.#drop("errored", 1);
+    if (this.#dropped.errored > this.#groupsPerBatch * MAX_EMPTY_BATCHES) {
+      this.#fail(starved(this.#step, MAX_EMPTY_BATCHES, [group]));
+    }
+  }
+
+  /** Resolves when a group completed or the run is to stop. */
+  async #change(): Promise<void> {
+    const { signal } = this.#job;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        signal.removeEventListener("abort", done);
+        this.#changed = undefined;
+        resolve();
+      };
+      this.#changed = done;
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  async #runRollout(group: Group, sample: number, signal: AbortSignal) {
+    const { config, engines, modelName, workers } = this.#job;
+    const { train, request_timeout_s: timeout } = config.orchestrator;
+    const engine = engines[group.index % engines.length];
+    if (engine === undefined) throw new PrlError("PRL_INFERENCE_UNREACHABLE", "there is no inference server");
+    const { source, task, epoch } = group.task;
+    const request = {
+      env: source,
+      task,
+      inference: { url: engine.url, model: modelName },
+      sampling: train.sampling,
+      seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
+      cache_salt: String(group.dispatchVersion),
+      priority: group.index,
+      deadline_ms: timeout * 1000,
+      episode_id: `${group.id}-${sample}`,
+      group_id: group.id,
+      run: { type: "train" as const, step: this.#step },
+    };
+    return runRollout(workers, request, signal);
+  }
+
+  /** Brings each new version to the engines as soon as it is published. */
+  async #followWeights(last: number): Promise<void> {
+    const { config } = this.#job;
+    const { eval: evaluation } = config.orchestrator;
+    for (let version = 1; version <= last; version++) {
+      await this.#adopt(version);
+      const due = evaluation !== null && evaluation.interval !== null && version % evaluation.interval === 0;
+      if (due && version < last) this.#evaluation = this.#evaluation.then(() => this.#evaluate(version));
+      this.#evaluation.catch(this.#fail);
+      if (evaluation?.hold_weights === true) await this.#evaluation;
+      this.#allowDispatch();
+    }
+  }
+
+  async #adopt(version: number): Promise<void> {
+    const { weights, engines, config, metrics, signal } = this.#job;
+    const published = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
+    const cancelled = this.#dispatcher.cancelOlderThan(this.#oldestVersion());
+    this.#drop("stale", cancelled);
+    const startedAt = performance.now();
+    await updateEngines(engines, published, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics });
+    this.#version = version;
+    const { digest } = published.manifest;
+    metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });
+  }
+
+  #allowDispatch(): void {
+    const { max_async_level: level, max_steps: maxSteps } = this.#job.config;
+    const batches = Math.min(this.#version + level + 1, maxSteps ?? Infinity);
+    this.#dispatcher.allow(batches * this.#groupsPerBatch, this.#version);
+  }
+
+  #evaluate(version: number): Promise<void> {
+    return evaluatePolicy(this.#job, version);
+  }
+}
+
+function traceLines(groups: readonly Group[], advantages: readonly number[][]): string {
+  const lines = groups.flatMap((group, g) =>
+    group.rollouts.map(({ episode }, i) => JSON.stringify({ ...episode, advantage: advantages[g]?.[i] ?? null })),
+  );
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+function starved(step: number, batches: number, groups: readonly Group[]): PrlError {
+  const errors = groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors));
+  const example = errors[0];
+  const why =
+    example === undefined
+      ? "every group's rewards were all equal, so no advantage differs from 0: make the task easier or harder, or groups larger"
+      : `rollouts fail, the last one with [${example.code}] ${example.message}`;
+  return new PrlError(
+    "PRL_ORCHESTRATOR_STARVED",
+    `step ${step}: ${batches} batches' worth of groups gave nothing to train on: ${why}`,
+  );
+}

@@ -1,0 +1,122 @@
+/**
+ * Chat templates: messages to text by the Jinja template that a model ships, as transformers' `apply_chat_template` renders them.
+ *
+ * `{% generation %}` spans (what the assistant is to produce) come out as character ranges of the text: the tags are replaced by
+ * sentinels, the template is rendered a second time, the sentinels are cut out, and the rest must equal the plain text. This module
+ * knows nothing of tokens.
+ */
+import { Template } from "@huggingface/jinja";
+
+import { PrlError } from "../errors.ts";
+
+/** A message of a conversation; templates may read further keys. */
+export interface ChatMessage {
+  role: string;
+  content?: unknown;
+  [key: string]: unknown;
+}
+
+export interface RenderOptions {
+  /** JSON schemas of functions that the model may call. */
+  tools?: readonly unknown[] | null;
+  /** End with the beginning of an assistant turn. Default false. */
+  addGenerationPrompt?: boolean;
+  /** Further variables for the template, `{ enable_thinking: false }`. They win over the special tokens. */
+  templateKwargs?: Readonly<Record<string, unknown>>;
+  /** Special tokens by key (`eos_token`, ...). */
+  specialTokens?: Readonly<Record<string, string>>;
+}
+
+/** A half-open range of UTF-16 units. */
+export interface TextSpan {
+  start: number;
+  end: number;
+}
+
+const GENERATION_TAG = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
+/** Two private-use characters around a digit: no tokenizer, template or sensible message has them. */
+const SPAN_START = "\uE0F1\uF8E10\uE0F1";
+const SPAN_END = "\uE0F1\uF8E11\uE0F1";
+
+const MAX_COMPILED = 64;
+const compiled = new Map<string, Template>();
+
+/** Renders a conversation. Errors: PRL_TEMPLATE, also for a template's own `raise_exception`. */
+export function renderChat(template: string, messages: readonly ChatMessage[], options: RenderOptions = {}): string {
+  if (!Array.isArray(messages)) {
+    throw new PrlError("PRL_TEMPLATE", "messages must be a list of { role, content } objects");
+  }
+  try {
+    return compile(template).render({
+      ...options.specialTokens,
+      documents: null,
+      ...options.templateKwargs,
+      messages,
+      tools: options.tools ?? null,
+      add_generation_prompt: options.addGenerationPrompt ?? false,
+    });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new PrlError("PRL_TEMPLATE", `the chat template failed: ${reason}`, { cause });
+  }
+}
+
+/** Renders a conversation and finds what lies in its `{% generation %}` blocks. */
+export function renderChatWithSpans(
+  template: string,
+  messages: readonly ChatMessage[],
+  options: RenderOptions = {},
+): { text: string; spans: TextSpan[] } {
+  if (template.search(GENERATION_TAG) < 0) {
+    const cure = "give a chatTemplate that has them";
+    throw new PrlError(
+      "PRL_TEMPLATE",
+      `the template has no {% generation %} blocks, which assistantMask needs: ${cure}`,
+    );
+  }
+  const text = renderChat(template, messages, options);
+  if (text.includes(SPAN_START) || text.includes(SPAN_END)) {
+    throw new PrlError("PRL_TEMPLATE", "the messages contain the private-use characters that assistantMask works with");
+  }
+  const marked = renderChat(withSentinels(template), messages, options);
+  const { text: unmarked, spans } = cutSentinels(marked);
+  if (unmarked !== text) {
+    const why = "its {% generation %} blocks change the text around them";
+    throw new PrlError("PRL_TEMPLATE", `assistantMask cannot be found for this template: ${why}`);
+  }
+  return { text, spans };
+}
+
+/** The tags stay block tags, so that whitespace control around them does not change. */
+function withSentinels(template: string): string {
+  return template.replace(GENERATION_TAG, (_tag, before: string, end: string | undefined, after: string) => {
+    const sentinel = end === undefined ? SPAN_START : SPAN_END;
+    return `{%${before} if true %}{{ "${sentinel}" }}{% endif ${after}%}`;
+  });
+}
+
+function cutSentinels(marked: string): { text: string; spans: TextSpan[] } {
+  const spans: TextSpan[] = [];
+  let text = "";
+  let start = -1;
+  for (const part of marked.split(new RegExp(`(${SPAN_START}|${SPAN_END})`))) {
+    if (part === SPAN_START) {
+      start = text.length;
+    } else if (part === SPAN_END) {
+      if (start >= 0 && text.length > start) spans.push({ start, end: text.length });
+      start = -1;
+    } else {
+      text += part;
+    }
+  }
+  return { text, spans };
+}
+
+function compile(source: string): Template {
+  const known = compiled.get(source);
+  if (known !== undefined) return known;
+  const template = new Template(source);
+  if (compiled.size >= MAX_COMPILED) compiled.clear();
+  compiled.set(source, template);
+  return template;
+}

@@ -1,0 +1,105 @@
+/**
+ * Text to token ids and back, streaming, chat templates: `loadTokenizer`, public as `prl/tokenizer`.
+ *
+ * It stands on the `tokenizers` crate for ids and on the model's own Jinja template for conversations. Text becomes tokens once, here;
+ * sampled tokens are never tokenised again.
+ */
+import { PrlError } from "../errors.ts";
+import { loadNativeTokenizer, type NativeTokenizer } from "../native/index.ts";
+import { renderChat, renderChatWithSpans, type ChatMessage, type RenderOptions } from "./chat-template.ts";
+import { createDecodeStream, type DecodeStream, type DecodeStreamOptions } from "./decode-stream.ts";
+import { tokensInSpans } from "./token-spans.ts";
+import { readTokenizerConfig, type TokenizerConfig } from "./tokenizer-config.ts";
+
+export interface ChatTemplateOptions extends Pick<RenderOptions, "tools" | "addGenerationPrompt" | "templateKwargs"> {
+  /** Template source, or the name of one of the tokenizer's templates. Default: the tokenizer's own. */
+  chatTemplate?: string;
+  /** Also say which tokens lie in `{% generation %}` blocks. Default false. */
+  assistantMask?: boolean;
+}
+
+export interface RenderedChat {
+  text: string;
+  /** `encode(text)`: no special tokens but those that the template wrote. */
+  ids: Uint32Array;
+  /** One entry per id, 1 for what the assistant is to produce; null unless asked for. */
+  assistantMask: Uint8Array | null;
+}
+
+export interface Tokenizer {
+  /** Number of ids, added tokens included; ids are below it. */
+  readonly vocabSize: number;
+  /** Id of tokenizer_config.json's `eos_token`, null when it names none. */
+  readonly eosTokenId: number | null;
+  /** Id of tokenizer_config.json's `pad_token`, null when it names none. */
+  readonly padTokenId: number | null;
+  /** Token ids of a text. Special tokens written in the text are recognised; none are added unless asked for. */
+  encode(text: string, options?: { addSpecialTokens?: boolean }): Uint32Array;
+  /** Text of token ids; bytes that are no UTF-8 become U+FFFD. */
+  decode(ids: Uint32Array | readonly number[], options?: { skipSpecialTokens?: boolean }): string;
+  /** A decoder for ids that arrive one by one. */
+  decodeStream(options?: DecodeStreamOptions): DecodeStream;
+  /** A conversation as text and ids by the model's chat template. Errors: PRL_TEMPLATE. */
+  applyChatTemplate(messages: readonly ChatMessage[], options?: ChatTemplateOptions): RenderedChat;
+  /** Id of a token as written in the vocabulary, or null. */
+  tokenToId(token: string): number | null;
+}
+
+/**
+ * Loads the tokenizer of a Hugging Face folder: tokenizer.json, tokenizer_config.json and chat templates.
+ * Errors: PRL_TOKENIZER naming the file.
+ */
+export async function loadTokenizer(dir: string): Promise<Tokenizer> {
+  const [native, config] = await Promise.all([loadNativeTokenizer(dir), readTokenizerConfig(dir)]);
+  const decode: Tokenizer["decode"] = (ids, { skipSpecialTokens = false } = {}) =>
+    native.decode(ids instanceof Uint32Array ? ids : [...ids], skipSpecialTokens);
+  return {
+    vocabSize: native.vocabSize,
+    eosTokenId: specialTokenId(dir, native, config, "eos_token"),
+    padTokenId: specialTokenId(dir, native, config, "pad_token"),
+    encode: (text, { addSpecialTokens = false } = {}) => native.encode(text, addSpecialTokens),
+    decode,
+    decodeStream: ({ skipSpecialTokens = false, stop = [] } = {}) =>
+      createDecodeStream((ids) => native.decode(ids, skipSpecialTokens), stop),
+    applyChatTemplate: (messages, options = {}) => applyChatTemplate(native, config, messages, options),
+    tokenToId: (token) => native.tokenToId(token),
+  };
+}
+
+function applyChatTemplate(
+  native: NativeTokenizer,
+  config: TokenizerConfig,
+  messages: readonly ChatMessage[],
+  { chatTemplate, assistantMask = false, ...options }: ChatTemplateOptions,
+): RenderedChat {
+  const template = chooseTemplate(config, chatTemplate, options.tools ?? null);
+  const renderOptions: RenderOptions = { ...options, specialTokens: config.specialTokens };
+  if (!assistantMask) {
+    const text = renderChat(template, messages, renderOptions);
+    return { text, ids: native.encode(text, false), assistantMask: null };
+  }
+  const { text, spans } = renderChatWithSpans(template, messages, renderOptions);
+  const ids = native.encode(text, false);
+  return { text, ids, assistantMask: tokensInSpans(text, ids, spans, (part) => native.decode(part, false)) };
+}
+
+/** transformers' rule: the template asked for, else `tool_use` when there are tools and such a template, else `default`. */
+function chooseTemplate(config: TokenizerConfig, asked: string | undefined, tools: readonly unknown[] | null): string {
+  if (asked !== undefined) return config.chatTemplates.get(asked) ?? asked;
+  const toolUse = tools === null ? undefined : config.chatTemplates.get("tool_use");
+  const template = toolUse ?? config.chatTemplates.get("default");
+  if (template !== undefined) return template;
+  const names = [...config.chatTemplates.keys()];
+  const cure = names.length === 0 ? "give one as chatTemplate" : `choose one as chatTemplate: ${names.join(", ")}`;
+  throw new PrlError("PRL_TEMPLATE", `the tokenizer has no default chat template: ${cure}`);
+}
+
+function specialTokenId(dir: string, native: NativeTokenizer, config: TokenizerConfig, key: string): number | null {
+  const token = config.specialTokens[key];
+  if (token === undefined) return null;
+  const id = native.tokenToId(token);
+  if (id === null) {
+    throw new PrlError("PRL_TOKENIZER", `${dir}: ${key} is "${token}", which tokenizer.json does not have`);
+  }
+  return id;
+}

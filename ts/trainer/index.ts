@@ -1,0 +1,4 @@
+/** The trainer processes: RL steps and the supervised stage. */
+export { runSft, type SftJob, type SftResult } from "./run-sft.ts";
+export { runTrainer, type TrainerJob } from "./run-trainer.ts";
+export { learningRate } from "./schedule.ts";

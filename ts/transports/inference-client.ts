@@ -1,0 +1,217 @@
+/**
+ * Sampling over HTTP: the client of `POST /inference/v1/generate` for env workers and the orchestrator.
+ *
+ * Token ids in, token ids with log-probabilities and policy versions out. A request is a pure function of its seed and the weights, so it
+ * is sent again when a connection breaks. Control calls are not here: they have connections of their own (`ts/inference/clients`).
+ */
+import { Pool } from "undici";
+
+import { PrlError } from "../errors.ts";
+import { exchange } from "./http-json.ts";
+
+export interface SamplingOptions {
+  /** Most tokens, the stop token included. Default: what the context has left. */
+  maxTokens?: number;
+  minTokens?: number;
+  /** 0 is greedy, with the log-probabilities of temperature 1. Default 1. */
+  temperature?: number;
+  /** Default 1 (off). */
+  topP?: number;
+  /** Default -1 (off). */
+  topK?: number;
+  /** 0 to 2^53 - 1. */
+  seed?: number;
+  stopTokenIds?: readonly number[];
+  /** Strings that end the completion; the server needs the model's tokenizer for them. */
+  stop?: readonly string[];
+  ignoreEos?: boolean;
+}
+
+export interface GenerateOptions {
+  tokenIds: Uint32Array | readonly number[];
+  sampling?: SamplingOptions;
+  /** Requests share cached prefixes only within one salt. */
+  cacheSalt?: string;
+  /** Lower runs earlier. Default 0. */
+  priority?: number;
+  requestId?: string;
+  signal?: AbortSignal;
+  /** For the whole request, waiting included. Default: the client's. */
+  deadlineMs?: number;
+}
+
+export interface Completion {
+  /** Sampled tokens, the stop token included. */
+  tokenIds: Uint32Array;
+  /** Log-probability of each sampled token under the distribution it was drawn from. */
+  logprobs: Float32Array;
+  /** `[first token, version]`: which policy version sampled from which token on; the first entry is at 0. */
+  policyVersions: [number, number][];
+  finishReason: "stop" | "length" | "abort";
+  /** The stop token or stop string that ended it, if one did. */
+  stopReason: number | string | null;
+  usage: { promptTokens: number; completionTokens: number; cachedTokens: number };
+}
+
+export interface PromptLogprobs {
+  /** `[t]` is of token t given its predecessors at temperature 1; 0 for the first. */
+  logprobs: Float32Array;
+  /** Policy version of the weights that computed them. */
+  policyVersion: number;
+}
+
+export interface InferenceClientOptions {
+  /** Base address, `http://127.0.0.1:8000`. */
+  url: string;
+  /** Model named in requests; the server checks it. Default: none. */
+  model?: string;
+  /** Most connections, and so most requests under way; further ones wait here. Default 1024. */
+  connections?: number;
+  /** Default deadline of a request. Default 10 minutes. */
+  deadlineMs?: number;
+}
+
+const DEFAULT_CONNECTIONS = 1024;
+const DEFAULT_DEADLINE_MS = 600_000;
+/** Idle connections are closed before the server's keep-alive ends (75 s). */
+const KEEP_ALIVE_MS = 30_000;
+const RETRIES = 3;
+
+/** Samples from one inference server. */
+export class InferenceClient {
+  readonly url: string;
+  readonly #model: string | undefined;
+  readonly #pool: Pool;
+  readonly #deadlineMs: number;
+
+  constructor(options: InferenceClientOptions) {
+    this.url = options.url.replace(/\/+$/, "");
+    this.#model = options.model;
+    this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    this.#pool = new Pool(this.url, {
+      connections: options.connections ?? DEFAULT_CONNECTIONS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+    });
+  }
+
+  /**
+   * One completion. Errors: PRL_INFERENCE_REQUEST (the request is wrong), PRL_INFERENCE_UNREACHABLE, PRL_INFERENCE_TIMEOUT,
+   * PRL_INFERENCE_FAILED (the server's failure, or an answer that makes no sense); an abort rejects with its reason.
+   */
+  async generate(options: GenerateOptions): Promise<Completion> {
+    const { sampling = {} } = options;
+    const answer = await this.#post(options, {
+      max_tokens: sampling.maxTokens,
+      min_tokens: sampling.minTokens,
+      temperature: sampling.temperature,
+      top_p: sampling.topP,
+      top_k: sampling.topK,
+      seed: sampling.seed,
+      stop_token_ids: sampling.stopTokenIds,
+      stop: sampling.stop,
+      ignore_eos: sampling.ignoreEos,
+      logprobs: 0,
+    });
+    return this.#completion(answer);
+  }
+
+  /** Log-probabilities of a prompt under the current weights; works while the engine is paused. Errors as `generate`. */
+  async promptLogprobs(
+    tokenIds: Uint32Array | readonly number[],
+    options: { signal?: AbortSignal; deadlineMs?: number } = {},
+  ): Promise<PromptLogprobs> {
+    const answer = await this.#post({ tokenIds, ...options }, { max_tokens: 0, prompt_logprobs: 0 });
+    const entries = answer.prompt_logprobs;
+    if (!Array.isArray(entries) || entries.length !== tokenIds.length)
+      throw this.#nonsense("prompt_logprobs do not fit the prompt");
+    const logprobs = new Float32Array(tokenIds.length);
+    for (let index = 1; index < logprobs.length; index++) {
+      const logprob = entries[index]?.[String(tokenIds[index])]?.logprob;
+      if (typeof logprob !== "number") throw this.#nonsense(`prompt_logprobs[${index}] lacks the prompt's own token`);
+      logprobs[index] = logprob;
+    }
+    const policyVersion = answer.choices?.[0]?.policy_versions?.[0]?.[1];
+    if (policyVersion === undefined) throw this.#nonsense("choices[0].policy_versions is missing");
+    return { logprobs, policyVersion };
+  }
+
+  /** Ends all connections; requests under way fail with PRL_INFERENCE_UNREACHABLE. */
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #post(options: GenerateOptions, samplingParams: Record<string, unknown>): Promise<WireResponse> {
+    const text = await exchange(this.#pool, this.url, {
+      method: "POST",
+      path: "/inference/v1/generate",
+      body: JSON.stringify({
+        model: this.#model,
+        token_ids: Array.from(options.tokenIds),
+        sampling_params: samplingParams,
+        cache_salt: options.cacheSalt,
+        priority: options.priority,
+        request_id: options.requestId,
+      }),
+      deadlineMs: options.deadlineMs ?? this.#deadlineMs,
+      signal: options.signal,
+      retries: RETRIES,
+    });
+    try {
+      return JSON.parse(text) as WireResponse;
+    } catch (cause) {
+      throw this.#nonsense("it is not JSON", cause);
+    }
+  }
+
+  #completion(answer: WireResponse): Completion {
+    const choice = answer.choices?.[0];
+    if (choice === undefined || !Array.isArray(choice.token_ids))
+      throw this.#nonsense("choices[0].token_ids is missing");
+    const content = choice.logprobs?.content;
+    if (!Array.isArray(content) || content.length !== choice.token_ids.length) {
+      throw this.#nonsense("choices[0].logprobs.content does not fit token_ids");
+    }
+    const { policy_versions: policyVersions, finish_reason: finishReason } = choice;
+    if (!Array.isArray(policyVersions)) throw this.#nonsense("choices[0].policy_versions is missing");
+    if (finishReason !== "stop" && finishReason !== "length" && finishReason !== "abort") {
+      throw this.#nonsense(`choices[0].finish_reason is ${JSON.stringify(finishReason)}`);
+    }
+    const logprobs = new Float32Array(content.length);
+    for (let index = 0; index < logprobs.length; index++) logprobs[index] = content[index]?.logprob ?? Number.NaN;
+    return {
+      tokenIds: Uint32Array.from(choice.token_ids),
+      logprobs,
+      policyVersions,
+      finishReason,
+      stopReason: choice.stop_reason ?? null,
+      usage: {
+        promptTokens: answer.usage?.prompt_tokens ?? 0,
+        completionTokens: answer.usage?.completion_tokens ?? 0,
+        cachedTokens: answer.usage?.prompt_tokens_details?.cached_tokens ?? 0,
+      },
+    };
+  }
+
+  #nonsense(problem: string, cause?: unknown): PrlError {
+    return new PrlError("PRL_INFERENCE_FAILED", `${this.url}: the answer to a generate request is wrong: ${problem}`, {
+      cause,
+    });
+  }
+}
+
+/** The server's answer, as far as it is read; nothing of it is taken for granted. */
+interface WireResponse {
+  choices?: {
+    token_ids?: number[];
+    logprobs?: { content?: { logprob?: number }[] } | null;
+    finish_reason?: string | null;
+    stop_reason?: number | string | null;
+    policy_versions?: [number, number][];
+  }[];
+  prompt_logprobs?: (Record<string, { logprob?: number }> | null)[] | null;
+  usage?: {
+    prompt_tokens?: number;
+    completion_tokens?: number;
+    prompt_tokens_details?: { cached_tokens?: number } | null;
+  };
+}

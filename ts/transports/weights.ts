@@ -1,0 +1,71 @@
+/**
+ * Weight versions on their way from the trainer to the engines.
+ *
+ * The filesystem transport publishes complete Hugging Face folders `weights/step_<v>/` in the run directory. A version exists when its
+ * `manifest.json` does, which is written last.
+ */
+
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { readManifest, writeManifest, type Canary, type WeightManifest } from "../native/index.ts";
+import { waitForFile } from "./rollouts.ts";
+
+/** A published version, ready to be loaded from `dir`. */
+export interface PublishedWeights {
+  dir: string;
+  manifest: WeightManifest;
+}
+
+/** What the trainer reports of the files that it has written. */
+export interface SavedWeights {
+  digest: string;
+  shards: WeightManifest["shards"];
+}
+
+export interface WeightTransport {
+  /** Lets `save` write a version's folder and then makes it visible. Versions older than the newest `keep` are removed. */
+  publish(
+    version: number,
+    save: (dir: string) => Promise<SavedWeights>,
+    canary: Canary | null,
+  ): Promise<PublishedWeights>;
+  /** Waits for a version; PRL_DEADLINE when it does not come in time. */
+  receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<PublishedWeights>;
+}
+
+const FOLDER = /^step_(\d+)$/;
+
+export function filesystemWeights(runDir: string, { keep }: { keep: number }): WeightTransport {
+  const root = join(runDir, "weights");
+  const folder = (version: number) => join(root, `step_${version}`);
+  return {
+    async publish(version, save, canary) {
+      const dir = folder(version);
+      const { digest, shards } = await save(dir);
+      const manifest: WeightManifest = {
+        format: "prl-weights",
+        version,
+        digest,
+        base: null,
+        encoding: "full",
+        shards,
+        canary,
+      };
+      await writeManifest(dir, manifest);
+      await removeOlderThan(root, version - keep + 1);
+      return { dir, manifest };
+    },
+    async receive(version, { deadlineMs, signal }) {
+      const dir = folder(version);
+      await waitForFile(join(dir, "manifest.json"), deadlineMs, signal, `weight version ${version}`);
+      return { dir, manifest: await readManifest(dir) };
+    },
+  };
+}
+
+async function removeOlderThan(root: string, oldest: number): Promise<void> {
+  for (const name of await readdir(root)) {
+    const version = Number(FOLDER.exec(name)?.[1] ?? Number.NaN);
+    if (version < oldest) await rm(join(root, name), { recursive: true });
+  }
+}
