@@ -60,9 +60,12 @@ export const ERROR_CODES = {
   // ---- environments and orchestration ----
   PRL_ENVIRONMENT_UNKNOWN: "no environment has this id",
   PRL_ENVIRONMENT_INVALID: "an environment's definition is wrong",
+  PRL_ENVIRONMENT_REQUEST: "a request to an env worker is malformed",
   PRL_ENVIRONMENT_FAILED: "environment code threw",
   PRL_ENVIRONMENT_TIMEOUT: "environment code did not end in time",
   PRL_ENVIRONMENT_UNSUPPORTED: "the environment feature is not implemented",
+  PRL_EPISODE_CANCELLED: "a rollout was cancelled before it ended",
+  PRL_EPISODE_INVALID: "what an env worker sent is no valid episode",
   PRL_ADVANTAGE_UNKNOWN: "no advantage estimator has this name",
   PRL_ADVANTAGE_UNSUPPORTED: "the advantage estimator is not implemented yet",
   PRL_ADVANTAGE_INPUT: "rewards or parameters do not fit the estimator",

@@ -36,7 +36,7 @@ export function encodeEpisode({ episode, columns }: EpisodeFrame): Buffer {
 }
 
 /**
- * Reads a frame whole and checks that its parts fit together. Throws PRL_BATCH_INVALID or the weights codes of the
+ * Reads a frame whole and checks that its parts fit together. Throws PRL_EPISODE_INVALID or the weights codes of the
  * blob.
  */
 export function decodeEpisode(bytes: Uint8Array): EpisodeFrame {
@@ -53,7 +53,7 @@ export function decodeEpisode(bytes: Uint8Array): EpisodeFrame {
 
 /**
  * Splits a frame into its checked JSON and its blob, which is a view of `bytes` and not looked into. Throws
- * PRL_BATCH_INVALID.
+ * PRL_EPISODE_INVALID.
  */
 export function decodeEpisodeFrame(bytes: Uint8Array): { episode: Episode; blob: Uint8Array } {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -112,5 +112,5 @@ function tensor(dtype: string, shape: number[], values: Uint32Array | Float32Arr
 }
 
 function invalid(problem: string, cause?: unknown): PrlError {
-  return new PrlError("PRL_BATCH_INVALID", `an episode from an env worker is malformed: ${problem}`, { cause });
+  return new PrlError("PRL_EPISODE_INVALID", `an episode from an env worker is malformed: ${problem}`, { cause });
 }

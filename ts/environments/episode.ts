@@ -78,7 +78,7 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_INFERENCE_UNREACHABLE: "infra",
   PRL_INFERENCE_TIMEOUT: "provider",
   PRL_INFERENCE_FAILED: "provider",
-  PRL_RUN_INTERRUPTED: "infra",
+  PRL_EPISODE_CANCELLED: "infra",
   PRL_DEADLINE: "infra",
 };
 

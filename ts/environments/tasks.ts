@@ -118,7 +118,7 @@ function parseCursor(after: string | null): number {
   if (after === null) return 0;
   const position = /^\d{1,15}$/u.test(after) ? Number(after) : Number.NaN;
   if (Number.isNaN(position)) {
-    throw new PrlError("PRL_INFERENCE_REQUEST", `"${after}" is no task cursor; give the \`next\` of the page before`);
+    throw new PrlError("PRL_ENVIRONMENT_REQUEST", `"${after}" is no task cursor; give the \`next\` of the page before`);
   }
   return position;
 }

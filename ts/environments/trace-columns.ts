@@ -62,12 +62,12 @@ export function toTraceColumns(branches: readonly (readonly TraceNode[])[]): Tra
   return columns;
 }
 
-/** What is wrong with columns that came from elsewhere; throws PRL_BATCH_INVALID saying so. */
+/** What is wrong with columns that came from elsewhere; throws PRL_EPISODE_INVALID saying so. */
 export function checkTraceColumns(columns: TraceColumns, where: string): void {
   const { tokenIds, mask, logprobs, versionSpans, branchOffsets } = columns;
   const total = tokenIds.length;
   const fail = (problem: string): never => {
-    throw new PrlError("PRL_BATCH_INVALID", `${where}: ${problem}`);
+    throw new PrlError("PRL_EPISODE_INVALID", `${where}: ${problem}`);
   };
   if (mask.length !== total) fail(`mask has ${mask.length} entries for ${total} tokens`);
   if (logprobs.length !== total) fail(`logprobs has ${logprobs.length} entries for ${total} tokens`);

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use prl_engine::loss::Counts;
 use prl_engine::{
-    CachedSequence, Compute, KvCache, Model, OptimConfig, Tier, TrainBatch, Trainer, TrainerOptions, head, random_checkpoint,
+    CachedSequence, Compute, KvCache, Model, OptimConfig, Tier, TrainBatch, Trainer, TrainerOptions, head,
+    random_checkpoint,
 };
 
 /// The model of the reverse-text example: 1.5 M parameters, bytes as tokens.
@@ -24,7 +25,10 @@ const DECODED: usize = 128;
 const REPEATS: usize = 15;
 
 fn main() -> anyhow_lite::Result {
-    // `cargo test` and `cargo nextest` run benches with --test: one pass is enough to see that it works.
+    // Test runners ask a bench for its tests, and run it with --test: one pass is enough to see that it works.
+    if std::env::args().any(|argument| argument == "--list") {
+        return Ok(());
+    }
     let quick = std::env::args().any(|argument| argument == "--test");
     let repeats = if quick { 1 } else { REPEATS };
     let folder = std::env::temp_dir().join(format!("prl-engine-bench-{}", std::process::id()));
@@ -86,11 +90,19 @@ fn train(
     trained: usize,
     repeats: usize,
 ) -> Result<f64, Box<dyn std::error::Error>> {
-    let options = TrainerOptions { optim: OptimConfig { lr: 1e-4, ..OptimConfig::default() }, ..TrainerOptions::default() };
+    let options = TrainerOptions {
+        optim: OptimConfig {
+            lr: 1e-4,
+            ..OptimConfig::default()
+        },
+        ..TrainerOptions::default()
+    };
     let mut trainer = Trainer::open(folder, compute, options)?;
     let tokens = SEQUENCES * LENGTH;
     let input_ids: Vec<u32> = (0..tokens).map(|at| (at * 7919 % 256) as u32).collect();
-    let loss_mask: Vec<u8> = (0..tokens).map(|at| u8::from(at % LENGTH >= LENGTH - trained)).collect();
+    let loss_mask: Vec<u8> = (0..tokens)
+        .map(|at| u8::from(at % LENGTH >= LENGTH - trained))
+        .collect();
     let cu_seqlens: Vec<u32> = (0..=SEQUENCES).map(|at| (at * LENGTH) as u32).collect();
     let batch = TrainBatch {
         input_ids: &input_ids,
@@ -105,7 +117,11 @@ fn train(
         ce_weights: None,
         ref_kl_weights: None,
         reference_logprobs: None,
-        counts: Counts { rl: (SEQUENCES * trained) as f64, ce: 1.0, ref_kl: 1.0 },
+        counts: Counts {
+            rl: (SEQUENCES * trained) as f64,
+            ce: 1.0,
+            ref_kl: 1.0,
+        },
         on_policy_version: None,
     };
     let mut seconds = Vec::new();
@@ -141,16 +157,29 @@ fn decode(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<d
     const BLOCKS: u32 = 2;
     let mut cache = KvCache::new(model.config(), DECODED * BLOCKS as usize);
     let prompt: Vec<u32> = (0..PROMPT as u32).map(|at| at * 37 % 256).collect();
-    let tables: Vec<Vec<u32>> =
-        (0..DECODED as u32).map(|at| (at * BLOCKS..(at + 1) * BLOCKS).collect()).collect();
+    let tables: Vec<Vec<u32>> = (0..DECODED as u32)
+        .map(|at| (at * BLOCKS..(at + 1) * BLOCKS).collect())
+        .collect();
     let step = |cache: &mut KvCache, tokens: &[u32], start: usize| -> Result<f32, Box<dyn std::error::Error>> {
-        let sequences: Vec<CachedSequence<'_>> =
-            tables.iter().map(|blocks| CachedSequence { token_ids: tokens, start, blocks }).collect();
+        let sequences: Vec<CachedSequence<'_>> = tables
+            .iter()
+            .map(|blocks| CachedSequence {
+                token_ids: tokens,
+                start,
+                blocks,
+            })
+            .collect();
         let hidden = model.forward_cached(compute, &sequences, cache)?;
         let width = model.config().hidden_size;
-        let last: Vec<f32> = hidden.chunks(width * tokens.len()).flat_map(|rows| rows[rows.len() - width..].to_vec()).collect();
+        let last: Vec<f32> = hidden
+            .chunks(width * tokens.len())
+            .flat_map(|rows| rows[rows.len() - width..].to_vec())
+            .collect();
         let logits = model.head_logits(compute, &last);
-        Ok(logits.chunks(model.config().vocab_size).map(|row| head::row_logprob(compute, row, 1.0, 65)).sum())
+        Ok(logits
+            .chunks(model.config().vocab_size)
+            .map(|row| head::row_logprob(compute, row, 1.0, 65))
+            .sum())
     };
     std::hint::black_box(step(&mut cache, &prompt, 0)?);
     let mut seconds = Vec::new();
@@ -166,12 +195,17 @@ fn decode(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<d
 
 /// Writes one figure where the project's benches collect theirs.
 fn write_figure(name: &str, ours: f64) -> anyhow_lite::Result {
-    let target = std::env::var_os("CARGO_TARGET_DIR")
-        .map_or_else(|| PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")), PathBuf::from);
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")),
+        PathBuf::from,
+    );
     let folder = target.join("prl-bench");
     std::fs::create_dir_all(&folder)?;
     let machine = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = machine.lines().find_map(|line| line.strip_prefix("model name")).unwrap_or("unknown");
+    let model = machine
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"))
+        .unwrap_or("unknown");
     let figure = serde_json::json!({"name": name, "unit": "tokens/s", "better": "higher", "ours": ours, "rivals": {},
         "ratio": null, "machine": model.trim_start_matches(['\t', ' ', ':'])});
     std::fs::write(folder.join(format!("{name}.json")), format!("{figure:#}\n"))?;

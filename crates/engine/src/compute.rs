@@ -19,9 +19,13 @@ impl Compute {
     /// [`EngineError::Isa`] when this machine lacks `isa`; [`EngineError::Capacity`] when the threads cannot be started.
     pub fn new(threads: usize, isa: Option<Tier>) -> Result<Arc<Self>, EngineError> {
         let tier = isa.unwrap_or_else(Tier::detect).checked()?;
-        let threads = if threads == 0 { std::thread::available_parallelism().map_or(1, usize::from) } else { threads };
-        let pool =
-            Pool::new(threads).map_err(|e| EngineError::Capacity(format!("cannot start {threads} compute threads: {e}")))?;
+        let threads = if threads == 0 {
+            std::thread::available_parallelism().map_or(1, usize::from)
+        } else {
+            threads
+        };
+        let pool = Pool::new(threads)
+            .map_err(|e| EngineError::Capacity(format!("cannot start {threads} compute threads: {e}")))?;
         Ok(Arc::new(Self { pool, tier }))
     }
 

@@ -35,11 +35,17 @@ pub fn row_log_normalizer(compute: &Compute, logits: &[f32], temperature: f32) -
 /// Checks that there is one temperature, or one per token, all positive and finite.
 pub(crate) fn check_temperatures(temperatures: &[f32], tokens: usize) -> Result<(), EngineError> {
     if temperatures.len() != 1 && temperatures.len() != tokens {
-        return Err(EngineError::Input(format!("{} temperatures for {tokens} tokens: give 1 or {tokens}", temperatures.len())));
+        return Err(EngineError::Input(format!(
+            "{} temperatures for {tokens} tokens: give 1 or {tokens}",
+            temperatures.len()
+        )));
     }
     match temperatures.iter().position(|&t| !(t > 0.0 && t.is_finite())) {
         None => Ok(()),
-        Some(at) => Err(EngineError::Input(format!("temperature {at} is {}: it must be positive", temperatures[at]))),
+        Some(at) => Err(EngineError::Input(format!(
+            "temperature {at} is {}: it must be positive",
+            temperatures[at]
+        ))),
     }
 }
 
@@ -58,9 +64,15 @@ pub(crate) struct Target {
 pub(crate) fn all_targets(input_ids: &[u32], cu_seqlens: &[u32], temperatures: &[f32]) -> Vec<Target> {
     let mut targets = Vec::with_capacity(input_ids.len());
     for pair in cu_seqlens.windows(2) {
-        for token_at in pair[0] as usize + 1..pair[1] as usize {
+        for row in pair[0] as usize..(pair[1] as usize).saturating_sub(1) {
+            let token_at = row + 1;
             let temperature = temperature_at(temperatures, token_at);
-            targets.push(Target { row: token_at - 1, token_at, token: input_ids[token_at], temperature });
+            targets.push(Target {
+                row,
+                token_at,
+                token: input_ids[token_at],
+                temperature,
+            });
         }
     }
     targets
@@ -68,7 +80,11 @@ pub(crate) fn all_targets(input_ids: &[u32], cu_seqlens: &[u32], temperatures: &
 
 /// The temperature of a token, from one number for all or one per token.
 pub(crate) fn temperature_at(temperatures: &[f32], token_at: usize) -> f32 {
-    if temperatures.len() == 1 { temperatures[0] } else { temperatures[token_at] }
+    if temperatures.len() == 1 {
+        temperatures[0]
+    } else {
+        temperatures[token_at]
+    }
 }
 
 /// What the head says about each target.
@@ -89,8 +105,10 @@ pub(crate) fn score(
     entropies: bool,
 ) -> Scored {
     let (count, vocab) = (targets.len(), head.n());
-    let mut scored =
-        Scored { logprobs: vec![0.0; count], entropies: if entropies { vec![0.0; count] } else { Vec::new() } };
+    let mut scored = Scored {
+        logprobs: vec![0.0; count],
+        entropies: if entropies { vec![0.0; count] } else { Vec::new() },
+    };
     // Whole tiles where the vocabulary allows it.
     let chunk = (CHUNK_LOGITS / vocab).clamp(12, 96);
     let logprobs_out = Shared::new(&mut scored.logprobs);

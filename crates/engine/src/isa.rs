@@ -5,7 +5,7 @@
 use crate::error::EngineError;
 
 /// An instruction-set tier, from the least to the most able.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// What the compilation target guarantees; multiply, then add.
     Portable,
@@ -64,7 +64,9 @@ impl Tier {
     /// [`EngineError::Isa`] when no tier has this name or this machine lacks it.
     pub fn from_name(name: &str) -> Result<Self, EngineError> {
         let tier = Self::ALL.into_iter().find(|tier| tier.name() == name).ok_or_else(|| {
-            EngineError::Isa(format!("unknown instruction set {name:?}: one of portable, avx2, avx512"))
+            EngineError::Isa(format!(
+                "unknown instruction set {name:?}: one of portable, avx2, avx512"
+            ))
         })?;
         tier.checked()
     }
@@ -78,7 +80,9 @@ impl Tier {
             Ok(self)
         } else {
             let (wanted, best) = (self.name(), Self::detect().name());
-            Err(EngineError::Isa(format!("instruction set {wanted} is not there on this machine: use {best}")))
+            Err(EngineError::Isa(format!(
+                "instruction set {wanted} is not there on this machine: use {best}"
+            )))
         }
     }
 }

@@ -22,7 +22,12 @@ pub fn random_checkpoint(config_dir: &Path, out_dir: &Path, seed: u64) -> Result
     let layout = Layout::new(&config);
     let mut flat = vec![0f32; layout.total];
     for slot in &layout.slots {
-        fill(slot, seed, config.initializer_range as f32, &mut flat[slot.range.clone()]);
+        fill(
+            slot,
+            seed,
+            config.initializer_range as f32,
+            &mut flat[slot.range.clone()],
+        );
     }
     crate::train::save_flat(config_dir, out_dir, &config, &layout, &flat)
 }
@@ -32,7 +37,10 @@ fn fill(slot: &Slot, seed: u64, deviation: f32, out: &mut [f32]) {
         out.fill(if slot.name.ends_with("bias") { 0.0 } else { 1.0 });
         return;
     }
-    let key = slot.name.bytes().fold(mix(seed), |key, byte| mix(key ^ u64::from(byte)));
+    let key = slot
+        .name
+        .bytes()
+        .fold(mix(seed), |key, byte| mix(key ^ u64::from(byte)));
     for (pair, out) in out.chunks_mut(2).enumerate() {
         let normals = two_normals(key, pair as u64);
         for (out, normal) in out.iter_mut().zip(normals) {
@@ -72,8 +80,12 @@ mod tests {
         let numbers: Vec<f64> = (0..50_000).flat_map(|at| two_normals(7, at)).map(f64::from).collect();
         let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
         let variance = numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
-        let kurtosis = numbers.iter().map(|x| (x - mean).powi(4)).sum::<f64>() / numbers.len() as f64 / variance.powi(2);
-        assert!(mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03 && (kurtosis - 3.0).abs() < 0.1, "{mean} {variance} {kurtosis}");
+        let kurtosis =
+            numbers.iter().map(|x| (x - mean).powi(4)).sum::<f64>() / numbers.len() as f64 / variance.powi(2);
+        assert!(
+            mean.abs() < 0.02 && (variance - 1.0).abs() < 0.03 && (kurtosis - 3.0).abs() < 0.1,
+            "{mean} {variance} {kurtosis}"
+        );
         assert_ne!(two_normals(7, 0), two_normals(8, 0));
         assert_eq!(two_normals(7, 3), two_normals(7, 3));
     }

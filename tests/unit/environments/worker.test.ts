@@ -178,7 +178,7 @@ describe("an env worker", () => {
     for (const { episode, columns } of await Promise.all(pending)) {
       expect(episode).toMatchObject({
         ok: false,
-        errors: [{ class: "infra", code: "PRL_RUN_INTERRUPTED" }],
+        errors: [{ class: "infra", code: "PRL_EPISODE_CANCELLED" }],
         traces: [],
       });
       expect(columns).toEqual([]);
@@ -238,7 +238,7 @@ describe("an env worker", () => {
     await worker.stop();
     expect((await pending).episode).toMatchObject({
       ok: false,
-      errors: [{ class: "infra", code: "PRL_RUN_INTERRUPTED" }],
+      errors: [{ class: "infra", code: "PRL_EPISODE_CANCELLED" }],
     });
     await expect(fetch(`${worker.url}/health`)).rejects.toThrow();
   });

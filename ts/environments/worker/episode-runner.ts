@@ -121,7 +121,7 @@ export class EpisodeRunner {
 }
 
 function cancelled(why: string): PrlError {
-  return new PrlError("PRL_RUN_INTERRUPTED", `the rollout did not end: ${why}`);
+  return new PrlError("PRL_EPISODE_CANCELLED", `the rollout did not end: ${why}`);
 }
 
 /** A rollout that never got a slot is no fault of its environment. */

@@ -133,7 +133,7 @@ function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.outp
 }
 
 function malformed(problem: string): PrlError {
-  return new PrlError("PRL_INFERENCE_REQUEST", `the request to the env worker is malformed: ${problem}`);
+  return new PrlError("PRL_ENVIRONMENT_REQUEST", `the request to the env worker is malformed: ${problem}`);
 }
 
 /** HTTP status and code of an error; fastify's own errors (bad JSON, too large a body) bring their status. */
@@ -143,11 +143,11 @@ function statusOf(error: unknown): [number, string] {
     return [status, error.code];
   }
   const status = typeof error === "object" && error !== null && "statusCode" in error ? Number(error.statusCode) : 500;
-  return status < 500 ? [status, "PRL_INFERENCE_REQUEST"] : [500, "PRL_ENVIRONMENT_FAILED"];
+  return status < 500 ? [status, "PRL_ENVIRONMENT_REQUEST"] : [500, "PRL_ENVIRONMENT_FAILED"];
 }
 
 const STATUS_OF_CODE: Partial<Record<string, number>> = {
-  PRL_INFERENCE_REQUEST: 400,
+  PRL_ENVIRONMENT_REQUEST: 400,
   PRL_ENVIRONMENT_UNKNOWN: 400,
   PRL_ENVIRONMENT_UNSUPPORTED: 501,
 };

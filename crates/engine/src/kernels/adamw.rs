@@ -32,7 +32,13 @@ tiered! {
 }
 
 #[inline(always)]
-fn adamw_body<L: Lanes>(step: AdamWStep, parameters: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32]) {
+fn adamw_body<L: Lanes>(
+    step: AdamWStep,
+    parameters: &mut [f32],
+    gradients: &[f32],
+    first: &mut [f32],
+    second: &mut [f32],
+) {
     let n = parameters.len();
     let (gradients, first, second) = (&gradients[..n], &mut first[..n], &mut second[..n]);
     for i in 0..n {

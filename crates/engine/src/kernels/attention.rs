@@ -93,7 +93,13 @@ fn attend_rows<L: Lanes, const R: usize>(tile: &Tile<'_>, keys: &Keys<'_>, weigh
     let width = padded(keys.head_dim);
     let weights = &mut weights[..R * stride];
     for block in 0..stride / BLOCK_TOKENS {
-        scores::<L, R>(tile.queries, keys.key_block(block), tile.scale, &mut weights[block * BLOCK_TOKENS..], stride);
+        scores::<L, R>(
+            tile.queries,
+            keys.key_block(block),
+            tile.scale,
+            &mut weights[block * BLOCK_TOKENS..],
+            stride,
+        );
     }
     let mut sums = [0f32; R];
     for row in 0..R {
@@ -141,7 +147,9 @@ pub(crate) fn scores<L: Lanes, const R: usize>(
     let (queries, _) = queries.as_chunks::<R>();
     let (keys, _) = keys.as_chunks::<BLOCK_TOKENS>();
     for (query, key) in queries.iter().zip(keys) {
-        for_each_row!(R, |row| { multiply_add::<L, BLOCK_TOKENS>(&mut sums[row], query[row], key) });
+        for_each_row!(R, |row| {
+            multiply_add::<L, BLOCK_TOKENS>(&mut sums[row], query[row], key)
+        });
     }
     for_each_row!(R, |row| {
         let out = &mut out[row * stride..][..BLOCK_TOKENS];

@@ -91,7 +91,10 @@ fn backward_rows<L: Lanes, const R: usize>(
     let (weights, grad_weights) = weights[..2 * R * stride].split_at_mut(R * stride);
     for block in 0..stride / BLOCK_TOKENS {
         let at = block * BLOCK_TOKENS;
-        let (key, value) = (&keys.keys[block * block_size..][..block_size], &keys.values[block * block_size..][..block_size]);
+        let (key, value) = (
+            &keys.keys[block * block_size..][..block_size],
+            &keys.values[block * block_size..][..block_size],
+        );
         scores::<L, R>(tile.queries, key, tile.scale, &mut weights[at..], stride);
         scores::<L, R>(tile.grads, value, 1.0, &mut grad_weights[at..], stride);
     }

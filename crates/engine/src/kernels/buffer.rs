@@ -65,7 +65,11 @@ unsafe impl<T: Send> Sync for Shared<'_, T> {}
 impl<'a, T> Shared<'a, T> {
     /// Shares `data` for the life of the borrow.
     pub(crate) fn new(data: &'a mut [T]) -> Self {
-        Self { data: data.as_mut_ptr(), len: data.len(), life: PhantomData }
+        Self {
+            data: data.as_mut_ptr(),
+            len: data.len(),
+            life: PhantomData,
+        }
     }
 
     /// The elements `start..start + len`.
@@ -75,9 +79,12 @@ impl<'a, T> Shared<'a, T> {
     ///
     /// # Panics
     /// When the range is out of bounds.
-    #[expect(clippy::mut_from_ref, reason = "disjointness is the caller's promise")]
     pub(crate) unsafe fn slice(&self, start: usize, len: usize) -> &'a mut [T] {
-        assert!(start <= self.len && len <= self.len - start, "range {start}+{len} is out of {}", self.len);
+        assert!(
+            start <= self.len && len <= self.len - start,
+            "range {start}+{len} is out of {}",
+            self.len
+        );
         // SAFETY: in bounds by the assertion, alive by `'a`, unaliased by the caller's promise.
         unsafe { std::slice::from_raw_parts_mut(self.data.add(start), len) }
     }

@@ -64,7 +64,11 @@ pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut
     let c = Shared::new(c);
     let panels = b.panels();
     let row_blocks = m.div_ceil(BLOCK_ROWS);
-    let wanted = if compute.threads() == 1 { 1 } else { compute.threads() * TASKS_PER_THREAD };
+    let wanted = if compute.threads() == 1 {
+        1
+    } else {
+        compute.threads() * TASKS_PER_THREAD
+    };
     let column_blocks = wanted.div_ceil(row_blocks.max(1)).clamp(1, panels.max(1));
     compute.run(row_blocks * column_blocks, |task| {
         let (row_block, column_block) = (task / column_blocks, task % column_blocks);
@@ -73,7 +77,19 @@ pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut
         let first_panel = panels * column_block / column_blocks;
         let last_panel = panels * (column_block + 1) / column_blocks;
         // SAFETY: tasks are disjoint in rows or in panels of C.
-        unsafe { gemm_block(compute.tier(), a, first_row, rows, b, first_panel..last_panel, c, b.n(), accumulate) };
+        unsafe {
+            gemm_block(
+                compute.tier(),
+                a,
+                first_row,
+                rows,
+                b,
+                first_panel..last_panel,
+                c,
+                b.n(),
+                accumulate,
+            )
+        };
     });
 }
 
@@ -85,7 +101,19 @@ pub(crate) fn gemm_rows(tier: Tier, a: Left<'_>, first_row: usize, rows: usize, 
         let height = block.len() / b.n();
         let block = Shared::new(block);
         // SAFETY: `block` is exclusively ours. Rows of C count from `first_row`, so its address is moved back by as many rows.
-        unsafe { gemm_block_at(tier, a, first_row + done, height, b, 0..b.panels(), block.as_mut_ptr(), b.n(), false) };
+        unsafe {
+            gemm_block_at(
+                tier,
+                a,
+                first_row + done,
+                height,
+                b,
+                0..b.panels(),
+                block.as_mut_ptr(),
+                b.n(),
+                false,
+            )
+        };
         done += height;
     }
 }
@@ -126,8 +154,23 @@ unsafe fn gemm_block_at(
     stride: usize,
     accumulate: bool,
 ) {
-    debug_assert_eq!(b.width(), super::pack::panel_width(tier), "an operand is packed for one tier");
-    let block = Block { tier, a, first_row, rows, b, first_panel: panels.start, last_panel: panels.end, c, stride, accumulate };
+    debug_assert_eq!(
+        b.width(),
+        super::pack::panel_width(tier),
+        "an operand is packed for one tier"
+    );
+    let block = Block {
+        tier,
+        a,
+        first_row,
+        rows,
+        b,
+        first_panel: panels.start,
+        last_panel: panels.end,
+        c,
+        stride,
+        accumulate,
+    };
     BLOCK_OF_A.with_borrow_mut(|scratch| {
         scratch.resize(BLOCK_ROWS * b.k().clamp(1, BLOCK_K));
         // SAFETY: by this function's contract; a `Compute` hands out only tiers that the machine has.
@@ -176,7 +219,15 @@ unsafe fn run_block<const MR: usize, const NR: usize>(
         while row < block.rows {
             let height = tile_height(block.rows - row, MR);
             let tile = &mut scratch[row * length..(row + height) * length];
-            pack_tile(block.tier, block.a, block.first_row + row, height, first_k, length, tile);
+            pack_tile(
+                block.tier,
+                block.a,
+                block.first_row + row,
+                height,
+                first_k,
+                length,
+                tile,
+            );
             row += height;
         }
         for index in block.first_panel..block.last_panel {
@@ -226,14 +277,27 @@ fn tile_height(left: usize, full: usize) -> usize {
 }
 
 /// Copies rows of A into `tile[k][row]`.
-fn pack_tile(tier: Tier, a: Left<'_>, first_row: usize, height: usize, first_k: usize, length: usize, tile: &mut [f32]) {
+fn pack_tile(
+    tier: Tier,
+    a: Left<'_>,
+    first_row: usize,
+    height: usize,
+    first_k: usize,
+    length: usize,
+    tile: &mut [f32],
+) {
     let tile = &mut tile[..height * length];
     match a {
         Left::Rows { data, stride } => {
             let row = |i: usize| &data[(first_row + i) * stride + first_k..][..length];
             let mut i = 0;
             while i + 4 <= height {
-                interleave(tier, [row(i), row(i + 1), row(i + 2), row(i + 3)], &mut tile[i..], height);
+                interleave(
+                    tier,
+                    [row(i), row(i + 1), row(i + 2), row(i + 3)],
+                    &mut tile[i..],
+                    height,
+                );
                 i += 4;
             }
             for i in i..height {
@@ -358,47 +422,3 @@ tile_kernels!(kernels_portable, Plain, 8, 4,);
 tile_kernels!(kernels_avx2, Fused, 16, 6, #[target_feature(enable = "avx2,fma")]);
 #[cfg(target_arch = "x86_64")]
 tile_kernels!(kernels_avx512, Fused, 32, 12, #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")]);
-
-#[cfg(test)]
-mod speed {
-    use super::*;
-    #[test]
-    #[ignore]
-    #[expect(clippy::print_stderr)]
-    fn gflops() {
-        for tier in Tier::ALL {
-            let compute = Compute::new(1, Some(tier)).unwrap();
-            for (m, k, n) in [(8,192,1152),(9,192,1152),(11,192,1152),(12,192,1152),(1728,192,260),(1728,576,192)] {
-                let a: Vec<f32> = (0..m * k).map(|i| (i % 17) as f32).collect();
-                let w: Vec<f32> = (0..n * k).map(|i| (i % 13) as f32).collect();
-                let mut b = Packed::default();
-                b.pack_transposed(&compute, &w, n, k);
-                let mut c = vec![0f32; m * n];
-                let mut best = f64::MAX;
-                let reps = (2e9 / (2.0 * (m * n * k) as f64)).ceil() as usize;
-                for _ in 0..8 {
-                    let start = std::time::Instant::now();
-                    for _ in 0..reps { gemm(&compute, m, Left::rows(&a, k), &b, &mut c, false); }
-                    best = best.min(start.elapsed().as_secs_f64() / reps as f64);
-                }
-                let flops = 2.0 * (m * n * k) as f64 / best / 1e9;
-                let mut g = vec![0f32; n * k];
-                let y: Vec<f32> = (0..m * n).map(|i| (i % 11) as f32).collect();
-                let mut bestw = f64::MAX; let mut bestp = f64::MAX;
-                let mut x = Packed::default();
-                for _ in 0..8 {
-                    let start = std::time::Instant::now();
-                    for _ in 0..reps { x.pack(&compute, &a, m, k); }
-                    bestp = bestp.min(start.elapsed().as_secs_f64() / reps as f64);
-                    let start = std::time::Instant::now();
-                    for _ in 0..reps { gemm(&compute, n, Left::columns(&y, n), &x, &mut g, true); }
-                    bestw = bestw.min(start.elapsed().as_secs_f64() / reps as f64);
-                }
-                let start = std::time::Instant::now();
-                b.pack_transposed(&compute, &w, n, k);
-                let pt = start.elapsed().as_secs_f64();
-                eprintln!("{tier:?} {m}x{k}x{n}: {flops:.1} GFLOP/s; dW {:.1}; pack x {:.3} ms, packT {:.3} ms", 2.0 * (m * n * k) as f64 / bestw / 1e9, bestp * 1e3, pt*1e3);
-            }
-        }
-    }
-}

@@ -4,6 +4,11 @@
 //! tier and the function that picks it. The compiler neither reorders nor fuses float operations, so the bits of a result follow from the
 //! order written in the body; that order is a function of indices only, never of the number of rows or threads.
 
+#![expect(
+    clippy::needless_range_loop,
+    reason = "index loops over several arrays are what the compiler vectorises best"
+)]
+
 pub(crate) mod adamw;
 pub(crate) mod attention;
 pub(crate) mod attention_backward;
@@ -88,17 +93,14 @@ macro_rules! tiered {
     ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? = $body:ident $(<$rows:literal>)?) => {
         $(#[$meta])*
         #[inline]
-        #[allow(clippy::too_many_arguments, reason = "a kernel takes its operands one by one")]
         $vis fn $name(tier: $crate::isa::Tier, $($arg: $ty),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             {
                 #[target_feature(enable = "avx2,fma")]
-                #[allow(clippy::too_many_arguments, reason = "a kernel takes its operands one by one")]
                 fn avx2($($arg: $ty),*) $(-> $ret)? {
                     $body::<$crate::kernels::Fused $(, $rows)?>($($arg),*)
                 }
                 #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")]
-                #[allow(clippy::too_many_arguments, reason = "a kernel takes its operands one by one")]
                 fn avx512($($arg: $ty),*) $(-> $ret)? {
                     $body::<$crate::kernels::Fused $(, $rows)?>($($arg),*)
                 }

@@ -61,8 +61,12 @@ pub(crate) fn rms_norm_row_backward<L: Lanes>(
     grad_weight: &mut [f32],
 ) {
     let width = weight.len();
-    let (row, grad, grad_x, grad_weight) =
-        (&row[..width], &grad[..width], &mut grad_x[..width], &mut grad_weight[..width]);
+    let (row, grad, grad_x, grad_weight) = (
+        &row[..width],
+        &grad[..width],
+        &mut grad_x[..width],
+        &mut grad_weight[..width],
+    );
     let inverse = inverse_rms::<L>(row, eps);
     let mut lanes = [0f32; LANES];
     let whole = width - width % LANES;
@@ -92,7 +96,11 @@ fn rms_norm_backward_body<L: Lanes>(
     grad_weight: &mut [f32],
 ) {
     let width = weight.len();
-    for ((row, grad), grad_x) in x.chunks_exact(width).zip(grad_out.chunks_exact(width)).zip(grad_x.chunks_exact_mut(width)) {
+    for ((row, grad), grad_x) in x
+        .chunks_exact(width)
+        .zip(grad_out.chunks_exact(width))
+        .zip(grad_x.chunks_exact_mut(width))
+    {
         rms_norm_row_backward::<L>(row, weight, eps, grad, grad_x, grad_weight);
     }
 }

@@ -3,21 +3,30 @@
 use super::norm::{inverse_rms, rms_norm_row_backward};
 use super::{Lanes, tiered};
 
+/// How the heads of one token are turned.
+#[derive(Clone, Copy)]
+pub(crate) struct Turn<'a> {
+    /// Weight of the norm, `[head_dim]`, or empty for none.
+    pub(crate) norm: &'a [f32],
+    /// Epsilon of the norm.
+    pub(crate) eps: f32,
+    /// `head_dim / 2` cosines of the token's position.
+    pub(crate) cos: &'a [f32],
+    /// `head_dim / 2` sines.
+    pub(crate) sin: &'a [f32],
+}
+
 tiered! {
-    /// Turns the heads of one token from `x` into `out`; `norm` is the norm's weight, or empty for none.
-    /// `cos` and `sin` hold `head_dim / 2` values of the token's position.
-    pub(crate) fn turn_heads(x: &[f32], norm: &[f32], eps: f32, cos: &[f32], sin: &[f32], out: &mut [f32]) = turn_heads_body
+    /// Turns the heads of one token from `x` into `out`.
+    pub(crate) fn turn_heads(turn: Turn<'_>, x: &[f32], out: &mut [f32]) = turn_heads_body
 }
 
 tiered! {
     /// The backward of [`turn_heads`]: overwrites `grad` (of the outputs) by the gradient of `x`, and adds to the norm's gradient.
     /// `scratch` holds one head.
     pub(crate) fn turn_heads_backward(
+        turn: Turn<'_>,
         x: &[f32],
-        norm: &[f32],
-        eps: f32,
-        cos: &[f32],
-        sin: &[f32],
         grad: &mut [f32],
         grad_norm: &mut [f32],
         scratch: &mut [f32],
@@ -25,7 +34,8 @@ tiered! {
 }
 
 #[inline(always)]
-fn turn_heads_body<L: Lanes>(x: &[f32], norm: &[f32], eps: f32, cos: &[f32], sin: &[f32], out: &mut [f32]) {
+fn turn_heads_body<L: Lanes>(turn: Turn<'_>, x: &[f32], out: &mut [f32]) {
+    let Turn { norm, eps, cos, sin } = turn;
     let half = cos.len();
     let sin = &sin[..half];
     for (head, out) in x.chunks_exact(2 * half).zip(out.chunks_exact_mut(2 * half)) {
@@ -51,15 +61,13 @@ fn turn_heads_body<L: Lanes>(x: &[f32], norm: &[f32], eps: f32, cos: &[f32], sin
 
 #[inline(always)]
 fn turn_heads_backward_body<L: Lanes>(
+    turn: Turn<'_>,
     x: &[f32],
-    norm: &[f32],
-    eps: f32,
-    cos: &[f32],
-    sin: &[f32],
     grad: &mut [f32],
     grad_norm: &mut [f32],
     scratch: &mut [f32],
 ) {
+    let Turn { norm, eps, cos, sin } = turn;
     let half = cos.len();
     let sin = &sin[..half];
     for (head, grad) in x.chunks_exact(2 * half).zip(grad.chunks_exact_mut(2 * half)) {

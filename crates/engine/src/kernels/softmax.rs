@@ -50,7 +50,11 @@ fn row_statistics_body<L: Lanes>(row: &[f32], temperature: f32) -> RowStatistics
         lanes[lane] += exp::<L>(x / temperature - max);
     }
     let sum = sum_lanes(lanes);
-    RowStatistics { max, sum, log_sum: log::<L>(sum) }
+    RowStatistics {
+        max,
+        sum,
+        log_sum: log::<L>(sum),
+    }
 }
 
 /// The largest element; NaN elements are passed over (they surface in the sum).
@@ -60,7 +64,11 @@ pub(crate) fn row_max(row: &[f32]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     for line in lines {
         for lane in 0..LANES {
-            lanes[lane] = if line[lane] > lanes[lane] { line[lane] } else { lanes[lane] };
+            lanes[lane] = if line[lane] > lanes[lane] {
+                line[lane]
+            } else {
+                lanes[lane]
+            };
         }
     }
     for (lane, &x) in tail.iter().enumerate() {

@@ -59,7 +59,12 @@ pub(crate) fn attend_rows(
         let total = span.len * group;
         for head in 0..config.num_kv_heads {
             for first in (0..total).step_by(TASK_ROWS) {
-                units.push(Unit { span: at, head, first, last: total.min(first + TASK_ROWS) });
+                units.push(Unit {
+                    span: at,
+                    head,
+                    first,
+                    last: total.min(first + TASK_ROWS),
+                });
             }
         }
     }
@@ -75,7 +80,10 @@ pub(crate) fn attend_rows(
     });
 }
 
-#[expect(clippy::too_many_arguments, reason = "the operands of a layer's attention, and the scratch")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the operands of a layer's attention, and the scratch"
+)]
 fn attend_unit(
     tier: Tier,
     config: &ModelConfig,
@@ -101,21 +109,27 @@ fn attend_unit(
     let scale = 1.0 / (dim as f32).sqrt();
     scratch.queries.resize(MOST_ROWS * dim);
     scratch.out.resize(MOST_ROWS * width);
-    scratch.weights.resize(MOST_ROWS * row_stride(span.start + (unit.last - 1) / group));
+    scratch
+        .weights
+        .resize(MOST_ROWS * row_stride(span.start + (unit.last - 1) / group));
     let mut positions = [0usize; MOST_ROWS];
     let mut first = unit.first;
     while first < unit.last {
         let count = tile_rows(tier, unit.last - first);
-        for i in 0..count {
+        for (i, position) in positions[..count].iter_mut().enumerate() {
             let (token, member) = ((first + i) / group, (first + i) % group);
-            positions[i] = span.start + token;
+            *position = span.start + token;
             let head = unit.head * group + member;
             let query = &turned[(span.row + token) * turned_width + head * dim..][..dim];
             for (at, &value) in query.iter().enumerate() {
                 scratch.queries[at * count + i] = value;
             }
         }
-        let tile = Tile { queries: &scratch.queries[..count * dim], positions: &positions[..count], scale };
+        let tile = Tile {
+            queries: &scratch.queries[..count * dim],
+            positions: &positions[..count],
+            scale,
+        };
         attend(tier, &tile, &keys, &mut scratch.weights, &mut scratch.out);
         for i in 0..count {
             let (token, member) = ((first + i) / group, (first + i) % group);

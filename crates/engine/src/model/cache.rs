@@ -39,7 +39,9 @@ impl KvCache {
 
     /// An empty cache of `num_blocks` blocks. Memory is touched only as blocks are written.
     pub fn new(config: &ModelConfig, num_blocks: usize) -> Self {
-        let layers = (0..config.num_layers).map(|_| LayerStore::new(config, num_blocks)).collect();
+        let layers = (0..config.num_layers)
+            .map(|_| LayerStore::new(config, num_blocks))
+            .collect();
         Self { num_blocks, layers }
     }
 
@@ -62,19 +64,29 @@ impl KvCache {
     pub(crate) fn check(&self, config: &ModelConfig, sequences: &[CachedSequence<'_>]) -> Result<(), EngineError> {
         let input = |m: String| Err(EngineError::Input(m));
         if self.layers.len() != config.num_layers
-            || self.layers.iter().any(|l| l.heads != config.num_kv_heads || l.head_dim != config.head_dim)
+            || self
+                .layers
+                .iter()
+                .any(|l| l.heads != config.num_kv_heads || l.head_dim != config.head_dim)
         {
             return input("the KV cache was made for another model".into());
         }
         let mut written = vec![false; self.num_blocks];
         for (at, sequence) in sequences.iter().enumerate() {
-            let CachedSequence { token_ids, start, blocks } = *sequence;
+            let CachedSequence {
+                token_ids,
+                start,
+                blocks,
+            } = *sequence;
             if token_ids.is_empty() {
                 return input(format!("sequence {at} has no new token"));
             }
             let needed = start.saturating_add(token_ids.len()).div_ceil(Self::BLOCK_TOKENS);
             if blocks.len() < needed {
-                return input(format!("sequence {at}: its block table has {} blocks and needs {needed}", blocks.len()));
+                return input(format!(
+                    "sequence {at}: its block table has {} blocks and needs {needed}",
+                    blocks.len()
+                ));
             }
             for (entry, &block) in blocks[..needed].iter().enumerate() {
                 let Some(taken) = written.get_mut(block as usize) else {
@@ -98,6 +110,13 @@ impl LayerStore {
             heads: config.num_kv_heads,
             head_dim: config.head_dim,
         }
+    }
+
+    /// Makes room for `num_blocks` blocks; what the blocks hold afterwards is unspecified.
+    pub(crate) fn reserve(&mut self, num_blocks: usize) {
+        let unit = num_blocks * self.heads * attention::BLOCK_TOKENS;
+        self.keys.resize(unit * self.head_dim);
+        self.values.resize(unit * padded(self.head_dim));
     }
 
     pub(crate) fn writer(&mut self) -> Writer<'_> {

@@ -12,7 +12,7 @@ use crate::config::ModelConfig;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::rms_norm;
-use crate::kernels::rotary::turn_heads;
+use crate::kernels::rotary::{Turn, turn_heads};
 use crate::kernels::swiglu::swiglu;
 
 /// What all layers of a pass share.
@@ -90,6 +90,16 @@ pub(crate) fn norm_rows(compute: &Compute, x: &[f32], weight: &[f32], eps: f32, 
     });
 }
 
+/// Copies rows of `width` elements in parallel.
+fn copy_rows(compute: &Compute, from: &[f32], width: usize, to: &mut [f32]) {
+    let to = Shared::new(to);
+    for_rows(compute, from.len() / width, |first, count| {
+        // SAFETY: stretches are disjoint.
+        let to = unsafe { to.slice(first * width, count * width) };
+        to.copy_from_slice(&from[first * width..][..count * width]);
+    });
+}
+
 /// Runs one layer: reads `acts.x`, fills the other activations and the layer's keys and values, writes `out [M, H]` (M rows put out).
 pub(crate) fn forward(
     pass: Pass<'_>,
@@ -103,7 +113,13 @@ pub(crate) fn forward(
 }
 
 fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore, acts: &mut Activations) {
-    let Pass { compute, config, rope, rows, outputs } = pass;
+    let Pass {
+        compute,
+        config,
+        rope,
+        rows,
+        outputs,
+    } = pass;
     let (n, hidden) = (rows.len(), config.hidden_size);
     let (q, kv, eps) = (config.q_width(), config.kv_width(), config.rms_norm_eps);
     let width = config.qkv_width();
@@ -114,9 +130,18 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
     acts.qkv.resize(n * width);
     let biased = !weights.qkv_bias.is_empty();
     if biased {
-        acts.qkv.chunks_exact_mut(width).for_each(|row| row.copy_from_slice(&weights.qkv_bias));
+        acts.qkv
+            .chunks_exact_mut(width)
+            .for_each(|row| row.copy_from_slice(&weights.qkv_bias));
     }
-    gemm(compute, n, Left::rows(&acts.normed, hidden), &weights.qkv, &mut acts.qkv, biased);
+    gemm(
+        compute,
+        n,
+        Left::rows(&acts.normed, hidden),
+        &weights.qkv,
+        &mut acts.qkv,
+        biased,
+    );
 
     acts.turned.resize(n * (q + kv));
     {
@@ -129,8 +154,9 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
                 let raw = &qkv[row * width..][..width];
                 // SAFETY: stretches are disjoint.
                 let turned = unsafe { turned.slice(row * (q + kv), q + kv) };
-                turn_heads(compute.tier(), &raw[..q], &weights.q_norm, eps, cos, sin, &mut turned[..q]);
-                turn_heads(compute.tier(), &raw[q..q + kv], &weights.k_norm, eps, cos, sin, &mut turned[q..]);
+                let turn = |norm| Turn { norm, eps, cos, sin };
+                turn_heads(compute.tier(), turn(&weights.q_norm), &raw[..q], &mut turned[..q]);
+                turn_heads(compute.tier(), turn(&weights.k_norm), &raw[q..q + kv], &mut turned[q..]);
                 // SAFETY: every row has a slot of its own: packed blocks are consecutive, cached ones were checked.
                 unsafe { writer.write(rows.slots[row], &turned[q..], &raw[q + kv..]) };
             }
@@ -143,7 +169,7 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
     let count = pass.output_rows();
     acts.middle.resize(count * hidden);
     match outputs {
-        None => acts.middle.copy_from_slice(&acts.x),
+        None => copy_rows(compute, &acts.x, hidden, &mut acts.middle),
         Some(outputs) => {
             for (to, &from) in outputs.iter().enumerate() {
                 acts.middle[to * hidden..][..hidden].copy_from_slice(&acts.x[from * hidden..][..hidden]);
@@ -152,7 +178,14 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
             acts.attended.resize(count * q);
         }
     }
-    gemm(compute, count, Left::rows(&acts.attended, q), &weights.o, &mut acts.middle, true);
+    gemm(
+        compute,
+        count,
+        Left::rows(&acts.attended, q),
+        &weights.o,
+        &mut acts.middle,
+        true,
+    );
 }
 
 fn feed_forward_half(pass: Pass<'_>, weights: &LayerWeights, acts: &mut Activations, out: &mut Buffer) {
@@ -160,10 +193,23 @@ fn feed_forward_half(pass: Pass<'_>, weights: &LayerWeights, acts: &mut Activati
     let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
 
     acts.normed_middle.resize(n * hidden);
-    norm_rows(compute, &acts.middle, &weights.post_norm, config.rms_norm_eps, &mut acts.normed_middle);
+    norm_rows(
+        compute,
+        &acts.middle,
+        &weights.post_norm,
+        config.rms_norm_eps,
+        &mut acts.normed_middle,
+    );
 
     acts.gate_up.resize(n * 2 * ffn);
-    gemm(compute, n, Left::rows(&acts.normed_middle, hidden), &weights.gate_up, &mut acts.gate_up, false);
+    gemm(
+        compute,
+        n,
+        Left::rows(&acts.normed_middle, hidden),
+        &weights.gate_up,
+        &mut acts.gate_up,
+        false,
+    );
 
     acts.activated.resize(n * ffn);
     {
@@ -177,6 +223,6 @@ fn feed_forward_half(pass: Pass<'_>, weights: &LayerWeights, acts: &mut Activati
     }
 
     out.resize(n * hidden);
-    out.copy_from_slice(&acts.middle);
+    copy_rows(compute, &acts.middle, hidden, out);
     gemm(compute, n, Left::rows(&acts.activated, ffn), &weights.down, out, true);
 }

@@ -59,7 +59,11 @@ impl Layout {
         let mut total = 0;
         let mut add = |name: String, shape: &[usize]| {
             let len = shape.iter().product::<usize>();
-            slots.push(Slot { name, shape: shape.to_vec(), range: total..total + len });
+            slots.push(Slot {
+                name,
+                shape: shape.to_vec(),
+                range: total..total + len,
+            });
             total += len;
             total - len..total
         };
@@ -83,7 +87,10 @@ impl Layout {
                 0..0
             };
             let (q_norm, k_norm) = if config.qk_norm() {
-                (add(name("self_attn.q_norm.weight"), &[dim]), add(name("self_attn.k_norm.weight"), &[dim]))
+                (
+                    add(name("self_attn.q_norm.weight"), &[dim]),
+                    add(name("self_attn.k_norm.weight"), &[dim]),
+                )
             } else {
                 (0..0, 0..0)
             };
@@ -92,7 +99,17 @@ impl Layout {
             let first = add(name("mlp.gate_proj.weight"), &[ffn, hidden]);
             let gate_up = span(first, add(name("mlp.up_proj.weight"), &[ffn, hidden]));
             let down = add(name("mlp.down_proj.weight"), &[hidden, ffn]);
-            layers.push(LayerRanges { input_norm, qkv, qkv_bias, q_norm, k_norm, o, post_norm, gate_up, down });
+            layers.push(LayerRanges {
+                input_norm,
+                qkv,
+                qkv_bias,
+                q_norm,
+                k_norm,
+                o,
+                post_norm,
+                gate_up,
+                down,
+            });
         }
         let final_norm = add("model.norm.weight".into(), &[hidden]);
         let head = if config.tie_word_embeddings {
@@ -100,13 +117,29 @@ impl Layout {
         } else {
             add("lm_head.weight".into(), &[config.vocab_size, hidden])
         };
-        let index = slots.iter().enumerate().map(|(at, slot)| (slot.name.clone(), at)).collect();
-        Self { slots, embedding, layers, final_norm, head, total, index }
+        let index = slots
+            .iter()
+            .enumerate()
+            .map(|(at, slot)| (slot.name.clone(), at))
+            .collect();
+        Self {
+            slots,
+            embedding,
+            layers,
+            final_norm,
+            head,
+            total,
+            index,
+        }
     }
 
     /// The tensor called `name`; a tied head answers to its own name too.
     pub(crate) fn slot(&self, name: &str) -> Option<&Slot> {
-        let name = if name == "lm_head.weight" && self.head == self.embedding { "model.embed_tokens.weight" } else { name };
+        let name = if name == "lm_head.weight" && self.head == self.embedding {
+            "model.embed_tokens.weight"
+        } else {
+            name
+        };
         self.index.get(name).map(|&at| &self.slots[at])
     }
 }

@@ -51,7 +51,12 @@ impl Model {
         let mut weights = Weights::default();
         weights.pack(compute, &config, layout, flat);
         let rope = Rope::new(&config);
-        Self { config, weights, rope, tier: compute.tier() }
+        Self {
+            config,
+            weights,
+            rope,
+            tier: compute.tier(),
+        }
     }
 
     /// The model's architecture.
@@ -84,7 +89,14 @@ impl Model {
         head::check_temperatures(temperatures, input_ids.len())?;
         let hidden = self.forward_packed(compute, input_ids, cu_seqlens)?;
         let targets = head::all_targets(input_ids, cu_seqlens, temperatures);
-        let scored = head::score(compute, &self.weights.head, &hidden, self.config.hidden_size, &targets, false);
+        let scored = head::score(
+            compute,
+            &self.weights.head,
+            &hidden,
+            self.config.hidden_size,
+            &targets,
+            false,
+        );
         let mut logprobs = vec![0f32; input_ids.len()];
         for (target, logprob) in targets.iter().zip(&scored.logprobs) {
             logprobs[target.token_at] = *logprob;
@@ -115,15 +127,30 @@ impl Model {
     pub fn head_logits(&self, compute: &Compute, hidden: &[f32]) -> Vec<f32> {
         self.check_tier(compute);
         let width = self.config.hidden_size;
-        assert!(hidden.len().is_multiple_of(width), "hidden states come in rows of {width}");
+        assert!(
+            hidden.len().is_multiple_of(width),
+            "hidden states come in rows of {width}"
+        );
         let rows = hidden.len() / width;
         let mut logits = vec![0f32; rows * self.config.vocab_size];
-        gemm(compute, rows, Left::rows(hidden, width), &self.weights.head, &mut logits, false);
+        gemm(
+            compute,
+            rows,
+            Left::rows(hidden, width),
+            &self.weights.head,
+            &mut logits,
+            false,
+        );
         logits
     }
 
     /// Hidden states `[T, hidden]` of packed sequences.
-    fn forward_packed(&self, compute: &Compute, input_ids: &[u32], cu_seqlens: &[u32]) -> Result<Vec<f32>, EngineError> {
+    fn forward_packed(
+        &self,
+        compute: &Compute,
+        input_ids: &[u32],
+        cu_seqlens: &[u32],
+    ) -> Result<Vec<f32>, EngineError> {
         let rows = Rows::packed(input_ids, cu_seqlens, self.config.vocab_size)?;
         let mut store = LayerStore::new(&self.config, rows.num_blocks());
         Ok(self.forward_rows(compute, &rows, std::slice::from_mut(&mut store)))
@@ -133,7 +160,13 @@ impl Model {
     fn forward_rows(&self, compute: &Compute, rows: &Rows, stores: &mut [LayerStore]) -> Vec<f32> {
         self.check_tier(compute);
         let rope = self.rope.up_to(rows.longest);
-        let pass = Pass { compute, config: &self.config, rope: &rope, rows, outputs: None };
+        let pass = Pass {
+            compute,
+            config: &self.config,
+            rope: &rope,
+            rows,
+            outputs: None,
+        };
         let mut acts = Activations::default();
         let mut out = Buffer::default();
         self.embed(compute, rows, &mut acts.x);
@@ -144,7 +177,13 @@ impl Model {
             std::mem::swap(&mut acts.x, &mut out);
         }
         let mut hidden = vec![0f32; acts.x.len()];
-        norm_rows(compute, &acts.x, &self.weights.final_norm, self.config.rms_norm_eps, &mut hidden);
+        norm_rows(
+            compute,
+            &acts.x,
+            &self.weights.final_norm,
+            self.config.rms_norm_eps,
+            &mut hidden,
+        );
         hidden
     }
 
@@ -163,6 +202,10 @@ impl Model {
     }
 
     fn check_tier(&self, compute: &Compute) {
-        assert_eq!(self.tier, compute.tier(), "weights are laid out for the tier of the Compute that loaded them");
+        assert_eq!(
+            self.tier,
+            compute.tier(),
+            "weights are laid out for the tier of the Compute that loaded them"
+        );
     }
 }

@@ -64,5 +64,10 @@ fn build(frequencies: &[f32], positions: usize) -> RopeTable {
             sin.push(angle.sin() as f32);
         }
     }
-    RopeTable { half, positions, cos, sin }
+    RopeTable {
+        half,
+        positions,
+        cos,
+        sin,
+    }
 }

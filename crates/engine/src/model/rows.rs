@@ -74,11 +74,17 @@ impl Rows {
 
     fn push(&mut self, token_ids: &[u32], start: usize, table: &[u32]) {
         let (row, len) = (self.token_ids.len(), token_ids.len());
-        self.spans.push(Span { row, len, start, table: self.tables.len() });
+        self.spans.push(Span {
+            row,
+            len,
+            start,
+            table: self.tables.len(),
+        });
         self.token_ids.extend_from_slice(token_ids);
         for position in start..start + len {
             self.positions.push(position as u32);
-            self.slots.push(table[position / BLOCK_TOKENS] as usize * BLOCK_TOKENS + position % BLOCK_TOKENS);
+            self.slots
+                .push(table[position / BLOCK_TOKENS] as usize * BLOCK_TOKENS + position % BLOCK_TOKENS);
         }
         self.tables.extend_from_slice(table);
         self.longest = self.longest.max(start + len);

@@ -50,13 +50,16 @@ impl Weights {
             copy(&mut to.q_norm, &at.q_norm);
             copy(&mut to.k_norm, &at.k_norm);
             copy(&mut to.post_norm, &at.post_norm);
-            to.qkv.pack_transposed(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
+            to.qkv
+                .pack_transposed(compute, &flat[at.qkv.clone()], config.qkv_width(), hidden);
             to.o.pack_transposed(compute, &flat[at.o.clone()], hidden, config.q_width());
-            to.gate_up.pack_transposed(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
+            to.gate_up
+                .pack_transposed(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
             to.down.pack_transposed(compute, &flat[at.down.clone()], hidden, ffn);
         }
         copy(&mut self.final_norm, &layout.final_norm);
-        self.head.pack_transposed(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
+        self.head
+            .pack_transposed(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
     }
 }
 

@@ -92,9 +92,9 @@ fn one_head(
     let (mut first, total) = (0, span.len * group);
     while first < total {
         let count = tile_rows(tier, (total - first).min(MOST_ROWS));
-        for i in 0..count {
+        for (i, position) in positions[..count].iter_mut().enumerate() {
             let (token, member) = ((first + i) / group, (first + i) % group);
-            positions[i] = token;
+            *position = token;
             let at = (head * group + member) * dim;
             let query = &around.turned[(span.row + token) * (q + kv) + at..][..dim];
             let grad = &around.grad_attended[(span.row + token) * q + at..][..dim];

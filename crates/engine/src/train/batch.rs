@@ -94,14 +94,22 @@ impl TrainBatch<'_> {
                     temperature: crate::head::temperature_at(self.temperatures, token_at),
                 });
             }
-            let needed = outputs.last().map_or(0, |row: &usize| (row + 1).saturating_sub(first_row));
+            let needed = outputs
+                .last()
+                .map_or(0, |row: &usize| (row + 1).saturating_sub(first_row));
             if needed > 0 {
                 ids.extend_from_slice(&self.input_ids[range.start..range.start + needed]);
                 cu_seqlens.push(ids.len() as u32);
             }
         }
         let rows = Rows::packed(&ids, &cu_seqlens, vocab_size)?;
-        Ok(Bin { tokens, sequences, rows, outputs, targets })
+        Ok(Bin {
+            tokens,
+            sequences,
+            rows,
+            outputs,
+            targets,
+        })
     }
 
     fn trains(&self, token: usize) -> bool {
@@ -124,19 +132,24 @@ impl TrainBatch<'_> {
             if let Some(len) = len
                 && len != tokens
             {
-                return Err(EngineError::Input(format!("{name} has {len} entries for {tokens} tokens")));
+                return Err(EngineError::Input(format!(
+                    "{name} has {len} entries for {tokens} tokens"
+                )));
             }
         }
         check_temperatures(self.temperatures, tokens)?;
         check_cu_seqlens(self.cu_seqlens, tokens)?;
         if let Some(at) = self.input_ids.iter().position(|&id| id as usize >= vocab_size) {
             let id = self.input_ids[at];
-            return Err(EngineError::Input(format!("token {at} is {id}: ids are below the vocabulary's {vocab_size}")));
+            return Err(EngineError::Input(format!(
+                "token {at} is {id}: ids are below the vocabulary's {vocab_size}"
+            )));
         }
         if let Some(spans) = self.policy_version_spans {
             let (pairs, rest) = spans.as_chunks::<2>();
             let ascends = pairs.windows(2).all(|two| two[0][0] < two[1][0]);
-            let inside = pairs.first().is_none_or(|p| p[0] == 0) && pairs.last().is_none_or(|p| (p[0] as usize) < tokens);
+            let inside =
+                pairs.first().is_none_or(|p| p[0] == 0) && pairs.last().is_none_or(|p| (p[0] as usize) < tokens);
             if !(rest.is_empty() && ascends && inside && pairs.is_empty() == (tokens == 0)) {
                 return Err(EngineError::Input(format!(
                     "policy_version_spans must be pairs (index, version) with indices ascending from 0 and below {tokens}"
@@ -148,11 +161,18 @@ impl TrainBatch<'_> {
 
     /// Whether `version` sampled every sampled token of the tokens `range`, and at least one.
     pub(crate) fn sampled_wholly_by(&self, range: Range<usize>, version: u32) -> bool {
-        let Some(spans) = self.policy_version_spans else { return false };
+        let Some(spans) = self.policy_version_spans else {
+            return false;
+        };
         let (pairs, _) = spans.as_chunks::<2>();
-        let first = pairs.partition_point(|pair| pair[0] as usize <= range.start).saturating_sub(1);
+        let first = pairs
+            .partition_point(|pair| pair[0] as usize <= range.start)
+            .saturating_sub(1);
         let within = pairs[first..].iter().take_while(|pair| (pair[0] as usize) < range.end);
-        let mut sampled = within.map(|pair| pair[1]).filter(|&found| found != UNSAMPLED).peekable();
+        let mut sampled = within
+            .map(|pair| pair[1])
+            .filter(|&found| found != UNSAMPLED)
+            .peekable();
         sampled.peek().is_some() && sampled.all(|found| found == version)
     }
 }

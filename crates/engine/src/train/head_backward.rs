@@ -54,7 +54,14 @@ pub(crate) fn head_backward(
         work.rows.resize(count * width);
         gather(hidden, width, items, &mut work.rows);
         work.logits.resize(count * vocab);
-        gemm(compute, count, Left::rows(&work.rows, width), head.forward, &mut work.logits, false);
+        gemm(
+            compute,
+            count,
+            Left::rows(&work.rows, width),
+            head.forward,
+            &mut work.logits,
+            false,
+        );
         let logits = Shared::new(&mut work.logits);
         for_rows(compute, count, |first, stretch| {
             for at in first..first + stretch {
@@ -62,11 +69,25 @@ pub(crate) fn head_backward(
                 let row = unsafe { logits.slice(at * vocab, vocab) };
                 let Target { token, temperature, .. } = items[at];
                 let statistics = row_statistics(compute.tier(), row, temperature);
-                row_gradient(compute.tier(), row, temperature, token as usize, grads[at] / temperature, statistics);
+                row_gradient(
+                    compute.tier(),
+                    row,
+                    temperature,
+                    token as usize,
+                    grads[at] / temperature,
+                    statistics,
+                );
             }
         });
         work.grad_rows.resize(count * width);
-        gemm(compute, count, Left::rows(&work.logits, vocab), head.backward, &mut work.grad_rows, false);
+        gemm(
+            compute,
+            count,
+            Left::rows(&work.logits, vocab),
+            head.backward,
+            &mut work.grad_rows,
+            false,
+        );
         for (item, row) in items.iter().zip(work.grad_rows.chunks_exact(width)) {
             grad_hidden[item.row * width..][..width].copy_from_slice(row);
         }

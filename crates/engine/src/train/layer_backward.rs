@@ -12,7 +12,7 @@ use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
 use crate::kernels::norm::{add, rms_norm_backward};
 use crate::kernels::pack::Packed;
-use crate::kernels::rotary::turn_heads_backward;
+use crate::kernels::rotary::{Turn, turn_heads_backward};
 use crate::kernels::swiglu::swiglu_backward;
 use crate::model::layer::{Activations, Pass, for_rows};
 use crate::model::layout::{LayerRanges, Layout};
@@ -48,7 +48,8 @@ impl BackwardPacks {
             to.gate_up.pack(compute, &flat[at.gate_up.clone()], 2 * ffn, hidden);
             to.down.pack(compute, &flat[at.down.clone()], hidden, ffn);
         }
-        self.head.pack(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
+        self.head
+            .pack(compute, &flat[layout.head.clone()], config.vocab_size, hidden);
     }
 }
 
@@ -64,46 +65,126 @@ pub(crate) struct Workspace {
     partial: Buffer,
 }
 
+/// One layer's parameters in all their forms.
+#[derive(Clone, Copy)]
+pub(crate) struct Layer<'a> {
+    /// As the forward pass uses them.
+    pub(crate) weights: &'a LayerWeights,
+    /// Packed for `dy . W`.
+    pub(crate) packs: &'a LayerPacks,
+    /// Where their gradients go.
+    pub(crate) ranges: &'a LayerRanges,
+}
+
 /// Given the gradient `grad [M, H]` of the layer's output, makes it the gradient `[N, H]` of its input and adds the gradients of the layer's
 /// parameters to `grads`. `acts.gate_up` is overwritten.
 pub(crate) fn backward(
     pass: Pass<'_>,
-    weights: &LayerWeights,
-    packs: &LayerPacks,
-    ranges: &LayerRanges,
+    layer: Layer<'_>,
     acts: &mut Activations,
     grad: &mut Buffer,
     grads: &mut [f32],
     work: &mut Workspace,
 ) {
-    let Pass { compute, config, rope, rows, outputs } = pass;
+    let Pass {
+        compute,
+        config,
+        rope,
+        rows,
+        outputs,
+    } = pass;
+    let Layer { weights, packs, ranges } = layer;
     let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
-    let (q, kv, all, eps) = (config.q_width(), config.kv_width(), config.qkv_width(), config.rms_norm_eps);
+    let (q, kv, all, eps) = (
+        config.q_width(),
+        config.kv_width(),
+        config.qkv_width(),
+        config.rms_norm_eps,
+    );
 
     // ---- feed-forward ----
     work.grad_activated.resize(n * ffn);
-    gemm(compute, n, Left::rows(&*grad, hidden), &packs.down, &mut work.grad_activated, false);
-    weight_gradient(compute, grad, hidden, &acts.activated, ffn, &mut grads[ranges.down.clone()], &mut work.packed);
+    gemm(
+        compute,
+        n,
+        Left::rows(&*grad, hidden),
+        &packs.down,
+        &mut work.grad_activated,
+        false,
+    );
+    weight_gradient(
+        compute,
+        grad,
+        hidden,
+        &acts.activated,
+        ffn,
+        &mut grads[ranges.down.clone()],
+        &mut work.packed,
+    );
     {
         let gate_up = Shared::new(&mut acts.gate_up);
         let grad_activated: &[f32] = &work.grad_activated;
         for_rows(compute, n, |first, count| {
             // SAFETY: stretches are disjoint.
             let gate_up = unsafe { gate_up.slice(first * 2 * ffn, count * 2 * ffn) };
-            swiglu_backward(compute.tier(), gate_up, &grad_activated[first * ffn..][..count * ffn], ffn);
+            swiglu_backward(
+                compute.tier(),
+                gate_up,
+                &grad_activated[first * ffn..][..count * ffn],
+                ffn,
+            );
         });
     }
     work.grad_normed.resize(n * hidden);
-    gemm(compute, n, Left::rows(&acts.gate_up, 2 * ffn), &packs.gate_up, &mut work.grad_normed, false);
+    gemm(
+        compute,
+        n,
+        Left::rows(&acts.gate_up, 2 * ffn),
+        &packs.gate_up,
+        &mut work.grad_normed,
+        false,
+    );
     let out = &mut grads[ranges.gate_up.clone()];
-    weight_gradient(compute, &acts.gate_up, 2 * ffn, &acts.normed_middle, hidden, out, &mut work.packed);
+    weight_gradient(
+        compute,
+        &acts.gate_up,
+        2 * ffn,
+        &acts.normed_middle,
+        hidden,
+        out,
+        &mut work.packed,
+    );
     let out = &mut grads[ranges.post_norm.clone()];
-    norm_backward(compute, &acts.middle, &weights.post_norm, eps, &work.grad_normed, grad, out, &mut work.partial);
+    norm_backward(
+        compute,
+        &acts.middle,
+        &weights.post_norm,
+        eps,
+        &work.grad_normed,
+        grad,
+        out,
+        &mut work.partial,
+    );
 
     // ---- attention ----
     work.grad_attended.resize(n * q);
-    gemm(compute, n, Left::rows(&*grad, hidden), &packs.o, &mut work.grad_attended, false);
-    weight_gradient(compute, grad, hidden, &acts.attended, q, &mut grads[ranges.o.clone()], &mut work.packed);
+    gemm(
+        compute,
+        n,
+        Left::rows(&*grad, hidden),
+        &packs.o,
+        &mut work.grad_attended,
+        false,
+    );
+    weight_gradient(
+        compute,
+        grad,
+        hidden,
+        &acts.attended,
+        q,
+        &mut grads[ranges.o.clone()],
+        &mut work.packed,
+    );
 
     let n = rows.len();
     if let Some(outputs) = outputs {
@@ -111,7 +192,11 @@ pub(crate) fn backward(
         expand(outputs, n, grad, hidden, &mut work.expanded);
     }
     work.grad_qkv.resize(n * all);
-    let around = Around { turned: &acts.turned, qkv: &acts.qkv, grad_attended: &work.grad_attended };
+    let around = Around {
+        turned: &acts.turned,
+        qkv: &acts.qkv,
+        grad_attended: &work.grad_attended,
+    };
     attention_backward(compute, config, rows, around, &mut work.grad_qkv);
 
     let dim = config.head_dim;
@@ -126,8 +211,23 @@ pub(crate) fn backward(
             // SAFETY: stretches of rows are disjoint.
             let (grad_q, grad_k) = unsafe { grad_qkv.slice(row * all, q + kv) }.split_at_mut(q);
             let tier = compute.tier();
-            turn_heads_backward(tier, &raw[..q], &weights.q_norm, eps, cos, sin, grad_q, grad_q_norm, &mut scratch);
-            turn_heads_backward(tier, &raw[q..], &weights.k_norm, eps, cos, sin, grad_k, grad_k_norm, &mut scratch);
+            let turn = |norm| Turn { norm, eps, cos, sin };
+            turn_heads_backward(
+                tier,
+                turn(&weights.q_norm),
+                &raw[..q],
+                grad_q,
+                grad_q_norm,
+                &mut scratch,
+            );
+            turn_heads_backward(
+                tier,
+                turn(&weights.k_norm),
+                &raw[q..],
+                grad_k,
+                grad_k_norm,
+                &mut scratch,
+            );
         }
     })
     .enumerate_into(|at, value| {
@@ -145,11 +245,35 @@ pub(crate) fn backward(
     }
 
     work.grad_normed.resize(n * hidden);
-    gemm(compute, n, Left::rows(&work.grad_qkv, all), &packs.qkv, &mut work.grad_normed, false);
+    gemm(
+        compute,
+        n,
+        Left::rows(&work.grad_qkv, all),
+        &packs.qkv,
+        &mut work.grad_normed,
+        false,
+    );
     let out = &mut grads[ranges.qkv.clone()];
-    weight_gradient(compute, &work.grad_qkv, all, &acts.normed, hidden, out, &mut work.packed);
+    weight_gradient(
+        compute,
+        &work.grad_qkv,
+        all,
+        &acts.normed,
+        hidden,
+        out,
+        &mut work.packed,
+    );
     let out = &mut grads[ranges.input_norm.clone()];
-    norm_backward(compute, &acts.x, &weights.input_norm, eps, &work.grad_normed, grad, out, &mut work.partial);
+    norm_backward(
+        compute,
+        &acts.x,
+        &weights.input_norm,
+        eps,
+        &work.grad_normed,
+        grad,
+        out,
+        &mut work.partial,
+    );
 }
 
 /// Spreads the rows of `compact` to the rows `outputs` of `n`, zeros elsewhere; `spare` is swapped in.
@@ -194,7 +318,15 @@ pub(crate) fn norm_backward(
         let range = first * width..(first + count) * width;
         // SAFETY: stretches of rows are disjoint.
         let grad_x = unsafe { grad_x.slice(range.start, range.len()) };
-        rms_norm_backward(compute.tier(), &x[range.clone()], weight, eps, &grad_out[range], grad_x, partial);
+        rms_norm_backward(
+            compute.tier(),
+            &x[range.clone()],
+            weight,
+            eps,
+            &grad_out[range],
+            grad_x,
+            partial,
+        );
     })
     .enumerate_into(|at, value| grad_weight[at] += value);
 }

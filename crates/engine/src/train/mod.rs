@@ -35,7 +35,7 @@ use crate::model::rows::Rows;
 use crate::model::{Model, weights};
 use batch::Bin;
 use head_backward::{Head, HeadWorkspace, head_backward};
-use layer_backward::{BackwardPacks, Workspace, backward, norm_backward};
+use layer_backward::{BackwardPacks, Layer, Workspace, backward, norm_backward};
 use optimizer::Optimizer;
 use statistics::Statistics;
 
@@ -53,6 +53,8 @@ pub struct Trainer {
     /// Whether `packs` holds the current parameters.
     packs_current: bool,
     buffers: Buffers,
+    /// Keys and values of one layer, overwritten by the next.
+    store: Option<LayerStore>,
 }
 
 /// What a forward and backward pass writes to, kept from one to the next.
@@ -95,6 +97,7 @@ impl Trainer {
             packs: BackwardPacks::default(),
             packs_current: false,
             buffers: Buffers::default(),
+            store: None,
         })
     }
 
@@ -171,10 +174,14 @@ impl Trainer {
         if !(lr >= 0.0 && lr.is_finite()) {
             return Err(EngineError::Input(format!("the learning rate is {lr}")));
         }
-        let norm = self.optimizer.step(&self.compute, &self.layout, &mut self.flat, &self.grads, lr);
+        let norm = self
+            .optimizer
+            .step(&self.compute, &self.layout, &mut self.flat, &self.grads, lr);
         self.grads.fill(0.0);
         if norm.is_ok() {
-            self.model.weights.pack(&self.compute, &self.model.config, &self.layout, &self.flat);
+            self.model
+                .weights
+                .pack(&self.compute, &self.model.config, &self.layout, &self.flat);
             self.packs_current = false;
         }
         norm
@@ -190,7 +197,9 @@ impl Trainer {
     }
 
     fn slot(&self, name: &str) -> Result<&Slot, EngineError> {
-        self.layout.slot(name).ok_or_else(|| EngineError::Input(format!("the model has no parameter {name:?}")))
+        self.layout
+            .slot(name)
+            .ok_or_else(|| EngineError::Input(format!("the model has no parameter {name:?}")))
     }
 
     fn run_bins(&mut self, batch: &TrainBatch<'_>) -> Result<StepStats, EngineError> {
@@ -203,7 +212,8 @@ impl Trainer {
     }
 
     fn run_bin(&mut self, batch: &TrainBatch<'_>, bin: &Bin, statistics: &mut Statistics) -> Result<(), EngineError> {
-        let kept = self.forward(bin);
+        let trains = !bin.targets.is_empty();
+        let kept = if trains { self.forward(bin) } else { 0 };
         let width = self.config().hidden_size;
         let head = &self.model.weights.head;
         let scored = head::score(&self.compute, head, &self.buffers.hidden, width, &bin.targets, true);
@@ -214,10 +224,18 @@ impl Trainer {
 
         let tokens = bin.tokens.clone();
         let first = batch.cu_seqlens[bin.sequences.start];
-        let cu_seqlens: Vec<u32> =
-            batch.cu_seqlens[bin.sequences.start..=bin.sequences.end].iter().map(|at| at - first).collect();
+        let cu_seqlens: Vec<u32> = batch.cu_seqlens[bin.sequences.start..=bin.sequences.end]
+            .iter()
+            .map(|at| at - first)
+            .collect();
         let column = |values: Option<&'_ [f32]>| values.map(|values| values[tokens.clone()].to_vec());
-        let columns = [batch.reference_logprobs, batch.rl_weights, batch.ce_weights, batch.ref_kl_weights].map(column);
+        let columns = [
+            batch.reference_logprobs,
+            batch.rl_weights,
+            batch.ce_weights,
+            batch.ref_kl_weights,
+        ]
+        .map(column);
         let [reference, rl, ce, ref_kl] = &columns;
         let inputs = LossInputs {
             logprobs: &logprobs,
@@ -231,50 +249,94 @@ impl Trainer {
             ce_weights: ce.as_deref(),
             ref_kl_weights: ref_kl.as_deref(),
         };
-        let loss = policy_loss(&self.options.loss.name, &inputs, &self.options.loss.params, Some(batch.counts))?;
+        let loss = policy_loss(
+            &self.options.loss.name,
+            &inputs,
+            &self.options.loss.params,
+            Some(batch.counts),
+        )?;
         statistics.add(batch, bin, &logprobs, &scored.entropies, &loss);
-        let gradients: Vec<f32> = bin.targets.iter().map(|target| loss.grad_logprobs[target.token_at]).collect();
+        let gradients: Vec<f32> = bin
+            .targets
+            .iter()
+            .map(|target| loss.grad_logprobs[target.token_at])
+            .collect();
         if !loss.loss.is_finite() || gradients.iter().any(|gradient| !gradient.is_finite()) {
             return Err(EngineError::NonFinite(format!(
                 "the loss of tokens {}..{} is {}: the parameters were left as they were",
                 tokens.start, tokens.end, loss.loss
             )));
         }
-        self.backward(bin, &gradients, kept);
+        if trains {
+            self.backward(bin, &gradients, kept);
+        }
         Ok(())
     }
 
     /// Fills `buffers.hidden`; returns how many layers, the last ones, kept their activations.
     fn forward(&mut self, bin: &Bin) -> usize {
         let rows = &bin.rows;
-        let Self { compute, model, buffers, options, .. } = self;
+        let Self {
+            compute,
+            model,
+            buffers,
+            options,
+            store,
+            ..
+        } = self;
         let config = &*model.config;
         let (layers, width) = (config.num_layers, config.hidden_size);
         let bytes = rows.len() * (Activations::width(config) + width) * size_of::<f32>();
         let kept = options.activations.kept_layers(layers, bytes);
         let recomputed = layers - kept;
-        buffers.layers.resize_with(kept + usize::from(recomputed > 0), Activations::default);
+        buffers
+            .layers
+            .resize_with(kept + usize::from(recomputed > 0), Activations::default);
         buffers.inputs.resize_with(recomputed, Buffer::default);
 
         let rope = model.rope.up_to(rows.longest);
-        let pass = |layer: usize| Pass { outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs), compute, config, rope: &rope, rows };
-        let mut store = LayerStore::new(config, rows.num_blocks());
+        let pass = |layer: usize| Pass {
+            outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs),
+            compute,
+            config,
+            rope: &rope,
+            rows,
+        };
+        let store = store.get_or_insert_with(|| LayerStore::new(config, 0));
+        store.reserve(rows.num_blocks());
         model.embed(compute, rows, &mut buffers.last);
         for (index, weights) in model.weights.layers.iter().enumerate() {
             let acts = &mut buffers.layers[slot_of(index, recomputed)];
             std::mem::swap(&mut acts.x, &mut buffers.last);
-            layer::forward(pass(index), weights, &mut store, acts, &mut buffers.last);
+            layer::forward(pass(index), weights, store, acts, &mut buffers.last);
             if index < recomputed {
                 std::mem::swap(&mut buffers.inputs[index], &mut acts.x);
             }
         }
         buffers.hidden.resize(bin.outputs.len() * width);
-        norm_rows(compute, &buffers.last, &model.weights.final_norm, config.rms_norm_eps, &mut buffers.hidden);
+        norm_rows(
+            compute,
+            &buffers.last,
+            &model.weights.final_norm,
+            config.rms_norm_eps,
+            &mut buffers.hidden,
+        );
         kept
     }
 
     fn backward(&mut self, bin: &Bin, grad_logprobs: &[f32], kept: usize) {
-        let Self { compute, model, buffers, layout, grads, packs, packs_current, flat, .. } = self;
+        let Self {
+            compute,
+            model,
+            buffers,
+            layout,
+            grads,
+            packs,
+            packs_current,
+            flat,
+            store,
+            ..
+        } = self;
         let config = &*model.config;
         let rows = &bin.rows;
         let (width, eps) = (config.hidden_size, config.rms_norm_eps);
@@ -286,7 +348,10 @@ impl Trainer {
         buffers.grad_hidden.resize(bin.outputs.len() * width);
         head_backward(
             compute,
-            Head { forward: &model.weights.head, backward: &packs.head },
+            Head {
+                forward: &model.weights.head,
+                backward: &packs.head,
+            },
             &buffers.hidden,
             width,
             &bin.targets,
@@ -300,30 +365,63 @@ impl Trainer {
         buffers.grad.fill(0.0);
         let out = &mut grads[layout.final_norm.clone()];
         let norm = &model.weights.final_norm;
-        let Buffers { last, grad_hidden, grad, partial, .. } = buffers;
+        let Buffers {
+            last,
+            grad_hidden,
+            grad,
+            partial,
+            ..
+        } = buffers;
         norm_backward(compute, last, norm, eps, grad_hidden, grad, out, partial);
 
         let rope = model.rope.up_to(rows.longest);
-        let pass = |layer: usize| Pass { outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs), compute, config, rope: &rope, rows };
+        let pass = |layer: usize| Pass {
+            outputs: (layer + 1 == config.num_layers).then_some(&*bin.outputs),
+            compute,
+            config,
+            rope: &rope,
+            rows,
+        };
         let recomputed = config.num_layers - kept;
-        let mut store = (recomputed > 0).then(|| LayerStore::new(config, rows.num_blocks()));
         for index in (0..config.num_layers).rev() {
-            let Buffers { layers, inputs, last, grad, work, .. } = buffers;
+            let Buffers {
+                layers,
+                inputs,
+                last,
+                grad,
+                work,
+                ..
+            } = buffers;
             let acts = &mut layers[slot_of(index, recomputed)];
             let weights = &model.weights.layers[index];
             if let Some(store) = store.as_mut().filter(|_| index < recomputed) {
                 std::mem::swap(&mut acts.x, &mut inputs[index]);
                 layer::forward(pass(index), weights, store, acts, last);
             }
-            backward(pass(index), weights, &packs.layers[index], &layout.layers[index], acts, grad, grads, work);
+            let layer = Layer {
+                weights,
+                packs: &packs.layers[index],
+                ranges: &layout.layers[index],
+            };
+            backward(pass(index), layer, acts, grad, grads, work);
         }
-        embedding_gradient(compute, rows, &buffers.grad, width, &mut grads[layout.embedding.clone()]);
+        embedding_gradient(
+            compute,
+            rows,
+            &buffers.grad,
+            width,
+            &mut grads[layout.embedding.clone()],
+        );
     }
 }
 
 /// Which of the activation buffers a layer uses: recomputed layers share the first.
 fn slot_of(layer: usize, recomputed: usize) -> usize {
-    if layer < recomputed { 0 } else { layer - recomputed + usize::from(recomputed > 0) }
+    if layer < recomputed {
+        0
+    } else {
+        layer - recomputed + usize::from(recomputed > 0)
+    }
 }
 
 /// Adds each row's gradient to its token's embedding, rows in ascending order; tasks share out the columns.

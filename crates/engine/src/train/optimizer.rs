@@ -22,7 +22,12 @@ pub(crate) struct Optimizer {
 
 impl Optimizer {
     pub(crate) fn new(config: OptimConfig, parameters: usize) -> Self {
-        Self { config, first: vec![0.0; parameters], second: vec![0.0; parameters], steps: 0 }
+        Self {
+            config,
+            first: vec![0.0; parameters],
+            second: vec![0.0; parameters],
+            steps: 0,
+        }
     }
 
     /// One step with learning rate `lr`; returns the gradients' norm before clipping.
@@ -44,7 +49,14 @@ impl Optimizer {
                 self.steps + 1
             )));
         }
-        let OptimConfig { betas: (beta1, beta2), eps, weight_decay, max_norm, decay_1d, .. } = self.config;
+        let OptimConfig {
+            betas: (beta1, beta2),
+            eps,
+            weight_decay,
+            max_norm,
+            decay_1d,
+            ..
+        } = self.config;
         self.steps += 1;
         let scale = max_norm.map_or(1.0, |most| (most / (norm + NORM_EPS)).min(1.0));
         let step = AdamWStep {
@@ -57,11 +69,18 @@ impl Optimizer {
             root_correction: (1.0 - beta2.powi(self.steps)).sqrt() as f32,
             eps: eps as f32,
         };
-        let decayed = AdamWStep { keep: (1.0 - lr * weight_decay) as f32, ..step };
+        let decayed = AdamWStep {
+            keep: (1.0 - lr * weight_decay) as f32,
+            ..step
+        };
 
         let mut chunks = Vec::new();
         for slot in &layout.slots {
-            let step = if slot.shape.len() > 1 || decay_1d { decayed } else { step };
+            let step = if slot.shape.len() > 1 || decay_1d {
+                decayed
+            } else {
+                step
+            };
             for start in slot.range.clone().step_by(CHUNK) {
                 chunks.push((start, CHUNK.min(slot.range.end - start), step));
             }
@@ -71,9 +90,21 @@ impl Optimizer {
         compute.run(chunks.len(), |index| {
             let (start, len, step) = chunks[index];
             // SAFETY: chunks are disjoint.
-            let (parameters, first, second) =
-                unsafe { (parameters.slice(start, len), first.slice(start, len), second.slice(start, len)) };
-            adamw(compute.tier(), step, parameters, &gradients[start..start + len], first, second);
+            let (parameters, first, second) = unsafe {
+                (
+                    parameters.slice(start, len),
+                    first.slice(start, len),
+                    second.slice(start, len),
+                )
+            };
+            adamw(
+                compute.tier(),
+                step,
+                parameters,
+                &gradients[start..start + len],
+                first,
+                second,
+            );
         });
         Ok(norm as f32)
     }

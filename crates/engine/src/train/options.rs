@@ -15,7 +15,10 @@ pub struct LossConfig {
 
 impl Default for LossConfig {
     fn default() -> Self {
-        Self { name: crate::loss::LOSS_DEFAULT.into(), params: Value::Null }
+        Self {
+            name: crate::loss::LOSS_DEFAULT.into(),
+            params: Value::Null,
+        }
     }
 }
 
@@ -38,7 +41,14 @@ pub struct OptimConfig {
 
 impl Default for OptimConfig {
     fn default() -> Self {
-        Self { lr: 1e-6, betas: (0.9, 0.999), eps: 1e-8, weight_decay: 0.01, max_norm: Some(1.0), decay_1d: true }
+        Self {
+            lr: 1e-6,
+            betas: (0.9, 0.999),
+            eps: 1e-8,
+            weight_decay: 0.01,
+            max_norm: Some(1.0),
+            decay_1d: true,
+        }
     }
 }
 

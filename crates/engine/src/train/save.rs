@@ -51,7 +51,13 @@ pub(crate) fn save(
         match std::fs::read(&path) {
             Ok(bytes) => replace_file(&dir.join(name), |file| file.write_all(&bytes))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(EngineError::Io { action: "read", path, source: error }),
+            Err(error) => {
+                return Err(EngineError::Io {
+                    action: "read",
+                    path,
+                    source: error,
+                });
+            }
         }
     }
     let json = config.to_json();
@@ -69,7 +75,10 @@ pub(crate) fn save(
         })
         .collect();
     let written = write_checkpoint(dir, &tensors, MAX_SHARD_BYTES)?;
-    Ok(SavedWeights { digest: written.digest, shards: written.shards })
+    Ok(SavedWeights {
+        digest: written.digest,
+        shards: written.shards,
+    })
 }
 
 #[cfg(target_endian = "little")]

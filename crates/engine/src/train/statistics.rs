@@ -53,8 +53,8 @@ impl Statistics {
             for token in range.filter(|&token| batch.loss_mask[token] != 0) {
                 let ratio = f64::from(logprobs[token - bin.tokens.start]) - f64::from(batch.inference_logprobs[token]);
                 on_policy.kl.add(ratio.exp_m1() - ratio);
-                // A NaN is a difference too.
-                if !(ratio.abs() <= on_policy.max_abs_diff) {
+                // A NaN is a difference too, and stays.
+                if ratio.is_nan() || ratio.abs() > on_policy.max_abs_diff {
                     on_policy.max_abs_diff = ratio.abs();
                 }
             }
@@ -62,10 +62,17 @@ impl Statistics {
     }
 
     pub(crate) fn finish(self) -> StepStats {
-        let mut metrics = vec![("loss".to_owned(), self.loss), ("tokens".to_owned(), self.entropy.count)];
+        let mut metrics = vec![
+            ("loss".to_owned(), self.loss),
+            ("tokens".to_owned(), self.entropy.count),
+        ];
         self.entropy_mean(&mut metrics);
         for (name, value) in mean_metrics(&self.sums) {
-            let name = if name == "mismatch_kl" { "mismatch_kl/all".to_owned() } else { name };
+            let name = if name == "mismatch_kl" {
+                "mismatch_kl/all".to_owned()
+            } else {
+                name
+            };
             metrics.push((name, value));
         }
         if let Some(OnPolicy { kl, max_abs_diff }) = self.on_policy {
@@ -75,7 +82,10 @@ impl Statistics {
                 metrics.push(("mismatch_on_policy/kl".to_owned(), kl.sum / kl.count));
             }
         }
-        StepStats { loss: self.loss, metrics }
+        StepStats {
+            loss: self.loss,
+            metrics,
+        }
     }
 
     fn entropy_mean(&self, metrics: &mut Vec<(String, f64)>) {

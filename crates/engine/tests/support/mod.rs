@@ -1,7 +1,5 @@
 //! Tiny models and batches for the engine's tests.
 
-#![allow(dead_code, reason = "each test file uses a part")]
-
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,7 +61,12 @@ pub(crate) fn write_model(dir: &Path, config: &str, seed: u64) {
     let mut tensors = Vec::new();
     for name in checkpoint.names() {
         let tensor = checkpoint.tensor(name).expect("the tensor is there");
-        let values = tensor.data.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
+        let values = tensor
+            .data
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes));
         let values: Vec<u8> = values
             .map(|value| match tensor.shape.len() {
                 1 => value + 0.3 * random.unit(),
@@ -76,7 +79,12 @@ pub(crate) fn write_model(dir: &Path, config: &str, seed: u64) {
     drop(checkpoint);
     let list: Vec<TensorToWrite<'_>> = tensors
         .iter()
-        .map(|(name, shape, data)| TensorToWrite { name, dtype: Dtype::F32, shape, data })
+        .map(|(name, shape, data)| TensorToWrite {
+            name,
+            dtype: Dtype::F32,
+            shape,
+            data,
+        })
         .collect();
     write_checkpoint(dir, &list, u64::MAX).expect("the model is written");
 }
@@ -98,13 +106,18 @@ impl Columns {
     /// Random sequences of the given lengths: about two thirds of their tokens train.
     pub(crate) fn random(lengths: &[usize], vocab: usize, seed: u64) -> Self {
         let mut random = Random(seed);
-        let mut columns = Self { cu_seqlens: vec![0], ..Self::default() };
+        let mut columns = Self {
+            cu_seqlens: vec![0],
+            ..Self::default()
+        };
         for &length in lengths {
             for at in 0..length {
                 let trains = at > 0 && random.below(3) > 0;
                 columns.input_ids.push(random.below(vocab) as u32);
                 columns.loss_mask.push(u8::from(trains));
-                columns.inference_logprobs.push(if trains { -3.5 + 0.2 * random.unit() } else { 0.0 });
+                columns
+                    .inference_logprobs
+                    .push(if trains { -3.5 + 0.2 * random.unit() } else { 0.0 });
                 columns.advantages.push(if trains { random.unit() } else { 0.0 });
                 columns.temperatures.push(1.0 + 0.5 * random.unit().abs());
             }
@@ -131,7 +144,11 @@ impl Columns {
             ce_weights: self.ce_weights.as_deref(),
             ref_kl_weights: None,
             reference_logprobs: None,
-            counts: Counts { rl: self.trained(), ce: self.input_ids.len() as f64, ref_kl: 1.0 },
+            counts: Counts {
+                rl: self.trained(),
+                ce: self.input_ids.len() as f64,
+                ref_kl: 1.0,
+            },
             on_policy_version: None,
         }
     }

@@ -1,0 +1,119 @@
+//! Config keys under which the engine would compute something else than the model's authors did.
+
+use serde_json::Value;
+
+use super::Architecture;
+use super::lookup::optional;
+use crate::error::EngineError;
+
+/// Keys that must be absent, null, or have the one value under which they change nothing.
+pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Architecture) -> Result<(), EngineError> {
+    const MUST_BE_FALSE: [&str; 6] = [
+        "mlp_bias",
+        "use_sliding_window",
+        "use_mrope",
+        "is_encoder_decoder",
+        "clip_qkv",
+        "use_bidirectional_attention",
+    ];
+    const MUST_BE_ONE: [&str; 10] = [
+        "partial_rotary_factor",
+        "logit_scale",
+        "logits_scaling",
+        "embedding_multiplier",
+        "residual_multiplier",
+        "scale_emb",
+        "scale_depth",
+        "lm_head_multiplier",
+        "mup_base_width",
+        "rope_ratio",
+    ];
+    const MUST_BE_ZERO: [&str; 6] = [
+        "attention_dropout",
+        "hidden_dropout",
+        "resid_pdrop",
+        "embd_pdrop",
+        "attn_pdrop",
+        "residual_dropout",
+    ];
+    const MUST_BE_ABSENT: [&str; 14] = [
+        "quantization_config",
+        "compression_config",
+        "attention_multiplier",
+        "query_pre_attn_scalar",
+        "attn_logit_softcapping",
+        "final_logit_softcapping",
+        "num_experts",
+        "num_local_experts",
+        "n_routed_experts",
+        "attention_chunk_size",
+        "no_rope_layers",
+        "kv_lora_rank",
+        "adapter_config",
+        "dual_chunk_attention_config",
+    ];
+    let refuse = |key: &str, value: &Value, must: &str| {
+        Err(EngineError::Config(format!(
+            "{key} = {value} is not supported: it must be {must}"
+        )))
+    };
+    for key in MUST_BE_FALSE {
+        if let Some(value) = optional(raw, key)
+            && value.as_bool() != Some(false)
+        {
+            return refuse(key, value, "false or absent");
+        }
+    }
+    for key in MUST_BE_ONE {
+        if let Some(value) = optional(raw, key)
+            && value.as_f64() != Some(1.0)
+        {
+            return refuse(key, value, "1 or absent");
+        }
+    }
+    for key in MUST_BE_ZERO {
+        if let Some(value) = optional(raw, key)
+            && value.as_f64() != Some(0.0)
+        {
+            return refuse(key, value, "0 or absent");
+        }
+    }
+    for key in MUST_BE_ABSENT {
+        if let Some(value) = optional(raw, key) {
+            return refuse(key, value, "absent");
+        }
+    }
+    for key in ["hidden_act", "hidden_activation"] {
+        if let Some(value) = optional(raw, key)
+            && !matches!(value.as_str(), Some("silu" | "swish"))
+        {
+            return refuse(key, value, "\"silu\"");
+        }
+    }
+    if let Some(value) = optional(raw, "attention_bias") {
+        // Qwen2 always has biases on q, k and v and never on o; its class does not read the key.
+        let harmless = architecture == Architecture::Qwen2 && value.is_boolean();
+        if !harmless && value.as_bool() != Some(false) {
+            return refuse(
+                "attention_bias",
+                value,
+                "false or absent (a bias on o_proj is not implemented)",
+            );
+        }
+    }
+    if let Some(value) = optional(raw, "layer_types") {
+        let full = value
+            .as_array()
+            .is_some_and(|types| types.iter().all(|t| t.as_str() == Some("full_attention")));
+        if !full {
+            return refuse("layer_types", value, "\"full_attention\" for every layer");
+        }
+    }
+    if let Some(value) = optional(raw, "sliding_window")
+        && optional(raw, "use_sliding_window").is_none()
+        && architecture == Architecture::Llama
+    {
+        return refuse("sliding_window", value, "null or absent");
+    }
+    Ok(())
+}

@@ -1,0 +1,192 @@
+use super::*;
+use serde_json::json;
+
+fn base(architecture: Architecture) -> Value {
+    json!({
+        "architectures": [architecture.class_name()], "model_type": architecture.model_type(), "vocab_size": 100,
+        "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+    })
+}
+
+fn with(architecture: Architecture, key: &str, value: Value) -> Result<ModelConfig, EngineError> {
+    let mut config = base(architecture);
+    config[key] = value;
+    ModelConfig::from_json(&config.to_string())
+}
+
+#[test]
+fn defaults_are_those_of_the_architecture_s_class_in_transformers() {
+    let llama = ModelConfig::from_json(&base(Architecture::Llama).to_string()).expect("it parses");
+    assert_eq!(
+        (llama.head_dim, llama.rope_theta, llama.max_position_embeddings),
+        (16, 10_000.0, 2048)
+    );
+    assert!(!llama.tie_word_embeddings && !llama.qkv_bias() && !llama.qk_norm());
+    let qwen2 = ModelConfig::from_json(&base(Architecture::Qwen2).to_string()).expect("it parses");
+    assert!(qwen2.qkv_bias() && !qwen2.qk_norm());
+    let qwen3 = ModelConfig::from_json(&base(Architecture::Qwen3).to_string()).expect("it parses");
+    assert_eq!((qwen3.head_dim, qwen3.max_position_embeddings), (128, 32768));
+    assert!(!qwen3.qkv_bias() && qwen3.qk_norm());
+}
+
+#[test]
+fn keys_that_change_the_mathematics_are_named_with_their_value() {
+    let cases = [
+        ("hidden_act", json!("gelu")),
+        ("attention_bias", json!(true)),
+        ("mlp_bias", json!(true)),
+        ("use_sliding_window", json!(true)),
+        ("sliding_window", json!(4096)),
+        ("layer_types", json!(["full_attention", "sliding_attention"])),
+        ("partial_rotary_factor", json!(0.5)),
+        ("logits_scaling", json!(8)),
+        ("logit_scale", json!(0.0625)),
+        ("residual_multiplier", json!(0.22)),
+        ("attention_dropout", json!(0.1)),
+        ("quantization_config", json!({"quant_method": "fp8"})),
+        ("final_logit_softcapping", json!(30.0)),
+        ("num_experts", json!(8)),
+    ];
+    for (key, value) in cases {
+        let error = with(Architecture::Llama, key, value.clone()).expect_err(key);
+        assert_eq!(error.code(), "PRL_ENGINE_CONFIG");
+        let message = error.to_string();
+        assert!(
+            message.contains(key) && message.contains(&value.to_string()),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn the_neutral_values_of_such_keys_are_taken() {
+    for (key, value) in [
+        ("hidden_act", json!("silu")),
+        ("attention_bias", json!(false)),
+        ("use_sliding_window", json!(false)),
+        ("sliding_window", json!(null)),
+        ("layer_types", json!(["full_attention", "full_attention"])),
+        ("logits_scaling", json!(1.0)),
+        ("attention_dropout", json!(0.0)),
+        ("rope_scaling", json!(null)),
+        ("rope_scaling", json!({"rope_type": "default"})),
+        ("quantization_config", json!(null)),
+        ("some_tool_s_note", json!("x")),
+    ] {
+        with(Architecture::Llama, key, value).expect(key);
+    }
+    // Qwen2 names a window that it does not use.
+    with(Architecture::Qwen2, "sliding_window", json!(4096)).expect("the window is off by default");
+}
+
+#[test]
+fn rotary_parameters_are_read_from_either_place() {
+    let old = with(Architecture::Llama, "rope_theta", json!(5e5)).expect("it parses");
+    assert_eq!((old.rope_theta, old.rope_scaling), (5e5, RopeScaling::None));
+    let new = with(
+        Architecture::Llama,
+        "rope_parameters",
+        json!({"rope_type": "default", "rope_theta": 1e6}),
+    );
+    assert_eq!(new.expect("it parses").rope_theta, 1e6);
+    let linear = with(
+        Architecture::Llama,
+        "rope_scaling",
+        json!({"type": "linear", "factor": 4.0}),
+    )
+    .expect("it parses");
+    assert_eq!(linear.rope_scaling, RopeScaling::Linear { factor: 4.0 });
+    let scaled = json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 8192});
+    let llama3 = with(Architecture::Llama, "rope_scaling", scaled).expect("it parses");
+    assert!(matches!(llama3.rope_scaling, RopeScaling::Llama3 { factor: 8.0, .. }));
+    for block in [
+        json!({"rope_type": "yarn", "factor": 4.0}),
+        json!({"rope_type": "linear"}),
+        json!({"rope_type": "llama3", "factor": 8.0}),
+        json!({"rope_type": "default", "partial_rotary_factor": 0.25}),
+        json!("linear"),
+    ] {
+        let error = with(Architecture::Llama, "rope_parameters", block).expect_err("refused");
+        assert!(error.to_string().contains("rope_parameters"), "{error}");
+    }
+}
+
+#[test]
+fn other_architectures_are_named() {
+    let error = with(Architecture::Qwen3, "model_type", json!("qwen3_moe")).expect_err("refused");
+    assert_eq!(error.code(), "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED");
+    assert!(error.to_string().contains("qwen3_moe"), "{error}");
+    let error = with(Architecture::Qwen3, "architectures", json!(["Gemma2ForCausalLM"])).expect_err("refused");
+    assert!(error.to_string().contains("Gemma2ForCausalLM"), "{error}");
+    let error = with(Architecture::Qwen3, "model_type", json!("llama")).expect_err("refused");
+    assert_eq!(error.code(), "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED");
+    let error = ModelConfig::from_json("{}").expect_err("refused");
+    assert_eq!(error.code(), "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED");
+}
+
+#[test]
+fn shapes_that_make_no_model_are_refused() {
+    for (key, value) in [
+        ("hidden_size", json!(0)),
+        ("hidden_size", json!(-4)),
+        ("hidden_size", json!(66)),
+        ("vocab_size", json!("many")),
+        ("num_key_value_heads", json!(3)),
+        ("head_dim", json!(15)),
+        ("num_hidden_layers", json!(4_000_000_000u64)),
+        ("intermediate_size", json!(2_000_000_000)),
+        ("rms_norm_eps", json!(0.0)),
+        ("tie_word_embeddings", json!("yes")),
+        ("eos_token_id", json!([1, -2])),
+    ] {
+        let error = with(Architecture::Llama, key, value).expect_err(key);
+        assert_eq!(error.code(), "PRL_ENGINE_CONFIG", "{error}");
+    }
+    let mut config = base(Architecture::Llama);
+    config.as_object_mut().expect("an object").remove("vocab_size");
+    let error = ModelConfig::from_json(&config.to_string()).expect_err("refused");
+    assert!(error.to_string().contains("vocab_size"), "{error}");
+    assert_eq!(
+        ModelConfig::from_json("[1]").expect_err("refused").code(),
+        "PRL_ENGINE_CONFIG"
+    );
+    assert_eq!(
+        ModelConfig::from_json("{").expect_err("refused").code(),
+        "PRL_ENGINE_CONFIG"
+    );
+}
+
+#[test]
+fn generation_config_names_the_end_of_sequence() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut config = base(Architecture::Qwen3);
+    config["eos_token_id"] = json!(7);
+    std::fs::write(folder.path().join("config.json"), config.to_string()).expect("it is written");
+    assert_eq!(
+        ModelConfig::from_dir(folder.path()).expect("it parses").eos_token_ids,
+        [7]
+    );
+    std::fs::write(
+        folder.path().join("generation_config.json"),
+        r#"{"eos_token_id": [3, 4]}"#,
+    )
+    .expect("it is written");
+    assert_eq!(
+        ModelConfig::from_dir(folder.path()).expect("it parses").eos_token_ids,
+        [3, 4]
+    );
+}
+
+#[test]
+fn the_written_config_says_float32_and_keeps_the_rest() {
+    let mut config = base(Architecture::Qwen3);
+    config["torch_dtype"] = json!("bfloat16");
+    config["a_note"] = json!({"kept": true});
+    let written = ModelConfig::from_json(&config.to_string())
+        .expect("it parses")
+        .to_json();
+    let written: Value = serde_json::from_str(&written).expect("it parses");
+    config["torch_dtype"] = json!("float32");
+    assert_eq!(written, config);
+}

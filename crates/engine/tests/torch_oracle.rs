@@ -1,0 +1,198 @@
+//! Logits, loss, gradients and three AdamW steps against numbers that torch and transformers computed
+//! (`tests/fixtures/make/engine.py`; versions in `tests/fixtures/engine/versions.json`).
+
+#[expect(dead_code, reason = "models here come from files")]
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use prl_engine::loss::Counts;
+use prl_engine::{LossConfig, Model, OptimConfig, TrainBatch, Trainer, TrainerOptions};
+use prl_weights::{Checkpoint, Dtype, SafetensorsFile};
+use serde_json::{Value, json};
+use support::{compute, tiers};
+
+const MODELS: [&str; 3] = ["qwen3", "qwen2", "llama"];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/engine")
+}
+
+struct Expected(SafetensorsFile);
+
+impl Expected {
+    fn open(model: &str) -> Self {
+        Self(SafetensorsFile::open(&fixtures().join(model).join("expected.safetensors")).expect("the fixture opens"))
+    }
+
+    fn floats(&self, name: &str) -> Vec<f32> {
+        let tensor = self.0.tensor(name).expect("the tensor is there");
+        assert_eq!(tensor.dtype, Dtype::F32, "{name}");
+        tensor
+            .data
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| f32::from_le_bytes(*bytes))
+            .collect()
+    }
+
+    fn integers(&self, name: &str) -> Vec<u32> {
+        let tensor = self.0.tensor(name).expect("the tensor is there");
+        tensor
+            .data
+            .as_chunks::<4>()
+            .0
+            .iter()
+            .map(|bytes| u32::from_le_bytes(*bytes))
+            .collect()
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        self.0.tensor(name).expect("the tensor is there").data.to_vec()
+    }
+}
+
+/// The largest difference, and the largest magnitude.
+fn difference(found: &[f32], expected: &[f32]) -> (f32, f32) {
+    assert_eq!(found.len(), expected.len());
+    let largest = |values: &mut dyn Iterator<Item = f32>| values.fold(0f32, |most, x| most.max(x.abs()));
+    (
+        largest(&mut found.iter().zip(expected).map(|(a, b)| a - b)),
+        largest(&mut expected.iter().copied()),
+    )
+}
+
+#[test]
+fn logits_and_logprobs_match_transformers() {
+    for name in MODELS {
+        let expected = Expected::open(name);
+        let (ids, cu) = (expected.integers("input_ids"), expected.integers("cu_seqlens"));
+        for tier in tiers() {
+            let pool = compute(2, tier);
+            let model = Model::load(&fixtures().join(name), &pool).expect("the model loads");
+            let logits = model.logits(&pool, &ids, &cu).expect("the batch runs");
+            let (error, scale) = difference(&logits, &expected.floats("logits"));
+            assert!(
+                error < 2e-6 * scale.max(1.0) + 2e-5,
+                "{name} {tier:?}: logits differ by {error} of {scale}"
+            );
+            let temperatures = expected.floats("temperatures");
+            let logprobs = model.logprobs(&pool, &ids, &cu, &temperatures).expect("the batch runs");
+            let (error, scale) = difference(&logprobs, &expected.floats("logprobs"));
+            assert!(
+                error < 2e-6 * scale.max(1.0) + 2e-5,
+                "{name} {tier:?}: logprobs differ by {error} of {scale}"
+            );
+        }
+    }
+}
+
+#[test]
+fn loss_gradients_and_three_adamw_steps_match_torch() {
+    let versions = std::fs::read_to_string(fixtures().join("versions.json")).expect("the file is there");
+    let versions: Value = serde_json::from_str(&versions).expect("it parses");
+    let number = |key: &str| versions["optimizer"][key].as_f64().expect("a number");
+    let beta = |at: usize| versions["optimizer"]["betas"][at].as_f64().expect("a number");
+    let optim = OptimConfig {
+        lr: number("lr"),
+        betas: (beta(0), beta(1)),
+        eps: number("eps"),
+        weight_decay: number("weight_decay"),
+        max_norm: Some(number("max_norm")),
+        decay_1d: true,
+    };
+    for name in MODELS {
+        let expected = Expected::open(name);
+        let (ids, cu, mask) = (
+            expected.integers("input_ids"),
+            expected.integers("cu_seqlens"),
+            expected.bytes("loss_mask"),
+        );
+        let temperatures = expected.floats("temperatures");
+        let zeros = vec![0f32; ids.len()];
+        let batch = TrainBatch {
+            input_ids: &ids,
+            inference_logprobs: &zeros,
+            advantages: &zeros,
+            temperatures: &temperatures,
+            loss_mask: &mask,
+            cu_seqlens: &cu,
+            bin_seq_offsets: None,
+            policy_version_spans: None,
+            rl_weights: None,
+            ce_weights: None,
+            ref_kl_weights: None,
+            reference_logprobs: None,
+            counts: Counts {
+                rl: 1.0,
+                ce: mask.iter().map(|&mask| f64::from(mask)).sum(),
+                ref_kl: 1.0,
+            },
+            on_policy_version: None,
+        };
+        for tier in tiers() {
+            let options = TrainerOptions {
+                loss: LossConfig {
+                    name: "ce".into(),
+                    params: json!({}),
+                },
+                optim,
+                ..TrainerOptions::default()
+            };
+            let mut trainer =
+                Trainer::open(&fixtures().join(name), &compute(2, tier), options).expect("the trainer opens");
+            for (step, norm) in expected.floats("grad_norm").into_iter().enumerate() {
+                let stats = trainer.forward_backward(&batch).expect("the batch runs");
+                if step == 0 {
+                    let loss = expected.floats("loss")[0];
+                    assert!(
+                        (stats.loss as f32 - loss).abs() < 1e-5 * loss,
+                        "{name} {tier:?}: loss {} {loss}",
+                        stats.loss
+                    );
+                    let mut compared = 0;
+                    for parameter in trainer.parameter_names() {
+                        let key = format!("grad.{parameter}");
+                        if expected.0.names().any(|known| known == key) {
+                            let found = trainer.gradient(&parameter).expect("it is there");
+                            let (error, scale) = difference(&found, &expected.floats(&key));
+                            assert!(
+                                error < 1e-5 * scale + 1e-6,
+                                "{name} {tier:?}: {key} differs by {error} of {scale}"
+                            );
+                            compared += 1;
+                        }
+                    }
+                    assert!(compared > 8, "{name}: {compared} gradients are in the fixture");
+                }
+                let found = trainer.step(None).expect("the step runs");
+                assert!(
+                    (found - norm).abs() < 2e-5 * norm,
+                    "{name} {tier:?}: norm {found} {norm} in step {step}"
+                );
+            }
+            let before = Checkpoint::open(&fixtures().join(name)).expect("the model opens");
+            for parameter in trainer.parameter_names() {
+                let found = trainer.parameter(&parameter).expect("it is there");
+                let expected = expected.floats(&format!("after.{parameter}"));
+                let bytes = before.tensor(&parameter).expect("the tensor is there").data;
+                let before: Vec<f32> = bytes
+                    .as_chunks::<4>()
+                    .0
+                    .iter()
+                    .map(|bytes| f32::from_le_bytes(*bytes))
+                    .collect();
+                // A first step is lr * sign(gradient): elements with a gradient near nothing may differ by a part of a step.
+                let (error, _) = difference(&found, &expected);
+                let mean = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum::<f32>() / found.len() as f32;
+                let moved = difference(&before, &expected).0;
+                assert!(moved > 1e-3, "{name}: {parameter} moved by {moved} only");
+                assert!(
+                    error < 1e-4 && mean < 1e-6,
+                    "{name} {tier:?}: {parameter} differs by {error}, {mean} on average"
+                );
+            }
+        }
+    }
+}
