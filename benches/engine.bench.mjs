@@ -55,7 +55,7 @@ async function decodeTokensPerSecond() {
   const engine = await loadModel(dir, { threads });
   let round = 0;
   const seconds = await best(ROUNDS, async () => {
-    const requests = Array.from({ length: DECODE.batch }, (_, i) => ({
+    const requests = Array.from({ length: DECODE.batch }, (__, i) => ({
       id: `${round}-${i}`,
       promptTokenIds: Array.from({ length: DECODE.prompt }, (_, t) => (t * 31 + i + round * 131) % 256),
       maxTokens: DECODE.completion,

@@ -16,7 +16,7 @@ export const threads = Number(values.threads);
 export function report({ name, unit, better, ours, rivals = {} }) {
   const measured = Object.entries(rivals).filter(([, value]) => value !== undefined);
   const ratioTo = (value) => (better === "higher" ? ours / value : value / ours);
-  const beside = measured.map(([rival, value]) => `${rival} ${format(value)} (${ratioTo(value).toFixed(2)}x)`);
+  const beside = measured.map(([other, value]) => `${other} ${format(value)} (${ratioTo(value).toFixed(2)}x)`);
   console.log([`${name}: ${format(ours)} ${unit}`, ...beside].join(" | "));
   const ratio = measured.length === 0 ? null : Math.min(...measured.map(([, value]) => ratioTo(value)));
   const machine = { cpu: cpus()[0]?.model, cores: availableParallelism(), threads, load1: loadavg()[0] };

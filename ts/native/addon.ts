@@ -22,7 +22,8 @@ export function addon(): Addon {
     loaded = createRequire(import.meta.url)(specifier) as Addon;
     return loaded;
   } catch (cause) {
-    const message = "the native addon is not built or does not load: run `npm run build:native -- --release` (needs Rust)";
+    const message =
+      "the native addon is not built or does not load: run `npm run build:native -- --release` (needs Rust)";
     throw new PrlError("PRL_NATIVE_MISSING", message, { cause });
   }
 }

@@ -66,15 +66,18 @@ export interface Trainer {
 /** Opens a checkpoint for training. Errors as `loadModel`, and PRL_LOSS_* for an unknown loss or parameter. */
 export async function openTrainer(dir: string, options: TrainerOptions = {}): Promise<Trainer> {
   if (options.dtype !== undefined && options.dtype !== "float32") {
-    throw new PrlError("PRL_ENGINE_DTYPE_UNSUPPORTED", `dtype "${options.dtype}" is not implemented: use "float32"`);
+    throw new PrlError(
+      "PRL_ENGINE_DTYPE_UNSUPPORTED",
+      `dtype "${String(options.dtype)}" is not implemented: use "float32"`,
+    );
   }
-  const { type: loss, ...lossParams } = options.loss ?? { type: "default" };
+  const { type: lossName, ...lossParams } = options.loss ?? { type: "default" };
   const { NativeTrainer } = addon();
   const trainer = await nativeAsync(() =>
     NativeTrainer.open(dir, {
       threads: options.threads ?? 0,
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
-      loss,
+      loss: lossName,
       lossParams: JSON.stringify(lossParams),
       optim: adamw(options.optim ?? { type: "adamw" }),
       activations: options.activations ?? "auto",

@@ -50,7 +50,7 @@ export function connectEnvWorkers(urls: readonly string[], { connections }: { co
       });
       const response = await first.request({
         method: "GET",
-        path: `/tasks?${query}`,
+        path: `/tasks?${query.toString()}`,
         signal: AbortSignal.timeout(TASKS_DEADLINE_MS),
       });
       const text = await response.body.text();

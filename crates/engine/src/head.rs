@@ -13,7 +13,7 @@ use crate::kernels::pack::Packed;
 use crate::kernels::softmax::{row_entropy, row_statistics};
 
 /// Logits that one thread holds at a time, unless a single row is wider.
-const CHUNK_LOGITS: usize = 1 << 16;
+const CHUNK_LOGITS: usize = 1 << 20;
 
 thread_local! {
     static LOGITS: RefCell<Buffer> = RefCell::default();

@@ -162,7 +162,8 @@ describe("advantages", () => {
           const kept = group.filter((_, i) => !Number.isNaN(groups[index]?.[i]));
           expect(kept).toEqual(packed[index]);
           const size = Math.max(1, ...group.map((value) => Math.abs(value)));
-          expect(Math.abs(group.reduce((sum, value) => sum + value, 0))).toBeLessThan(1e-9 * size);
+          // The rounding error of rewards up to 10 is divided by a deviation that may be as small as eps = 1e-6.
+          expect(Math.abs(group.reduce((sum, value) => sum + value, 0))).toBeLessThan(1e-7 * size);
         });
       }),
     );

@@ -18,7 +18,7 @@ describe("the reverse-text example", () => {
 
   it("has a warm start that demonstrates cleanly for its first 220 steps", async () => {
     const { config } = await loadConfig([file("sft.toml")], [], { kind: "sft" });
-    expect(config.data.env.args["noise_after"]).toBe(220 * config.data.batch_size);
+    expect(config.data.env.args["noise_after"]).toBe(560 * config.data.batch_size);
     const environment = (await loadEnvironment(config.data.env)).configure(config.data.env.args);
     expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
   });

@@ -3,14 +3,18 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-struct Line([f32; 16]);
+/// Elements of a cache line.
+const LINE: usize = 16;
 
 /// A zero-initialised array of f32 that begins on a 64-byte boundary, so that vector loads never straddle cache lines.
-#[derive(Clone, Default)]
+///
+/// Large ones take no memory before they are written: the allocator gets their zeros from fresh pages.
+#[derive(Default)]
 pub(crate) struct Buffer {
-    lines: Vec<Line>,
+    /// The elements, after up to a line of padding.
+    data: Vec<f32>,
+    /// Elements of padding.
+    first: usize,
     len: usize,
 }
 
@@ -24,12 +28,21 @@ impl Buffer {
 
     /// Makes room for `len` elements; the contents afterwards are unspecified (old values or zeros).
     pub(crate) fn resize(&mut self, len: usize) {
-        let lines = len.div_ceil(16);
-        if lines > self.lines.len() {
-            self.lines = Vec::new();
-            self.lines = vec![Line([0.0; 16]); lines];
+        if self.first + len > self.data.len() {
+            self.data = Vec::new();
+            self.data = vec![0.0; len + LINE];
+            let address = self.data.as_ptr().addr() / size_of::<f32>();
+            self.first = address.next_multiple_of(LINE) - address;
         }
         self.len = len;
+    }
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        let mut copy = Self::zeros(self.len);
+        copy.copy_from_slice(self);
+        copy
     }
 }
 
@@ -37,15 +50,13 @@ impl Deref for Buffer {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        // SAFETY: `lines` holds at least `len` f32, contiguous because `Line` is 16 f32 of 64 bytes without padding.
-        unsafe { std::slice::from_raw_parts(self.lines.as_ptr().cast::<f32>(), self.len) }
+        &self.data[self.first..self.first + self.len]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [f32] {
-        // SAFETY: as in `deref`, and we hold the only reference.
-        unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast::<f32>(), self.len) }
+        &mut self.data[self.first..self.first + self.len]
     }
 }
 
@@ -97,5 +108,25 @@ impl<'a, T> Shared<'a, T> {
     /// The number of elements.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_begin_on_cache_lines_also_after_growth_and_copies() {
+        let mut buffer = Buffer::zeros(3);
+        for len in [1, 17, 5, 4096, 100_000] {
+            buffer.resize(len);
+            buffer.fill(len as f32);
+            let copy = buffer.clone();
+            for buffer in [&buffer, &copy] {
+                assert_eq!(buffer.len(), len);
+                assert!(buffer.as_ptr().addr().is_multiple_of(64));
+                assert!(buffer.iter().all(|x| *x == len as f32));
+            }
+        }
     }
 }

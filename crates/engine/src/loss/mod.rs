@@ -4,7 +4,7 @@
 //! `policyLoss` (the precision given), so a loss is one piece of code with one set of tests.
 //!
 //! The loss of a set of tokens is `sum_rl / N_rl + sum_ce / N_ce + sum_ref_kl / N_ref_kl` (prime-rl's three components, see
-//! [`streams`]). A token is in the policy stream when its mask is set and its `rl_weights` entry is not 0 (absent: 1); in
+//! `streams`). A token is in the policy stream when its mask is set and its `rl_weights` entry is not 0 (absent: 1); in
 //! the others when their weight is not 0, whatever the mask (absent: nowhere, except that the loss named after a stream
 //! takes weight 1 on the mask). The denominators are the caller's global counts, or the members in these inputs when none
 //! are given; neither is ever below 1.
