@@ -76,7 +76,7 @@ pairs = datasets.Dataset.from_dict({"prompt": [prompt(text) for text in texts], 
 SFTTrainer(
     model=model, processing_class=tokenizer, train_dataset=pairs,
     args=SFTConfig(**common, learning_rate=1e-3, warmup_steps=20, max_steps=SFT_STEPS, per_device_train_batch_size=SFT_BATCH,
-                   completion_only_loss=True, max_length=None, packing=False),
+                   completion_only_loss=True, max_length=None, packing=False, train_sampling_strategy="sequential"),
 ).train()
 before = evaluate()
 rewards = []

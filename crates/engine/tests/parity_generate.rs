@@ -5,8 +5,9 @@ mod generate_support;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
-use generate_support::{Completion, Family, Numbers, checkpoint, complete, compute, model};
+use generate_support::{Collector, Completion, Family, Numbers, checkpoint, complete, compute, model};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::loss::Counts;
 use prl_engine::{Compute, KvCache, Model, OptimConfig, Tier, TrainBatch, Trainer, TrainerOptions};
@@ -397,4 +398,36 @@ fn train_on(
     }
     assert!(trainer.step(None).unwrap() > 0.0);
     stats.metrics
+}
+
+/// A swap falls into prompts that are partly computed: their keys and values must not outlive the old weights.
+#[test]
+fn a_completion_sampled_wholly_after_a_swap_owes_nothing_to_the_old_weights() {
+    let dir = tempfile::tempdir().unwrap();
+    let compute = compute(1);
+    let old = model(dir.path(), Family::Qwen3, 1, &compute);
+    let new = model(dir.path(), Family::Qwen3, 2, &compute);
+    let mut wholly_new = 0;
+    for round in 0..20 {
+        let options = GeneratorOptions {
+            max_batched_tokens: 8,
+            max_num_seqs: 8,
+            ..GeneratorOptions::default()
+        };
+        let generator = Generator::start(Arc::clone(&old), Arc::clone(&compute), options).unwrap();
+        let mut numbers = Numbers(round + 1);
+        let requests: Vec<_> = (0..12)
+            .map(|id| GenerateRequest::new(id.to_string(), numbers.tokens(60), 4))
+            .collect();
+        generator.submit(requests.clone()).unwrap();
+        std::thread::sleep(Duration::from_micros(150 * round));
+        generator.swap(Arc::clone(&new), 1, None).unwrap();
+        let mut done = Collector::default();
+        done.until_ended(&generator, requests.len());
+        let is_new = |request: &GenerateRequest| done.0[&request.id].versions.iter().all(|version| *version == 1);
+        let requests: Vec<_> = requests.into_iter().filter(is_new).collect();
+        wholly_new += requests.len();
+        assert_logprobs_equal_the_models(&new, 1, &requests, &done.0);
+    }
+    assert!(wholly_new > 0);
 }

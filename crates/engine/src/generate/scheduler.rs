@@ -199,7 +199,21 @@ impl Scheduler {
         out
     }
 
-    /// Forgets every known prefix, as a change of the weights requires.
+    /// The weights changed: forgets every known prefix, and puts requests that have not sampled yet back in the queue, so
+    /// that a completion whose tokens are all of one version also has all its keys and values from that version.
+    pub(super) fn weights_changed(&mut self) {
+        self.forget_prefixes();
+        let (sampled, unsampled): (Vec<_>, Vec<_>) = std::mem::take(&mut self.running)
+            .into_iter()
+            .partition(|sequence| sequence.completion_len() > 0);
+        self.running = sampled;
+        for mut sequence in unsampled {
+            sequence.release(&mut self.manager);
+            self.enqueue(sequence);
+        }
+    }
+
+    /// Forgets every known prefix.
     pub(super) fn forget_prefixes(&mut self) {
         self.manager.forget_all();
         self.running.iter_mut().for_each(|sequence| sequence.stop_sharing());

@@ -169,7 +169,7 @@ impl Worker {
                 self.model = model;
                 self.version = version;
                 self.digest = digest;
-                self.scheduler.forget_prefixes();
+                self.scheduler.weights_changed();
                 self.publish_stats();
                 answer(&reply, Ok(()));
             }
