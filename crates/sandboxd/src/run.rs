@@ -232,7 +232,7 @@ async fn follow(
             }
             () = flood.over.notified(), if course.verdict.is_none() => verdict = Some(Verdict::Output),
             () = sleep_until(wall), if course.verdict.is_none() => {
-                verdict = Some(if forks.recent() { Verdict::Pids } else { Verdict::Wall });
+                verdict = Some(if forks.late(course.started) { Verdict::Pids } else { Verdict::Wall });
             }
             () = sleep(OBSERVE_EVERY), if course.verdict.is_none() => {
                 let seen = group.observe();
@@ -290,6 +290,13 @@ impl RefusedForks {
     /// Whether a fork was refused just now.
     fn recent(&self) -> bool {
         self.last.is_some_and(|last| last.elapsed() < REFUSED_FORKS_PATIENCE)
+    }
+
+    /// Whether forks were refused in the later two thirds of the run: also a program that waits longer and longer
+    /// between its tries has not given them up.
+    fn late(&self, started: Option<Instant>) -> bool {
+        let (Some(last), Some(started)) = (self.last, started) else { return false };
+        (last - started) * 3 > started.elapsed()
     }
 
     /// Whether forks have been refused again and again.
