@@ -8,6 +8,7 @@ mod error;
 mod losses;
 mod packing;
 mod runtime;
+mod sandbox;
 mod system;
 mod tokenizer;
 mod trainer;
