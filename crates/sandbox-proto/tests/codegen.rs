@@ -9,7 +9,10 @@ fn committed_stubs_are_generated_from_the_proto() -> Result<(), Box<dyn Error>> 
     let proto = root.join("proto");
     let descriptors = protox::compile(["prl/sandbox/v1/sandbox.proto"], [&proto])?;
     let out = tempfile::tempdir()?;
-    tonic_prost_build::configure().bytes(".").out_dir(out.path()).compile_fds(descriptors)?;
+    tonic_prost_build::configure()
+        .bytes(".")
+        .out_dir(out.path())
+        .compile_fds(descriptors)?;
     let generated = std::fs::read_to_string(out.path().join("prl.sandbox.v1.rs"))?;
     let committed = root.join("src/pb.rs");
     if std::env::var_os("PRL_BLESS").is_some() {

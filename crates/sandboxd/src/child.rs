@@ -58,13 +58,18 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
     drop(reporter);
     let mut bytes = Vec::new();
     File::from(report).read_to_end(&mut bytes).map_err(named("pipe"))?;
-    let Some((errno, step)) = bytes.split_first_chunk() else { return Ok(pid) };
+    let Some((errno, step)) = bytes.split_first_chunk() else {
+        return Ok(pid);
+    };
     let error = io::Error::from_raw_os_error(i32::from_le_bytes(*errno));
     Err((String::from_utf8_lossy(step).into_owned(), error))
 }
 
 fn strings(values: &[String]) -> io::Result<Vec<CString>> {
-    values.iter().map(|value| CString::new(value.as_str()).map_err(io::Error::from)).collect()
+    values
+        .iter()
+        .map(|value| CString::new(value.as_str()).map_err(io::Error::from))
+        .collect()
 }
 
 /// The paths to try for the command, in order.
@@ -73,10 +78,21 @@ fn candidates(spec: &RunSpec) -> io::Result<Vec<CString>> {
     if name.contains('/') {
         return strings(&[name.to_owned()]);
     }
-    let path = spec.env.iter().rev().find_map(|entry| entry.strip_prefix("PATH=")).unwrap_or("/usr/bin:/bin");
+    let path = spec
+        .env
+        .iter()
+        .rev()
+        .find_map(|entry| entry.strip_prefix("PATH="))
+        .unwrap_or("/usr/bin:/bin");
     let paths: Vec<String> = path
         .split(':')
-        .map(|directory| if directory.is_empty() { format!("./{name}") } else { format!("{directory}/{name}") })
+        .map(|directory| {
+            if directory.is_empty() {
+                format!("./{name}")
+            } else {
+                format!("{directory}/{name}")
+            }
+        })
         .collect();
     strings(&paths)
 }
@@ -100,11 +116,16 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     // SAFETY: plain calls on this process.
     at("session", check(unsafe { libc::setsid() }))?;
     for (target, fd) in launch.stdio.into_iter().enumerate() {
-        // SAFETY: live descriptors; 0, 1 and 2 belong to the guest now.
-        at("stdio", check(unsafe { libc::dup2(fd, i32::try_from(target).unwrap_or(0)) }))?;
+        at(
+            "stdio",
+            // SAFETY: live descriptors; 0, 1 and 2 belong to the guest now.
+            check(unsafe { libc::dup2(fd, i32::try_from(target).unwrap_or(0)) }),
+        )?;
     }
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
-    // The guest before init, when the kernel has to choose.
+    // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
+    // nobody is there yet to look into it.
+    at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;
     at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
     at("limits", limits(launch.spec))?;
     at("signals", default_signals())?;
@@ -120,15 +141,24 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     if groups < 0 && launch.uid != 0 {
         return Err(("groups", io::Error::last_os_error()));
     }
-    // SAFETY: numbers.
-    at("group", check(unsafe { libc::setresgid(launch.uid, launch.uid, launch.uid) }))?;
-    // SAFETY: numbers.
-    at("user", check(unsafe { libc::setresuid(launch.uid, launch.uid, launch.uid) }))?;
+    at(
+        "group",
+        // SAFETY: numbers.
+        check(unsafe { libc::setresgid(launch.uid, launch.uid, launch.uid) }),
+    )?;
+    at(
+        "user",
+        // SAFETY: numbers.
+        check(unsafe { libc::setresuid(launch.uid, launch.uid, launch.uid) }),
+    )?;
     at("capabilities", set_capabilities(0))?;
     // SAFETY: a NUL-terminated path. As the guest, so that it may enter only what it may enter.
     at("working directory", check(unsafe { libc::chdir(cwd.as_ptr()) }))?;
-    // SAFETY: numbers.
-    at("no new privileges", check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }))?;
+    at(
+        "no new privileges",
+        // SAFETY: numbers.
+        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
+    )?;
     for program in launch.program {
         at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
     }
@@ -137,7 +167,11 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
 
 fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
     let pointers = |values: &[CString]| {
-        values.iter().map(|value| value.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>()
+        values
+            .iter()
+            .map(|value| value.as_ptr())
+            .chain([std::ptr::null()])
+            .collect::<Vec<_>>()
     };
     let (argv, envp) = (pointers(command), pointers(env));
     let mut verdict = io::Error::from_raw_os_error(libc::ENOENT);
@@ -173,7 +207,10 @@ fn limits(spec: &RunSpec) -> io::Result<()> {
             let mut now: libc::rlimit = std::mem::zeroed();
             check(libc::getrlimit(resource, &raw mut now))?;
             let value = wanted.min(now.rlim_max);
-            let limit = libc::rlimit { rlim_cur: value, rlim_max: value };
+            let limit = libc::rlimit {
+                rlim_cur: value,
+                rlim_max: value,
+            };
             check(libc::setrlimit(resource, &raw const limit))?;
         }
     }
@@ -189,7 +226,11 @@ fn default_signals() -> io::Result<()> {
         }
         let mut none: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut none);
-        check(libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut()))?;
+        check(libc::sigprocmask(
+            libc::SIG_SETMASK,
+            &raw const none,
+            std::ptr::null_mut(),
+        ))?;
     }
     Ok(())
 }
@@ -213,10 +254,21 @@ fn set_capabilities(mask: u32) -> io::Result<()> {
         inheritable: u32,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    let header = Header { version: VERSION_3, pid: 0 };
+    let header = Header {
+        version: VERSION_3,
+        pid: 0,
+    };
     let data = [
-        Data { effective: mask, permitted: mask, inheritable: 0 },
-        Data { effective: 0, permitted: 0, inheritable: 0 },
+        Data {
+            effective: mask,
+            permitted: mask,
+            inheritable: 0,
+        },
+        Data {
+            effective: 0,
+            permitted: 0,
+            inheritable: 0,
+        },
     ];
     // SAFETY: a header and two data records, as version 3 wants them.
     check_long(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) })?;

@@ -45,7 +45,10 @@ pub(crate) fn make_parents(path: &Path, uid: u32) -> io::Result<()> {
 /// Writes one file of the request. Its path was checked by the daemon and is checked again here.
 pub(crate) fn write_input(cwd: &Path, file: &FileSpec, uid: u32) -> io::Result<()> {
     let relative = Path::new(&file.path);
-    if !relative.components().all(|component| matches!(component, Component::Normal(_))) {
+    if !relative
+        .components()
+        .all(|component| matches!(component, Component::Normal(_)))
+    {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
     let path = cwd.join(relative);
@@ -53,7 +56,12 @@ pub(crate) fn write_input(cwd: &Path, file: &FileSpec, uid: u32) -> io::Result<(
         make_parents(parent, uid)?;
     }
     let mode = if file.mode == 0 { 0o644 } else { file.mode & 0o777 };
-    let mut target = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&path)?;
+    let mut target = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(mode)
+        .open(&path)?;
     target.write_all(&file.content)?;
     target.set_permissions(fs::Permissions::from_mode(mode))?;
     lchown(&path, Some(uid), Some(uid))
@@ -74,7 +82,12 @@ pub(crate) fn fullness(path: &Path) -> (bool, bool) {
 
 /// Returns the regular files below `root` that match one of the patterns, up to `budget` bytes in all.
 pub(crate) fn collect(root: &Path, patterns: &[String], budget: u64) -> Collected {
-    let mut walk = Walk { patterns, left: budget, entries: 0, found: Collected::default() };
+    let mut walk = Walk {
+        patterns,
+        left: budget,
+        entries: 0,
+        found: Collected::default(),
+    };
     if !patterns.is_empty() && fs::symlink_metadata(root).is_ok_and(|kind| kind.is_dir()) {
         walk.directory(root, "", 0);
     }
@@ -105,12 +118,17 @@ impl Walk<'_> {
         names.sort();
         for name in names {
             let Some(text) = name.to_str() else {
-                self.leave_out(&format!("{relative}{}", name.to_string_lossy()), "the name is not UTF-8");
+                self.leave_out(
+                    &format!("{relative}{}", name.to_string_lossy()),
+                    "the name is not UTF-8",
+                );
                 continue;
             };
             let below = format!("{relative}{text}");
             let full = path.join(&name);
-            let Ok(kind) = fs::symlink_metadata(&full) else { continue };
+            let Ok(kind) = fs::symlink_metadata(&full) else {
+                continue;
+            };
             if kind.is_dir() {
                 if depth + 1 < MAX_DEPTH {
                     self.directory(&full, &format!("{below}/"), depth + 1);
@@ -137,7 +155,11 @@ impl Walk<'_> {
         match read_whole(path, kind.len()) {
             Ok(content) => {
                 self.left -= content.len() as u64;
-                self.found.files.push(FileSpec { path: relative, content, mode: kind.mode() & 0o777 });
+                self.found.files.push(FileSpec {
+                    path: relative,
+                    content,
+                    mode: kind.mode() & 0o777,
+                });
             }
             Err(error) => self.leave_out(&relative, &error.to_string()),
         }
@@ -145,13 +167,19 @@ impl Walk<'_> {
 
     fn leave_out(&mut self, path: &str, reason: &str) {
         if self.found.uncollected.len() < MAX_REPORTED {
-            self.found.uncollected.push(Uncollected { path: path.to_owned(), reason: reason.to_owned() });
+            self.found.uncollected.push(Uncollected {
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+            });
         }
     }
 }
 
 fn read_whole(path: &Path, length: u64) -> io::Result<Bytes> {
-    let file = fs::OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path)?;
     let mut content = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     file.take(length).read_to_end(&mut content)?;
     Ok(content.into())

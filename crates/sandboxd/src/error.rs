@@ -117,9 +117,13 @@ impl From<SandboxError> for Status {
             _ => Code::Internal,
         };
         let mut status = Self::new(code, error.chain());
-        status.metadata_mut().insert(ERROR_CODE_KEY, MetadataValue::from_static(error.code()));
+        status
+            .metadata_mut()
+            .insert(ERROR_CODE_KEY, MetadataValue::from_static(error.code()));
         if let SandboxError::Overloaded { retry_after_ms, .. } = error {
-            status.metadata_mut().insert(RETRY_AFTER_KEY, MetadataValue::from(retry_after_ms));
+            status
+                .metadata_mut()
+                .insert(RETRY_AFTER_KEY, MetadataValue::from(retry_after_ms));
         }
         status
     }

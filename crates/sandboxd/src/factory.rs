@@ -66,8 +66,16 @@ impl Factory {
             .map_err(setup("start the spawner"))?;
         let config = SpawnerConfig {
             rootless: options.rootless,
-            readable: options.readable.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-            cgroups: layout.directories().iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            readable: options
+                .readable
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
+            cgroups: layout
+                .directories()
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
         };
         send_with_fds(ours.as_raw_fd(), &config.encode_to_vec(), &[]).map_err(setup("configure the spawner"))?;
         let mut buffer = vec![0; 4096];
@@ -82,7 +90,13 @@ impl Factory {
         }
         let free_uids =
             (!options.rootless).then(|| Arc::new(Mutex::new((FIRST_UID..FIRST_UID + UIDS).rev().collect::<Vec<_>>())));
-        Ok(Self { socket: Mutex::new(ours), layout, free_uids, next: AtomicU64::new(0), child: Mutex::new(child) })
+        Ok(Self {
+            socket: Mutex::new(ours),
+            layout,
+            free_uids,
+            next: AtomicU64::new(0),
+            child: Mutex::new(child),
+        })
     }
 
     /// Makes one sandbox and waits until it is parked.
@@ -94,12 +108,16 @@ impl Factory {
         });
         let failure = match parked.await {
             Ok(Ok(Some(Event::Parked(_)))) => return Ok(sandbox),
-            Ok(Ok(Some(Event::Failed(failure)))) => {
-                SandboxError::Setup { step: failure.step, source: io::Error::from_raw_os_error(failure.errno) }
-            }
+            Ok(Ok(Some(Event::Failed(failure)))) => SandboxError::Setup {
+                step: failure.step,
+                source: io::Error::from_raw_os_error(failure.errno),
+            },
             Ok(Ok(Some(_))) => SandboxError::Protocol("an event before the run".to_owned()),
             Ok(Ok(None)) => SandboxError::InitDied,
-            Ok(Err(source)) => SandboxError::Setup { step: "talk to init".to_owned(), source },
+            Ok(Err(source)) => SandboxError::Setup {
+                step: "talk to init".to_owned(),
+                source,
+            },
             Err(_) => SandboxError::Setup {
                 step: format!("wait {} s for init", SETUP_DEADLINE.as_secs()),
                 source: io::ErrorKind::TimedOut.into(),
@@ -111,7 +129,12 @@ impl Factory {
 
     /// Groups, pipes, sockets and the process, attached to its groups before it does anything.
     fn begin(&self) -> Result<Sandbox, SandboxError> {
-        let setup = |step: &'static str| move |source| SandboxError::Setup { step: step.to_owned(), source };
+        let setup = |step: &'static str| {
+            move |source| SandboxError::Setup {
+                step: step.to_owned(),
+                source,
+            }
+        };
         let uid = self.uid()?;
         let (control, control_init) = socket_pair(libc::SOCK_STREAM).map_err(setup("control socket"))?;
         let (stdin_guest, stdin) = pipe().map_err(setup("pipe"))?;
@@ -124,11 +147,23 @@ impl Factory {
         let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let group = Group::create(&self.layout, &name).map_err(setup("cgroup"))?;
         let fds = [&control_init, &stdin_guest, &stdout_guest, &stderr_guest].map(AsRawFd::as_raw_fd);
-        let (pid, pidfd) = self.order(&Spawn { uid: uid.number, wanted: true }, &fds)?;
+        let (pid, pidfd) = self.order(
+            &Spawn {
+                uid: uid.number,
+                wanted: true,
+            },
+            &fds,
+        )?;
         let init = Init::new(pidfd).map_err(setup("pidfd"))?;
         let attached = group.attach(pid);
         let stdio = Some(sandbox::Stdio { stdin, stdout, stderr });
-        let sandbox = Sandbox { control: Control::new(control), stdio, group, init, uid };
+        let sandbox = Sandbox {
+            control: Control::new(control),
+            stdio,
+            group,
+            init,
+            uid,
+        };
         match attached {
             Ok(()) => Ok(sandbox),
             Err(source) => {
@@ -139,13 +174,21 @@ impl Factory {
     }
 
     fn uid(&self) -> Result<Uid, SandboxError> {
-        let Some(free) = &self.free_uids else { return Ok(Uid { number: 0, free: std::sync::Weak::new() }) };
+        let Some(free) = &self.free_uids else {
+            return Ok(Uid {
+                number: 0,
+                free: std::sync::Weak::new(),
+            });
+        };
         let number = free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let number = number.ok_or_else(|| SandboxError::Overloaded {
             message: format!("{UIDS} sandboxes are alive"),
             retry_after_ms: 1000,
         })?;
-        Ok(Uid { number, free: Arc::downgrade(free) })
+        Ok(Uid {
+            number,
+            free: Arc::downgrade(free),
+        })
     }
 
     /// One order to the spawner and its answer. Short: the spawner does nothing but clone.

@@ -122,11 +122,21 @@ pub(crate) fn build() -> io::Result<Program> {
     forbidden.insert(libc::SYS_ioctl, terminal_injection()?);
     forbidden.insert(libc::SYS_personality, other_personality()?);
     forbidden.insert(libc::SYS_socket, other_sockets()?);
-    forbidden.insert(libc::SYS_socketpair, vec![rule(vec![compare(0, Len::Dword, Op::Ne, libc::AF_UNIX as u64)?])?]);
-    forbidden.insert(libc::SYS_prctl, vec![rule(vec![compare(0, Len::Dword, Op::Eq, libc::PR_SET_MM as u64)?])?]);
+    forbidden.insert(
+        libc::SYS_socketpair,
+        vec![rule(vec![compare(0, Len::Dword, Op::Ne, libc::AF_UNIX as u64)?])?],
+    );
+    forbidden.insert(
+        libc::SYS_prctl,
+        vec![rule(vec![compare(0, Len::Dword, Op::Eq, libc::PR_SET_MM as u64)?])?],
+    );
     let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
     absent.extend((LAST_KNOWN + 1..LAST_KNOWN + 40).map(|call| (call, Vec::new())));
-    Ok(vec![foreign_tables(), compile(absent, libc::ENOSYS)?, compile(forbidden, libc::EPERM)?])
+    Ok(vec![
+        foreign_tables(),
+        compile(absent, libc::ENOSYS)?,
+        compile(forbidden, libc::EPERM)?,
+    ])
 }
 
 fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
@@ -138,9 +148,19 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<Bpf
 
 /// Kills on a call through another table than x86-64's own, and on numbers far beyond every table.
 fn foreign_tables() -> BpfProgram {
-    let load = |offset| seccompiler::sock_filter { code: 0x20, jt: 0, jf: 0, k: offset };
+    let load = |offset| seccompiler::sock_filter {
+        code: 0x20,
+        jt: 0,
+        jf: 0,
+        k: offset,
+    };
     let jump = |code, k, jt, jf| seccompiler::sock_filter { code, jt, jf, k };
-    let give = |k| seccompiler::sock_filter { code: 0x06, jt: 0, jf: 0, k };
+    let give = |k| seccompiler::sock_filter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k,
+    };
     const AUDIT_ARCH_X86_64: u32 = 0xC000_003E;
     vec![
         load(4),
@@ -195,7 +215,12 @@ fn other_personality() -> io::Result<Vec<SeccompRule>> {
 fn other_sockets() -> io::Result<Vec<SeccompRule>> {
     let not = |family: i32| compare(0, Len::Dword, Op::Ne, family as u64);
     Ok(vec![
-        rule(vec![not(libc::AF_UNIX)?, not(libc::AF_INET)?, not(libc::AF_INET6)?, not(libc::AF_NETLINK)?])?,
+        rule(vec![
+            not(libc::AF_UNIX)?,
+            not(libc::AF_INET)?,
+            not(libc::AF_INET6)?,
+            not(libc::AF_NETLINK)?,
+        ])?,
         rule(vec![
             compare(0, Len::Dword, Op::Eq, libc::AF_NETLINK as u64)?,
             compare(2, Len::Dword, Op::Ne, libc::NETLINK_ROUTE as u64)?,

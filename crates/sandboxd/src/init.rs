@@ -25,8 +25,14 @@ const FIRST_FREE: libc::c_uint = 7;
 /// The writable layer before the run names its own limits.
 const PARKED_LAYER: &str = "size=1m,nr_inodes=64,mode=755";
 /// Hides each of these behind an empty file or directory: they tell about the machine, not about the sandbox.
-const MASKED: [&str; 6] =
-    ["/proc/kcore", "/proc/keys", "/proc/kallsyms", "/proc/sysrq-trigger", "/proc/timer_list", "/proc/kpagecount"];
+const MASKED: [&str; 6] = [
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kallsyms",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+    "/proc/kpagecount",
+];
 
 /// Runs as pid 1 until the sandbox is done.
 pub(crate) fn main(uid: u32, fds: Vec<OwnedFd>, program: &Program) -> ! {
@@ -45,7 +51,9 @@ fn arrange(fds: Vec<OwnedFd>) -> io::Result<()> {
     let mut high = Vec::new();
     for fd in fds {
         // SAFETY: a live descriptor, copied out of the way of the numbers assigned below.
-        high.push(check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 64) })?);
+        high.push(check(unsafe {
+            libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 64)
+        })?);
         std::mem::forget(fd);
     }
     for (target, fd) in (CONTROL..).zip(high) {
@@ -76,19 +84,35 @@ fn serve(uid: u32, program: &Program) -> i32 {
 
 /// The whole conversation. An error means that the daemon is gone: nothing is left to tell anyone.
 fn converse(control: &mut File, uid: u32, program: &Program) -> io::Result<()> {
-    let Some(Order::Prepare(_)) = read_message::<ToInit>(control)?.order else { return Err(unexpected()) };
+    let Some(Order::Prepare(_)) = read_message::<ToInit>(control)?.order else {
+        return Err(unexpected());
+    };
     if let Err(step) = set_up(uid) {
         return tell(control, Event::Failed(failure(step)));
     }
     tell(control, Event::Parked(true))?;
-    let Some(Order::Run(spec)) = read_message::<ToInit>(control)?.order else { return Err(unexpected()) };
+    let Some(Order::Run(spec)) = read_message::<ToInit>(control)?.order else {
+        return Err(unexpected());
+    };
     if let Err((step, error)) = furnish(&spec, uid) {
         let failure = failure((step, error));
         let full = matches!(failure.errno, libc::ENOSPC | libc::EDQUOT);
-        return tell(control, if full { Event::DiskFull(failure) } else { Event::NotExecuted(failure) });
+        return tell(
+            control,
+            if full {
+                Event::DiskFull(failure)
+            } else {
+                Event::NotExecuted(failure)
+            },
+        );
     }
     let stdio = GUEST_STDIO;
-    let launch = Launch { spec: &spec, uid, stdio, program };
+    let launch = Launch {
+        spec: &spec,
+        uid,
+        stdio,
+        program,
+    };
     let pid = match child::launch(&launch) {
         Ok(pid) => pid,
         Err(step) => return tell(control, Event::NotExecuted(failure(step))),
@@ -129,7 +153,10 @@ fn tell(control: &mut File, event: Event) -> io::Result<()> {
 }
 
 fn failure((step, error): (impl Into<String>, io::Error)) -> Failure {
-    Failure { step: step.into(), errno: error.raw_os_error().unwrap_or(libc::EIO) }
+    Failure {
+        step: step.into(),
+        errno: error.raw_os_error().unwrap_or(libc::EIO),
+    }
 }
 
 fn micros(since: Instant) -> u64 {
@@ -140,28 +167,55 @@ fn micros(since: Instant) -> u64 {
 
 fn set_up(uid: u32) -> Result<(), Step> {
     // After the daemon moved us into our cgroups, so that they are the roots of what can be seen.
-    // SAFETY: one thread.
-    at("cgroup namespace", check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }))?;
+    at(
+        "cgroup namespace",
+        // SAFETY: one thread.
+        check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
+    )?;
     let safe = libc::MS_NOSUID | libc::MS_NODEV;
     let layer = Path::new("/box");
     at("writable layer", mount("box", layer, "tmpfs", safe, PARKED_LAYER))?;
-    for (name, target, mode) in
-        [("work", "/work", 0o755), ("tmp", "/tmp", 0o1777), ("shm", "/dev/shm", 0o1777), ("run", "/run", 0o755)]
-    {
+    for (name, target, mode) in [
+        ("work", "/work", 0o755),
+        ("tmp", "/tmp", 0o1777),
+        ("shm", "/dev/shm", 0o1777),
+        ("run", "/run", 0o755),
+    ] {
         let owner = if mode == 0o755 { uid } else { 0 };
         at("writable layer", make_directory(&layer.join(name), mode, owner))?;
-        at("writable layer", mount(&format!("/box/{name}"), Path::new(target), "", libc::MS_BIND, ""))?;
+        at(
+            "writable layer",
+            mount(&format!("/box/{name}"), Path::new(target), "", libc::MS_BIND, ""),
+        )?;
     }
-    // SAFETY: a NUL-terminated path.
-    at("writable layer", check(unsafe { libc::umount2(c"/box".as_ptr(), libc::MNT_DETACH) }))?;
-    at("proc", mount("proc", Path::new("/proc"), "proc", safe | libc::MS_NOEXEC, "hidepid=2"))?;
+    at(
+        "writable layer",
+        // SAFETY: a NUL-terminated path.
+        check(unsafe { libc::umount2(c"/box".as_ptr(), libc::MNT_DETACH) }),
+    )?;
+    at(
+        "proc",
+        mount("proc", Path::new("/proc"), "proc", safe | libc::MS_NOEXEC, "hidepid=2"),
+    )?;
     for path in MASKED {
         if Path::new(path).exists() {
-            at("masked proc", mount("/dev/null", Path::new(path), "", libc::MS_BIND, ""))?;
+            at(
+                "masked proc",
+                mount("/dev/null", Path::new(path), "", libc::MS_BIND, ""),
+            )?;
         }
     }
     let pts = "newinstance,ptmxmode=0666,mode=0620";
-    at("pts", mount("devpts", Path::new("/dev/pts"), "devpts", libc::MS_NOSUID | libc::MS_NOEXEC, pts))?;
+    at(
+        "pts",
+        mount(
+            "devpts",
+            Path::new("/dev/pts"),
+            "devpts",
+            libc::MS_NOSUID | libc::MS_NOEXEC,
+            pts,
+        ),
+    )?;
     // SAFETY: a live byte string and its length.
     at("host name", check(unsafe { libc::sethostname(c"sandbox".as_ptr(), 7) }))?;
     at("loopback", loopback_up())?;
@@ -213,7 +267,11 @@ fn wait_for_end(control: &mut File, pid: libc::pid_t) -> io::Result<(i32, u64)> 
         libc::sigemptyset(&raw mut set);
         libc::sigaddset(&raw mut set, libc::SIGCHLD);
         check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()))?;
-        OwnedFd::from_raw_fd(check(libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK))?)
+        OwnedFd::from_raw_fd(check(libc::signalfd(
+            -1,
+            &raw const set,
+            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+        ))?)
     };
     let mut command = None;
     loop {
@@ -233,8 +291,16 @@ fn wait_for_end(control: &mut File, pid: libc::pid_t) -> io::Result<(i32, u64)> 
             return Ok((status, cpu_of_children()));
         }
         let mut polls = [
-            libc::pollfd { fd: control.as_raw_fd(), events: libc::POLLIN, revents: 0 },
-            libc::pollfd { fd: signals.as_raw_fd(), events: libc::POLLIN, revents: 0 },
+            libc::pollfd {
+                fd: control.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            },
+            libc::pollfd {
+                fd: signals.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            },
         ];
         // SAFETY: two live pollfds.
         if unsafe { libc::poll(polls.as_mut_ptr(), 2, -1) } < 0 {
@@ -246,7 +312,9 @@ fn wait_for_end(control: &mut File, pid: libc::pid_t) -> io::Result<(i32, u64)> 
             unsafe { libc::read(signals.as_raw_fd(), info.as_mut_ptr().cast(), info.len()) };
         }
         if polls[0].revents != 0 {
-            let Some(Order::Kill(_)) = read_message::<ToInit>(control)?.order else { return Err(unexpected()) };
+            let Some(Order::Kill(_)) = read_message::<ToInit>(control)?.order else {
+                return Err(unexpected());
+            };
             // SAFETY: every process of this namespace but ourselves.
             unsafe { libc::kill(-1, libc::SIGKILL) };
         }

@@ -83,14 +83,20 @@ impl Keys {
         state.expire();
         match state.entries.get(key) {
             None => {
-                let entry = Entry { fingerprint, handle: Some(handle.clone()), bytes: 0 };
+                let entry = Entry {
+                    fingerprint,
+                    handle: Some(handle.clone()),
+                    bytes: 0,
+                };
                 state.entries.insert(key.to_owned(), entry);
                 Ok(Claim::New)
             }
-            Some(entry) if entry.fingerprint != fingerprint => {
-                Err(SandboxError::Invalid("this idempotency_key belongs to another request".to_owned()))
-            }
-            Some(Entry { handle: Some(handle), .. }) => Ok(Claim::Known(handle.clone())),
+            Some(entry) if entry.fingerprint != fingerprint => Err(SandboxError::Invalid(
+                "this idempotency_key belongs to another request".to_owned(),
+            )),
+            Some(Entry {
+                handle: Some(handle), ..
+            }) => Ok(Claim::Known(handle.clone())),
             Some(_) => Err(SandboxError::Expired(KEEP.as_secs())),
         }
     }

@@ -46,7 +46,10 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
     let arguments = arguments.get(1..).unwrap_or_default();
     let filter = tracing_subscriber::EnvFilter::try_from_env("PRL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .init();
     if arguments.first().is_some_and(|first| first == spawner::ROLE) {
         return ExitCode::from(spawner::run());
     }
@@ -60,7 +63,10 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|source| SandboxError::Serve { action: "start the runtime".to_owned(), source })?;
+            .map_err(|source| SandboxError::Serve {
+                action: "start the runtime".to_owned(),
+                source,
+            })?;
         let served = runtime.block_on(server::serve(options));
         // A blocking read of standard input must not hold the end up.
         runtime.shutdown_background();

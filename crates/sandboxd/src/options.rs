@@ -49,8 +49,10 @@ impl Options {
         };
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
-            let mut value =
-                || rest.next().ok_or_else(|| SandboxError::Usage(format!("{name} needs a value\n{HELP}")));
+            let mut value = || {
+                rest.next()
+                    .ok_or_else(|| SandboxError::Usage(format!("{name} needs a value\n{HELP}")))
+            };
             let number = |text: &String| {
                 text.parse::<usize>()
                     .map_err(|_| SandboxError::Usage(format!("{name} needs a number, not {text:?}\n{HELP}")))
@@ -72,7 +74,10 @@ impl Options {
                     let path = PathBuf::from(value()?);
                     let plain = path.is_absolute() && path.components().all(|part| part.as_os_str() != "..");
                     if !plain || path.parent().is_none() {
-                        return Err(SandboxError::Usage(format!("--readable {} is not usable", path.display())));
+                        return Err(SandboxError::Usage(format!(
+                            "--readable {} is not usable",
+                            path.display()
+                        )));
                     }
                     options.readable.push(path);
                 }
@@ -82,7 +87,9 @@ impl Options {
             }
         }
         if options.socket.is_none() && options.listen.is_none() {
-            return Err(SandboxError::Usage(format!("nothing to serve on: give --socket or --listen\n{HELP}")));
+            return Err(SandboxError::Usage(format!(
+                "nothing to serve on: give --socket or --listen\n{HELP}"
+            )));
         }
         Ok(options)
     }
@@ -106,7 +113,9 @@ mod tests {
             ("--socket s --readable ../x", "--readable"),
             ("--socket s --frobnicate", "--frobnicate"),
         ] {
-            let message = parse(text).map(|_| String::new()).unwrap_or_else(|error| error.to_string());
+            let message = parse(text)
+                .map(|_| String::new())
+                .unwrap_or_else(|error| error.to_string());
             assert!(message.contains(needle), "{text}: {message}");
         }
         assert!(parse("--socket s --park 0 --rootless").is_ok_and(|options| options.park == 0 && options.rootless));

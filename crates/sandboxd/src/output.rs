@@ -17,7 +17,13 @@ impl Recorder {
     pub(crate) fn new(limit: u64) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let head_limit = limit / 2;
-        Self { head: Vec::new(), head_limit, tail: VecDeque::new(), tail_limit: limit - head_limit, total: 0 }
+        Self {
+            head: Vec::new(),
+            head_limit,
+            tail: VecDeque::new(),
+            tail_limit: limit - head_limit,
+            total: 0,
+        }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -39,10 +45,20 @@ impl Recorder {
         let gap = self.total - (self.head.len() + self.tail.len()) as u64;
         let (mut head, tail) = (self.head, Vec::from(self.tail));
         if gap > 0 {
-            return Output { head: head.into(), tail: tail.into(), gap, total: self.total };
+            return Output {
+                head: head.into(),
+                tail: tail.into(),
+                gap,
+                total: self.total,
+            };
         }
         head.extend_from_slice(&tail);
-        Output { head: head.into(), tail: bytes::Bytes::new(), gap, total: self.total }
+        Output {
+            head: head.into(),
+            tail: bytes::Bytes::new(),
+            gap,
+            total: self.total,
+        }
     }
 }
 

@@ -53,7 +53,10 @@ pub(crate) struct LimitsOfGroup {
 
 impl From<LimitsOfGroup> for GroupLimits {
     fn from(limits: LimitsOfGroup) -> Self {
-        Self { memory_bytes: limits.memory_bytes, processes: limits.processes }
+        Self {
+            memory_bytes: limits.memory_bytes,
+            processes: limits.processes,
+        }
     }
 }
 
@@ -108,7 +111,10 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         return invalid(format!("{} files; at most {MAX_FILES}", request.files.len()));
     }
     if request.collect.len() > MAX_PATTERNS {
-        return invalid(format!("{} collect patterns; at most {MAX_PATTERNS}", request.collect.len()));
+        return invalid(format!(
+            "{} collect patterns; at most {MAX_PATTERNS}",
+            request.collect.len()
+        ));
     }
     if let Some(network) = &request.network
         && network.mode != 0
@@ -122,20 +128,45 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         if (low..=high).contains(&value) {
             return Ok(value);
         }
-        Err(SandboxError::Invalid(format!("limits.{name} is {value}; it must be between {low} and {high}")))
+        Err(SandboxError::Invalid(format!(
+            "limits.{name} is {value}; it must be between {low} and {high}"
+        )))
     };
     let any = u64::MAX >> 2;
     let wall_ms = limit("wall_ms", asked.wall_ms, defaults.wall_ms, 1, MAX_WALL_MS)?;
     let cpu_ms = limit("cpu_ms", asked.cpu_ms, defaults.cpu_ms, 1, MAX_WALL_MS * 64)?;
-    let memory_bytes = limit("memory_bytes", asked.memory_bytes, defaults.memory_bytes, MIN_MEMORY_BYTES, any)?;
+    let memory_bytes = limit(
+        "memory_bytes",
+        asked.memory_bytes,
+        defaults.memory_bytes,
+        MIN_MEMORY_BYTES,
+        any,
+    )?;
     let processes = limit("processes", asked.processes, defaults.processes, 1, 1 << 20)?;
     let open_files = limit("open_files", asked.open_files, defaults.open_files, 3, 1 << 20)?;
-    let output_bytes = limit("output_bytes", asked.output_bytes, defaults.output_bytes, 0, MAX_OUTPUT_BYTES)?;
-    let output_kill_bytes =
-        limit("output_kill_bytes", asked.output_kill_bytes, defaults.output_kill_bytes, 1, any)?;
+    let output_bytes = limit(
+        "output_bytes",
+        asked.output_bytes,
+        defaults.output_bytes,
+        0,
+        MAX_OUTPUT_BYTES,
+    )?;
+    let output_kill_bytes = limit(
+        "output_kill_bytes",
+        asked.output_kill_bytes,
+        defaults.output_kill_bytes,
+        1,
+        any,
+    )?;
     let disk_bytes = limit("disk_bytes", asked.disk_bytes, defaults.disk_bytes, MIN_DISK_BYTES, any)?;
     let inodes = limit("inodes", asked.inodes, defaults.inodes, MIN_INODES, 1 << 30)?;
-    let collect_bytes = limit("collect_bytes", asked.collect_bytes, defaults.collect_bytes, 0, MAX_COLLECT_BYTES)?;
+    let collect_bytes = limit(
+        "collect_bytes",
+        asked.collect_bytes,
+        defaults.collect_bytes,
+        0,
+        MAX_COLLECT_BYTES,
+    )?;
 
     let mut files = Vec::with_capacity(request.files.len());
     for file in request.files {
@@ -144,7 +175,11 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         if !plain || file.path.is_empty() || file.path.ends_with('/') || file.path.contains('\0') {
             return invalid(format!("file path {:?} is not a plain relative path", file.path));
         }
-        files.push(FileSpec { path: file.path, content: file.content, mode: file.mode });
+        files.push(FileSpec {
+            path: file.path,
+            content: file.content,
+            mode: file.mode,
+        });
     }
     let mut env: Vec<String> = ENVIRONMENT
         .iter()
@@ -172,18 +207,32 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
     let limits = RunLimits {
         wall: Duration::from_millis(wall_ms),
         cpu: Duration::from_millis(cpu_ms),
-        group: LimitsOfGroup { memory_bytes, processes },
+        group: LimitsOfGroup {
+            memory_bytes,
+            processes,
+        },
         output_bytes,
         output_kill_bytes,
     };
-    Ok(Plan { spec, stdin: request.stdin, limits, queue: request.queue_ms.map(Duration::from_millis) })
+    Ok(Plan {
+        spec,
+        stdin: request.stdin,
+        limits,
+        queue: request.queue_ms.map(Duration::from_millis),
+    })
 }
 
 fn working_directory(asked: &str) -> Result<String, SandboxError> {
     let path = Path::new(WORK).join(asked);
-    let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::RootDir));
+    let plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::RootDir));
     if !plain || asked.contains('\0') {
         return Err(SandboxError::Invalid(format!("cwd {asked:?} is not a plain path")));
     }
-    Ok(path.components().collect::<std::path::PathBuf>().to_string_lossy().into_owned())
+    Ok(path
+        .components()
+        .collect::<std::path::PathBuf>()
+        .to_string_lossy()
+        .into_owned())
 }

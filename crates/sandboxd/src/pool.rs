@@ -35,7 +35,11 @@ struct State {
 
 impl Pool {
     pub(crate) fn new(factory: Arc<Factory>, target: usize) -> Arc<Self> {
-        let pool = Arc::new(Self { factory, target, state: Mutex::default() });
+        let pool = Arc::new(Self {
+            factory,
+            target,
+            state: Mutex::default(),
+        });
         pool.fill();
         pool
     }
@@ -73,7 +77,10 @@ impl Pool {
             state.waiting.clear();
             std::mem::take(&mut state.idle)
         };
-        let ending: Vec<_> = idle.into_iter().map(|sandbox| tokio::spawn(sandbox.destroy())).collect();
+        let ending: Vec<_> = idle
+            .into_iter()
+            .map(|sandbox| tokio::spawn(sandbox.destroy()))
+            .collect();
         for task in ending {
             if let Err(error) = task.await {
                 tracing::error!(%error, "cannot destroy a parked sandbox");

@@ -41,7 +41,11 @@ pub(crate) fn probe(rootless: bool, layout: &Layout) -> Probe {
                 format!("{reason}; run as root or delegate a cgroup with this controller")
             }
         };
-        facilities.push(Facility { name: format!("cgroup.{name}"), available: place.is_some(), detail });
+        facilities.push(Facility {
+            name: format!("cgroup.{name}"),
+            available: place.is_some(),
+            detail,
+        });
     }
     let mut unobservable = Vec::new();
     if layout.memory.is_none() {
@@ -74,5 +78,9 @@ impl Probe {
 }
 
 fn facility(name: &str, available: bool, detail: &str) -> Facility {
-    Facility { name: name.to_owned(), available, detail: detail.to_owned() }
+    Facility {
+        name: name.to_owned(),
+        available,
+        detail: detail.to_owned(),
+    }
 }

@@ -31,7 +31,12 @@ impl Drop for Waiting<'_> {
 
 impl Queue {
     pub(crate) fn new(max_running: usize, max_queued: usize) -> Self {
-        Self { slots: Arc::new(Semaphore::new(max_running)), max_running, max_queued, queued: AtomicUsize::new(0) }
+        Self {
+            slots: Arc::new(Semaphore::new(max_running)),
+            max_running,
+            max_queued,
+            queued: AtomicUsize::new(0),
+        }
     }
 
     /// Waits for a slot.
@@ -68,6 +73,9 @@ impl Queue {
 
     fn overloaded(&self, message: String) -> SandboxError {
         let rounds = self.queued() / self.max_running.max(1) + 1;
-        SandboxError::Overloaded { message, retry_after_ms: TYPICAL_RUN_MS * rounds as u64 }
+        SandboxError::Overloaded {
+            message,
+            retry_after_ms: TYPICAL_RUN_MS * rounds as u64,
+        }
     }
 }

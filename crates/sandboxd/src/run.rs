@@ -73,8 +73,16 @@ pub(crate) async fn execute(
     queued: Duration,
 ) -> Result<RunOnceResult, SandboxError> {
     let began = Instant::now();
-    let stdio = sandbox.stdio.take().ok_or_else(|| SandboxError::Protocol("a sandbox was used twice".to_owned()))?;
-    let setup = |step: &'static str| move |source| SandboxError::Setup { step: step.to_owned(), source };
+    let stdio = sandbox
+        .stdio
+        .take()
+        .ok_or_else(|| SandboxError::Protocol("a sandbox was used twice".to_owned()))?;
+    let setup = |step: &'static str| {
+        move |source| SandboxError::Setup {
+            step: step.to_owned(),
+            source,
+        }
+    };
     sandbox.group.limit(plan.limits.group.into()).map_err(setup("limits"))?;
     let flood = Arc::new(Flood {
         bytes: AtomicU64::new(0),
@@ -82,7 +90,11 @@ pub(crate) async fn execute(
         over: Notify::new(),
     });
     let cpu_before_ns = sandbox.group.observe().cpu_ns.unwrap_or(0);
-    sandbox.control.send(Order::Run(plan.spec)).await.map_err(setup("send the run"))?;
+    sandbox
+        .control
+        .send(Order::Run(plan.spec))
+        .await
+        .map_err(setup("send the run"))?;
     let (over, dead) = watch::channel(false);
     let stdout = record(stdio.stdout, plan.limits.output_bytes, &flood, dead.clone()).map_err(setup("stdout"))?;
     let stderr = record(stdio.stderr, plan.limits.output_bytes, &flood, dead).map_err(setup("stderr"))?;
@@ -98,7 +110,10 @@ pub(crate) async fn execute(
     let timings = Timings {
         queue_ms: millis(queued),
         setup_ms: millis(course.started.unwrap_or(course.ended) - began),
-        run_ms: course.finished.as_ref().map_or(millis(run), |finished| finished.run_us as f64 / 1000.0),
+        run_ms: course
+            .finished
+            .as_ref()
+            .map_or(millis(run), |finished| finished.run_us as f64 / 1000.0),
         drain_ms: millis(course.ended.elapsed()),
     };
     judge(course, &plan.limits, stdout, stderr, timings)
@@ -126,7 +141,11 @@ fn record(
         let mut all_dead = false;
         loop {
             // When everybody is dead the pipe itself is asked: tokio's own readiness may lag behind what was written.
-            let read = if all_dead { read_now(&pipe, &mut buffer) } else { pipe.try_read(&mut buffer) };
+            let read = if all_dead {
+                read_now(&pipe, &mut buffer)
+            } else {
+                pipe.try_read(&mut buffer)
+            };
             match read {
                 Ok(0) => break,
                 Ok(length) => {
@@ -185,7 +204,9 @@ async fn follow(
     mut cancel: Cancel,
     cpu_before_ns: u64,
 ) -> Result<Course, SandboxError> {
-    let Sandbox { control, group, init, .. } = sandbox;
+    let Sandbox {
+        control, group, init, ..
+    } = sandbox;
     let mut course = Course {
         verdict: None,
         finished: None,
@@ -295,7 +316,9 @@ impl RefusedForks {
     /// Whether forks were refused in the later two thirds of the run: also a program that waits longer and longer
     /// between its tries has not given them up.
     fn late(&self, started: Option<Instant>) -> bool {
-        let (Some(last), Some(started)) = (self.last, started) else { return false };
+        let (Some(last), Some(started)) = (self.last, started) else {
+            return false;
+        };
         (last - started) * 3 > started.elapsed()
     }
 
@@ -315,7 +338,15 @@ fn judge(
     (stderr, stderr_over): (Output, bool),
     timings: Timings,
 ) -> Result<RunOnceResult, SandboxError> {
-    let Course { mut verdict, finished, not_executed, disk_full, seen, cpu_before_ns, .. } = course;
+    let Course {
+        mut verdict,
+        finished,
+        not_executed,
+        disk_full,
+        seen,
+        cpu_before_ns,
+        ..
+    } = course;
     let oom = seen.oom_kills.unwrap_or(0) > 0;
     let cpu_ns = seen.cpu_ns.map(|now| now.saturating_sub(cpu_before_ns));
     let mut hit = Vec::new();
@@ -325,10 +356,16 @@ fn judge(
         }
     };
     note(verdict == Some(Verdict::Wall), Limit::Wall);
-    note(cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos()) || verdict == Some(Verdict::Cpu), Limit::Cpu);
+    note(
+        cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos()) || verdict == Some(Verdict::Cpu),
+        Limit::Cpu,
+    );
     note(oom, Limit::Memory);
     note(seen.refused_forks.unwrap_or(0) > 0, Limit::Processes);
-    note(stdout_over || stderr_over || verdict == Some(Verdict::Output), Limit::Output);
+    note(
+        stdout_over || stderr_over || verdict == Some(Verdict::Output),
+        Limit::Output,
+    );
     if let Some(finished) = &finished {
         note(finished.blocks_full, Limit::Disk);
         note(finished.inodes_full, Limit::Inodes);
@@ -340,8 +377,12 @@ fn judge(
         verdict = Some(Verdict::Oom);
     }
     let status = finished.as_ref().map(|finished| finished.status);
-    let exit_code = status.filter(|status| libc::WIFEXITED(*status)).map(|status| libc::WEXITSTATUS(status));
-    let signal = status.filter(|status| libc::WIFSIGNALED(*status)).map(|status| libc::WTERMSIG(status));
+    let exit_code = status
+        .filter(|status| libc::WIFEXITED(*status))
+        .map(|status| libc::WEXITSTATUS(status));
+    let signal = status
+        .filter(|status| libc::WIFSIGNALED(*status))
+        .map(|status| libc::WTERMSIG(status));
     let mut result = RunOnceResult {
         limits_hit: hit,
         exit_code,
@@ -372,15 +413,23 @@ fn judge(
         (None, None, Some(failure), ..) => {
             // As shells have it: 127 not found, 126 found and not executable.
             result.exit_code = Some(if failure.errno == libc::ENOENT { 127 } else { 126 });
-            (Cause::Exited, format!("the command was not executed: {}: {}", failure.step, os_text(failure.errno)))
+            (
+                Cause::Exited,
+                format!(
+                    "the command was not executed: {}: {}",
+                    failure.step,
+                    os_text(failure.errno)
+                ),
+            )
         }
         (None, None, None, Some(code), _) => (Cause::Exited, format!("exited with {code}")),
         (None, None, None, None, Some(libc::SIGSYS)) => {
             (Cause::Policy, "killed for a system call that is not allowed".to_owned())
         }
-        (None, None, None, None, Some(libc::SIGXCPU)) if cpu_ns.is_none() => {
-            (Cause::CpuTimeout, format!("a process used {} ms of CPU time", limits.cpu.as_millis()))
-        }
+        (None, None, None, None, Some(libc::SIGXCPU)) if cpu_ns.is_none() => (
+            Cause::CpuTimeout,
+            format!("a process used {} ms of CPU time", limits.cpu.as_millis()),
+        ),
         (None, None, None, None, Some(number)) => (Cause::Signaled, format!("killed by signal {number}")),
         (None, None, None, None, None) => return Err(SandboxError::InitDied),
     };
@@ -390,11 +439,18 @@ fn judge(
         result.files = finished
             .files
             .into_iter()
-            .map(|file| CollectedFile { path: file.path, content: file.content, mode: file.mode })
+            .map(|file| CollectedFile {
+                path: file.path,
+                content: file.content,
+                mode: file.mode,
+            })
             .collect();
         result
             .uncollected
-            .extend(finished.uncollected.into_iter().map(|one| Uncollected { path: one.path, reason: one.reason }));
+            .extend(finished.uncollected.into_iter().map(|one| Uncollected {
+                path: one.path,
+                reason: one.reason,
+            }));
     }
     Ok(result)
 }
@@ -405,17 +461,29 @@ fn os_text(errno: i32) -> String {
 
 fn verdict_text(verdict: Verdict, limits: &RunLimits) -> (Cause, String) {
     match verdict {
-        Verdict::Wall => (Cause::WallTimeout, format!("still running after {} ms", limits.wall.as_millis())),
-        Verdict::Cpu => (Cause::CpuTimeout, format!("used more than {} ms of CPU time", limits.cpu.as_millis())),
-        Verdict::Oom => {
-            (Cause::Oom, format!("a process was killed for going over {} bytes", limits.group.memory_bytes))
-        }
-        Verdict::Pids => {
-            (Cause::Pids, format!("kept starting processes over the limit of {}", limits.group.processes))
-        }
-        Verdict::Output => {
-            (Cause::OutputLimit, format!("wrote more than {} bytes of output", limits.output_kill_bytes))
-        }
+        Verdict::Wall => (
+            Cause::WallTimeout,
+            format!("still running after {} ms", limits.wall.as_millis()),
+        ),
+        Verdict::Cpu => (
+            Cause::CpuTimeout,
+            format!("used more than {} ms of CPU time", limits.cpu.as_millis()),
+        ),
+        Verdict::Oom => (
+            Cause::Oom,
+            format!(
+                "a process was killed for going over {} bytes",
+                limits.group.memory_bytes
+            ),
+        ),
+        Verdict::Pids => (
+            Cause::Pids,
+            format!("kept starting processes over the limit of {}", limits.group.processes),
+        ),
+        Verdict::Output => (
+            Cause::OutputLimit,
+            format!("wrote more than {} bytes of output", limits.output_kill_bytes),
+        ),
         Verdict::Cancelled => (Cause::Cancelled, "cancelled".to_owned()),
     }
 }

@@ -42,7 +42,9 @@ pub(crate) struct Uid {
 impl Drop for Uid {
     fn drop(&mut self) {
         if let Some(free) = self.free.upgrade() {
-            free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(self.number);
+            free.lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .push(self.number);
         }
     }
 }
@@ -81,11 +83,16 @@ pub(crate) struct Control {
 
 impl Control {
     pub(crate) fn new(stream: UnixStream) -> Self {
-        Self { stream, received: Vec::new() }
+        Self {
+            stream,
+            received: Vec::new(),
+        }
     }
 
     pub(crate) async fn send(&mut self, order: Order) -> io::Result<()> {
-        self.stream.write_all(&wire::frame(&ToInit { order: Some(order) })).await
+        self.stream
+            .write_all(&wire::frame(&ToInit { order: Some(order) }))
+            .await
     }
 
     /// The next event; `None` when init has closed its end. May be dropped and called again without loss.
@@ -113,7 +120,13 @@ impl Control {
 impl Sandbox {
     /// Ends it, waits until nothing of it is left and removes its groups.
     pub(crate) async fn destroy(self) {
-        let Self { control, stdio, group, init, uid } = self;
+        let Self {
+            control,
+            stdio,
+            group,
+            init,
+            uid,
+        } = self;
         init.kill();
         drop((control, stdio));
         if let Err(error) = init.ended().await {

@@ -83,7 +83,10 @@ async fn start(
     rootless: bool,
     layout: &Arc<Layout>,
 ) -> Result<(Arc<Factory>, Arc<Pool>, Probe), SandboxError> {
-    let factory_options = FactoryOptions { rootless, readable: options.readable.clone() };
+    let factory_options = FactoryOptions {
+        rootless,
+        readable: options.readable.clone(),
+    };
     let factory = Arc::new(Factory::start(&factory_options, Arc::clone(layout))?);
     // The probe is one whole set-up: what it needs and does not find is an error here, not at the first run.
     factory.make().await?.destroy().await;
@@ -102,7 +105,10 @@ fn remove_own(layout: &Layout) {
 
 /// Different for every daemon that ever ran here.
 fn instance(directory: &str) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_nanos();
     format!("{directory}-{now:x}")
 }
 
@@ -116,21 +122,33 @@ fn token(options: &Options) -> Result<Option<String>, SandboxError> {
     };
     let token = token.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     if options.listen.is_some() && token.is_none() {
-        return Err(SandboxError::Usage("--listen needs --token-file or PRL_SANDBOX_TOKEN".to_owned()));
+        return Err(SandboxError::Usage(
+            "--listen needs --token-file or PRL_SANDBOX_TOKEN".to_owned(),
+        ));
     }
     Ok(token)
 }
 
 /// Lets a call pass when it carries the token. Takes as long whatever is wrong with it.
 fn admit(request: Request<()>, token: &str) -> Result<Request<()>, Status> {
-    let given = request.metadata().get("authorization").map(|value| value.as_bytes()).unwrap_or_default();
+    let given = request
+        .metadata()
+        .get("authorization")
+        .map(|value| value.as_bytes())
+        .unwrap_or_default();
     let given = given.strip_prefix(b"Bearer ").unwrap_or_default();
-    let differing = given.iter().zip(token.as_bytes().iter().cycle()).fold(0, |bits, (a, b)| bits | (a ^ b));
+    let differing = given
+        .iter()
+        .zip(token.as_bytes().iter().cycle())
+        .fold(0, |bits, (a, b)| bits | (a ^ b));
     if differing == 0 && given.len() == token.len() {
         return Ok(request);
     }
     let mut status = Status::unauthenticated("a bearer token is needed");
-    status.metadata_mut().insert(ERROR_CODE_KEY, MetadataValue::from_static("PRL_SANDBOX_UNAUTHENTICATED"));
+    status.metadata_mut().insert(
+        ERROR_CODE_KEY,
+        MetadataValue::from_static("PRL_SANDBOX_UNAUTHENTICATED"),
+    );
     Err(status)
 }
 
@@ -162,12 +180,16 @@ async fn listen(
     let mut servers = tokio::task::JoinSet::new();
     let mut address = None;
     if let Some(path) = &options.socket {
-        let listener = bind(path).await.map_err(failed(format!("listen on {}", path.display())))?;
+        let listener = bind(path)
+            .await
+            .map_err(failed(format!("listen on {}", path.display())))?;
         let server = builder().add_service(service.clone());
         servers.spawn(server.serve_with_incoming_shutdown(UnixListenerStream::new(listener), until(stopped.clone())));
     }
     if let (Some(wanted), Some(token)) = (options.listen, token) {
-        let listener = TcpListener::bind(wanted).await.map_err(failed(format!("listen on {wanted}")))?;
+        let listener = TcpListener::bind(wanted)
+            .await
+            .map_err(failed(format!("listen on {wanted}")))?;
         address = Some(listener.local_addr().map_err(failed("name the address".to_owned()))?);
         let guarded = tonic::service::interceptor::InterceptedService::new(service.clone(), move |request| {
             admit(request, &token)
@@ -203,7 +225,10 @@ async fn listen(
 
 /// Returns when the daemon is to stop; an error when it must, because the spawner is gone.
 async fn wait_for_stop(with_stdin: bool, factory: &Factory) -> Result<(), SandboxError> {
-    let failed = |source| SandboxError::Serve { action: "wait for signals".to_owned(), source };
+    let failed = |source| SandboxError::Serve {
+        action: "wait for signals".to_owned(),
+        source,
+    };
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let spawner = factory.watch().map_err(failed)?;
@@ -247,14 +272,12 @@ async fn bind(path: &Path) -> io::Result<UnixListener> {
 }
 
 /// One line for whoever started us.
-fn announce(
-    options: &Options,
-    address: Option<std::net::SocketAddr>,
-    shop: &Shop,
-    isolation: &str,
-) -> io::Result<()> {
+fn announce(options: &Options, address: Option<std::net::SocketAddr>, shop: &Shop, isolation: &str) -> io::Result<()> {
     let text = |value: Option<String>| value.map_or("null".to_owned(), |value| format!("{value:?}"));
-    let socket = options.socket.clone().map(|path: PathBuf| path.to_string_lossy().into_owned());
+    let socket = options
+        .socket
+        .clone()
+        .map(|path: PathBuf| path.to_string_lossy().into_owned());
     let line = format!(
         "{{\"pid\":{},\"socket\":{},\"address\":{},\"instance_id\":{:?},\"isolation\":{isolation:?}}}\n",
         std::process::id(),

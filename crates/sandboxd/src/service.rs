@@ -61,7 +61,10 @@ impl Sandboxes for Service {
             return Err(SandboxError::Draining.into());
         }
         if !request.instance_id.is_empty() && request.instance_id != shop.instance {
-            return Ok(Response::new(infra(&SandboxError::Restarted(request.instance_id), shop.probe.isolation)));
+            return Ok(Response::new(infra(
+                &SandboxError::Restarted(request.instance_id),
+                shop.probe.isolation,
+            )));
         }
         demand(&shop.probe, request.min_isolation)?;
         let key = request.idempotency_key.clone();
@@ -69,7 +72,10 @@ impl Sandboxes for Service {
         let plan = plan::plan(request, shop.probe.counts_cpu)?;
         let (cancel, cancelled) = watch::channel(false);
         let (end, ended) = watch::channel(None);
-        let mut handle = Handle { cancel: Arc::new(cancel), end: ended };
+        let mut handle = Handle {
+            cancel: Arc::new(cancel),
+            end: ended,
+        };
         let mut guard = CancelOnDrop(None);
         let mut replayed = false;
         if key.is_empty() {
@@ -92,7 +98,9 @@ impl Sandboxes for Service {
             tokio::spawn(carry_out(Arc::clone(shop), plan, cancelled, end, key, keep));
         }
         let shared = handle.end.wait_for(Option::is_some).await;
-        let shared = shared.map_err(|_| SandboxError::Protocol("a run's task ended early".to_owned()))?.clone();
+        let shared = shared
+            .map_err(|_| SandboxError::Protocol("a run's task ended early".to_owned()))?
+            .clone();
         guard.0 = None;
         match shared {
             Some(Ok(result)) => {
@@ -145,9 +153,14 @@ impl Sandboxes for Service {
 /// Errors are shared between all who wait for one run; a status is made for each.
 fn status_of(error: &SandboxError) -> Status {
     match error {
-        SandboxError::Overloaded { message, retry_after_ms } => {
-            SandboxError::Overloaded { message: message.clone(), retry_after_ms: *retry_after_ms }.into()
+        SandboxError::Overloaded {
+            message,
+            retry_after_ms,
+        } => SandboxError::Overloaded {
+            message: message.clone(),
+            retry_after_ms: *retry_after_ms,
         }
+        .into(),
         SandboxError::Draining => SandboxError::Draining.into(),
         other => SandboxError::Protocol(other.chain()).into(),
     }
@@ -177,14 +190,14 @@ fn infra(error: &SandboxError, isolation: Isolation) -> RunOnceResult {
     }
 }
 
-/// One run from the queue to the last trace of its sandbox. `_cancel` keeps the cancel channel open until the end.
+/// One run from the queue to the last trace of its sandbox. `keep` holds the cancel channel open until the end.
 async fn carry_out(
     shop: Arc<Shop>,
     plan: Plan,
     mut cancel: run::Cancel,
     end: watch::Sender<Option<Shared>>,
     key: String,
-    _cancel: Arc<watch::Sender<bool>>,
+    keep: Arc<watch::Sender<bool>>,
 ) {
     let publish = |shared: Shared| {
         if !key.is_empty() {
@@ -227,7 +240,7 @@ async fn carry_out(
     };
     publish(Ok(Arc::new(result)));
     sandbox.destroy().await;
-    drop(permit);
+    drop((permit, keep));
 }
 
 fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {
@@ -235,7 +248,10 @@ fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {
         cause: Cause::Cancelled.into(),
         reason: "cancelled before it began".to_owned(),
         isolation: isolation.into(),
-        timings: Some(Timings { queue_ms: arrived.elapsed().as_secs_f64() * 1000.0, ..Timings::default() }),
+        timings: Some(Timings {
+            queue_ms: arrived.elapsed().as_secs_f64() * 1000.0,
+            ..Timings::default()
+        }),
         ..RunOnceResult::default()
     }
 }

@@ -43,23 +43,47 @@ fn serve() -> io::Result<()> {
     let (length, _) = receive_with_fds(SOCKET, &mut buffer)?;
     let config = SpawnerConfig::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
     // Opened before the machine's file system goes out of sight.
-    let cgroups: Vec<OwnedFd> =
-        config.cgroups.iter().map(|path| fs::File::open(path).map(OwnedFd::from)).collect::<io::Result<_>>()?;
-    prctl(libc::PR_SET_DUMPABLE, 0)?;
+    let cgroups: Vec<OwnedFd> = config
+        .cgroups
+        .iter()
+        .map(|path| fs::File::open(path).map(OwnedFd::from))
+        .collect::<io::Result<_>>()?;
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
-    let built = template::enter(config.rootless, &readable)
-        .and_then(|()| template::at("seccomp filter", filter::build()));
+    let built =
+        template::enter(config.rootless, &readable).and_then(|()| template::at("seccomp filter", filter::build()));
+    // Not earlier: a user namespace's maps can be written by a process that owns its own proc files only.
+    prctl(libc::PR_SET_DUMPABLE, 0)?;
     let program = match built {
         Ok(program) => {
-            send_with_fds(SOCKET, &encode(&SpawnerReady { error: String::new(), errno: 0, answered: true }), &[])?;
+            send_with_fds(
+                SOCKET,
+                &encode(&SpawnerReady {
+                    error: String::new(),
+                    errno: 0,
+                    answered: true,
+                }),
+                &[],
+            )?;
             program
         }
         Err((step, error)) => {
             let errno = error.raw_os_error().unwrap_or(libc::EIO);
-            let error = if error.raw_os_error().is_some() { step.to_owned() } else { format!("{step}: {error}") };
-            return send_with_fds(SOCKET, &encode(&SpawnerReady { error, errno, answered: true }), &[]);
+            let error = if error.raw_os_error().is_some() {
+                step.to_owned()
+            } else {
+                format!("{step}: {error}")
+            };
+            return send_with_fds(
+                SOCKET,
+                &encode(&SpawnerReady {
+                    error,
+                    errno,
+                    answered: true,
+                }),
+                &[],
+            );
         }
     };
     let mut children = VecDeque::new();
@@ -76,9 +100,13 @@ fn serve() -> io::Result<()> {
                 children.push_back(pidfd);
                 sent
             }
-            Err(error) => {
-                send_with_fds(SOCKET, &encode(&Spawned { pid: -error.raw_os_error().unwrap_or(libc::EIO) }), &[])
-            }
+            Err(error) => send_with_fds(
+                SOCKET,
+                &encode(&Spawned {
+                    pid: -error.raw_os_error().unwrap_or(libc::EIO),
+                }),
+                &[],
+            ),
         };
         // The daemon may have gone between its order and our answer: the next receive says so.
         if let Err(error) = reply {
@@ -101,7 +129,11 @@ fn serve() -> io::Result<()> {
 fn forget_dead(children: &mut VecDeque<OwnedFd>) {
     for _ in 0..2 {
         let Some(child) = children.pop_front() else { return };
-        let mut poll = libc::pollfd { fd: child.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let mut poll = libc::pollfd {
+            fd: child.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
         // SAFETY: one live pollfd; returns at once.
         if unsafe { libc::poll(&raw mut poll, 1, 0) } == 0 {
             children.push_back(child);

@@ -13,12 +13,20 @@ const MAX_FDS: usize = 8;
 
 /// -1 becomes the errno.
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// The same for `syscall`'s long.
 pub(crate) fn check_long(result: libc::c_long) -> io::Result<libc::c_long> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// A path for the kernel.
@@ -28,10 +36,22 @@ pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
 
 /// mount(2).
 pub(crate) fn mount(source: &str, target: &Path, kind: &str, flags: libc::c_ulong, data: &str) -> io::Result<()> {
-    let (source, target, kind, data) =
-        (CString::new(source)?, c_path(target)?, CString::new(kind)?, CString::new(data)?);
+    let (source, target, kind, data) = (
+        CString::new(source)?,
+        c_path(target)?,
+        CString::new(kind)?,
+        CString::new(data)?,
+    );
     // SAFETY: four NUL-terminated strings that outlive the call.
-    check(unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()) })?;
+    check(unsafe {
+        libc::mount(
+            source.as_ptr(),
+            target.as_ptr(),
+            kind.as_ptr(),
+            flags,
+            data.as_ptr().cast(),
+        )
+    })?;
     Ok(())
 }
 
@@ -61,7 +81,10 @@ pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
 /// Sends bytes and file descriptors as one message.
 pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<()> {
     assert!(fds.len() <= MAX_FDS);
-    let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+    let mut iov = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
     let mut control = [0_u64; 8 + MAX_FDS];
     // SAFETY: msghdr is plain data; all-zero is a valid value.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -96,7 +119,10 @@ pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::R
 
 /// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes: end of file.
 pub(crate) fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+    let mut iov = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
     let mut control = [0_u64; 8 + MAX_FDS];
     // SAFETY: msghdr is plain data; all-zero is a valid value.
     let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
@@ -169,7 +195,13 @@ pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
 pub(crate) fn pidfd_kill(pidfd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: a live pidfd, no siginfo.
     check_long(unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, std::ptr::null::<()>(), 0)
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            pidfd.as_raw_fd(),
+            libc::SIGKILL,
+            std::ptr::null::<()>(),
+            0,
+        )
     })?;
     Ok(())
 }

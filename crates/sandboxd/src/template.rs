@@ -14,10 +14,18 @@ use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
 /// Mounted over in the private namespace only; it exists everywhere.
 const BUILD_AT: &str = "/tmp";
 /// What programs need of the machine. Not here: /home, /root, /var, /run, /srv, /mnt, /sys.
-const SYSTEM: [&str; 9] = ["/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const SYSTEM: [&str; 9] = [
+    "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+];
 /// Device nodes by name, major and minor.
-const DEVICES: [(&str, u32, u32); 6] =
-    [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
+const DEVICES: [(&str, u32, u32); 6] = [
+    ("null", 1, 3),
+    ("zero", 1, 5),
+    ("full", 1, 7),
+    ("random", 1, 8),
+    ("urandom", 1, 9),
+    ("tty", 5, 0),
+];
 
 /// A step that failed.
 pub(crate) type Step = (&'static str, io::Error);
@@ -34,12 +42,20 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
     }
     // SAFETY: one thread; file descriptors are not shared.
     at("mount namespace", check(unsafe { libc::unshare(libc::CLONE_NEWNS) }))?;
-    at("private mounts", mount("none", Path::new("/"), "", libc::MS_REC | libc::MS_PRIVATE, ""))?;
+    at(
+        "private mounts",
+        mount("none", Path::new("/"), "", libc::MS_REC | libc::MS_PRIVATE, ""),
+    )?;
     let root = Path::new(BUILD_AT);
     // The extra directories may lie below BUILD_AT, which is about to be covered: hold them by descriptor.
     let held = at("open readable directory", hold(readable))?;
-    at("root tmpfs", mount("prl", root, "tmpfs", libc::MS_NOSUID, "size=1m,nr_inodes=4096,mode=755"))?;
-    for name in ["proc", "work", "box", "dev", "dev/shm", "dev/pts", "sys", "run", "var", "home", "root"] {
+    at(
+        "root tmpfs",
+        mount("prl", root, "tmpfs", libc::MS_NOSUID, "size=1m,nr_inodes=4096,mode=755"),
+    )?;
+    for name in [
+        "proc", "work", "box", "dev", "dev/shm", "dev/pts", "sys", "run", "var", "home", "root",
+    ] {
         at("directories", make_directory(&root.join(name), 0o755, 0))?;
     }
     at("directories", make_directory(&root.join("tmp"), 0o1777, 0))?;
@@ -53,17 +69,32 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
     }
     if rootless {
         // A new proc may be mounted in a user namespace only where a whole one can be seen.
-        at("proc", mount("/proc", &root.join("proc"), "", libc::MS_BIND | libc::MS_REC, ""))?;
+        at(
+            "proc",
+            mount("/proc", &root.join("proc"), "", libc::MS_BIND | libc::MS_REC, ""),
+        )?;
     }
     at("enter root", std::env::set_current_dir(root))?;
-    // SAFETY: two NUL-terminated paths. The old root comes to lie on top of the new one and is detached next.
-    at("pivot_root", check_long(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) }))?;
-    // SAFETY: a NUL-terminated path.
-    at("detach old root", check(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) }))?;
+    at(
+        "pivot_root",
+        // SAFETY: two NUL-terminated paths. The old root comes to lie on top of the new one and is detached next.
+        check_long(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) }),
+    )?;
+    at(
+        "detach old root",
+        // SAFETY: a NUL-terminated path.
+        check(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) }),
+    )?;
     at("enter root", std::env::set_current_dir("/"))?;
     at(
         "read-only root",
-        mount("none", Path::new("/"), "", libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | libc::MS_NOSUID, ""),
+        mount(
+            "none",
+            Path::new("/"),
+            "",
+            libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | libc::MS_NOSUID,
+            "",
+        ),
     )
 }
 
@@ -91,9 +122,14 @@ fn hold(paths: &[PathBuf]) -> io::Result<Vec<(PathBuf, &Path)>> {
 }
 
 fn bind_system(source: &Path, root: &Path) -> io::Result<()> {
-    let Ok(kind) = fs::symlink_metadata(source) else { return Ok(()) };
+    let Ok(kind) = fs::symlink_metadata(source) else {
+        return Ok(());
+    };
     if kind.file_type().is_symlink() {
-        return symlink(fs::read_link(source)?, root.join(source.strip_prefix("/").unwrap_or(source)));
+        return symlink(
+            fs::read_link(source)?,
+            root.join(source.strip_prefix("/").unwrap_or(source)),
+        );
     }
     bind(source, source, root)
 }

@@ -42,7 +42,10 @@ impl Layout {
             (false, true) => "v2",
             (false, false) => "none",
         };
-        let mut layout = Self { mounted, ..Self::default() };
+        let mut layout = Self {
+            mounted,
+            ..Self::default()
+        };
         layout.memory = layout.find(&hierarchies, "memory", &["memory"], directory);
         layout.pids = layout.find(&hierarchies, "pids", &["pids"], directory);
         layout.cpu = layout.find(&hierarchies, "cpu", &["cpuacct", "cpu"], directory);
@@ -51,8 +54,11 @@ impl Layout {
 
     /// The daemon's directories, each once.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> =
-            [&self.memory, &self.pids, &self.cpu].into_iter().flatten().map(|(_, path)| path.clone()).collect();
+        let mut all: Vec<PathBuf> = [&self.memory, &self.pids, &self.cpu]
+            .into_iter()
+            .flatten()
+            .map(|(_, path)| path.clone())
+            .collect();
         all.sort();
         all.dedup();
         all
@@ -67,7 +73,10 @@ impl Layout {
     ) -> Option<(Version, PathBuf)> {
         let mut reason = "no mounted hierarchy has this controller".to_owned();
         for controller in controllers {
-            for hierarchy in hierarchies.iter().filter(|found| found.controllers.iter().any(|one| one == controller)) {
+            for hierarchy in hierarchies
+                .iter()
+                .filter(|found| found.controllers.iter().any(|one| one == controller))
+            {
                 match open(hierarchy, controller, directory) {
                     Ok(path) => return Some((hierarchy.version, path)),
                     Err(error) => reason = format!("cannot make groups in {}: {error}", hierarchy.own.display()),
@@ -116,17 +125,27 @@ fn enable(group: &Path, controller: &str) -> io::Result<()> {
 fn hierarchies(mountinfo: &str, membership: &str) -> Vec<Hierarchy> {
     let mut found: Vec<Hierarchy> = Vec::new();
     for line in mountinfo.lines() {
-        let Some((left, right)) = line.split_once(" - ") else { continue };
-        let (Some(root), Some(point)) = (left.split(' ').nth(3), left.split(' ').nth(4)) else { continue };
+        let Some((left, right)) = line.split_once(" - ") else {
+            continue;
+        };
+        let (Some(root), Some(point)) = (left.split(' ').nth(3), left.split(' ').nth(4)) else {
+            continue;
+        };
         let mut fields = right.split(' ');
-        let (Some(kind), Some(options)) = (fields.next(), fields.nth(1)) else { continue };
+        let (Some(kind), Some(options)) = (fields.next(), fields.nth(1)) else {
+            continue;
+        };
         let (version, controllers) = match kind {
             "cgroup" => (Version::V1, options.split(',').map(str::to_owned).collect()),
             "cgroup2" => (Version::V2, Vec::new()),
             _ => continue,
         };
-        let Some(path) = own_path(membership, version, &controllers) else { continue };
-        let Ok(below) = Path::new(path).strip_prefix(root) else { continue };
+        let Some(path) = own_path(membership, version, &controllers) else {
+            continue;
+        };
+        let Ok(below) = Path::new(path).strip_prefix(root) else {
+            continue;
+        };
         let own = Path::new(point).join(below);
         let controllers = if version == Version::V2 {
             let text = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
@@ -134,7 +153,11 @@ fn hierarchies(mountinfo: &str, membership: &str) -> Vec<Hierarchy> {
         } else {
             controllers
         };
-        found.push(Hierarchy { version, controllers, own });
+        found.push(Hierarchy {
+            version,
+            controllers,
+            own,
+        });
     }
     // v2 first: where it has the controller it is the better one.
     found.sort_by_key(|hierarchy| hierarchy.version == Version::V1);
@@ -166,11 +189,17 @@ mod tests {
                       34 24 0:30 / /tmp rw - tmpfs tmpfs rw\n";
         let membership = "3:cpu,cpuacct:/a\n2:memory:/b/c\n0::/pod/d\n";
         let found = hierarchies(mounts, membership);
-        let own: Vec<_> = found.iter().map(|one| (one.version, one.own.to_string_lossy().into_owned())).collect();
-        assert_eq!(own, [
-            (Version::V2, "/sys/fs/cgroup/unified/d".to_owned()),
-            (Version::V1, "/sys/fs/cgroup/cpu,cpuacct/a".to_owned()),
-            (Version::V1, "/sys/fs/cgroup/memory/b/c".to_owned()),
-        ]);
+        let own: Vec<_> = found
+            .iter()
+            .map(|one| (one.version, one.own.to_string_lossy().into_owned()))
+            .collect();
+        assert_eq!(
+            own,
+            [
+                (Version::V2, "/sys/fs/cgroup/unified/d".to_owned()),
+                (Version::V1, "/sys/fs/cgroup/cpu,cpuacct/a".to_owned()),
+                (Version::V1, "/sys/fs/cgroup/memory/b/c".to_owned()),
+            ]
+        );
     }
 }

@@ -31,7 +31,10 @@ pub(crate) fn remove_leftovers(own: &[PathBuf]) -> usize {
         let Ok(entries) = fs::read_dir(parent) else { continue };
         for entry in entries.flatten() {
             let name = entry.file_name();
-            let alive = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).is_none_or(is_alive);
+            let alive = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(PREFIX))
+                .is_none_or(is_alive);
             if !alive {
                 removed += remove_tree(&entry.path());
             }
@@ -42,8 +45,12 @@ pub(crate) fn remove_leftovers(own: &[PathBuf]) -> usize {
 
 /// `<pid>-<start>` names a process that still is the same. What is not of this form is not ours to remove.
 fn is_alive(name: &str) -> bool {
-    let Some((pid, start)) = name.split_once('-') else { return true };
-    let (Ok(pid), Ok(start)) = (pid.parse::<u32>(), start.parse::<u64>()) else { return true };
+    let Some((pid, start)) = name.split_once('-') else {
+        return true;
+    };
+    let (Ok(pid), Ok(start)) = (pid.parse::<u32>(), start.parse::<u64>()) else {
+        return true;
+    };
     start_time(pid) == Some(start)
 }
 
@@ -56,7 +63,10 @@ fn remove_tree(directory: &Path) -> usize {
         }
         let deadline = Instant::now() + PATIENCE;
         loop {
-            for pid in fs::read_to_string(entry.path().join("cgroup.procs")).unwrap_or_default().lines() {
+            for pid in fs::read_to_string(entry.path().join("cgroup.procs"))
+                .unwrap_or_default()
+                .lines()
+            {
                 if let Ok(pid) = pid.parse::<i32>() {
                     // SAFETY: a process in a group that only a dead daemon's sandbox can be in.
                     unsafe { libc::kill(pid, libc::SIGKILL) };
@@ -93,7 +103,11 @@ pub(crate) fn remove_tree_at(directory: BorrowedFd<'_>, path: &Path) {
     if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
         // SAFETY: a live descriptor and a NUL-terminated path.
         let parent = unsafe {
-            libc::openat(directory.as_raw_fd(), c"..".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC)
+            libc::openat(
+                directory.as_raw_fd(),
+                c"..".as_ptr(),
+                libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC,
+            )
         };
         if parent >= 0 {
             // SAFETY: opened just now; used only here, for the rest of this process's short life.
@@ -130,7 +144,9 @@ fn names_in(directory: BorrowedFd<'_>) -> Vec<String> {
             if entry.is_null() {
                 break;
             }
-            let name = std::ffi::CStr::from_ptr((*entry).d_name.as_ptr()).to_string_lossy().into_owned();
+            let name = std::ffi::CStr::from_ptr((*entry).d_name.as_ptr())
+                .to_string_lossy()
+                .into_owned();
             if (*entry).d_type == libc::DT_DIR && name != "." && name != ".." {
                 names.push(name);
             }

@@ -54,9 +54,8 @@ pub(crate) struct Group {
 impl Group {
     /// Makes the groups of one sandbox.
     pub(crate) fn create(layout: &Layout, name: &str) -> io::Result<Self> {
-        let place = |found: &Option<(Version, PathBuf)>| {
-            found.as_ref().map(|(version, parent)| (*version, parent.join(name)))
-        };
+        let place =
+            |found: &Option<(Version, PathBuf)>| found.as_ref().map(|(version, parent)| (*version, parent.join(name)));
         let (memory, pids, cpu) = (place(&layout.memory), place(&layout.pids), place(&layout.cpu));
         let mut directories: Vec<PathBuf> = Vec::new();
         for (_, directory) in [&memory, &pids, &cpu].into_iter().flatten() {
@@ -71,12 +70,19 @@ impl Group {
                 directories.push(directory.clone());
             }
         }
-        Ok(Self { memory, pids, cpu, directories })
+        Ok(Self {
+            memory,
+            pids,
+            cpu,
+            directories,
+        })
     }
 
     /// Moves a process that has no children yet.
     pub(crate) fn attach(&self, pid: i32) -> io::Result<()> {
-        self.directories.iter().try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
+        self.directories
+            .iter()
+            .try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
     }
 
     /// Sets the limits; what the group has used already must fit.
@@ -163,5 +169,6 @@ fn number(path: &Path) -> Option<u64> {
 /// The number behind `name` in a file of `name number` lines.
 fn field(path: &Path, name: &str) -> Option<u64> {
     let text = fs::read_to_string(path).ok()?;
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+    text.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
 }

@@ -17,6 +17,12 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 /// How long the machine may take to be as it was.
 const SETTLE: Duration = Duration::from_secs(10);
 
+/// Says why a test proves nothing here.
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
+pub(crate) fn skip(reason: &str) {
+    eprintln!("skipped: {reason}");
+}
+
 pub(crate) struct Daemon {
     child: Child,
     pub(crate) socket: PathBuf,
@@ -46,13 +52,18 @@ impl Daemon {
             std::io::Read::read_to_string(&mut BufReader::new(stderr), &mut complaint)?;
             child.wait()?;
             if complaint.contains("PRL_SANDBOX_SETUP") {
-                eprintln!("skipped: this machine cannot make sandboxes: {}", complaint.trim());
+                skip(&format!("this machine cannot make sandboxes: {}", complaint.trim()));
                 return Ok(None);
             }
             return Err(format!("the daemon did not start: {complaint}").into());
         }
         let announced = serde_json::from_str(&line)?;
-        Ok(Some(Self { child, socket, announced, _directory: directory }))
+        Ok(Some(Self {
+            child,
+            socket,
+            announced,
+            _directory: directory,
+        }))
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -94,7 +105,9 @@ impl Drop for Daemon {
 pub(crate) type Client = SandboxesClient<Channel>;
 
 pub(crate) async fn connect(socket: &Path) -> Result<Client, Box<dyn Error>> {
-    let channel = Endpoint::from_shared(format!("unix:{}", socket.display()))?.connect().await?;
+    let channel = Endpoint::from_shared(format!("unix:{}", socket.display()))?
+        .connect()
+        .await?;
     Ok(SandboxesClient::new(channel)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES))
@@ -126,7 +139,11 @@ pub(crate) fn command(argv: &[&str]) -> RunOnceRequest {
 
 pub(crate) fn text(output: &Option<Output>) -> String {
     let output = output.clone().unwrap_or_default();
-    format!("{}{}", String::from_utf8_lossy(&output.head), String::from_utf8_lossy(&output.tail))
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.head),
+        String::from_utf8_lossy(&output.tail)
+    )
 }
 
 pub(crate) fn cause(result: &RunOnceResult) -> Cause {
@@ -152,9 +169,22 @@ pub(crate) fn traces(daemon_pid: u32) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let Ok(status) = fs::read_to_string(entry.path().join("status")) else { continue };
-        let field = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("").trim().to_owned();
-        let uid: u32 = field("Uid:").split_whitespace().next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        let Ok(status) = fs::read_to_string(entry.path().join("status")) else {
+            continue;
+        };
+        let field = |key: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+                .unwrap_or("")
+                .trim()
+                .to_owned()
+        };
+        let uid: u32 = field("Uid:")
+            .split_whitespace()
+            .next()
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0);
         let cgroups = fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
         if (1_879_048_192..1_879_048_192 + 16_384).contains(&uid)
             || cgroups.contains(&format!("prl-sandboxd-{daemon_pid}-"))
@@ -162,9 +192,7 @@ pub(crate) fn traces(daemon_pid: u32) -> BTreeSet<String> {
             found.insert(format!("process {name} {}", field("Name:")));
         }
     }
-    for root in ["/sys/fs/cgroup"] {
-        groups(Path::new(root), 0, daemon_pid, &mut found);
-    }
+    groups(Path::new("/sys/fs/cgroup"), 0, daemon_pid, &mut found);
     found
 }
 

@@ -10,11 +10,19 @@ fn limits(request: &mut RunOnceRequest, set: impl FnOnce(&mut prl_sandbox_proto:
 }
 
 fn exit_code(result: &RunOnceResult, wanted: i32) -> Result<(), String> {
-    if result.exit_code == Some(wanted) { Ok(()) } else { Err(format!("exit code is not {wanted}")) }
+    if result.exit_code == Some(wanted) {
+        Ok(())
+    } else {
+        Err(format!("exit code is not {wanted}"))
+    }
 }
 
 fn signal(result: &RunOnceResult, wanted: i32) -> Result<(), String> {
-    if result.signal == Some(wanted) { Ok(()) } else { Err(format!("signal is not {wanted}")) }
+    if result.signal == Some(wanted) {
+        Ok(())
+    } else {
+        Err(format!("signal is not {wanted}"))
+    }
 }
 
 fn left_out(result: &RunOnceResult, reason: &str) -> Result<(), String> {

@@ -1,21 +1,20 @@
 //! Hostile and ordinary programs through the real interface, and the machine afterwards.
 
-mod cases;
-mod support;
-
 use std::collections::BTreeMap;
 
-use cases::{Case, Program, case};
-use support::{Daemon, Outcome, settles};
+use crate::cases::{self, Case, Program, case};
+use crate::support::{Daemon, Outcome, settles, skip};
 
 /// Cases at a time: neighbours must not disturb each other.
 const AT_ONCE: usize = 6;
 
 /// Runs all cases on one daemon and looks at the machine.
 async fn run_all(cases: &'static [Case]) -> Outcome {
-    let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "3"])? else { return Ok(()) };
+    let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "3"])? else {
+        return Ok(());
+    };
     if !daemon.is_full() {
-        eprintln!("skipped: limits of the whole tree need cgroups: {}", daemon.announced);
+        skip(&format!("limits of the whole tree need cgroups: {}", daemon.announced));
         return Ok(());
     }
     let client = daemon.client().await?;
@@ -39,12 +38,21 @@ async fn run_all(cases: &'static [Case]) -> Outcome {
         failures.extend(done?);
     }
     let parked = 3;
-    settles(daemon.pid(), |found| found.iter().filter(|trace| trace.starts_with("group ")).count() <= 3 * parked).await?;
+    settles(daemon.pid(), |found| {
+        found.iter().filter(|trace| trace.starts_with("group ")).count() <= 3 * parked
+    })
+    .await?;
     let pid = daemon.pid();
     drop(client);
     daemon.stop()?;
     settles(pid, |found| found.is_empty()).await?;
-    assert!(failures.is_empty(), "{} of {} cases failed:\n{}", failures.len(), cases.len(), failures.join("\n\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases failed:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n\n")
+    );
     Ok(())
 }
 

@@ -1,17 +1,15 @@
 //! The interface itself: keys, cancelling, queueing, tokens, wrong requests, and what a killed daemon leaves.
 
-mod support;
-
 use std::error::Error;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, tell, text, traces};
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
 use prl_sandbox_proto::{
     CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, Limits,
     RETRY_AFTER_KEY, RunOnceRequest,
 };
-use support::{Client, Daemon, Outcome, cause, command, settles, tell, text, traces};
 use tonic::Code;
 
 async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<bool, Box<dyn Error>>) -> Outcome {
@@ -31,9 +29,14 @@ async fn running(client: &mut Client) -> Result<u32, Box<dyn Error>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_executed_once_and_its_result_kept() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "1"])? else { return Ok(()) };
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
     let client = daemon.client().await?;
-    let request = RunOnceRequest { idempotency_key: "k".to_owned(), ..command(&["sh", "-c", "sleep 0.2; cat /proc/sys/kernel/random/uuid"]) };
+    let request = RunOnceRequest {
+        idempotency_key: "k".to_owned(),
+        ..command(&["sh", "-c", "sleep 0.2; cat /proc/sys/kernel/random/uuid"])
+    };
     let mut together = tokio::task::JoinSet::new();
     for _ in 0..5 {
         let (mut client, request) = (client.clone(), request.clone());
@@ -53,28 +56,49 @@ async fn a_key_is_executed_once_and_its_result_kept() -> Outcome {
     assert_eq!(fresh, 1);
     outputs.dedup();
     assert_eq!(outputs.len(), 1, "{outputs:?}");
-    let other = RunOnceRequest { command: vec!["true".to_owned()], ..request.clone() };
-    let refused = client.run_once(other).await.err().ok_or("the key was given to another request")?;
+    let other = RunOnceRequest {
+        command: vec!["true".to_owned()],
+        ..request.clone()
+    };
+    let refused = client
+        .run_once(other)
+        .await
+        .err()
+        .ok_or("the key was given to another request")?;
     assert_eq!(refused.code(), Code::InvalidArgument);
-    let elsewhere = RunOnceRequest { idempotency_key: "other".to_owned(), instance_id: "gone".to_owned(), ..request };
+    let elsewhere = RunOnceRequest {
+        idempotency_key: "other".to_owned(),
+        instance_id: "gone".to_owned(),
+        ..request
+    };
     let result = client.run_once(elsewhere).await?.into_inner();
-    assert_eq!((cause(&result), result.error_code.as_str()), (Cause::Infra, "PRL_SANDBOX_DAEMON_RESTARTED"));
+    assert_eq!(
+        (cause(&result), result.error_code.as_str()),
+        (Cause::Infra, "PRL_SANDBOX_DAEMON_RESTARTED")
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelling_and_hanging_up_kill_the_run() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "1"])? else { return Ok(()) };
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
     let mut client = daemon.client().await?;
     let sleeper = command(&["sleep", "4"]);
-    let keyed = RunOnceRequest { idempotency_key: "k".to_owned(), ..sleeper.clone() };
+    let keyed = RunOnceRequest {
+        idempotency_key: "k".to_owned(),
+        ..sleeper.clone()
+    };
     let run = tokio::spawn({
         let mut client = client.clone();
         async move { client.run_once(keyed).await }
     });
     let began = Instant::now();
     until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
-    let cancel = CancelRequest { idempotency_key: "k".to_owned() };
+    let cancel = CancelRequest {
+        idempotency_key: "k".to_owned(),
+    };
     assert!(client.cancel(cancel.clone()).await?.into_inner().found);
     let result = run.await??.into_inner();
     assert_eq!(cause(&result), Cause::Cancelled, "{}", tell(&result));
@@ -104,53 +128,172 @@ async fn a_full_queue_refuses_with_advice_and_a_patient_run_is_served() -> Outco
     };
     let first = spawn(command(&["sleep", "0.6"]));
     until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
-    let hasty = RunOnceRequest { queue_ms: Some(50), ..command(&["true"]) };
+    let hasty = RunOnceRequest {
+        queue_ms: Some(50),
+        ..command(&["true"])
+    };
     let refused = client.run_once(hasty).await.err().ok_or("not refused")?;
     assert_eq!(refused.code(), Code::ResourceExhausted);
     let second = spawn(command(&["echo", "patient"]));
-    until("queued", async || Ok(client.clone().health(HealthRequest {}).await?.into_inner().queued == 1)).await?;
+    until("queued", async || {
+        Ok(client.clone().health(HealthRequest {}).await?.into_inner().queued == 1)
+    })
+    .await?;
     let refused = client.run_once(command(&["true"])).await.err().ok_or("not refused")?;
     assert_eq!(refused.code(), Code::ResourceExhausted);
-    assert_eq!(refused.metadata().get(ERROR_CODE_KEY).and_then(|value| value.to_str().ok()), Some("PRL_SANDBOX_OVERLOADED"));
-    let advice = refused.metadata().get(RETRY_AFTER_KEY).and_then(|value| value.to_str().ok()).ok_or("no advice")?;
+    assert_eq!(
+        refused
+            .metadata()
+            .get(ERROR_CODE_KEY)
+            .and_then(|value| value.to_str().ok()),
+        Some("PRL_SANDBOX_OVERLOADED")
+    );
+    let advice = refused
+        .metadata()
+        .get(RETRY_AFTER_KEY)
+        .and_then(|value| value.to_str().ok())
+        .ok_or("no advice")?;
     assert!(advice.parse::<u64>()? > 0);
     assert_eq!(cause(&first.await??.into_inner()), Cause::Exited);
     let second = second.await??.into_inner();
     assert_eq!(text(&second.stdout), "patient\n");
-    assert!(second.timings.unwrap_or_default().queue_ms > 100.0, "{:?}", second.timings);
+    assert!(
+        second.timings.unwrap_or_default().queue_ms > 100.0,
+        "{:?}",
+        second.timings
+    );
     Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn wrong_requests_are_refused_by_name() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else { return Ok(()) };
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
     let mut client = daemon.client().await?;
-    let file = |path: &str| vec![InputFile { path: path.to_owned(), content: b"x".as_slice().into(), mode: 0 }];
+    let file = |path: &str| {
+        vec![InputFile {
+            path: path.to_owned(),
+            content: b"x".as_slice().into(),
+            mode: 0,
+        }]
+    };
     let base = || command(&["true"]);
     for (request, needle) in [
-        (RunOnceRequest { command: Vec::new(), ..base() }, "command is empty"),
-        (RunOnceRequest { command: vec!["a\0b".to_owned()], ..base() }, "NUL"),
-        (RunOnceRequest { files: file("../x"), ..base() }, "../x"),
-        (RunOnceRequest { files: file("/etc/x"), ..base() }, "/etc/x"),
-        (RunOnceRequest { files: file("a/../x"), ..base() }, "a/../x"),
-        (RunOnceRequest { files: file(""), ..base() }, "file path"),
-        (RunOnceRequest { files: file("a\0"), ..base() }, "file path"),
-        (RunOnceRequest { cwd: "../up".to_owned(), ..base() }, "../up"),
-        (RunOnceRequest { env: [("A=B".to_owned(), String::new())].into(), ..base() }, "A=B"),
-        (RunOnceRequest { limits: Some(Limits { wall_ms: Some(0), ..Limits::default() }), ..base() }, "wall_ms"),
-        (RunOnceRequest { limits: Some(Limits { memory_bytes: Some(1), ..Limits::default() }), ..base() }, "memory_bytes"),
-        (RunOnceRequest { idempotency_key: "k".repeat(1000), ..base() }, "idempotency_key"),
+        (
+            RunOnceRequest {
+                command: Vec::new(),
+                ..base()
+            },
+            "command is empty",
+        ),
+        (
+            RunOnceRequest {
+                command: vec!["a\0b".to_owned()],
+                ..base()
+            },
+            "NUL",
+        ),
+        (
+            RunOnceRequest {
+                files: file("../x"),
+                ..base()
+            },
+            "../x",
+        ),
+        (
+            RunOnceRequest {
+                files: file("/etc/x"),
+                ..base()
+            },
+            "/etc/x",
+        ),
+        (
+            RunOnceRequest {
+                files: file("a/../x"),
+                ..base()
+            },
+            "a/../x",
+        ),
+        (
+            RunOnceRequest {
+                files: file(""),
+                ..base()
+            },
+            "file path",
+        ),
+        (
+            RunOnceRequest {
+                files: file("a\0"),
+                ..base()
+            },
+            "file path",
+        ),
+        (
+            RunOnceRequest {
+                cwd: "../up".to_owned(),
+                ..base()
+            },
+            "../up",
+        ),
+        (
+            RunOnceRequest {
+                env: [("A=B".to_owned(), String::new())].into(),
+                ..base()
+            },
+            "A=B",
+        ),
+        (
+            RunOnceRequest {
+                limits: Some(Limits {
+                    wall_ms: Some(0),
+                    ..Limits::default()
+                }),
+                ..base()
+            },
+            "wall_ms",
+        ),
+        (
+            RunOnceRequest {
+                limits: Some(Limits {
+                    memory_bytes: Some(1),
+                    ..Limits::default()
+                }),
+                ..base()
+            },
+            "memory_bytes",
+        ),
+        (
+            RunOnceRequest {
+                idempotency_key: "k".repeat(1000),
+                ..base()
+            },
+            "idempotency_key",
+        ),
     ] {
-        let status = client.run_once(request).await.err().ok_or_else(|| format!("{needle} was accepted"))?;
+        let status = client
+            .run_once(request)
+            .await
+            .err()
+            .ok_or_else(|| format!("{needle} was accepted"))?;
         assert_eq!(status.code(), Code::InvalidArgument, "{status}");
         assert!(status.message().contains(needle), "{needle}: {status}");
     }
-    let huge = RunOnceRequest { stdin: vec![0; 170 << 20].into(), ..base() };
-    assert!(client.run_once(huge).await.is_err(), "an oversized message was accepted");
-    assert_eq!(cause(&client.run_once(base()).await?.into_inner()), Cause::Exited, "the daemon still works");
+    let huge = RunOnceRequest {
+        stdin: vec![0; 170 << 20].into(),
+        ..base()
+    };
+    assert!(
+        client.run_once(huge).await.is_err(),
+        "an oversized message was accepted"
+    );
+    assert_eq!(
+        cause(&client.run_once(base()).await?.into_inner()),
+        Cause::Exited,
+        "the daemon still works"
+    );
     Ok(())
 }
-
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tcp_needs_the_token() -> Outcome {
@@ -163,12 +306,23 @@ async fn tcp_needs_the_token() -> Outcome {
     };
     let address = daemon.announced["address"].as_str().ok_or("no address")?.to_owned();
     let mut client = SandboxesClient::connect(format!("http://{address}")).await?;
-    for given in [None, Some("Bearer "), Some("Bearer secre"), Some("Bearer secret2"), Some("secret"), Some("Bearer secretsecret")] {
+    for given in [
+        None,
+        Some("Bearer "),
+        Some("Bearer secre"),
+        Some("Bearer secret2"),
+        Some("secret"),
+        Some("Bearer secretsecret"),
+    ] {
         let mut request = tonic::Request::new(HealthRequest {});
         if let Some(given) = given {
             request.metadata_mut().insert("authorization", given.parse()?);
         }
-        let status = client.health(request).await.err().ok_or_else(|| format!("{given:?} was accepted"))?;
+        let status = client
+            .health(request)
+            .await
+            .err()
+            .ok_or_else(|| format!("{given:?} was accepted"))?;
         assert_eq!(status.code(), Code::Unauthenticated);
     }
     let mut request = tonic::Request::new(HealthRequest {});
@@ -181,14 +335,35 @@ async fn tcp_needs_the_token() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else { return Ok(()) };
+    let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else {
+        return Ok(());
+    };
     let mut client = daemon.client().await?;
     let report = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
-    assert!(report.facilities.iter().any(|facility| facility.name == "namespaces.pid" && facility.available));
-    let result = client.run_once(command(&["sh", "-c", "grep -E 'Cap(Eff|Bnd)|NoNew|Seccomp:' /proc/self/status; cat /etc/shadow; ls /proc/1/fd"])).await?.into_inner();
+    assert!(
+        report
+            .facilities
+            .iter()
+            .any(|facility| facility.name == "namespaces.pid" && facility.available)
+    );
+    let result = client
+        .run_once(command(&[
+            "sh",
+            "-c",
+            "grep -E 'Cap(Eff|Bnd)|NoNew|Seccomp:' /proc/self/status; cat /etc/shadow; ls /proc/1/fd",
+        ]))
+        .await?
+        .into_inner();
     let out = text(&result.stdout);
-    assert!(out.contains("CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"), "{}", tell(&result));
-    let full = RunOnceRequest { min_isolation: Isolation::Full.into(), ..command(&["true"]) };
+    assert!(
+        out.contains("CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"),
+        "{}",
+        tell(&result)
+    );
+    let full = RunOnceRequest {
+        min_isolation: Isolation::Full.into(),
+        ..command(&["true"])
+    };
     let answer = client.run_once(full).await;
     if report.isolation() == Isolation::Full {
         assert_eq!(cause(&answer?.into_inner()), Cause::Exited);
@@ -202,10 +377,20 @@ async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_daemon_leaves_nothing_behind() -> Outcome {
-    let Some(mut daemon) = Daemon::start(&["--max-running", "8", "--park", "4"])? else { return Ok(()) };
+    let Some(mut daemon) = Daemon::start(&["--max-running", "8", "--park", "4"])? else {
+        return Ok(());
+    };
     let client = daemon.client().await?;
     let mut runs = tokio::task::JoinSet::new();
-    for argv in [&["sleep", "5"][..], &["sh", "-c", "setsid sleep 50 & sleep 50"], &["yes"]].iter().cycle().take(12) {
+    for argv in [
+        &["sleep", "5"][..],
+        &["sh", "-c", "setsid sleep 50 & sleep 50"],
+        &["yes"],
+    ]
+    .iter()
+    .cycle()
+    .take(12)
+    {
         let (mut client, request) = (client.clone(), command(argv));
         runs.spawn(async move { client.run_once(request).await });
     }
@@ -216,7 +401,12 @@ async fn a_killed_daemon_leaves_nothing_behind() -> Outcome {
     while let Some(run) = runs.join_next().await {
         // A flood may have met its limit before the end; everything else lost its connection.
         if let Ok(result) = run? {
-            assert_eq!(cause(result.get_ref()), Cause::OutputLimit, "{}", tell(result.get_ref()));
+            assert_eq!(
+                cause(result.get_ref()),
+                Cause::OutputLimit,
+                "{}",
+                tell(result.get_ref())
+            );
         }
     }
     settles(daemon.pid(), |found| found.is_empty()).await
@@ -224,9 +414,14 @@ async fn a_killed_daemon_leaves_nothing_behind() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_removes_what_daemon_and_spawner_left_together() -> Outcome {
-    let Some(mut daemon) = Daemon::start(&["--park", "3"])? else { return Ok(()) };
+    let Some(mut daemon) = Daemon::start(&["--park", "3"])? else {
+        return Ok(());
+    };
     let client = daemon.client().await?;
-    until("parked", async || Ok(client.clone().health(HealthRequest {}).await?.into_inner().parked == 3)).await?;
+    until("parked", async || {
+        Ok(client.clone().health(HealthRequest {}).await?.into_inner().parked == 3)
+    })
+    .await?;
     let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
     let spawners: Vec<i32> = match children {
         Ok(text) => text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
@@ -240,19 +435,34 @@ async fn a_restart_removes_what_daemon_and_spawner_left_together() -> Outcome {
     }
     assert!(!found.is_empty(), "no spawner");
     // SAFETY: stops, then kills, children of the daemon that this test started.
-    unsafe { found.iter().for_each(|pid| { libc::kill(*pid, libc::SIGSTOP); }) };
+    unsafe {
+        found.iter().for_each(|pid| {
+            libc::kill(*pid, libc::SIGSTOP);
+        })
+    };
     daemon.kill()?;
     // SAFETY: as above.
-    unsafe { found.iter().for_each(|pid| { libc::kill(*pid, libc::SIGKILL); }) };
-    settles(daemon.pid(), |found| found.iter().all(|trace| !trace.starts_with("process"))).await?;
-    let Some(next) = Daemon::start(&["--park", "0"])? else { return Ok(()) };
+    unsafe {
+        found.iter().for_each(|pid| {
+            libc::kill(*pid, libc::SIGKILL);
+        })
+    };
+    settles(daemon.pid(), |found| {
+        found.iter().all(|trace| !trace.starts_with("process"))
+    })
+    .await?;
+    let Some(next) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
     settles(daemon.pid(), |found| found.is_empty()).await?;
     next.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dead_spawner_ends_the_daemon_with_an_error_and_no_trace() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "2"])? else { return Ok(()) };
+    let Some(daemon) = Daemon::start(&["--park", "2"])? else {
+        return Ok(());
+    };
     let mut client = daemon.client().await?;
     let run = tokio::spawn({
         let mut client = client.clone();
@@ -278,7 +488,9 @@ async fn a_dead_spawner_ends_the_daemon_with_an_error_and_no_trace() -> Outcome 
 
 #[test]
 fn a_daemon_without_an_address_says_how_to_start_it() -> Outcome {
-    let output = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd")).stdin(Stdio::null()).output()?;
+    let output = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"))
+        .stdin(Stdio::null())
+        .output()?;
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("[PRL_SANDBOX_USAGE]"));
     Ok(())
