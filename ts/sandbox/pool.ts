@@ -124,7 +124,24 @@ export class SandboxPool {
       throw new PrlError("PRL_SANDBOX_REQUEST", `concurrency: expected a whole number from 1, got ${concurrency}`);
     }
     for (const request of requests) toNativeRequest(request, request.key ?? "unsent", this.#minIsolation);
-    return inOrder(requests, concurrency, (request) => this.runOnce(withSignal(request, signal)));
+    // One listener for all: a signal with a listener for each run would warn of a leak.
+    const inFlight = new Set<string>();
+    const abort = (): void => inFlight.forEach((key) => this.#handle.cancel(key));
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return await inOrder(requests, concurrency, async (request) => {
+        if (signal?.aborted === true) return cancelledResult();
+        const key = request.key ?? randomUUID();
+        inFlight.add(key);
+        try {
+          return await this.runOnce({ ...request, key });
+        } finally {
+          inFlight.delete(key);
+        }
+      });
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
   }
 
   /**
@@ -173,11 +190,6 @@ export class SandboxPool {
   async runTests(): Promise<never> {
     throw unsupported("several tests in one sandbox (runTests); use executeCode or runMany");
   }
-}
-
-function withSignal(request: RunRequest, signal: AbortSignal | undefined): RunRequest {
-  if (signal === undefined) return request;
-  return { ...request, signal: request.signal === undefined ? signal : AbortSignal.any([request.signal, signal]) };
 }
 
 function unsupported(what: string): PrlError {

@@ -56,7 +56,7 @@ pub struct EmbeddedDaemon {
     log: Arc<LogTail>,
     exit: watch::Receiver<Option<ExitStatus>>,
     /// Declared last: the folder and its lock outlive everything above.
-    _folder: PrivateFolder,
+    folder: PrivateFolder,
 }
 
 /// A folder that only this user can enter, locked as long as its owner lives.
@@ -171,7 +171,7 @@ impl EmbeddedDaemon {
             socket,
             log,
             exit,
-            _folder: folder,
+            folder,
         })
     }
 
@@ -210,6 +210,8 @@ impl EmbeddedDaemon {
             signal(&self.pidfd, Signal::KILL);
             let _ = timeout(STOP_DEADLINE, self.exited()).await;
         }
+        // The handle may live on, unused; what cannot be removed is swept by the next start.
+        let _ = fs::remove_dir_all(self.folder.dir.path());
     }
 }
 

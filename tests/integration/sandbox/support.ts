@@ -42,13 +42,13 @@ export function sandboxMounts(): string[] {
     .filter((line) => line.includes("prl-sandbox"));
 }
 
-/** Control groups of sandboxes, in any hierarchy. */
-export function sandboxCgroups(): string[] {
+/** Control groups that a daemon made, in any hierarchy. */
+export function sandboxCgroups(daemonPid: number): string[] {
   const found: string[] = [];
   const look = (dir: string, depth: number): void => {
     for (const entry of entries(dir)) {
       const path = `${dir}/${entry}`;
-      if (entry.startsWith("prl-sandboxd-")) found.push(path);
+      if (entry.startsWith(`prl-sandboxd-${daemonPid}-`)) found.push(path);
       else if (depth > 0) look(path, depth - 1);
     }
   };
