@@ -486,6 +486,38 @@ async fn a_dead_spawner_ends_the_daemon_with_an_error_and_no_trace() -> Outcome 
     settles(daemon.pid(), |found| found.is_empty()).await
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn after_many_runs_the_daemon_is_as_it_was() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--max-running", "4", "--park", "2"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let quiet = async || -> Result<usize, Box<dyn Error>> {
+        until("quiet", async || {
+            let health = client.clone().health(HealthRequest {}).await?.into_inner();
+            Ok(health.running == 0 && health.parked == 2)
+        })
+        .await?;
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", daemon.pid()))?.count())
+    };
+    let before = quiet().await?;
+    let mut runs = tokio::task::JoinSet::new();
+    for _ in 0..150 {
+        let mut client = client.clone();
+        runs.spawn(async move { client.run_once(command(&["/bin/true"])).await });
+    }
+    while let Some(run) = runs.join_next().await {
+        assert_eq!(cause(run??.get_ref()), Cause::Exited);
+    }
+    assert_eq!(quiet().await?, before, "descriptors of the daemon");
+    let groups = traces(daemon.pid())
+        .iter()
+        .filter(|trace| trace.starts_with("group "))
+        .count();
+    assert!(groups <= 6, "{groups} groups for two parked sandboxes");
+    Ok(())
+}
+
 #[test]
 fn a_daemon_without_an_address_says_how_to_start_it() -> Outcome {
     let output = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"))

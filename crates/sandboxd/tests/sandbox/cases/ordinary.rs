@@ -256,7 +256,7 @@ pub(crate) const ORDINARY: &[Case] = &[
     ),
     works(
         "processes see each other",
-        Sh("sleep 5 & ps -o comm= | grep -c sleep; kill %1; wait"),
+        Sh("sleep 5 & sleep 0.3; ps -o comm= | grep -c sleep; kill %1; wait"),
         "1",
     ),
     works(
