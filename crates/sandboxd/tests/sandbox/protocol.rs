@@ -4,7 +4,7 @@ use std::error::Error;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, Daemon, Outcome, cause, command, settles, tell, text, traces};
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, traces};
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
 use prl_sandbox_proto::{
     CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, Limits,
@@ -380,6 +380,10 @@ async fn a_killed_daemon_leaves_nothing_behind() -> Outcome {
     let Some(mut daemon) = Daemon::start(&["--max-running", "8", "--park", "4"])? else {
         return Ok(());
     };
+    if !daemon.is_full() {
+        skip("without groups and users of their own, sandboxes cannot be told from other processes");
+        return Ok(());
+    }
     let client = daemon.client().await?;
     let mut runs = tokio::task::JoinSet::new();
     for argv in [
