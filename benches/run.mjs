@@ -1,5 +1,6 @@
 // `npm run bench [name...]`: runs the TypeScript benches one after the other against the built package (`npm run build`), each in a
-// process of its own. Options after the names: --threads N (default 2), --python FILE (an interpreter that has the rivals' packages).
+// process of its own; a long one (`<name>.long.bench.mjs`) only when it is named. Options after the names: --threads N (default 2),
+// --python FILE (an interpreter that has the rivals' packages).
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,8 @@ const firstOption = args.findIndex((arg) => arg.startsWith("--"));
 const names = firstOption < 0 ? args : args.slice(0, firstOption);
 const options = firstOption < 0 ? [] : args.slice(firstOption);
 const files = readdirSync(import.meta.dirname).filter((file) => file.endsWith(".bench.mjs"));
-const wanted = files.filter((file) => names.length === 0 || names.includes(file.replace(".bench.mjs", "")));
+const nameOf = (file) => file.replace(/(\.long)?\.bench\.mjs$/, "");
+const wanted = files.filter((file) => (names.length === 0 ? !file.includes(".long.") : names.includes(nameOf(file))));
 let failed = false;
 for (const file of wanted) {
   const run = spawnSync(process.execPath, [join(import.meta.dirname, file), ...options], { stdio: "inherit" });

@@ -7,6 +7,10 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: "inherit" }).status ?? 1;
+
+// `npx prl` in a checkout links it into npx's own cache and runs this again: `npm install` has done the work.
+if (process.env.npm_command === "exec" && existsSync(join(root, "dist", "cli", "main.js"))) process.exit(0);
+
 const tsc = join(root, "node_modules", ".bin", "tsc");
 
 if (!existsSync(tsc)) {

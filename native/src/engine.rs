@@ -12,6 +12,7 @@ use prl_engine::generate::{
 use prl_engine::{Compute, Model, Tier};
 
 use crate::error::NativeError;
+use crate::numbers::{size, whole};
 use crate::runtime::blocking;
 
 /// How to load a model for scoring and sampling.
@@ -164,9 +165,14 @@ pub(crate) fn tier(name: Option<&str>) -> Result<Option<Tier>, NativeError> {
 #[napi]
 impl NativeEngine {
     /// Loads a checkpoint folder and starts the generator's thread.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn open(env: &Env, dir: String, options: NativeEngineOptions) -> napi::Result<PromiseRaw<'_, NativeEngine>> {
         blocking(env, move || {
+            let version = whole("version", options.version)?;
+            let kv_bytes = options
+                .kv_cache_bytes
+                .map(|bytes| size("kvCacheBytes", bytes))
+                .transpose()?;
             let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
             let model = Arc::new(Model::load(Path::new(&dir), &compute)?);
             let generator = Generator::start(
@@ -175,9 +181,9 @@ impl NativeEngine {
                 GeneratorOptions {
                     max_num_seqs: options.max_num_seqs as usize,
                     max_model_len: options.max_model_len.map(|length| length as usize),
-                    kv_bytes: options.kv_cache_bytes.map(|bytes| bytes as usize),
+                    kv_bytes,
                     prefix_cache: options.prefix_cache,
-                    version: options.version as u64,
+                    version,
                     ..GeneratorOptions::default()
                 },
             )?;
@@ -201,28 +207,28 @@ impl NativeEngine {
     }
 
     /// What runs.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn info(&self) -> napi::Result<NativeEngineInfo> {
         let inner = self.inner()?;
         let model = inner.current()?;
         let config = model.config();
-        let size = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
         Ok(NativeEngineInfo {
             isa: inner.compute.tier().name().to_owned(),
-            threads: size(inner.compute.threads()),
+            threads: count(inner.compute.threads()),
             config: NativeModelInfo {
                 model_type: config.architecture.model_type().to_owned(),
-                vocab_size: size(config.vocab_size),
-                hidden_size: size(config.hidden_size),
-                num_layers: size(config.num_layers),
-                max_model_len: size(inner.generator.max_model_len()),
+                vocab_size: count(config.vocab_size),
+                hidden_size: count(config.hidden_size),
+                num_layers: count(config.num_layers),
+                max_model_len: count(inner.generator.max_model_len()),
                 eos_token_ids: config.eos_token_ids.clone(),
             },
         })
     }
 
     /// Logits of packed sequences, T * V.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn logits<'env>(
         &self,
         env: &'env Env,
@@ -240,7 +246,7 @@ impl NativeEngine {
     }
 
     /// Log-probabilities of packed sequences, between two decode steps.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn logprobs<'env>(
         &self,
         env: &'env Env,
@@ -260,31 +266,33 @@ impl NativeEngine {
     }
 
     /// Queues requests.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn submit(&self, requests: Vec<NativeGenerateRequest>) -> napi::Result<()> {
         let requests = requests
             .into_iter()
-            .map(|request| GenerateRequest {
-                id: request.id,
-                prompt_token_ids: request.prompt_token_ids.to_vec(),
-                max_tokens: request.max_tokens,
-                min_tokens: request.min_tokens,
-                temperature: request.temperature as f32,
-                top_p: request.top_p as f32,
-                top_k: request.top_k,
-                seed: request.seed as u64,
-                stop_token_ids: request.stop_token_ids,
-                ignore_eos: request.ignore_eos,
-                cache_salt: request.cache_salt,
-                priority: request.priority,
-                final_only: request.final_only,
+            .map(|request| {
+                Ok(GenerateRequest {
+                    id: request.id,
+                    prompt_token_ids: request.prompt_token_ids.to_vec(),
+                    max_tokens: request.max_tokens,
+                    min_tokens: request.min_tokens,
+                    temperature: request.temperature as f32,
+                    top_p: request.top_p as f32,
+                    top_k: request.top_k,
+                    seed: whole("seed", request.seed)?,
+                    stop_token_ids: request.stop_token_ids,
+                    ignore_eos: request.ignore_eos,
+                    cache_salt: request.cache_salt,
+                    priority: request.priority,
+                    final_only: request.final_only,
+                })
             })
-            .collect();
+            .collect::<Result<Vec<_>, NativeError>>()?;
         Ok(self.inner()?.generator.submit(requests).map_err(NativeError::from)?)
     }
 
     /// Everything since the last call; waits for something at most `deadline_ms`.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env, deadline_ms: u32) -> napi::Result<PromiseRaw<'env, Vec<NativeIncrement>>> {
         let inner = self.inner()?;
         blocking(env, move || {
@@ -296,13 +304,13 @@ impl NativeEngine {
     }
 
     /// Ends requests; each still gives its last increment.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn abort(&self, ids: Vec<String>) -> napi::Result<()> {
         Ok(self.inner()?.generator.abort(&ids).map_err(NativeError::from)?)
     }
 
     /// keep | wait | abort.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn pause<'env>(&self, env: &'env Env, mode: String) -> napi::Result<PromiseRaw<'env, ()>> {
         let inner = self.inner()?;
         let mode = match mode.as_str() {
@@ -321,13 +329,13 @@ impl NativeEngine {
     }
 
     /// Goes on after a pause.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn resume(&self) -> napi::Result<()> {
         Ok(self.inner()?.generator.resume().map_err(NativeError::from)?)
     }
 
     /// Loads other weights between two decode steps.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn swap<'env>(
         &self,
         env: &'env Env,
@@ -335,17 +343,17 @@ impl NativeEngine {
         version: f64,
         digest: Option<String>,
     ) -> napi::Result<PromiseRaw<'env, ()>> {
-        let inner = self.inner()?;
+        let (inner, version) = (self.inner()?, whole("version", version)?);
         blocking(env, move || {
             let next = Arc::new(Model::load(&PathBuf::from(dir), &inner.compute)?);
-            inner.generator.swap(Arc::clone(&next), version as u64, digest)?;
+            inner.generator.swap(Arc::clone(&next), version, digest)?;
             *inner.model.lock().map_err(|_| closed())? = next;
             Ok(())
         })
     }
 
     /// Forgets cached prefixes.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn reset_prefix_cache(&self) -> napi::Result<()> {
         Ok(self
             .inner()?
@@ -355,7 +363,7 @@ impl NativeEngine {
     }
 
     /// Counters and gauges.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn stats(&self) -> napi::Result<NativeEngineStats> {
         let GeneratorStats {
             running,
@@ -387,7 +395,7 @@ impl NativeEngine {
     }
 
     /// Stops the thread and frees the model; later calls are PRL_ENGINE_CLOSED.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let inner = self.inner.lock().ok().and_then(|mut inner| inner.take());
         blocking(env, move || {
@@ -430,15 +438,16 @@ fn increment(increment: Increment) -> NativeIncrement {
 }
 
 /// Writes a checkpoint with random weights.
-#[napi]
+#[napi(catch_unwind)]
 pub fn random_checkpoint(
     env: &Env,
     config_dir: String,
     out_dir: String,
     seed: f64,
 ) -> napi::Result<PromiseRaw<'_, ()>> {
+    let seed = whole("seed", seed)?;
     blocking(env, move || {
-        prl_engine::random_checkpoint(Path::new(&config_dir), Path::new(&out_dir), seed as u64)?;
+        prl_engine::random_checkpoint(Path::new(&config_dir), Path::new(&out_dir), seed)?;
         Ok(())
     })
 }

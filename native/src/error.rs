@@ -19,6 +19,11 @@ impl NativeError {
             message: message.into(),
         }
     }
+
+    /// The same error, saying which tensor it is about.
+    pub(crate) fn in_tensor(self, name: &str) -> Self {
+        Self::new("PRL_WEIGHTS_TENSOR", format!("tensor {name}: {}", self.message))
+    }
 }
 
 impl From<EngineError> for NativeError {

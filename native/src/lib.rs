@@ -6,6 +6,7 @@
 mod engine;
 mod error;
 mod losses;
+mod numbers;
 mod packing;
 mod runtime;
 mod sandbox;

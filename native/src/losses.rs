@@ -45,7 +45,7 @@ pub struct NativeLoss {
 }
 
 /// Computes the loss `name` with `params` (a JSON object).
-#[napi]
+#[napi(catch_unwind)]
 pub fn policy_loss(name: String, inputs: NativeLossInputs, params: String) -> napi::Result<NativeLoss> {
     if inputs.single {
         run::<f32>(&name, &inputs, &params)

@@ -7,6 +7,7 @@ use napi_derive::napi;
 use prl_packing::{Batch, BatchMetadata, BuildOptions, SampleRef};
 
 use crate::error::NativeError;
+use crate::numbers::whole;
 use crate::runtime::blocking;
 
 /// One training sample.
@@ -111,7 +112,7 @@ pub struct NativeBatchFile {
 }
 
 /// First-fit-decreasing plan: indices per bin.
-#[napi]
+#[napi(catch_unwind)]
 pub fn pack_sequences(
     lengths: &[u32],
     seq_len: u32,
@@ -123,7 +124,7 @@ pub fn pack_sequences(
 }
 
 /// One batch per rank.
-#[napi]
+#[napi(catch_unwind)]
 pub fn build_batch(
     samples: Vec<NativeSample>,
     plan: Vec<Uint32Array>,
@@ -182,14 +183,14 @@ pub fn build_batch(
 }
 
 /// Writes a rank's batch atomically; the digest of its data.
-#[napi]
+#[napi(catch_unwind)]
 pub fn write_batch(
     env: &Env,
     path: String,
     batch: NativeBatch,
     key: NativeBatchKey,
 ) -> napi::Result<PromiseRaw<'_, String>> {
-    let batch = Batch::from(batch);
+    let batch = batch.into_batch()?;
     blocking(env, move || {
         let metadata = BatchMetadata {
             run_id: key.run_id,
@@ -203,7 +204,7 @@ pub fn write_batch(
 }
 
 /// Reads and checks a rank's batch.
-#[napi]
+#[napi(catch_unwind)]
 pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeBatchFile>> {
     blocking(env, move || {
         let (batch, key) = prl_packing::batch_from_file(&PathBuf::from(path))?;
@@ -252,10 +253,11 @@ impl From<Batch> for NativeBatch {
     }
 }
 
-impl From<NativeBatch> for Batch {
-    fn from(batch: NativeBatch) -> Self {
+impl NativeBatch {
+    fn into_batch(self) -> Result<Batch, NativeError> {
+        let batch = self;
         let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
-        Self {
+        Ok(Batch {
             input_ids: batch.input_ids.to_vec(),
             inference_logprobs: batch.inference_logprobs.to_vec(),
             advantages: batch.advantages.to_vec(),
@@ -273,9 +275,9 @@ impl From<NativeBatch> for Batch {
             ce_weights: floats(batch.ce_weights),
             ref_kl_weights: floats(batch.ref_kl_weights),
             reference_logprobs: floats(batch.reference_logprobs),
-            n_rl: batch.n_rl as u64,
-            n_ce: batch.n_ce as u64,
-            n_ref_kl: batch.n_ref_kl as u64,
-        }
+            n_rl: whole("counts.rl", batch.n_rl)?,
+            n_ce: whole("counts.ce", batch.n_ce)?,
+            n_ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
+        })
     }
 }

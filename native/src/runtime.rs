@@ -1,4 +1,7 @@
-//! The tokio runtime of the addon, and how blocking work leaves the JavaScript thread.
+//! The tokio runtime of the addon, how blocking work leaves the JavaScript thread, and what a panic leaves on stderr.
+//!
+//! A panic never takes the process with it: `blocking` catches those of work off the JavaScript thread, `#[napi(catch_unwind)]`, which
+//! every export carries, those on it. Both reach JavaScript as PRL_NATIVE_PANIC.
 
 use napi::bindgen_prelude::{Env, PromiseRaw, ToNapiValue, create_custom_tokio_runtime};
 use napi_derive::module_init;
@@ -12,6 +15,7 @@ const MAX_BLOCKING_THREADS: usize = 8;
 
 #[module_init]
 fn init() {
+    std::panic::set_hook(Box::new(report_panic));
     let runtime = napi::tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKER_THREADS)
         .max_blocking_threads(MAX_BLOCKING_THREADS)
@@ -22,6 +26,16 @@ fn init() {
     if let Ok(runtime) = runtime {
         create_custom_tokio_runtime(runtime);
     }
+}
+
+/// One line; the error that JavaScript gets says the rest.
+fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
+    use std::io::Write;
+
+    let message = info.payload_as_str().unwrap_or("no message").replace('\n', " ");
+    let place = info.location().map(ToString::to_string).unwrap_or_default();
+    // Nothing is left to do when stderr cannot be written to.
+    let _ = writeln!(std::io::stderr(), "prl: native code panicked at {place}: {message}");
 }
 
 /// Runs `work` on a blocking thread and resolves a promise with what it returns; a panic becomes PRL_NATIVE_PANIC.

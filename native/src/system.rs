@@ -18,7 +18,7 @@ pub struct NativeAddonInfo {
 }
 
 /// What the addon is and can do here.
-#[napi]
+#[napi(catch_unwind)]
 pub fn addon_info() -> NativeAddonInfo {
     NativeAddonInfo {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -41,7 +41,7 @@ pub struct NativeFileLimit {
 }
 
 /// Raises the soft limit of open files of this process to the hard one.
-#[napi]
+#[napi(catch_unwind)]
 pub fn raise_file_limit() -> napi::Result<NativeFileLimit> {
     let limit = getrlimit(Resource::Nofile);
     setrlimit(

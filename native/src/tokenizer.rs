@@ -23,7 +23,7 @@ pub struct NativeTokenizer {
 #[napi]
 impl NativeTokenizer {
     /// Loads `tokenizer.json` from a folder.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn load(env: &Env, dir: String) -> napi::Result<PromiseRaw<'_, NativeTokenizer>> {
         blocking(env, move || {
             let path = Path::new(&dir).join("tokenizer.json");
@@ -36,32 +36,32 @@ impl NativeTokenizer {
     }
 
     /// Added tokens included.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn vocab_size(&self) -> u32 {
         u32::try_from(self.tokenizer.get_vocab_size(true)).unwrap_or(u32::MAX)
     }
 
     /// Token ids of a text.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn encode(&self, text: String, add_special_tokens: bool) -> napi::Result<Uint32Array> {
         let encoding = self.tokenizer.encode_fast(text, add_special_tokens).map_err(failed)?;
         Ok(Uint32Array::new(encoding.get_ids().to_vec()))
     }
 
     /// The text of token ids.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> napi::Result<String> {
         Ok(self.tokenizer.decode(ids, skip_special_tokens).map_err(failed)?)
     }
 
     /// The id of a token, when there is one.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn token_to_id(&self, token: String) -> Option<u32> {
         self.tokenizer.token_to_id(&token)
     }
 
     /// The token of an id, when there is one.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn id_to_token(&self, id: u32) -> Option<String> {
         self.tokenizer.id_to_token(id)
     }

@@ -243,7 +243,7 @@ impl OwnedBatch {
 #[napi]
 impl NativeTrainer {
     /// Opens a checkpoint folder.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn open(env: &Env, dir: String, options: NativeTrainerOptions) -> napi::Result<PromiseRaw<'_, NativeTrainer>> {
         blocking(env, move || {
             let compute = Compute::new(options.threads as usize, tier(options.isa.as_deref())?)?;
@@ -260,7 +260,7 @@ impl NativeTrainer {
     }
 
     /// What was opened.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn info(&self) -> NativeTrainerInfo {
         NativeTrainerInfo {
             isa: self.compute.tier().name().to_owned(),
@@ -271,7 +271,7 @@ impl NativeTrainer {
     }
 
     /// Accumulates a batch's gradients.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn forward_backward<'env>(
         &self,
         env: &'env Env,
@@ -288,25 +288,25 @@ impl NativeTrainer {
     }
 
     /// An accumulated gradient.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn gradient<'env>(&self, env: &'env Env, name: String) -> napi::Result<PromiseRaw<'env, Float32Array>> {
         self.run(env, move |trainer| Ok(Float32Array::new(trainer.gradient(&name)?)))
     }
 
     /// One optimizer step; the gradient norm before clipping.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn step<'env>(&self, env: &'env Env, lr: Option<f64>) -> napi::Result<PromiseRaw<'env, f64>> {
         self.run(env, move |trainer| Ok(f64::from(trainer.step(lr.map(|lr| lr as f32))?)))
     }
 
     /// A parameter's values.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn parameter<'env>(&self, env: &'env Env, name: String) -> napi::Result<PromiseRaw<'env, Float32Array>> {
         self.run(env, move |trainer| Ok(Float32Array::new(trainer.parameter(&name)?)))
     }
 
     /// Log-probabilities with the current weights.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn logprobs<'env>(
         &self,
         env: &'env Env,
@@ -321,7 +321,7 @@ impl NativeTrainer {
     }
 
     /// Writes a Hugging Face folder.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn save<'env>(&self, env: &'env Env, dir: String) -> napi::Result<PromiseRaw<'env, NativeSavedWeights>> {
         self.run(env, move |trainer| {
             let saved = trainer.save(&PathBuf::from(dir))?;
@@ -338,7 +338,7 @@ impl NativeTrainer {
     }
 
     /// Frees the trainer; later calls are PRL_ENGINE_CLOSED.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let trainer = Arc::clone(&self.trainer);
         blocking(env, move || {

@@ -9,6 +9,7 @@ use napi_derive::napi;
 use prl_weights::{Dtype, Header, Manifest, SafetensorsFile, TensorToWrite, WriteOptions};
 
 use crate::error::NativeError;
+use crate::numbers::size;
 use crate::runtime::blocking;
 
 /// A tensor that JavaScript gets.
@@ -17,7 +18,7 @@ pub struct NativeTensor {
     /// As in the header.
     pub dtype: String,
     /// Row-major.
-    pub shape: Vec<u32>,
+    pub shape: Vec<f64>,
     /// A copy of the tensor's bytes.
     pub data: Uint8Array,
 }
@@ -30,7 +31,7 @@ pub struct NativeNamedTensor {
     /// As in the header.
     pub dtype: String,
     /// Row-major.
-    pub shape: Vec<u32>,
+    pub shape: Vec<f64>,
     /// Little endian.
     pub data: Uint8Array,
 }
@@ -58,7 +59,7 @@ pub struct NativeSafetensors {
 #[napi]
 impl NativeSafetensors {
     /// Maps and validates a file.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn open(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeSafetensors>> {
         blocking(env, move || {
             let file = SafetensorsFile::open(Path::new(&path))?;
@@ -69,7 +70,7 @@ impl NativeSafetensors {
     }
 
     /// Copies and validates a buffer.
-    #[napi(factory)]
+    #[napi(factory, catch_unwind)]
     pub fn decode(bytes: &[u8]) -> napi::Result<NativeSafetensors> {
         let header = prl_weights::parse(bytes).map_err(NativeError::from)?;
         Ok(Self {
@@ -87,13 +88,13 @@ impl NativeSafetensors {
     }
 
     /// Tensor names in the header's order.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn names(&self) -> napi::Result<Vec<String>> {
         Ok(self.source()?.header().names().map(str::to_owned).collect())
     }
 
     /// `__metadata__`.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn metadata(&self) -> napi::Result<HashMap<String, String>> {
         Ok(self
             .source()?
@@ -105,7 +106,7 @@ impl NativeSafetensors {
     }
 
     /// One tensor, copied.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn tensor(&self, name: String) -> napi::Result<NativeTensor> {
         let source = self.source()?;
         let tensor = match source {
@@ -115,17 +116,13 @@ impl NativeSafetensors {
         .map_err(NativeError::from)?;
         Ok(NativeTensor {
             dtype: tensor.dtype.name().to_owned(),
-            shape: tensor
-                .shape
-                .iter()
-                .map(|&size| u32::try_from(size).unwrap_or(u32::MAX))
-                .collect(),
+            shape: tensor.shape.iter().map(|&size| size as f64).collect(),
             data: Uint8Array::new(tensor.data.to_vec()),
         })
     }
 
     /// Unmaps the file.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn close(&mut self) {
         self.source = None;
     }
@@ -148,7 +145,11 @@ fn owned(tensors: Vec<NativeNamedTensor>) -> Result<Vec<Owned>, NativeError> {
                     format!("tensor {}: no dtype is called {}", tensor.name, tensor.dtype),
                 )
             })?;
-            let shape = tensor.shape.iter().map(|&size| size as usize).collect();
+            let shape = tensor
+                .shape
+                .iter()
+                .map(|&length| size("shape", length).map_err(|error| error.in_tensor(&tensor.name)))
+                .collect::<Result<_, _>>()?;
             Ok(Owned {
                 name: tensor.name,
                 dtype,
@@ -190,7 +191,7 @@ pub struct NativeWrittenFile {
 }
 
 /// Writes a safetensors file atomically.
-#[napi]
+#[napi(catch_unwind)]
 pub fn write_safetensors(
     env: &Env,
     path: String,
@@ -213,7 +214,7 @@ pub fn write_safetensors(
 }
 
 /// Encodes a safetensors file in memory.
-#[napi]
+#[napi(catch_unwind)]
 pub fn encode_safetensors(tensors: Vec<NativeNamedTensor>, metadata: HashMap<String, String>) -> napi::Result<Buffer> {
     let tensors = owned(tensors)?;
     let bytes = prl_weights::to_bytes(&views(&tensors), &sorted(metadata), WriteOptions::default());
@@ -221,13 +222,13 @@ pub fn encode_safetensors(tensors: Vec<NativeNamedTensor>, metadata: HashMap<Str
 }
 
 /// XXH3-64 of the bytes.
-#[napi]
+#[napi(catch_unwind)]
 pub fn digest(bytes: &[u8]) -> String {
     prl_weights::digest(bytes)
 }
 
 /// Reads a version's manifest as JSON; `verify` checks the digests of its shards.
-#[napi]
+#[napi(catch_unwind)]
 pub fn read_manifest(env: &Env, dir: String, verify: bool) -> napi::Result<PromiseRaw<'_, String>> {
     blocking(env, move || {
         let dir = PathBuf::from(dir);
@@ -240,7 +241,7 @@ pub fn read_manifest(env: &Env, dir: String, verify: bool) -> napi::Result<Promi
 }
 
 /// Publishes a version.
-#[napi]
+#[napi(catch_unwind)]
 pub fn write_manifest(env: &Env, dir: String, manifest: String) -> napi::Result<PromiseRaw<'_, ()>> {
     blocking(env, move || {
         let manifest: Manifest = serde_json::from_str(&manifest).map_err(malformed)?;

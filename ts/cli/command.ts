@@ -7,9 +7,34 @@
  * it writes through its `io` and returns its exit code, or throws; `main.ts` turns errors into one message and a code.
  */
 import type { ConfigKind } from "../config/index.ts";
+import type { ErrorCode } from "../errors.ts";
 
 /** Exit codes of every command. */
 export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
+
+/** Errors that the user mends on the command line, in the config or in what it names. */
+const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  "PRL_CLI_USAGE",
+  "PRL_CONFIG_SYNTAX",
+  "PRL_CONFIG_INVALID",
+  "PRL_CONFIG_CONFLICT",
+  "PRL_CONFIG_FILE",
+  "PRL_CONFIG_ENVIRONMENT",
+  "PRL_USER_MODULE",
+  "PRL_RUN_EXISTS",
+  "PRL_RUN_RESUME_UNSUPPORTED",
+  "PRL_ENVIRONMENT_UNKNOWN",
+  "PRL_ENVIRONMENT_INVALID",
+  "PRL_ENGINE_CONFIG",
+  "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
+  "PRL_TOKENIZER",
+  "PRL_WEIGHTS_FORMAT",
+]);
+
+/** The exit code of a command that ended with an error of this code. */
+export function exitCodeOf(code: string | null): number {
+  return code !== null && USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed;
+}
 
 /** One `--flag` of a command that is no config key. */
 export interface CommandOption {
@@ -41,10 +66,12 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /**
-   * Aborted by the first SIGINT or SIGTERM, whose name is the abort's reason; a second SIGINT ends the process at once. The handlers
-   * are installed when this is first read, so a command that never looks at it dies of a signal as any program does.
+   * Aborted by the first SIGINT or SIGTERM, whose name is the abort's reason. The handlers are installed when this is first read, so a
+   * command that never looks at it dies of a signal as any program does.
    */
   readonly signal: AbortSignal;
+  /** Aborted by a second SIGINT: end without patience. A third ends the process at once. */
+  readonly hurry: AbortSignal;
   /** Writes `value` as the one JSON document of `--json` to stdout. */
   writeJson(value: unknown): void;
 }

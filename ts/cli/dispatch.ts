@@ -5,7 +5,7 @@
  */
 import { checkEnvironmentVariables, nearest } from "../config/index.ts";
 import { explain, PrlError } from "../errors.ts";
-import { EXIT, type Command } from "./command.ts";
+import { EXIT, exitCodeOf, type Command } from "./command.ts";
 import { commandHelp, commandHelpData, programHelp, type CommandLine } from "./help.ts";
 import { openIo, type IoHandle, type World } from "./output.ts";
 import { versionInfo, versionText } from "./version.ts";
@@ -49,20 +49,6 @@ const COMMANDS: readonly CommandEntry[] = [
 
 /** Names of all commands, hidden ones too. */
 export const COMMAND_NAMES: readonly string[] = COMMANDS.map((command) => command.name);
-
-/** Errors that the user mends on the command line or in the config. */
-const USAGE_CODES: ReadonlySet<string> = new Set([
-  "PRL_CLI_USAGE",
-  "PRL_CONFIG_SYNTAX",
-  "PRL_CONFIG_INVALID",
-  "PRL_CONFIG_CONFLICT",
-  "PRL_CONFIG_FILE",
-  "PRL_CONFIG_ENVIRONMENT",
-  "PRL_USER_MODULE",
-  "PRL_RUN_EXISTS",
-  "PRL_RUN_RESUME_UNSUPPORTED",
-  "PRL_ENVIRONMENT_UNKNOWN",
-]);
 
 /** Runs one command line and resolves to its exit code; never rejects. */
 export async function runCommandLine(args: readonly string[], world: World): Promise<number> {
@@ -119,5 +105,5 @@ function report(error: unknown, handle: IoHandle, world: World): number {
   }
   const received = handle.received();
   if (received !== null) return received === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
-  return code !== null && USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed;
+  return exitCodeOf(code);
 }

@@ -1,18 +1,29 @@
 #!/usr/bin/env node
 /** The program `prl`: the process around `runCommandLine`. */
-import { explain } from "../errors.ts";
+import { explain, PrlError } from "../errors.ts";
 import { EXIT } from "./command.ts";
-import { runCommandLine } from "./dispatch.ts";
 
-// A reader that goes away (`prl config schema | head`) is no error.
-process.stdout.on("error", (error: NodeJS.ErrnoException) =>
-  process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed),
-);
+let isStdoutGone = false;
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (isStdoutGone) return;
+  isStdoutGone = true;
+  // A reader that goes away (`prl config schema | head`) is no error; a run without one is interrupted as by Ctrl-C, children and all.
+  const isReaderGone = error.code === "EPIPE";
+  const isStopping = process.listenerCount("SIGINT") > 0;
+  if (!isReaderGone || isStopping) process.stderr.write(`prl: stdout cannot be written any more: ${error.message}\n`);
+  if (isStopping) process.kill(process.pid, "SIGINT");
+  else process.exit(isReaderGone ? EXIT.done : EXIT.failed);
+});
+// Whoever closed it does not want to read what goes wrong.
+process.stderr.on("error", () => undefined);
 process.on("uncaughtException", (error) => {
-  process.stderr.write(`prl: ${explain(error)}\n${process.env["PRL_DEBUG"] === "1" ? `${error.stack ?? ""}\n` : ""}`);
+  // Nobody was waiting for this one, a timer of user code perhaps: only the stack says where it came from.
+  const stack = error instanceof PrlError && process.env["PRL_DEBUG"] !== "1" ? "" : `${error.stack ?? ""}\n`;
+  process.stderr.write(`prl: ${explain(error)}\n${stack}`);
   process.exit(EXIT.failed);
 });
 
+const { runCommandLine } = await loadCommands();
 const code = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
@@ -21,3 +32,13 @@ const code = await runCommandLine(process.argv.slice(2), {
 });
 // Output to a pipe is asynchronous; open handles (idle connections) must not keep a finished command alive.
 process.stdout.write("", () => process.stderr.write("", () => process.exit(code)));
+
+async function loadCommands(): Promise<typeof import("./dispatch.ts")> {
+  try {
+    return await import("./dispatch.ts");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EMFILE") throw error;
+    process.stderr.write("prl: this shell lets a process open too few files: raise it with `ulimit -n 1024`\n");
+    process.exit(EXIT.failed);
+  }
+}

@@ -1,5 +1,5 @@
 /** The outside world of a command: streams, environment, signals. */
-import type { CommandIo, Output } from "./command.ts";
+import { EXIT, type CommandIo, type Output } from "./command.ts";
 
 /** What a command line is run in; the process in production. */
 export interface World {
@@ -21,15 +21,23 @@ export interface IoHandle {
 }
 
 const DEFAULT_COLUMNS = 80;
+/** A SIGINT this soon after another is the same Ctrl-C: the terminal sends it to npx and to us, and npx hands its own on. */
+const ECHO_MS = 500;
 
 export function openIo(world: World, json: boolean): IoHandle {
   const controller = new AbortController();
+  const impatience = new AbortController();
   let received: "SIGINT" | "SIGTERM" | null = null;
+  let receivedAt = 0;
   let isListening = false;
   let wroteJson = false;
   const onSignal = (name: NodeJS.Signals): void => {
-    if (received !== null && name === "SIGINT") process.exit(130);
-    if (received !== null) return;
+    const now = performance.now();
+    const isEcho = now - receivedAt < ECHO_MS;
+    if (received !== null && (name !== "SIGINT" || isEcho)) return;
+    receivedAt = now;
+    if (impatience.signal.aborted) process.exit(EXIT.interrupted);
+    if (received !== null) return impatience.abort(name);
     received = name === "SIGTERM" ? "SIGTERM" : "SIGINT";
     controller.abort(received);
   };
@@ -49,6 +57,7 @@ export function openIo(world: World, json: boolean): IoHandle {
       }
       return controller.signal;
     },
+    hurry: impatience.signal,
     writeJson(value) {
       wroteJson = true;
       world.stdout.write(`${JSON.stringify(value, null, 2)}\n`);

@@ -32,6 +32,21 @@ export function describeOrigin(origin: Origin): string {
   }
 }
 
+/** Where a key, or the nearest table around it, was set; undefined when nobody set it. */
+export function originIn(provenance: Provenance | undefined, key: KeyPath): Origin | undefined {
+  for (let depth = key.length; depth > 0; depth--) {
+    const origin = provenance?.get(formatPath(key.slice(0, depth)));
+    if (origin !== undefined && origin.kind !== "default") return origin;
+  }
+  return undefined;
+}
+
+/** `rl.toml:12: model.name`: a key with the place where it was set, as far as that is known. */
+export function placeOf(key: KeyPath, provenance: Provenance | undefined): string {
+  const origin = originIn(provenance, key);
+  return origin === undefined ? formatPath(key) : `${describeOrigin(origin)}: ${formatPath(key)}`;
+}
+
 /** Merges `patch` over `base` into a new value: tables deep, everything else replaced. */
 export function mergeValues(base: unknown, patch: unknown): unknown {
   if (!isTable(base) || !isTable(patch)) return structuredClone(patch);

@@ -19,6 +19,8 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",
 };
 
+const ISAS = ["portable", "avx2", "avx512"];
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Names of the set variables that are config keys, sorted so that their order never depends on the shell. */
@@ -43,6 +45,18 @@ export function checkEnvironmentVariables(env: Environment): void {
     return `environment variable ${name} is unknown: ${advice}`;
   });
   throw new PrlError("PRL_CONFIG_ENVIRONMENT", lines.join("\n"));
+}
+
+/**
+ * Checks that `PRL_ISA`, when it is set, is an instruction set that there is code for.
+ *
+ * @throws PrlError PRL_CONFIG_ENVIRONMENT
+ */
+export function checkInstructionSet(env: Environment): void {
+  const isa = env["PRL_ISA"] ?? "";
+  if (isa === "" || ISAS.includes(isa)) return;
+  const known = ISAS.join(", ");
+  throw new PrlError("PRL_CONFIG_ENVIRONMENT", `environment variable PRL_ISA: expected one of ${known}, got "${isa}"`);
 }
 
 /** `PRL_ORCHESTRATOR__BATCH_SIZE` → `["orchestrator", "batch_size"]`; `PRL__MAX_STEPS` → `["max_steps"]`. */

@@ -1,6 +1,6 @@
 /** Config: schemas, loading, flags, user modules, environment variables, paths. */
 export type { Origin, Provenance } from "./config-tree.ts";
-export { describeOrigin } from "./config-tree.ts";
+export { describeOrigin, placeOf } from "./config-tree.ts";
 export { checkEnvironmentVariables, ENVIRONMENT_VARIABLES, type Environment } from "./environment-variables.ts";
 export {
   parseConfigArguments,
@@ -15,6 +15,7 @@ export { describeKeys, type KeyDescription } from "./key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { cacheDir } from "./paths.ts";
 export type { ConfigKind, ConfigOf, RlConfig, SftConfig } from "./schema/index.ts";
+export { checkSettings } from "./problems.ts";
 export { nearest } from "./suggest.ts";
 export { importUserModule } from "./import-user-module.ts";
 export { tomlWithOrigins } from "./write-toml.ts";

@@ -7,7 +7,13 @@
 import { stat } from "node:fs/promises";
 import { PrlError } from "../errors.ts";
 import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
-import { checkEnvironmentVariables, configVariables, variablePath, type Environment } from "./environment-variables.ts";
+import {
+  checkEnvironmentVariables,
+  checkInstructionSet,
+  configVariables,
+  variablePath,
+  type Environment,
+} from "./environment-variables.ts";
 import { parseConfigArguments, type ConfigSource, type Override } from "./flags.ts";
 import { formatPath, isTable, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
 import { isModelPath, normalizeLayer } from "./layer.ts";
@@ -92,6 +98,7 @@ class Loader<K extends ConfigKind> {
 
   addEnvironment(env: Environment): void {
     checkEnvironmentVariables(env);
+    checkInstructionSet(env);
     for (const variable of configVariables(env)) {
       const origin: Origin = { kind: "environment", variable };
       const path = this.#numbered(variablePath(variable));
@@ -199,12 +206,13 @@ class Loader<K extends ConfigKind> {
       const isShared =
         path.length > 1 && (SHARED_KEYS[this.#kind][path.slice(1).join(".")]?.includes(String(path[0])) ?? false);
       if (isShared) return; // Said once, at the top.
-      if (relativeTo === "file" && (await kindOf(value.replace(/#[^#/]*$/, ""))) !== "file") {
-        this.#problems.push(problemAt(this.#tree.originOf(path), path, `no such file: ${value}`));
-      }
-      if (relativeTo === "model" && isModelPath(value) && (await kindOf(value)) !== "folder") {
-        this.#problems.push(problemAt(this.#tree.originOf(path), path, `no such folder: ${value}`));
-      }
+      const isFolder = relativeTo === "model" && isModelPath(value);
+      if (relativeTo !== "file" && !isFolder) return;
+      const wanted = isFolder ? "folder" : "file";
+      const found = await kindOf(isFolder ? value : value.replace(/#[^#/]*$/, ""));
+      if (found === wanted) return;
+      const text = found === "nothing" ? `no such ${wanted}: ${value}` : `${value} is a ${found}, not a ${wanted}`;
+      this.#problems.push(problemAt(this.#tree.originOf(path), path, text));
       return;
     }
     if (typeof value !== "object") return;

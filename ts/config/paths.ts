@@ -1,5 +1,5 @@
 /** Folders of prl outside of a run. */
-import { homedir } from "node:os";
+import { homedir, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import type { Environment } from "./environment-variables.ts";
 
@@ -7,5 +7,6 @@ import type { Environment } from "./environment-variables.ts";
 export function cacheDir(env: Environment = process.env): string {
   const chosen = env["PRL_CACHE_DIR"];
   if (chosen !== undefined && chosen !== "") return resolve(chosen);
-  return join(homedir(), ".cache", "prl");
+  // An empty HOME would mean the current folder.
+  return join(homedir() || userInfo().homedir, ".cache", "prl");
 }

@@ -1,8 +1,8 @@
 /** What is wrong with a config, in words: zod's issues with file, line, key and the nearest valid key. */
-import type { z } from "zod";
+import { z } from "zod";
 import { PrlError, type ErrorCode } from "../errors.ts";
-import { describeOrigin, type ConfigTree, type Origin } from "./config-tree.ts";
-import { formatFlag, formatPath, showValue, valueAt, type KeyPath } from "./key-path.ts";
+import { describeOrigin, originIn, type ConfigTree, type Origin, type Provenance } from "./config-tree.ts";
+import { formatFlag, formatPath, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
 import { entries, nodeOf, schemaAt, shapeOf, typeText } from "./schema-walk.ts";
 import { hint, nearest } from "./suggest.ts";
 
@@ -35,29 +35,51 @@ export function problemAt(origin: Origin | undefined, path: KeyPath, text: strin
   return { code, message: `${where}${path.length === 0 ? "" : `${formatPath(path)}: `}${text}` };
 }
 
-/** Zod's issues about the merged tree as problems; `fallback` is the origin of what is missing altogether. */
+/**
+ * Zod's issues about a tree as problems; `fallback` is the origin of what is missing altogether, `prefix` where the tree is in the
+ * config.
+ */
 export function problemsOfIssues(
   issues: readonly z.core.$ZodIssue[],
   schema: AnySchema,
-  tree: ConfigTree,
+  tree: Pick<ConfigTree, "root" | "originOf">,
   fallback: Origin | undefined,
+  prefix: KeyPath = [],
 ): ConfigProblem[] {
   return issues.flatMap((issue) => {
     const path = issue.path as (string | number)[];
     if (issue.code === "unrecognized_keys") {
       return issue.keys.map((key) => {
         const full = [...path, key];
-        return problemAt(tree.originOf(full), full, `unknown key; ${keyHint(schema, full)}`);
+        return problemAt(tree.originOf(full), [...prefix, ...full], `unknown key; ${keyHint(schema, full)}`);
       });
     }
     const origin = tree.originOf(path) ?? fallback;
     const value = valueAt(tree.root, path);
     if (value === undefined && issue.code !== "custom") {
       const missing = firstRequired(schema, path);
-      return [problemAt(origin, missing, requiredText(schema, missing))];
+      return [problemAt(origin, [...prefix, ...missing], requiredText(schema, missing, prefix))];
     }
-    return [problemAt(origin, path, wrongText(issue, schema, path, value))];
+    return [problemAt(origin, [...prefix, ...path], wrongText(issue, schema, path, value))];
   });
+}
+
+/**
+ * Checks settings that have a schema of their own, as an environment's `args` at `at` have.
+ *
+ * @throws PrlError PRL_CONFIG_INVALID naming each wrong key as keys of the config are named
+ */
+export function checkSettings(
+  schema: AnySchema,
+  settings: Table,
+  at: KeyPath,
+  provenance: Provenance | undefined,
+): void {
+  const parsed = z.safeParse(schema, settings);
+  if (parsed.success) return;
+  const originOf = (path: KeyPath): Origin | undefined => originIn(provenance, [...at, ...path]);
+  const problems = problemsOfIssues(parsed.error.issues, schema, { root: settings, originOf }, undefined, at);
+  throwProblems(problems.map((problem) => ({ ...problem, code: "PRL_CONFIG_INVALID" })));
 }
 
 /** What to write instead of an unknown key: the nearest sibling, the same key in another section, or all that is valid there. */
@@ -66,16 +88,18 @@ export function keyHint(schema: AnySchema, path: KeyPath): string {
   const parent = schemaAt(schema, path.slice(0, -1));
   const siblings = Object.keys((parent === undefined ? undefined : shapeOf(parent)) ?? {});
   if (nearest(key, siblings) !== null) return hint(key, siblings, "keys");
-  const elsewhere = [...entries(schema)].find((entry) => entry.path.at(-1) === key);
-  if (elsewhere !== undefined) return `did you mean "${elsewhere.path.join(".")}"?`;
-  return hint(key, siblings, "keys");
+  const places = [...entries(schema)].map((entry) => entry.path.join("."));
+  const whole = parent === undefined ? nearest(path.join("."), places) : null;
+  const elsewhere = whole ?? places.find((place) => place.split(".").at(-1) === key);
+  if (elsewhere !== undefined) return `did you mean "${elsewhere}"?`;
+  return hint(key, siblings.length > 0 ? siblings : Object.keys(shapeOf(schema) ?? {}), "keys");
 }
 
-function requiredText(schema: AnySchema, path: KeyPath): string {
+function requiredText(schema: AnySchema, path: KeyPath, prefix: KeyPath): string {
   const found = schemaAt(schema, path);
   const description = found === undefined ? "" : nodeOf(found).description;
   const type = found === undefined ? "" : typeText(found);
-  return `is required (${type}${description === "" ? "" : `: ${description}`}); set it in the file or with ${formatFlag(path)}`;
+  return `is required (${type}${description === "" ? "" : `: ${description}`}); set it in the file or with ${formatFlag([...prefix, ...path])}`;
 }
 
 /** From a missing block down to the first key in it that has to be given. */
@@ -90,6 +114,7 @@ function wrongText(issue: z.core.$ZodIssue, schema: AnySchema, path: KeyPath, va
   if (issue.code === "custom") return issue.message;
   const found = schemaAt(schema, path);
   const expected = found === undefined ? "" : typeText(found);
+  if (typeof value === "number" && !Number.isFinite(value)) return `expected a finite ${expected}, got ${value}`;
   if (issue.code === "invalid_type" || issue.code === "invalid_union")
     return `expected ${expected}, got ${showValue(value)}`;
   if (issue.code === "invalid_value") {

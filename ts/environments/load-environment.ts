@@ -1,5 +1,5 @@
 /** From what a config names to an environment: built-in ids, then modules by path. */
-import { importUserModule } from "../config/index.ts";
+import { importUserModule, nearest } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { BUILTIN } from "./builtin/index.ts";
 import { type Environment, isEnvironment } from "./environment.ts";
@@ -25,10 +25,11 @@ export async function loadEnvironment(reference: string | EnvironmentReference):
 async function loadBuiltin(id: string): Promise<Environment> {
   const load = BUILTIN.get(id);
   if (load !== undefined) return (await load()).default;
-  const known = [...BUILTIN.keys()].join(", ");
+  const near = nearest(id, BUILTIN.keys());
+  const advice = near === null ? `built in: ${[...BUILTIN.keys()].join(", ")};` : `did you mean "${near}"?`;
   throw new PrlError(
     "PRL_ENVIRONMENT_UNKNOWN",
-    `no environment has the id "${id}"; built in: ${known}; your own: path = "./my-env.ts"`,
+    `no environment has the id "${id}"; ${advice} (your own: path = "./my-env.ts")`,
   );
 }
 

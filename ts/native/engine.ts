@@ -5,6 +5,7 @@
 
 import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
+import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 import { IncrementRouter } from "./increment-router.ts";
 
@@ -12,7 +13,7 @@ export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type Trai
 
 /** Exactly one prompt to continue. */
 export interface GenerateRequest {
-  /** Names the request in its increments; unique among the running ones. */
+  /** Names the request in its increments; unique within its `generate` call. */
   id: string;
   promptTokenIds: Uint32Array | number[];
   /** Most tokens to sample, the stop token included. */
@@ -127,14 +128,17 @@ export interface Model {
 export async function loadModel(dir: string, options: LoadModelOptions = {}): Promise<Model> {
   checkDtype(options.dtype);
   const { NativeEngine } = addon();
-  const version = options.version ?? 0;
+  const code = "PRL_ENGINE_INPUT";
+  const threads = whole(code, "threads", options.threads ?? 0);
+  const maxNumSeqs = whole(code, "maxNumSeqs", options.maxNumSeqs ?? 256);
+  const maxModelLen = wholeOrNull(code, "maxModelLen", options.maxModelLen);
   const engine = await nativeAsync(() =>
     NativeEngine.open(dir, {
-      threads: options.threads ?? 0,
+      threads,
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
-      version,
-      maxNumSeqs: options.maxNumSeqs ?? 256,
-      maxModelLen: options.maxModelLen ?? null,
+      version: options.version ?? 0,
+      maxNumSeqs,
+      maxModelLen,
       kvCacheBytes: options.kvCacheBytes ?? null,
       prefixCache: options.prefixCache ?? true,
     }),

@@ -3,13 +3,23 @@
 import { ERROR_CODES, PrlError, type ErrorCode } from "../errors.ts";
 
 const PATTERN = /^\[(PRL_[A-Z0-9_]+)\] ([\s\S]*)$/;
+/** napi's codes for an argument of the wrong type: `InvalidArg`, `StringExpected`, ... */
+const ARGUMENT = /^InvalidArg$|Expected$/;
 
-/** The `PrlError` that a native error stands for; anything else is returned as it is. */
+/**
+ * The `PrlError` that a native error stands for. Two kinds come from napi itself and bear no code of ours: an argument of the wrong type
+ * (PRL_ENGINE_INPUT) and a panic that it caught (PRL_NATIVE_PANIC). What is not from native code is returned as it is.
+ */
 export function fromNative(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
+  if (!(error instanceof Error) || error instanceof PrlError) return error;
   const match = PATTERN.exec(error.message);
   if (match?.[1] !== undefined && match[1] in ERROR_CODES) {
     return new PrlError(match[1] as ErrorCode, match[2] ?? "", { cause: error.cause });
+  }
+  const status = "code" in error ? String(error.code) : "";
+  if (ARGUMENT.test(status)) return new PrlError("PRL_ENGINE_INPUT", error.message, { cause: error });
+  if (status === "GenericFailure") {
+    return new PrlError("PRL_NATIVE_PANIC", `the native code panicked: ${error.message}`, { cause: error });
   }
   return error;
 }

@@ -2,55 +2,53 @@
  * Hands the engine's increments, which arrive for all requests together, to the `generate` call that each belongs to.
  *
  * One pump pulls while any request is unfinished. Increments of a call wait in its own queue; a call that stops early aborts what is
- * left of it.
+ * left of it. The engine knows requests by numbers of ours, so that an id can be used again while the engine still ends the request
+ * that had it.
  */
 
 import type { NativeEngine, NativeIncrement } from "#native";
 import { PrlError } from "../errors.ts";
+import { whole, wholes } from "./checks.ts";
 import { fromNative, native } from "./errors.ts";
 import type { GenerateIncrement, GenerateRequest } from "./engine.ts";
 
 const PULL_DEADLINE_MS = 1000;
+const MAX_SEED = Number.MAX_SAFE_INTEGER;
 const NO_TOKENS = new Uint32Array(0);
 const NO_LOGPROBS = new Float32Array(0);
 
+type NativeRequest = Parameters<NativeEngine["submit"]>[0][number];
+
 interface Call {
   queue: GenerateIncrement[];
-  unfinished: Set<string>;
+  /** The caller's ids of unfinished requests by the engine's. */
+  unfinished: Map<string, string>;
   wake: (() => void) | undefined;
   failure: unknown;
 }
 
 export class IncrementRouter {
-  readonly #engine: NativeEngine;
+  readonly #engine: Pick<NativeEngine, "submit" | "abort" | "next">;
   readonly #calls = new Map<string, Call>();
+  #submitted = 0;
   #pump: Promise<void> | undefined;
 
-  constructor(engine: NativeEngine) {
+  constructor(engine: Pick<NativeEngine, "submit" | "abort" | "next">) {
     this.#engine = engine;
   }
 
   async *generate(requests: GenerateRequest[], signal?: AbortSignal): AsyncGenerator<GenerateIncrement> {
     signal?.throwIfAborted();
-    const call: Call = { queue: [], unfinished: new Set(), wake: undefined, failure: undefined };
-    const accepted = requests.filter((request) => {
-      if (!this.#calls.has(request.id)) {
-        this.#calls.set(request.id, call);
-        call.unfinished.add(request.id);
-        return true;
-      }
-      call.queue.push(refused(request.id, `a request with the id "${request.id}" is running already`));
-      return false;
-    });
-    const abort = () => native(() => this.#engine.abort([...call.unfinished]));
+    const call: Call = { queue: [], unfinished: new Map(), wake: undefined, failure: undefined };
+    const accepted = this.#accept(requests, call);
+    const abort = () => this.#abort(call);
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      native(() => this.#engine.submit(accepted.map(toNative)));
+      if (accepted.length > 0) native(() => this.#engine.submit(accepted));
       this.#pump ??= this.#run();
       while (call.unfinished.size > 0 || call.queue.length > 0) {
         const increment = call.queue.shift();
         if (increment !== undefined) {
-          if (isLast(increment)) call.unfinished.delete(increment.id);
           yield increment;
         } else if (call.failure !== undefined) {
           throw call.failure;
@@ -61,16 +59,45 @@ export class IncrementRouter {
       signal?.throwIfAborted();
     } finally {
       signal?.removeEventListener("abort", abort);
-      if (call.unfinished.size > 0) {
-        abort();
-        for (const id of call.unfinished) this.#calls.delete(id);
-      }
+      abort();
+      for (const key of call.unfinished.keys()) this.#calls.delete(key);
     }
   }
 
   /** Resolves when the pump has stopped; every waiting call has then been answered. */
   async closed(): Promise<void> {
     await this.#pump;
+  }
+
+  /** The requests that the engine gets; those that are wrong have their refusal in the call's queue. */
+  #accept(requests: readonly GenerateRequest[], call: Call): NativeRequest[] {
+    const ids = new Set<string>();
+    return requests.flatMap((request) => {
+      try {
+        if (ids.has(request.id)) throw invalid(`two requests of one call have the id "${request.id}"`);
+        ids.add(request.id);
+        const key = String(this.#submitted++);
+        const converted = toNative(request, key);
+        this.#calls.set(key, call);
+        call.unfinished.set(key, request.id);
+        return [converted];
+      } catch (error) {
+        if (!(error instanceof PrlError)) throw error;
+        call.queue.push(refused(request.id, error));
+        return [];
+      }
+    });
+  }
+
+  /** Ends what is left of a call. An engine that is closed or gone has ended it already, and says so to the pump. */
+  #abort({ unfinished }: Call): void {
+    if (unfinished.size === 0) return;
+    try {
+      this.#engine.abort([...unfinished.keys()]);
+    } catch (error) {
+      const known = fromNative(error);
+      if (!(known instanceof PrlError && ENGINE_GONE.has(known.code))) throw known;
+    }
   }
 
   async #run(): Promise<void> {
@@ -91,54 +118,65 @@ export class IncrementRouter {
 
   #deliver(increment: NativeIncrement): void {
     const call = this.#calls.get(increment.id);
-    if (call === undefined) return;
-    const converted = fromNativeIncrement(increment);
-    if (isLast(converted)) this.#calls.delete(increment.id);
+    const id = call?.unfinished.get(increment.id);
+    if (call === undefined || id === undefined) return;
+    const converted = fromNativeIncrement(increment, id);
+    if (isLast(converted)) {
+      this.#calls.delete(increment.id);
+      call.unfinished.delete(increment.id);
+    }
     call.queue.push(converted);
     call.wake?.();
     call.wake = undefined;
   }
 }
 
+const ENGINE_GONE = new Set(["PRL_ENGINE_CLOSED", "PRL_NATIVE_PANIC"]);
+
 function isLast({ finishReason, error }: GenerateIncrement): boolean {
   return finishReason !== null || error !== undefined;
 }
 
-function toNative(request: GenerateRequest) {
+function toNative(request: GenerateRequest, id: string): NativeRequest {
+  const code = "PRL_ENGINE_INPUT";
   return {
-    id: request.id,
-    promptTokenIds: Uint32Array.from(request.promptTokenIds),
-    maxTokens: request.maxTokens,
-    minTokens: request.minTokens ?? 0,
+    id,
+    promptTokenIds: wholes(code, "promptTokenIds", request.promptTokenIds),
+    maxTokens: whole(code, "maxTokens", request.maxTokens),
+    minTokens: whole(code, "minTokens", request.minTokens ?? 0),
     temperature: request.temperature ?? 1,
     topP: request.topP ?? 1,
-    topK: request.topK ?? -1,
-    seed: request.seed ?? 0,
-    stopTokenIds: request.stopTokenIds ?? [],
+    topK: whole(code, "topK", request.topK ?? -1, { min: -1 }),
+    seed: whole(code, "seed", request.seed ?? 0, { max: MAX_SEED }),
+    stopTokenIds: [...wholes(code, "stopTokenIds", request.stopTokenIds ?? [])],
     ignoreEos: request.ignoreEos ?? false,
     cacheSalt: request.cacheSalt ?? null,
-    priority: request.priority ?? 0,
+    priority: whole(code, "priority", request.priority ?? 0, { min: -MAX_SEED, max: MAX_SEED }),
     finalOnly: request.finalOnly ?? false,
   };
 }
 
-function fromNativeIncrement(increment: NativeIncrement): GenerateIncrement {
+function fromNativeIncrement(increment: NativeIncrement, id: string): GenerateIncrement {
   const pairs = increment.policyVersions;
   const policyVersions: [number, number][] = [];
   for (let i = 0; i + 1 < pairs.length; i += 2) policyVersions.push([pairs[i] ?? 0, pairs[i + 1] ?? 0]);
   return {
-    id: increment.id,
+    id,
     tokenIds: increment.tokenIds,
     logprobs: increment.logprobs,
     policyVersions,
     finishReason: increment.finishReason as GenerateIncrement["finishReason"],
     stopReason: increment.stopReason,
     cachedTokens: increment.cachedTokens,
-    ...(increment.error === null ? {} : { error: new PrlError("PRL_ENGINE_INPUT", increment.error) }),
+    ...(increment.error === null ? {} : { error: invalid(increment.error) }),
   };
 }
 
-function refused(id: string, message: string): GenerateIncrement {
+function invalid(message: string): PrlError {
+  return new PrlError("PRL_ENGINE_INPUT", message);
+}
+
+function refused(id: string, error: PrlError): GenerateIncrement {
   return {
     id,
     tokenIds: NO_TOKENS,
@@ -147,6 +185,6 @@ function refused(id: string, message: string): GenerateIncrement {
     finishReason: null,
     stopReason: null,
     cachedTokens: 0,
-    error: new PrlError("PRL_ENGINE_INPUT", message),
+    error,
   };
 }

@@ -4,6 +4,7 @@
  */
 
 import { addon } from "./addon.ts";
+import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 
 /** One training sample: a root-to-leaf branch of a trace. All arrays have one entry per token. */
@@ -46,6 +47,9 @@ export interface Batch {
   counts: { rl: number; ce: number; refKl: number };
 }
 
+const INPUT = "PRL_PACKING_INPUT";
+const MAX_ENV_ID = 0xffff;
+
 /**
  * First-fit-decreasing packing of `lengths` into bins of `seqLen` tokens. Bin `i` belongs to rank `i % ranks`; the number of bins is a
  * multiple of `ranks`; longer samples count as `seqLen`. `cost` (default: tokens) is what the ranks are balanced by.
@@ -54,8 +58,11 @@ export function packSequences(
   lengths: ArrayLike<number>,
   { seqLen, ranks = 1, cost }: { seqLen: number; ranks?: number; cost?: ArrayLike<number> },
 ): Uint32Array[] {
+  const tokens = wholes(INPUT, "lengths", lengths);
+  const size = whole(INPUT, "seqLen", seqLen);
+  const count = whole(INPUT, "ranks", ranks);
   const costs = cost === undefined ? null : Float64Array.from(cost);
-  return native(() => addon().packSequences(Uint32Array.from(lengths), seqLen, ranks, costs));
+  return native(() => addon().packSequences(tokens, size, count, costs));
 }
 
 /** Builds one batch per rank from a plan of `packSequences`. Samples longer than `seqLen` are cut at their end. */
@@ -69,14 +76,20 @@ export function buildBatch(
     padTokenId = 0,
   }: { seqLen?: number; ranks?: number; padToMultipleOf?: number; padTokenId?: number } = {},
 ): Batch[] {
-  const nativeSamples = samples.map((sample) => ({
+  const nativeSamples = samples.map((sample, i) => ({
     ...sample,
+    envId: whole(INPUT, `samples[${i}].envId`, sample.envId, { max: MAX_ENV_ID }),
     rlWeights: sample.rlWeights ?? null,
     ceWeights: sample.ceWeights ?? null,
     refKlWeights: sample.refKlWeights ?? null,
     referenceLogprobs: sample.referenceLogprobs ?? null,
   }));
-  const options = { seqLen, ranks, padToMultipleOf, padTokenId };
+  const options = {
+    seqLen: whole(INPUT, "seqLen", seqLen),
+    ranks: whole(INPUT, "ranks", ranks),
+    padToMultipleOf: whole(INPUT, "padToMultipleOf", padToMultipleOf),
+    padTokenId: whole(INPUT, "padTokenId", padTokenId),
+  };
   return native(() => addon().buildBatch(nativeSamples, [...plan], options)).map(fromNative);
 }
 
@@ -91,11 +104,16 @@ export interface BatchKey {
 }
 
 /** Writes a rank's batch atomically (temp file, fsync, rename). Returns the digest of its data. */
-export function writeBatch(path: string, batch: Batch, key: BatchKey): Promise<string> {
-  return nativeAsync(() => addon().writeBatch(path, toNative(batch), key));
+export async function writeBatch(path: string, batch: Batch, key: BatchKey): Promise<string> {
+  const numbers = {
+    attempt: whole(INPUT, "attempt", key.attempt),
+    step: whole(INPUT, "step", key.step),
+    rank: whole(INPUT, "rank", key.rank),
+  };
+  return nativeAsync(() => addon().writeBatch(path, toNative(batch), { ...key, ...numbers }));
 }
 
-/** Reads and checks a batch file, its digest included: PRL_WEIGHTS_FORMAT, PRL_WEIGHTS_DIGEST or PRL_BATCH_INVALID. */
+/** Reads and checks a batch file, its digest and its path included: PRL_WEIGHTS_FORMAT, PRL_BATCH_INVALID. */
 export async function readBatch(path: string): Promise<{ batch: Batch; key: BatchKey }> {
   const { batch, key } = await nativeAsync(() => addon().readBatch(path));
   return { batch: fromNative(batch), key };

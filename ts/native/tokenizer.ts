@@ -1,6 +1,7 @@
 /** Text to token ids and back by the `tokenizers` crate. Chat templates and streaming live in `ts/renderers`. */
 
 import { addon } from "./addon.ts";
+import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 
 export interface NativeTokenizer {
@@ -16,10 +17,11 @@ export async function loadNativeTokenizer(dir: string): Promise<NativeTokenizer>
   const { NativeTokenizer: Native } = addon();
   const tokenizer = await nativeAsync(() => Native.load(dir));
   return {
-    vocabSize: tokenizer.vocabSize(),
+    vocabSize: native(() => tokenizer.vocabSize()),
     encode: (text, addSpecialTokens) => native(() => tokenizer.encode(text, addSpecialTokens)),
-    decode: (ids, skipSpecialTokens) => native(() => tokenizer.decode(Uint32Array.from(ids), skipSpecialTokens)),
-    tokenToId: (token) => tokenizer.tokenToId(token),
-    idToToken: (id) => tokenizer.idToToken(id),
+    decode: (ids, skipSpecialTokens) =>
+      native(() => tokenizer.decode(wholes("PRL_ENGINE_INPUT", "ids", ids), skipSpecialTokens)),
+    tokenToId: (token) => native(() => tokenizer.tokenToId(token)),
+    idToToken: (id) => native(() => tokenizer.idToToken(whole("PRL_ENGINE_INPUT", "id", id))),
   };
 }

@@ -2,6 +2,7 @@
 
 import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
+import { finite, whole, wholeOrNull } from "./checks.ts";
 import { nativeAsync } from "./errors.ts";
 import type { Batch } from "./packing.ts";
 
@@ -72,10 +73,11 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     );
   }
   const { type: lossName, ...lossParams } = options.loss ?? { type: "default" };
+  const threads = whole("PRL_ENGINE_INPUT", "threads", options.threads ?? 0);
   const { NativeTrainer } = addon();
   const trainer = await nativeAsync(() =>
     NativeTrainer.open(dir, {
-      threads: options.threads ?? 0,
+      threads,
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
       loss: lossName,
       lossParams: JSON.stringify(lossParams),
@@ -141,9 +143,9 @@ function toNative(batch: TrainBatch) {
     ceWeights: ceWeights ?? null,
     refKlWeights: refKlWeights ?? null,
     referenceLogprobs: batch.referenceLogprobs ?? null,
-    countRl: counts.rl,
-    countCe: counts.ce,
-    countRefKl: counts.refKl,
-    onPolicyVersion: batch.onPolicyVersion ?? null,
+    countRl: finite("PRL_LOSS_INPUT", "counts.rl", counts.rl),
+    countCe: finite("PRL_LOSS_INPUT", "counts.ce", counts.ce),
+    countRefKl: finite("PRL_LOSS_INPUT", "counts.refKl", counts.refKl),
+    onPolicyVersion: wholeOrNull("PRL_ENGINE_INPUT", "onPolicyVersion", batch.onPolicyVersion),
   };
 }

@@ -54,7 +54,7 @@ export function encodeSafetensors(
 
 /** XXH3-64 (seed 0) as 16 lower-case hex digits. */
 export function digest(bytes: Uint8Array | string): string {
-  return addon().digest(typeof bytes === "string" ? Buffer.from(bytes) : bytes);
+  return native(() => addon().digest(typeof bytes === "string" ? Buffer.from(bytes) : bytes));
 }
 
 /** Log-probabilities that the trainer computed with a version's weights, for the engines to reproduce. */
@@ -110,10 +110,10 @@ interface NativeFile {
 
 function face(file: NativeFile): Safetensors {
   return {
-    names: file.names(),
-    metadata: file.metadata(),
+    names: native(() => file.names()),
+    metadata: native(() => file.metadata()),
     tensor: (name) => native(() => file.tensor(name)),
-    close: () => file.close(),
+    close: () => native(() => file.close()),
   };
 }
 

@@ -2,11 +2,14 @@
  * Opens groups of rollouts and sees each of them to its end.
  *
  * A group is one task sampled `groupSize` times; all its rollouts share one dispatch version, and the group is kept or dropped whole.
- * The owner says how many groups may have been opened so far (`allow`), which is how staleness is bounded before anything is sampled;
- * a dropped group is made up for by `refill`. Every opened group is handed over exactly once: as completed, or as cancelled.
+ * The owner says how many rollouts may have been opened so far (`allow`), which is how staleness is bounded before anything is
+ * sampled; `refill` makes up for dropped groups. Every opened group ends exactly once: it is handed over as completed, or it is among
+ * those that `cancelOlderThan` returned. Groups are opened in the order of their tasks, whatever the timing.
  * It knows nothing of rewards, batches or weights.
  */
 
+import { setMaxListeners } from "node:events";
+import { PrlError } from "../errors.ts";
 import type { EpisodeFrame } from "../environments/index.ts";
 import type { TrainTask } from "./tasks.ts";
 
@@ -16,12 +19,12 @@ export interface Group {
   readonly id: string;
   readonly task: TrainTask;
   readonly dispatchVersion: number;
-  /** By sample; a rollout that ended in an error is there with `episode.ok === false`. */
+  /** By sample, empty until the last one ended; a rollout that ended in an error is there with `episode.ok === false`. */
   readonly rollouts: EpisodeFrame[];
 }
 
 export interface DispatcherOptions {
-  groupSize: number;
+  /** Most rollouts at work at once; a single group larger than this runs alone. */
   maxInflight: number;
   nextTask: () => Promise<TrainTask>;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
@@ -35,10 +38,12 @@ export class GroupDispatcher {
   readonly #options: DispatcherOptions;
   readonly #open = new Map<Group, AbortController>();
   #opened = 0;
+  #openedRollouts = 0;
   #allowed = 0;
   #refills = 0;
   #inFlight = 0;
   #version = 0;
+  #nextTask: TrainTask | undefined;
   #filling = false;
   #stopped = false;
 
@@ -46,32 +51,37 @@ export class GroupDispatcher {
     this.#options = options;
   }
 
-  /** Rollouts that have not come back. */
+  /** Rollouts that have not come back, those of cancelled groups included. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** From now on groups are dispatched under this version, and `groups` may have been opened in all, refills not counted. */
-  allow(groups: number, version: number): void {
-    this.#allowed = Math.max(this.#allowed, groups);
+  /** Groups that may still be handed over. */
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** From now on groups are dispatched under this version, until `rollouts` have been opened in all, refills not counted. */
+  allow(rollouts: number, version: number): void {
+    this.#allowed = Math.max(this.#allowed, rollouts);
     this.#version = version;
     this.#fill();
   }
 
-  /** Opens one more group for each that was dropped. */
-  refill(groups: number): void {
-    this.#refills += groups;
+  /** Allows so many more, in place of rollouts that were dropped. */
+  refill(rollouts: number): void {
+    this.#refills += rollouts;
     this.#fill();
   }
 
-  /** Cancels open groups dispatched under an older version and returns how many. */
-  cancelOlderThan(version: number): number {
-    let cancelled = 0;
-    for (const [group, abort] of this.#open) {
-      if (group.dispatchVersion >= version) continue;
+  /** Cancels open groups dispatched under an older version and returns them. None of them is handed over any more. */
+  cancelOlderThan(version: number): Group[] {
+    const cancelled = [...this.#open.keys()].filter((group) => group.dispatchVersion < version);
+    for (const group of cancelled) {
+      const abort = this.#open.get(group);
       this.#open.delete(group);
-      abort.abort(new Error(`dispatched under version ${group.dispatchVersion}, older than ${version}`));
-      cancelled++;
+      const why = `${group.id} was dispatched under version ${group.dispatchVersion}, older than ${version}`;
+      abort?.abort(new PrlError("PRL_EPISODE_CANCELLED", why));
     }
     return cancelled;
   }
@@ -85,44 +95,56 @@ export class GroupDispatcher {
   #fill(): void {
     if (this.#filling) return;
     this.#filling = true;
-    void this.#openGroups()
-      .catch(this.#options.onFailure)
-      .finally(() => (this.#filling = false));
+    this.#openGroups().catch(this.#options.onFailure);
   }
 
   async #openGroups(): Promise<void> {
-    const { groupSize, maxInflight, nextTask } = this.#options;
-    const hasRoom = () => this.#inFlight === 0 || this.#inFlight + groupSize <= maxInflight;
-    while (!this.#stopped && this.#opened < this.#allowed + this.#refills && hasRoom()) {
-      const index = this.#opened++;
-      const task = await nextTask();
-      const group: Group = { index, id: `group-${index}`, task, dispatchVersion: this.#version, rollouts: [] };
-      const abort = new AbortController();
-      this.#open.set(group, abort);
-      this.#inFlight += groupSize;
-      void this.#run(group, abort.signal);
+    try {
+      while (!this.#stopped && this.#openedRollouts < this.#allowed + this.#refills) {
+        this.#nextTask ??= await this.#options.nextTask();
+        const task = this.#nextTask;
+        if (this.#stopped || !this.#hasRoom(task.groupSize)) return;
+        this.#nextTask = undefined;
+        this.#openGroup(task);
+      }
+    } finally {
+      // In the same turn as the last look at the conditions: a `#fill` that comes after it must not find this set.
+      this.#filling = false;
     }
   }
 
-  async #run(group: Group, signal: AbortSignal): Promise<void> {
-    const { groupSize, runRollout, onCompleted, onFailure } = this.#options;
-    const samples = Array.from({ length: groupSize }, async (_, sample) => {
-      try {
-        return await runRollout(group, sample, signal);
-      } finally {
-        this.#inFlight--;
-      }
+  #hasRoom(groupSize: number): boolean {
+    return this.#inFlight === 0 || this.#inFlight + groupSize <= this.#options.maxInflight;
+  }
+
+  #openGroup(task: TrainTask): void {
+    const index = this.#opened++;
+    const group: Group = { index, id: `group-${index}`, task, dispatchVersion: this.#version, rollouts: [] };
+    const abort = new AbortController();
+    // Every rollout of the group listens to it.
+    setMaxListeners(0, abort.signal);
+    this.#open.set(group, abort);
+    this.#openedRollouts += task.groupSize;
+    this.#inFlight += task.groupSize;
+    this.#run(group, abort.signal).catch((error: unknown) => {
+      if (!abort.signal.aborted) this.#options.onFailure(error);
     });
-    const results = await Promise.allSettled(samples);
-    if (this.#open.delete(group)) {
-      const failed = results.find((result) => result.status === "rejected");
-      if (failed === undefined) {
-        group.rollouts.push(...results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : [])));
-        onCompleted(group);
-      } else {
-        onFailure(failed.reason);
-      }
+  }
+
+  async #run(group: Group, signal: AbortSignal): Promise<void> {
+    const samples = Array.from({ length: group.task.groupSize }, (_, sample) => this.#sample(group, sample, signal));
+    const rollouts = await Promise.all(samples);
+    if (!this.#open.delete(group)) return;
+    group.rollouts.push(...rollouts);
+    this.#options.onCompleted(group);
+  }
+
+  async #sample(group: Group, sample: number, signal: AbortSignal): Promise<EpisodeFrame> {
+    try {
+      return await this.#options.runRollout(group, sample, signal);
+    } finally {
+      this.#inFlight--;
+      this.#fill();
     }
-    this.#fill();
   }
 }

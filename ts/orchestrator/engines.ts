@@ -11,8 +11,11 @@ export interface Engine {
   url: string;
   isa: string;
   dtype: string;
-  admin: InferenceAdmin;
+  admin: EngineAdmin;
 }
+
+/** What is asked of a server beside rollouts. */
+export type EngineAdmin = Pick<InferenceAdmin, "pause" | "updateWeights" | "resume" | "promptLogprobs">;
 
 /** Largest and mean |difference| of log-probabilities, in nats. */
 export interface CanaryResult {
@@ -20,27 +23,34 @@ export interface CanaryResult {
   meanAbs: number;
 }
 
-/** Moves every engine to a version: pause with requests kept, swap, resume, canary. Any failure is an error of the run. */
+export interface UpdateOptions {
+  /** Widest mean |difference| allowed between an engine and a trainer of different instruction sets or dtypes (nats). */
+  maxMeanAbs: number;
+  metrics: Metrics;
+  signal: AbortSignal;
+}
+
+/**
+ * Moves every engine to a version: pause with requests kept, swap, resume, canary. Any failure is an error of the run, so an engine whose
+ * update failed stays paused: it must not go on sampling with weights that nobody asked for.
+ */
 export async function updateEngines(
   engines: readonly Engine[],
   { dir, manifest }: PublishedWeights,
-  { maxMeanAbs, metrics }: { maxMeanAbs: number; metrics: Metrics },
+  { maxMeanAbs, metrics, signal }: UpdateOptions,
 ): Promise<void> {
+  const { canary, version, digest } = manifest;
   await Promise.all(
     engines.map(async ({ admin }) => {
-      await admin.pause("keep");
-      try {
-        await admin.updateWeights({ version: manifest.version, digest: manifest.digest, source: { dir } });
-      } finally {
-        await admin.resume();
-      }
+      await admin.pause("keep", signal);
+      await admin.updateWeights({ version, digest, source: { dir } }, signal);
+      await admin.resume(signal);
     }),
   );
-  const { canary, version } = manifest;
   if (canary === null) return;
   await Promise.all(
     engines.map(async (engine) => {
-      const logprobs = await engine.admin.promptLogprobs(canary.tokenIds);
+      const logprobs = await engine.admin.promptLogprobs(canary.tokenIds, signal);
       const { maxAbs, meanAbs } = compareCanary(canary, logprobs);
       const band = engine.isa === canary.isa && engine.dtype === canary.dtype ? 0 : maxMeanAbs;
       metrics.event("canary", { engine: engine.url, version, max_abs: maxAbs, mean_abs: meanAbs, band });

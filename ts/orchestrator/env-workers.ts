@@ -1,12 +1,13 @@
 /**
  * The orchestrator's side of the env-worker protocol (design section 5): tasks, rollouts, cancellation.
  *
- * Requests are spread over the workers in turn. Errors of the transport become `infra` errors of the rollout's episode, so that the
- * caller has one shape for everything that can happen to a rollout.
+ * Rollouts are spread over the workers in turn. Errors of the transport become `infra` errors of the rollout's episode, so that the
+ * caller has one shape for everything that can happen to a rollout. Task lists and cancellations have connections of their own: they
+ * never wait behind rollouts.
  */
 
-import { Pool } from "undici";
-import { PrlError } from "../errors.ts";
+import { Pool, type Dispatcher } from "undici";
+import { PrlError, type ErrorCode } from "../errors.ts";
 import {
   decodeEpisode,
   type Episode,
@@ -16,93 +17,138 @@ import {
 } from "../environments/index.ts";
 
 export interface EnvWorkers {
-  tasks(source: string, split: "train" | "eval", after: string | null, limit: number): Promise<TaskPage>;
-  /** Never rejects but for a worker that breaks the protocol: what happened to the rollout is in the episode. */
+  /** A page of a source's tasks. Errors: PRL_ENVIRONMENT_FAILED, PRL_PROCESS_DIED; an abort rejects with its reason. */
+  tasks(
+    source: string,
+    split: "train" | "eval",
+    after: string | null,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<TaskPage>;
+  /**
+   * Rejects only when a worker breaks the protocol: what happened to the rollout is in the episode. An abort cancels the rollout down to
+   * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
+   */
   run(request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame>;
   close(): Promise<void>;
 }
 
 const TASKS_DEADLINE_MS = 60_000;
-const CANCEL_DEADLINE_MS = 5_000;
 /** A worker answers by itself at the rollout's deadline; this much later it is taken for dead. */
 const RUN_GRACE_MS = 10_000;
+/** A worker answers a cancelled rollout at once; after this its connection is closed, which cancels the rollout too. */
+const CANCEL_GRACE_MS = 2_000;
+const CONTROL_CONNECTIONS = 4;
 
+interface Worker {
+  rollouts: Pool;
+  control: Pool;
+}
+
+/** `connections`: most rollouts under way at one worker; further ones wait here. */
 export function connectEnvWorkers(urls: readonly string[], { connections }: { connections: number }): EnvWorkers {
-  const pools = urls.map((url) => new Pool(url, { connections, bodyTimeout: 0, headersTimeout: 0 }));
+  const workers: Worker[] = urls.map((url) => ({
+    rollouts: new Pool(url, { connections, bodyTimeout: 0, headersTimeout: 0 }),
+    control: new Pool(url, { connections: CONTROL_CONNECTIONS }),
+  }));
   let turn = 0;
-  const first = pools[0];
+  const first = workers[0];
   if (first === undefined) throw new PrlError("PRL_PROCESS_NOT_READY", "there is no env worker");
 
-  async function cancel(pool: Pool, episodeId: string): Promise<void> {
-    const body = JSON.stringify({ episode_id: episodeId });
-    const options = { method: "POST", path: "/cancel", headers: JSON_HEADERS, body } as const;
-    const response = await pool.request({ ...options, signal: AbortSignal.timeout(CANCEL_DEADLINE_MS) });
-    await response.body.dump();
-  }
-
   return {
-    async tasks(source, split, after, limit) {
-      const query = new URLSearchParams({
-        env: source,
-        split,
-        limit: String(limit),
-        ...(after === null ? {} : { after }),
-      });
-      const response = await first.request({
-        method: "GET",
-        path: `/tasks?${query.toString()}`,
-        signal: AbortSignal.timeout(TASKS_DEADLINE_MS),
-      });
-      const text = await response.body.text();
-      if (response.statusCode !== 200) {
-        throw new PrlError("PRL_ENVIRONMENT_FAILED", `the tasks of "${source}" (${split}) cannot be listed: ${text}`);
+    async tasks(source, split, after, limit, signal) {
+      signal.throwIfAborted();
+      const query = new URLSearchParams({ env: source, split, limit: String(limit) });
+      if (after !== null) query.set("after", after);
+      const what = `the tasks of "${source}" (${split})`;
+      try {
+        const response = await first.control.request({
+          method: "GET",
+          path: `/tasks?${query.toString()}`,
+          signal: AbortSignal.any([signal, AbortSignal.timeout(TASKS_DEADLINE_MS)]),
+        });
+        const text = await response.body.text();
+        if (response.statusCode !== 200) {
+          throw new PrlError("PRL_ENVIRONMENT_FAILED", `${what} cannot be listed: ${text}`);
+        }
+        return JSON.parse(text) as TaskPage;
+      } catch (cause) {
+        if (signal.aborted) throw signal.reason;
+        if (cause instanceof PrlError) throw cause;
+        throw new PrlError("PRL_PROCESS_DIED", `the env worker did not list ${what}: ${textOf(cause)}`, { cause });
       }
-      return JSON.parse(text) as TaskPage;
     },
     async run(request, signal) {
-      const pool = pools[turn++ % pools.length] ?? first;
-      const onAbort = () => void cancel(pool, request.episode_id).catch(() => undefined);
+      if (signal.aborted) return failed(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+      const worker = workers[turn++ % workers.length] ?? first;
+      const exchange = new AbortController();
+      const latest = request.deadline_ms + RUN_GRACE_MS;
+      const deadline = setTimeout(() => exchange.abort(new Error(`no answer within ${latest} ms`)), latest);
+      let grace: NodeJS.Timeout | undefined;
+      const onAbort = () => {
+        const end = () => exchange.abort(new Error("it was cancelled"));
+        grace = setTimeout(end, CANCEL_GRACE_MS);
+        // A worker that does not know of it, or does not answer, has nothing to say that is worth the wait.
+        cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
+      };
       signal.addEventListener("abort", onAbort, { once: true });
       try {
-        const response = await pool.request({
-          method: "POST",
-          path: "/run",
-          headers: JSON_HEADERS,
-          body: JSON.stringify(request),
-          signal: AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS),
-        });
-        if (response.statusCode !== 200) {
-          throw new PrlError(
-            "PRL_ENVIRONMENT_FAILED",
-            `an env worker refused a rollout: ${await response.body.text()}`,
-          );
-        }
-        return decodeEpisode(new Uint8Array(await response.body.arrayBuffer()));
+        return await order(worker.rollouts, request, exchange.signal);
       } catch (error) {
         if (error instanceof PrlError) throw error;
-        return { episode: infraEpisode(request, error), columns: [] };
+        if (signal.aborted) return failed(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+        return failed(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
       } finally {
+        clearTimeout(deadline);
+        clearTimeout(grace);
         signal.removeEventListener("abort", onAbort);
       }
     },
     async close() {
-      await Promise.all(pools.map((pool) => pool.destroy()));
+      await Promise.all(workers.flatMap(({ rollouts, control }) => [rollouts.destroy(), control.destroy()]));
     },
   };
 }
 
 const JSON_HEADERS = { "content-type": "application/json" };
 
-function infraEpisode(request: RunRequest, error: unknown): Episode {
-  const message = error instanceof Error ? error.message : String(error);
-  return {
+async function order(worker: Dispatcher, request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame> {
+  const body = JSON.stringify(request);
+  const response = await worker.request({ method: "POST", path: "/run", headers: JSON_HEADERS, body, signal });
+  if (response.statusCode !== 200) {
+    const answer = await response.body.text();
+    throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${request.episode_id}: ${answer}`);
+  }
+  return decodeEpisode(new Uint8Array(await response.body.arrayBuffer()));
+}
+
+/** False when the worker knows of no such rollout: it has not arrived there yet, or has ended. */
+async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
+  const response = await worker.request({
+    method: "POST",
+    path: "/cancel",
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ episode_id: episodeId }),
+    signal: AbortSignal.timeout(CANCEL_GRACE_MS),
+  });
+  const { cancelled } = (await response.body.json()) as { cancelled?: boolean };
+  return cancelled === true;
+}
+
+function failed(request: RunRequest, code: ErrorCode, message: string): EpisodeFrame {
+  const episode: Episode = {
     id: request.episode_id,
     env: { id: request.env, name: request.env },
     task: request.task,
     group: { id: request.group_id },
     run: request.run,
     ok: false,
-    errors: [{ class: "infra", code: "PRL_PROCESS_DIED", message: `the env worker did not answer: ${message}` }],
+    errors: [{ class: "infra", code, message }],
     traces: [],
   };
+  return { episode, columns: [] };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -52,7 +52,7 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
 
 async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<EpisodeFrame[]> {
   const { workers, config, engines, signal } = context;
-  const tasks = await evalTasks(workers, source.name, source.num_examples);
+  const tasks = await evalTasks(workers, source.name, source.num_examples, signal);
   const requests = tasks.flatMap((task) =>
     Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
   );
@@ -70,6 +70,8 @@ async function runSource(context: EvaluationContext, source: EvalSource, version
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
+  // What an abort left unsampled is no failure of the environment.
+  signal.throwIfAborted();
   return results;
 }
 
@@ -98,7 +100,7 @@ function evalRequest(
 }
 
 function report(name: string, version: number, rollouts: readonly EpisodeFrame[]): Record<string, number> {
-  const good = rollouts.map(({ episode }) => episode).filter((episode) => episode.ok);
+  const good = rollouts.map(({ episode }) => episode).filter((episode) => !Number.isNaN(rewardOf(episode)));
   const errors = rollouts.length - good.length;
   if (errors > rollouts.length * MAX_ERROR_SHARE) {
     const example = rollouts.find(({ episode }) => !episode.ok)?.episode.errors[0]?.message ?? "no message";
@@ -109,7 +111,6 @@ function report(name: string, version: number, rollouts: readonly EpisodeFrame[]
   }
   const mean = (numbers: number[]) => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
   const traces = good.flatMap((episode) => episode.traces);
-  const versions = traces.flatMap(({ policy }) => (policy === null ? [] : [policy.start, policy.end]));
   const metricNames = [...new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))];
   return {
     [`eval/${name}/all/agent/reward/mean`]: mean(good.map(rewardOf)),
@@ -122,7 +123,13 @@ function report(name: string, version: number, rollouts: readonly EpisodeFrame[]
     [`eval/${name}/num`]: good.length,
     [`eval/${name}/errors`]: errors,
     [`eval/${name}/policy_version`]: version,
-    [`eval/${name}/policy_version/min`]: Math.min(...versions),
-    [`eval/${name}/policy_version/max`]: Math.max(...versions),
+    [`eval/${name}/policy_version/min`]: traces.reduce(
+      (lowest, { policy }) => Math.min(lowest, policy.start),
+      Infinity,
+    ),
+    [`eval/${name}/policy_version/max`]: traces.reduce(
+      (highest, { policy }) => Math.max(highest, policy.end),
+      -Infinity,
+    ),
   };
 }

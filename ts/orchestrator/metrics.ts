@@ -15,7 +15,7 @@ export interface StepReport {
 
 export function stepMetrics({ step, groups, batch, dropped, seconds }: StepReport): Record<string, number> {
   const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
-  const good = episodes.filter((episode) => episode.ok);
+  const good = episodes.filter((episode) => !Number.isNaN(rewardOf(episode)));
   const traces = good.flatMap((episode) => episode.traces);
   const staleness = groups.map((group) => step - 1 - group.dispatchVersion);
   const tokens = batch.batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);

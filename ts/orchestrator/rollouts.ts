@@ -12,12 +12,24 @@ import type { EnvWorkers } from "./env-workers.ts";
 const RETRIES = 3;
 const BACKOFF_MS = 100;
 
-/** Runs a rollout; resolves with an errored episode when it cannot be had. */
+/** Runs a rollout; resolves with an errored episode when it cannot be had or was cancelled. */
 export async function runRollout(workers: EnvWorkers, request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame> {
   for (let attempt = 0; ; attempt++) {
     const result = await workers.run({ ...request, episode_id: `${request.episode_id}-${attempt}` }, signal);
     const { ok, errors } = result.episode;
-    if (ok || attempt === RETRIES || signal.aborted || !errors.every(isRetryable)) return result;
-    await sleep(BACKOFF_MS * 2 ** attempt * (0.5 + Math.random()));
+    if (ok || attempt === RETRIES || !errors.every(isRetryable)) return result;
+    // Chance has no part in what is sampled, so it does no harm here.
+    if (!(await pause(BACKOFF_MS * 2 ** attempt * (0.5 + Math.random()), signal))) return result;
+  }
+}
+
+/** False when the signal was aborted before the time was over. */
+async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(ms, undefined, { signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted) return false;
+    throw error;
   }
 }

@@ -1,9 +1,10 @@
 /**
  * The orchestrator: decides what is sampled, when it is too old, what it is worth and what is trained.
  *
- * Steps and versions as in design section 4. How many groups may have been opened is a function of the policy version alone:
- * `(version + max_async_level + 1)` batches' worth. That is the dispatch gate and the ship gate at once: the groups of batch `s` are
- * opened under version `s - 1 - max_async_level` or later. At level 0 a batch is exactly the groups opened for it, in their order.
+ * Steps and versions as in design section 4. How many rollouts may have been opened is a function of the policy version alone:
+ * `(version + max_async_level + 1)` batches' worth, and one more for each that was dropped. That is the dispatch gate and the ship gate
+ * at once: batch `s` cannot be full before version `s - 1 - max_async_level` is on the engines. At level 0 a batch is exactly the groups
+ * opened for it, in their order.
  */
 
 import { setMaxListeners } from "node:events";
@@ -21,7 +22,7 @@ import { evaluatePolicy } from "./evaluation.ts";
 import { stepMetrics } from "./metrics.ts";
 import { runRollout } from "./rollouts.ts";
 import { TrainTasks } from "./tasks.ts";
-import { buildTrainBatch } from "./train-batch.ts";
+import { buildTrainBatch, rewardOf } from "./train-batch.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
@@ -41,7 +42,10 @@ export interface OrchestratorJob {
   signal: AbortSignal;
 }
 
-/** Runs until `max_steps` batches are trained and evaluated, or the signal. Any error of a part ends it. */
+/**
+ * Runs until `max_steps` batches are trained and evaluated. Any error of a part ends it, and it rejects with the first one; an abort of
+ * the signal rejects with its reason. Nothing that it started is at work when it has settled, but for rollouts being cancelled.
+ */
 export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   const failure = new AbortController();
   const signal = AbortSignal.any([job.signal, failure.signal]);
@@ -50,8 +54,12 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   const orchestrator = new Orchestrator({ ...job, signal }, (error) => failure.abort(error));
   try {
     await orchestrator.run();
+  } catch (error) {
+    // Waits that were aborted say only that they were; the reason says why.
+    throw signal.aborted ? signal.reason : error;
   } finally {
-    orchestrator.stop();
+    failure.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
+    await orchestrator.stop();
   }
 }
 
@@ -59,22 +67,25 @@ class Orchestrator {
   readonly #job: OrchestratorJob;
   readonly #fail: (error: unknown) => void;
   readonly #dispatcher: GroupDispatcher;
-  readonly #groupsPerBatch: number;
+  readonly #batchSize: number;
   #completed: Group[] = [];
   #version = 0;
+  /** Of the batch being collected. */
   #step = 1;
+  /** Groups dropped since the last batch was shipped. */
   #dropped = { stale: 0, errored: 0 };
+  #erroredRollouts = 0;
+  #versions: Promise<void> = Promise.resolve();
   #evaluation: Promise<void> = Promise.resolve();
   #changed: (() => void) | undefined;
 
   constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
     this.#job = job;
     this.#fail = fail;
-    const { batch_size: batchSize, group_size: groupSize, max_inflight: maxInflight, train } = job.config.orchestrator;
-    this.#groupsPerBatch = batchSize / groupSize;
-    const tasks = new TrainTasks(job.workers, job.config.seed, train.source);
+    const { batch_size: batchSize, max_inflight: maxInflight, train } = job.config.orchestrator;
+    this.#batchSize = batchSize;
+    const tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal);
     this.#dispatcher = new GroupDispatcher({
-      groupSize,
       maxInflight,
       nextTask: () => tasks.next(),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
@@ -87,23 +98,25 @@ class Orchestrator {
     const { config, signal } = this.#job;
     const maxSteps = config.max_steps ?? Infinity;
     const { eval: evaluation } = config.orchestrator;
+    signal.throwIfAborted();
     await this.#adopt(0);
     if (evaluation?.eval_at_start === true) await this.#evaluate(0);
-    const versions = this.#followWeights(maxSteps);
-    versions.catch(this.#fail);
+    this.#versions = this.#followWeights(maxSteps);
+    this.#versions.catch(this.#fail);
     this.#allowDispatch();
-    for (; this.#step <= maxSteps; this.#step++) await this.#trainStep();
-    await versions;
+    while (this.#step <= maxSteps) await this.#trainStep();
+    await this.#versions;
     await this.#evaluation;
-    signal.throwIfAborted();
     if (evaluation !== null) await this.#evaluate(this.#version);
   }
 
-  stop(): void {
+  /** Cancels what is being sampled and resolves when nothing waits any more; the job's signal must be aborted. */
+  async stop(): Promise<void> {
     this.#dispatcher.stop();
+    await Promise.allSettled([this.#versions, this.#evaluation]);
   }
 
-  /** Collects, cuts and ships batch `#step`. */
+  /** Collects, cuts and ships batch `#step`; the next is being collected from the cut on. */
   async #trainStep(): Promise<void> {
     const { config, metrics, rollouts, runDir } = this.#job;
     const step = this.#step;
@@ -112,11 +125,14 @@ class Orchestrator {
       const groups = await this.#collect();
       const batch = buildTrainBatch(groups, config);
       if (batch.samples === 0) {
-        if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, MAX_EMPTY_BATCHES, groups);
+        if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });
-        this.#dispatcher.refill(groups.length);
+        this.#dispatcher.refill(rolloutsOf(groups));
         continue;
       }
+      this.#step++;
+      // Sources with groups of different sizes can overshoot; what is too much was taken from the next batch.
+      this.#dispatcher.refill(rolloutsOf(groups) - this.#batchSize);
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
       await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.advantages));
@@ -124,6 +140,7 @@ class Orchestrator {
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }));
       this.#dropped = { stale: 0, errored: 0 };
+      this.#erroredRollouts = 0;
       return;
     }
   }
@@ -134,44 +151,47 @@ class Orchestrator {
     for (;;) {
       signal.throwIfAborted();
       this.#dropStale();
-      if (this.#completed.length >= this.#groupsPerBatch) break;
+      const groups = firstRollouts(this.#completed, this.#batchSize);
+      if (config.max_async_level > 0 && groups !== undefined) return this.#completed.splice(0, groups);
+      // Which groups end first is chance. No more are opened than the batch needs, so it is all of them.
+      if (config.max_async_level === 0 && groups !== undefined && this.#dispatcher.open === 0) {
+        return this.#completed.splice(0).sort((a, b) => a.index - b.index);
+      }
       await this.#change();
     }
-    if (config.max_async_level === 0) this.#completed.sort((a, b) => a.index - b.index);
-    return this.#completed.splice(0, this.#groupsPerBatch);
   }
 
-  #oldestVersion(): number {
-    return this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
-  }
-
+  /** Drops groups that are too old for the batch being collected: what is being sampled is cancelled, what waits is thrown away. */
   #dropStale(): void {
-    const fresh = this.#completed.filter((group) => group.dispatchVersion >= this.#oldestVersion());
-    this.#drop("stale", this.#completed.length - fresh.length);
-    this.#completed = fresh;
+    const oldest = this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
+    const stale = this.#completed.filter((group) => group.dispatchVersion < oldest);
+    this.#completed = this.#completed.filter((group) => group.dispatchVersion >= oldest);
+    this.#drop("stale", [...this.#dispatcher.cancelOlderThan(oldest), ...stale]);
   }
 
-  #drop(reason: "stale" | "errored", groups: number): void {
-    if (groups === 0) return;
-    this.#dropped[reason] += groups;
-    this.#job.metrics.event("groups_dropped", { reason, groups, step: this.#step });
-    this.#dispatcher.refill(groups);
+  #drop(reason: "stale" | "errored", groups: readonly Group[]): void {
+    if (groups.length === 0) return;
+    this.#dropped[reason] += groups.length;
+    this.#job.metrics.event("groups_dropped", { reason, groups: groups.length, step: this.#step });
+    this.#dispatcher.refill(rolloutsOf(groups));
   }
 
   #take(group: Group): void {
-    if (group.rollouts.some(({ episode }) => episode.ok)) this.#completed.push(group);
+    if (group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode)))) this.#completed.push(group);
     else this.#dropErrored(group);
     this.#changed?.();
   }
 
   #dropErrored(group: Group): void {
-    this.#drop("errored", 1);
-    if (this.#dropped.errored > this.#groupsPerBatch * MAX_EMPTY_BATCHES) {
-      this.#fail(starved(this.#step, MAX_EMPTY_BATCHES, [group]));
-    }
+    this.#drop("errored", [group]);
+    this.#erroredRollouts += group.task.groupSize;
+    if (this.#erroredRollouts >= this.#batchSize * MAX_EMPTY_BATCHES) this.#fail(starved(this.#step, [group]));
   }
 
-  /** Resolves when a group completed or the run is to stop. */
+  /**
+   * Resolves when a group completed or the run is to stop. It has no deadline of its own because all that it can be waiting for has one:
+   * a rollout, a page of tasks, the next weights.
+   */
   async #change(): Promise<void> {
     const { signal } = this.#job;
     await new Promise<void>((resolve) => {
@@ -213,21 +233,22 @@ class Orchestrator {
     const { eval: evaluation } = config.orchestrator;
     for (let version = 1; version <= last; version++) {
       await this.#adopt(version);
-      const due = evaluation !== null && evaluation.interval !== null && version % evaluation.interval === 0;
-      if (due && version < last) this.#evaluation = this.#evaluation.then(() => this.#evaluate(version));
-      this.#evaluation.catch(this.#fail);
-      if (evaluation?.hold_weights === true) await this.#evaluation;
       this.#allowDispatch();
+      // That of the last version comes after everything else, with the engines to itself.
+      const due = evaluation !== null && evaluation.interval !== null && version % evaluation.interval === 0;
+      if (!due || version === last) continue;
+      this.#evaluation = this.#evaluation.then(() => this.#evaluate(version));
+      this.#evaluation.catch(this.#fail);
+      if (evaluation.hold_weights) await this.#evaluation;
     }
   }
 
   async #adopt(version: number): Promise<void> {
     const { weights, engines, config, metrics, signal } = this.#job;
     const published = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
-    const cancelled = this.#dispatcher.cancelOlderThan(this.#oldestVersion());
-    this.#drop("stale", cancelled);
+    this.#dropStale();
     const startedAt = performance.now();
-    await updateEngines(engines, published, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics });
+    await updateEngines(engines, published, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
     this.#version = version;
     const { digest } = published.manifest;
     metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });
@@ -236,12 +257,23 @@ class Orchestrator {
   #allowDispatch(): void {
     const { max_async_level: level, max_steps: maxSteps } = this.#job.config;
     const batches = Math.min(this.#version + level + 1, maxSteps ?? Infinity);
-    this.#dispatcher.allow(batches * this.#groupsPerBatch, this.#version);
+    this.#dispatcher.allow(batches * this.#batchSize, this.#version);
   }
 
   #evaluate(version: number): Promise<void> {
     return evaluatePolicy(this.#job, version);
   }
+}
+
+function rolloutsOf(groups: readonly Group[]): number {
+  return groups.reduce((sum, { task }) => sum + task.groupSize, 0);
+}
+
+/** How many groups from the front hold at least `rollouts` rollouts; undefined when all of them hold fewer. */
+function firstRollouts(groups: readonly Group[], rollouts: number): number | undefined {
+  let sum = 0;
+  const last = groups.findIndex(({ task }) => (sum += task.groupSize) >= rollouts);
+  return last === -1 ? undefined : last + 1;
 }
 
 function traceLines(groups: readonly Group[], advantages: readonly number[][]): string {
@@ -251,7 +283,7 @@ function traceLines(groups: readonly Group[], advantages: readonly number[][]): 
   return lines.map((line) => `${line}\n`).join("");
 }
 
-function starved(step: number, batches: number, groups: readonly Group[]): PrlError {
+function starved(step: number, groups: readonly Group[]): PrlError {
   const errors = groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors));
   const example = errors[0];
   const why =
@@ -260,6 +292,6 @@ function starved(step: number, batches: number, groups: readonly Group[]): PrlEr
       : `rollouts fail, the last one with [${example.code}] ${example.message}`;
   return new PrlError(
     "PRL_ORCHESTRATOR_STARVED",
-    `step ${step}: ${batches} batches' worth of groups gave nothing to train on: ${why}`,
+    `step ${step}: ${MAX_EMPTY_BATCHES} batches' worth of groups gave nothing to train on: ${why}`,
   );
 }

@@ -13,6 +13,15 @@ export interface TrainTask {
   source: string;
   task: Task;
   epoch: number;
+  /** Rollouts to sample of it. */
+  groupSize: number;
+}
+
+/** A training source of the config, as far as drawing from it goes. */
+export interface TrainSource {
+  name: string;
+  ratio: number;
+  group_size: number;
 }
 
 const PAGE = 64;
@@ -22,12 +31,12 @@ const DRAW = 2 ** 53;
 /** Draws among the training sources by their ratios. */
 export class TrainTasks {
   readonly #runSeed: number;
-  readonly #sources: { name: string; ratio: number; pages: TaskPages }[];
+  readonly #sources: (TrainSource & { pages: TaskPages })[];
   #drawn = 0;
 
-  constructor(workers: EnvWorkers, runSeed: number, sources: readonly { name: string; ratio: number }[]) {
+  constructor(workers: EnvWorkers, runSeed: number, sources: readonly TrainSource[], signal: AbortSignal) {
     this.#runSeed = runSeed;
-    this.#sources = sources.map(({ name, ratio }) => ({ name, ratio, pages: new TaskPages(workers, name, "train") }));
+    this.#sources = sources.map((source) => ({ ...source, pages: new TaskPages(workers, source.name, signal) }));
   }
 
   async next(): Promise<TrainTask> {
@@ -37,18 +46,23 @@ export class TrainTasks {
     const source = this.#sources.find(({ ratio }) => (rest -= ratio) < 0) ?? this.#sources.at(-1);
     if (source === undefined)
       throw new PrlError("PRL_CONFIG_INVALID", "orchestrator.train.source is empty: name an environment");
-    return { source: source.name, ...(await source.pages.next()) };
+    return { source: source.name, groupSize: source.group_size, ...(await source.pages.next()) };
   }
 }
 
 /** All tasks of an evaluation source, at most `limit` (-1: all). */
-export async function evalTasks(workers: EnvWorkers, source: string, limit: number): Promise<Task[]> {
+export async function evalTasks(
+  workers: EnvWorkers,
+  source: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<Task[]> {
   const tasks: Task[] = [];
   let after: string | null = null;
   do {
     const wanted = limit < 0 ? PAGE : Math.min(PAGE, limit - tasks.length);
     if (wanted === 0) break;
-    const page = await workers.tasks(source, "eval", after, wanted);
+    const page = await workers.tasks(source, "eval", after, wanted, signal);
     if (page.endless && limit < 0) {
       throw new PrlError("PRL_CONFIG_INVALID", `the evaluation source "${source}" is endless: set num_examples`);
     }
@@ -60,37 +74,38 @@ export async function evalTasks(workers: EnvWorkers, source: string, limit: numb
   return tasks;
 }
 
+/** The training tasks of a source, one after the other; at most one page of them is held. */
 class TaskPages {
   readonly #workers: EnvWorkers;
   readonly #source: string;
-  readonly #split: "train" | "eval";
+  readonly #signal: AbortSignal;
   #page: Task[] = [];
   #after: string | null = null;
   #ended = false;
   #epoch = 0;
 
-  constructor(workers: EnvWorkers, source: string, split: "train" | "eval") {
+  constructor(workers: EnvWorkers, source: string, signal: AbortSignal) {
     this.#workers = workers;
     this.#source = source;
-    this.#split = split;
+    this.#signal = signal;
   }
 
   async next(): Promise<{ task: Task; epoch: number }> {
-    const task = this.#page.shift();
-    if (task !== undefined) return { task, epoch: this.#epoch };
-    if (this.#ended) {
-      this.#epoch++;
-      this.#ended = false;
-      this.#after = null;
+    for (;;) {
+      const task = this.#page.shift();
+      if (task !== undefined) return { task, epoch: this.#epoch };
+      if (this.#ended) {
+        this.#epoch++;
+        this.#after = null;
+      }
+      const fromFront = this.#after === null;
+      const page = await this.#workers.tasks(this.#source, "train", this.#after, PAGE, this.#signal);
+      if (page.tasks.length === 0 && fromFront) {
+        throw new PrlError("PRL_ENVIRONMENT_INVALID", `the train source "${this.#source}" has no tasks`);
+      }
+      this.#page = page.tasks;
+      this.#after = page.next;
+      this.#ended = page.next === null;
     }
-    const fromFront = this.#after === null;
-    const page = await this.#workers.tasks(this.#source, this.#split, this.#after, PAGE);
-    if (page.tasks.length === 0 && fromFront) {
-      throw new PrlError("PRL_ENVIRONMENT_INVALID", `the ${this.#split} source "${this.#source}" has no tasks`);
-    }
-    this.#page = page.tasks;
-    this.#after = page.next;
-    this.#ended = page.next === null;
-    return this.next();
   }
 }

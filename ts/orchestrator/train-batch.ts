@@ -7,6 +7,7 @@ import type { Episode, TraceColumns } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 
 export interface TrainBatch {
+  /** One per rank; none when there are no samples. */
   batches: Batch[];
   envNames: string[];
   /** By group and sample; NaN where the rollout ended in an error. */
@@ -25,9 +26,7 @@ export interface TrainBatch {
 export function buildTrainBatch(groups: readonly Group[], config: RlConfig): TrainBatch {
   const { algo, train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { type, ...params } = algo;
-  const rewards = groups.map((group) =>
-    group.rollouts.map(({ episode }) => (episode.ok ? rewardOf(episode) : Number.NaN)),
-  );
+  const rewards = groups.map((group) => group.rollouts.map(({ episode }) => rewardOf(episode)));
   const values = estimateAdvantages(type, rewards, params);
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
   const samples: Sample[] = [];
@@ -36,7 +35,7 @@ export function buildTrainBatch(groups: readonly Group[], config: RlConfig): Tra
     const envId = envNames.indexOf(group.task.source);
     for (const [i, { episode, columns }] of group.rollouts.entries()) {
       const advantage = values[g]?.[i] ?? 0;
-      if (!episode.ok) continue;
+      if (Number.isNaN(rewardOf(episode))) continue;
       if (filterZero && advantage === 0) {
         zeroAdvantage++;
         continue;
@@ -47,13 +46,11 @@ export function buildTrainBatch(groups: readonly Group[], config: RlConfig): Tra
       }
     }
   }
-  const seqLen = config.seq_len;
-  const plan = packSequences(
-    samples.map((sample) => sample.tokenIds.length),
-    { seqLen },
-  );
+  const { seq_len: seqLen } = config;
+  const lengths = samples.map((sample) => sample.tokenIds.length);
+  const plan = packSequences(lengths, { seqLen });
   return {
-    batches: buildBatch(samples, plan, { seqLen }),
+    batches: samples.length === 0 ? [] : buildBatch(samples, plan, { seqLen }),
     envNames,
     rewards,
     advantages: values,
@@ -62,9 +59,10 @@ export function buildTrainBatch(groups: readonly Group[], config: RlConfig): Tra
   };
 }
 
-/** Reward of an episode: that of its traces, summed. */
-export function rewardOf(episode: Episode): number {
-  return episode.traces.reduce((sum, trace) => sum + (trace.reward ?? 0), 0);
+/** Reward of an episode: that of its traces, summed. NaN when it has none: it ended in an error, or nothing was sampled. */
+export function rewardOf({ ok, traces }: Episode): number {
+  if (!ok || traces.length === 0) return Number.NaN;
+  return traces.reduce((sum, { reward }) => sum + (reward ?? Number.NaN), 0);
 }
 
 type Branch = Pick<Sample, "tokenIds" | "mask" | "logprobs" | "policyVersionSpans">;

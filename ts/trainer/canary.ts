@@ -4,9 +4,9 @@ import { digest, type Canary, type Trainer } from "../native/index.ts";
 
 const CANARY_TOKENS = 48;
 
-/** Fixed ids spread over the vocabulary; the same for every version of a run. */
-export function canaryTokenIds(vocabSize: number): Uint32Array {
-  const ids = Array.from({ length: CANARY_TOKENS }, (_, t) =>
+/** Fixed ids spread over the vocabulary, at most `longest` of them; the same for every version of a run. */
+export function canaryTokenIds(vocabSize: number, longest: number): Uint32Array {
+  const ids = Array.from({ length: Math.min(CANARY_TOKENS, longest) }, (_, t) =>
     Number(BigInt(`0x${digest(`canary ${t}`)}`) % BigInt(vocabSize)),
   );
   return Uint32Array.from(ids);

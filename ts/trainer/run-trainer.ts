@@ -38,7 +38,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     optim: config.optim,
     activations: config.activations,
   });
-  const canaryIds = canaryTokenIds(trainer.vocabSize);
+  const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   try {
     await publish(trainer, 0, canaryIds, job.weights);
     await job.onReady({ isa: trainer.isa, dtype: config.dtype, version: 0 });

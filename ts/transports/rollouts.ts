@@ -2,19 +2,22 @@
  * Batches on their way from the orchestrator to the trainer's ranks.
  *
  * A batch is identified by (run, attempt, step, rank). The filesystem transport writes `rollouts/step_<s>/rank_<r>.safetensors` in the
- * run directory: temp file, fsync, rename, so a file that exists is whole; its digest is checked when it is read.
+ * run directory: temp file, fsync, rename, so a file that exists is whole; its digest and its key are checked when it is read.
  */
 
-import { access } from "node:fs/promises";
+import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
-import { readBatch, writeBatch, type Batch } from "../native/index.ts";
+import { readBatch, writeBatch, type Batch, type BatchKey } from "../native/index.ts";
 
 export interface RolloutTransport {
   /** Durable when it resolves. One batch per rank. */
   send(step: number, batches: readonly Batch[], envNames: readonly string[]): Promise<void>;
-  /** Waits for the batch of a step; PRL_DEADLINE when it does not come in time. */
+  /**
+   * Waits for the batch of a step. Errors: PRL_DEADLINE when it does not come in time, PRL_BATCH_INVALID when it is of another run,
+   * attempt, step or rank or does not match its digest, PRL_WEIGHTS_FORMAT when the file is no safetensors file.
+   */
   receive(step: number, rank: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<Batch>;
 }
 
@@ -29,6 +32,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
   const file = (step: number, rank: number) => join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
   return {
     async send(step, batches, envNames) {
+      await mkdir(rolloutsDir(runDir, step), { recursive: true });
       for (const [rank, batch] of batches.entries()) {
         await writeBatch(file(step, rank), batch, { runId, attempt, step, rank, envNames: [...envNames] });
       }
@@ -37,11 +41,12 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
       const path = file(step, rank);
       await waitForFile(path, deadlineMs, signal, `the batch of step ${step} for rank ${rank}`);
       const { batch, key } = await readBatch(path);
-      if (key.runId !== runId || key.step !== step || key.rank !== rank) {
-        const found = `run ${key.runId}, step ${key.step}, rank ${key.rank}`;
+      const found = nameOf(key);
+      const wanted = nameOf({ runId, attempt, step, rank });
+      if (found !== wanted) {
         throw new PrlError(
           "PRL_BATCH_INVALID",
-          `${path} says that it is ${found}: it is not the batch its name promises`,
+          `${path} holds the batch of ${found}, not that of ${wanted}: remove it`,
         );
       }
       return batch;
@@ -49,11 +54,16 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
   };
 }
 
-/** Waits until a file exists. `what` names it in the error. */
+function nameOf({ runId, attempt, step, rank }: Omit<BatchKey, "envNames">): string {
+  return `run ${runId}, attempt ${attempt}, step ${step}, rank ${rank}`;
+}
+
+/** Waits until a file exists; PRL_DEADLINE, in which `what` names it, when it does not come in time. An abort rejects at once. */
 export async function waitForFile(path: string, deadlineMs: number, signal: AbortSignal, what: string): Promise<void> {
-  const end = Date.now() + deadlineMs;
+  const end = performance.now() + deadlineMs;
+  signal.throwIfAborted();
   while (!(await exists(path))) {
-    if (Date.now() > end) {
+    if (performance.now() > end) {
       throw new PrlError("PRL_DEADLINE", `${what} did not come within ${Math.round(deadlineMs / 1000)} s (${path})`);
     }
     await sleep(POLL_MS, undefined, { signal });

@@ -1,8 +1,6 @@
-//! Decode and prefill tokens per second of the generator, on the model of configs/reverse-text with random weights.
+//! Decode and prefill tokens per second of the generator beside transformers, on the model of configs/reverse-text with random weights.
 //!
-//! `PRL_BENCH_THREADS` sets the compute threads (default 2). Prints one line per figure and writes
-//! `target/prl-bench/<name>.json`.
-#![allow(clippy::print_stdout, clippy::allow_attributes, reason = "a bench prints")]
+//! `PRL_BENCH_THREADS` sets the compute threads (default 2), `PRL_BENCH_PYTHON` the interpreter that has torch.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +9,17 @@ use std::time::{Duration, Instant};
 use prl_engine::generate::{GenerateRequest, Generator, GeneratorOptions};
 use prl_engine::{Compute, Model, random_checkpoint};
 
+#[path = "../../weights/benches/support/report.rs"]
+mod report;
+#[path = "support/torch.rs"]
+mod torch;
+
+use report::{report, shortest};
+use torch::{Shape, torch};
+
 const BATCHES: [usize; 4] = [1, 16, 64, 128];
+/// The batch that transformers decodes too.
+const RIVAL_BATCH: usize = 128;
 const PROMPT_TOKENS: usize = 17;
 const COMPLETION_TOKENS: u32 = 48;
 const PREFILL_PROMPT_TOKENS: usize = 120;
@@ -35,31 +43,31 @@ fn main() {
         ..GeneratorOptions::default()
     };
     let generator = Generator::start(model, Arc::clone(&compute), options).expect("the generator starts");
-    let out = root.join("target/prl-bench");
-    let report = |name: String, tokens_per_second: f64| {
-        println!("{name}: {tokens_per_second:.0} tokens/s");
-        let machine = serde_json::json!({ "isa": compute.tier().name(), "threads": compute.threads() });
-        let value = serde_json::json!({ "name": name, "unit": "tokens/s", "better": "higher", "ours": tokens_per_second,
-            "rivals": {}, "ratio": null, "machine": machine });
-        std::fs::create_dir_all(&out).expect("target/prl-bench can be made");
-        let text = serde_json::to_string_pretty(&value).expect("a report is JSON");
-        std::fs::write(out.join(format!("{name}.json")), text + "\n").expect("a report can be written");
+    let shape = Shape {
+        sequences: 1,
+        length: 2,
+        batch: RIVAL_BATCH,
+        prompt: PROMPT_TOKENS,
+        completion: COMPLETION_TOKENS as usize,
+        rounds: ROUNDS,
     };
+    let rival = torch("decode", dir.path(), threads, &shape);
     for batch in BATCHES {
         let seconds = best_seconds(&generator, batch, PROMPT_TOKENS, COMPLETION_TOKENS);
-        report(
-            format!("engine-decode-{batch}"),
-            batch as f64 * f64::from(COMPLETION_TOKENS) / seconds,
-        );
+        let rivals: Vec<_> = rival
+            .iter()
+            .filter(|_| batch == RIVAL_BATCH)
+            .map(|rate| ("transformers", *rate))
+            .collect();
+        let rate = batch as f64 * f64::from(COMPLETION_TOKENS) / seconds;
+        report(&format!("engine-decode-{batch}"), "tokens/s", rate, &rivals);
     }
     let seconds = best_seconds(&generator, PREFILL_BATCH, PREFILL_PROMPT_TOKENS, 1);
-    report(
-        "engine-prefill".to_owned(),
-        (PREFILL_BATCH * PREFILL_PROMPT_TOKENS) as f64 / seconds,
-    );
+    let rate = (PREFILL_BATCH * PREFILL_PROMPT_TOKENS) as f64 / seconds;
+    report("engine-prefill", "tokens/s", rate, &[]);
 }
 
-/// Seconds of the best of several rounds, prompts included, after one that warms up.
+/// Seconds of the best of several rounds, prompts included.
 fn best_seconds(generator: &Generator, batch: usize, prompt_tokens: usize, completion_tokens: u32) -> f64 {
     let round = |round: usize| {
         let requests = (0..batch)
@@ -83,10 +91,9 @@ fn best_seconds(generator: &Generator, batch: usize, prompt_tokens: usize, compl
             assert!(increments.iter().all(|increment| increment.error.is_none()));
             ended += increments.len();
         }
-        start.elapsed().as_secs_f64()
     };
-    round(0);
-    (1..=ROUNDS).map(round).fold(f64::INFINITY, f64::min)
+    let mut rounds = 0..;
+    shortest(ROUNDS + 1, || rounds.next().map(round))
 }
 
 fn prompt(tokens: usize, request: usize, round: usize) -> Vec<u32> {

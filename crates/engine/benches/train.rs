@@ -1,17 +1,23 @@
-//! Tokens per second of training, prefill and decode on the reverse-text model, at one and two threads.
+//! Tokens per second of training, prefill and decode on the reverse-text model for every tier, beside torch at two threads.
 //!
-//! `cargo bench -p prl-engine --bench train [-- part-of-a-name]`. Prints a line per figure and writes `target/prl-bench/engine-<figure>.json`.
-#![expect(clippy::print_stdout, reason = "a bench reports on standard output")]
+//! `cargo bench -p prl-engine --bench train [-- part-of-a-name]`; `PRL_BENCH_PYTHON` names the interpreter that has torch.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
 
 use prl_engine::loss::Counts;
 use prl_engine::{
     CachedSequence, Compute, KvCache, Model, OptimConfig, Tier, TrainBatch, Trainer, TrainerOptions, head,
     random_checkpoint,
 };
+
+#[path = "../../weights/benches/support/report.rs"]
+mod report;
+#[path = "support/torch.rs"]
+mod torch;
+
+use report::{report, shortest};
+use torch::{Shape, torch};
 
 /// The model of the reverse-text example: 1.5 M parameters, bytes as tokens.
 const CONFIG: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 260, "hidden_size": 192,
@@ -23,8 +29,19 @@ const LENGTH: usize = 27;
 const COMPLETION: usize = 9;
 const DECODED: usize = 128;
 const REPEATS: usize = 15;
+/// What torch trains: every token of the same batch.
+const RIVAL: Shape = Shape {
+    sequences: SEQUENCES,
+    length: LENGTH,
+    batch: 1,
+    prompt: 1,
+    completion: 1,
+    rounds: REPEATS,
+};
 
-fn main() -> anyhow_lite::Result {
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> Outcome {
     // Test runners ask a bench for its tests, and run it with --test: one pass is enough to see that it works.
     if std::env::args().any(|argument| argument == "--list") {
         return Ok(());
@@ -41,46 +58,39 @@ fn main() -> anyhow_lite::Result {
     outcome
 }
 
-/// `Result` of a bench: any error ends it.
-mod anyhow_lite {
-    pub(crate) type Result = std::result::Result<(), Box<dyn std::error::Error>>;
-}
-
-fn run(folder: &Path, repeats: usize, filter: Option<String>) -> anyhow_lite::Result {
+fn run(folder: &Path, repeats: usize, filter: Option<String>) -> Outcome {
     let tiers: Vec<Tier> = Tier::ALL.into_iter().filter(|tier| tier.is_available()).collect();
-    println!("{:<34} {:>12} {:>10}", "figure", "tokens/s", "ms");
     for tier in tiers {
         let best = tier == Tier::detect();
         for threads in if best { vec![1, 2] } else { vec![1] } {
             let compute = Compute::new(threads, Some(tier))?;
             let name_of = |figure: &str| format!("engine-{figure}-{}-{threads}t", tier.name());
             let wanted = |figure: &str| filter.as_ref().is_none_or(|part| name_of(figure).contains(part));
-            let report = |figure: &str, tokens: usize, seconds: f64| {
-                let name = name_of(figure);
-                let rate = tokens as f64 / seconds;
-                println!("{name:<34} {rate:>12.0} {:>10.2}", seconds * 1e3);
-                if best { write_figure(&name, rate) } else { Ok(()) }
+            let figure = |figure: &str, tokens: usize, seconds: f64, rivals: &[(&str, f64)]| {
+                report(&name_of(figure), "tokens/s", tokens as f64 / seconds, rivals);
             };
-            for (figure, trained) in [("train-all", LENGTH - 1), ("train-rl", COMPLETION)] {
-                if wanted(figure) {
-                    report(figure, SEQUENCES * LENGTH, train(folder, &compute, trained, repeats)?)?;
-                }
+            if wanted("train-all") {
+                let seconds = train(folder, &compute, LENGTH - 1, repeats)?;
+                let rival = (best && threads == 2)
+                    .then(|| torch("train", folder, threads, &RIVAL))
+                    .flatten();
+                let rivals: Vec<_> = rival.iter().map(|rate| ("torch", *rate)).collect();
+                figure("train-all", SEQUENCES * LENGTH, seconds, &rivals);
+            }
+            if wanted("train-rl") {
+                let seconds = train(folder, &compute, COMPLETION, repeats)?;
+                figure("train-rl", SEQUENCES * LENGTH, seconds, &[]);
             }
             let model = Model::load(folder, &compute)?;
             if wanted("prefill") {
-                report("prefill", SEQUENCES * LENGTH, prefill(&model, &compute, repeats)?)?;
+                figure("prefill", SEQUENCES * LENGTH, prefill(&model, &compute, repeats)?, &[]);
             }
             if wanted("decode") {
-                report("decode", DECODED, decode(&model, &compute, repeats)?)?;
+                figure("decode", DECODED, decode(&model, &compute, repeats)?, &[]);
             }
         }
     }
     Ok(())
-}
-
-fn median(mut seconds: Vec<f64>) -> f64 {
-    seconds.sort_by(f64::total_cmp);
-    seconds[seconds.len() / 2]
 }
 
 /// Seconds of one step: forward, backward and AdamW over the batch.
@@ -124,31 +134,18 @@ fn train(
         },
         on_policy_version: None,
     };
-    let mut seconds = Vec::new();
-    for repeat in 0..=repeats {
-        let start = Instant::now();
-        trainer.forward_backward(&batch)?;
-        trainer.step(None)?;
-        if repeat > 0 {
-            seconds.push(start.elapsed().as_secs_f64());
-        }
-    }
-    Ok(median(seconds))
+    let mut step = || trainer.forward_backward(&batch).and_then(|_| trainer.step(None));
+    step()?;
+    Ok(shortest(repeats, || step().expect("a step that ran once runs again")))
 }
 
 /// Seconds to score the batch.
 fn prefill(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<dyn std::error::Error>> {
     let input_ids: Vec<u32> = (0..SEQUENCES * LENGTH).map(|at| (at * 7919 % 256) as u32).collect();
     let cu_seqlens: Vec<u32> = (0..=SEQUENCES).map(|at| (at * LENGTH) as u32).collect();
-    let mut seconds = Vec::new();
-    for repeat in 0..=repeats {
-        let start = Instant::now();
-        std::hint::black_box(model.logprobs(compute, &input_ids, &cu_seqlens, &[1.0])?);
-        if repeat > 0 {
-            seconds.push(start.elapsed().as_secs_f64());
-        }
-    }
-    Ok(median(seconds))
+    let score = || model.logprobs(compute, &input_ids, &cu_seqlens, &[1.0]);
+    score()?;
+    Ok(shortest(repeats, score))
 }
 
 /// Seconds of one decode step of 128 sequences at position 18, log-probabilities included.
@@ -182,32 +179,8 @@ fn decode(model: &Model, compute: &Compute, repeats: usize) -> Result<f64, Box<d
             .sum())
     };
     std::hint::black_box(step(&mut cache, &prompt, 0)?);
-    let mut seconds = Vec::new();
-    for repeat in 0..=repeats * 5 {
-        let start = Instant::now();
-        std::hint::black_box(step(&mut cache, &[65], PROMPT)?);
-        if repeat > 0 {
-            seconds.push(start.elapsed().as_secs_f64());
-        }
-    }
-    Ok(median(seconds))
-}
-
-/// Writes one figure where the project's benches collect theirs.
-fn write_figure(name: &str, ours: f64) -> anyhow_lite::Result {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")),
-        PathBuf::from,
-    );
-    let folder = target.join("prl-bench");
-    std::fs::create_dir_all(&folder)?;
-    let machine = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = machine
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"))
-        .unwrap_or("unknown");
-    let figure = serde_json::json!({"name": name, "unit": "tokens/s", "better": "higher", "ours": ours, "rivals": {},
-        "ratio": null, "machine": model.trim_start_matches(['\t', ' ', ':'])});
-    std::fs::write(folder.join(format!("{name}.json")), format!("{figure:#}\n"))?;
-    Ok(())
+    step(&mut cache, &[65], PROMPT)?;
+    Ok(shortest(repeats * 5, || {
+        step(&mut cache, &[65], PROMPT).expect("a step that ran once runs again")
+    }))
 }

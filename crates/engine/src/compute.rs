@@ -6,6 +6,9 @@ use crate::error::EngineError;
 use crate::isa::Tier;
 use crate::pool::Pool;
 
+/// More threads than cores only cost; this bound keeps a mistyped number from starting thousands.
+const MOST_THREADS: usize = 1024;
+
 /// A thread pool and an instruction-set tier. Results depend on the tier, never on the number of threads.
 pub struct Compute {
     pool: Pool,
@@ -16,7 +19,7 @@ impl Compute {
     /// A pool of `threads` threads (0 = one per core that this process may use) that runs kernels of tier `isa` (None = the best).
     ///
     /// # Errors
-    /// [`EngineError::Isa`] when this machine lacks `isa`; [`EngineError::Capacity`] when the threads cannot be started.
+    /// [`EngineError::Isa`] when this machine lacks `isa`; [`EngineError::Input`] for more than 1024 threads; [`EngineError::Capacity`] when the threads cannot be started.
     pub fn new(threads: usize, isa: Option<Tier>) -> Result<Arc<Self>, EngineError> {
         let tier = isa.unwrap_or_else(Tier::detect).checked()?;
         let threads = if threads == 0 {
@@ -24,6 +27,11 @@ impl Compute {
         } else {
             threads
         };
+        if threads > MOST_THREADS {
+            return Err(EngineError::Input(format!(
+                "{threads} compute threads: at most {MOST_THREADS}"
+            )));
+        }
         let pool = Pool::new(threads)
             .map_err(|e| EngineError::Capacity(format!("cannot start {threads} compute threads: {e}")))?;
         Ok(Arc::new(Self { pool, tier }))

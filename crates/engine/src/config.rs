@@ -164,10 +164,11 @@ impl ModelConfig {
 
         let hidden_size = size(&raw, "hidden_size")?;
         let num_heads = size(&raw, "num_attention_heads")?;
-        let num_kv_heads = match (optional(&raw, "num_key_value_heads"), architecture) {
+        // transformers: null means one per query head; Qwen's classes put 32 in the place of an absent key.
+        let num_kv_heads = match (raw.get("num_key_value_heads"), architecture) {
+            (None, Architecture::Qwen2 | Architecture::Qwen3) => 32,
+            (None | Some(Value::Null), _) => num_heads,
             (Some(_), _) => size(&raw, "num_key_value_heads")?,
-            (None, Architecture::Llama) => num_heads,
-            (None, _) => 32,
         };
         let head_dim = match (optional(&raw, "head_dim"), architecture) {
             (Some(_), _) => size(&raw, "head_dim")?,
@@ -224,10 +225,19 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// The config.json that this was read from, with `dtype` set to `float32`, the dtype of what the engine writes.
+    /// The config.json that this was read from, with `dtype` set to `float32`, the dtype of what the engine writes, and with the
+    /// `model_type` and `architectures` that transformers needs to load it.
     pub fn to_json(&self) -> String {
         let mut value = self.raw.clone();
         if let Some(object) = value.as_object_mut() {
+            for (key, name) in [
+                ("model_type", Value::from(self.architecture.model_type())),
+                ("architectures", vec![self.architecture.class_name()].into()),
+            ] {
+                if object.get(key).is_none_or(Value::is_null) {
+                    object.insert(key.into(), name);
+                }
+            }
             let key = if object.contains_key("torch_dtype") {
                 "torch_dtype"
             } else {
@@ -305,6 +315,7 @@ impl ModelConfig {
     /// Refuses shapes whose parameter count does not fit in memory arithmetic, before anything is allocated.
     fn check_size(&self) -> Result<(), EngineError> {
         const MOST_PARAMETERS: u128 = 1 << 36;
+        const MOST_LAYERS: usize = 1 << 12;
         let [vocab, hidden, ffn, layers, qkv] = [
             self.vocab_size,
             self.hidden_size,
@@ -315,6 +326,12 @@ impl ModelConfig {
         .map(|value| value as u128);
         let attention = qkv * self.head_dim as u128 * 4;
         let total = vocab * hidden * 2 + layers * hidden * (attention + 3 * ffn);
+        if self.num_layers > MOST_LAYERS {
+            return Err(EngineError::Config(format!(
+                "num_hidden_layers = {}: the engine runs at most {MOST_LAYERS}",
+                self.num_layers
+            )));
+        }
         if total > MOST_PARAMETERS || self.vocab_size > u32::MAX as usize {
             return Err(EngineError::Config(format!(
                 "config.json describes {total} parameters: more than the engine runs"

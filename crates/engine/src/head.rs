@@ -32,7 +32,10 @@ pub fn row_log_normalizer(compute: &Compute, logits: &[f32], temperature: f32) -
     row_statistics(compute.tier(), logits, temperature).log_normalizer()
 }
 
-/// Checks that there is one temperature, or one per token, all positive and finite.
+/// The smallest temperature that is divided by: below it, large logits overflow.
+const LEAST_TEMPERATURE: f32 = 1e-6;
+
+/// Checks that there is one temperature, or one per token, all finite and not too small.
 pub(crate) fn check_temperatures(temperatures: &[f32], tokens: usize) -> Result<(), EngineError> {
     if temperatures.len() != 1 && temperatures.len() != tokens {
         return Err(EngineError::Input(format!(
@@ -40,10 +43,13 @@ pub(crate) fn check_temperatures(temperatures: &[f32], tokens: usize) -> Result<
             temperatures.len()
         )));
     }
-    match temperatures.iter().position(|&t| !(t > 0.0 && t.is_finite())) {
+    match temperatures
+        .iter()
+        .position(|&t| !(t >= LEAST_TEMPERATURE && t.is_finite()))
+    {
         None => Ok(()),
         Some(at) => Err(EngineError::Input(format!(
-            "temperature {at} is {}: it must be positive",
+            "temperature {at} is {}: it must be finite and at least {LEAST_TEMPERATURE}",
             temperatures[at]
         ))),
     }

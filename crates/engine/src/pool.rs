@@ -271,4 +271,18 @@ mod tests {
         });
         assert_eq!(sum.load(Ordering::Relaxed), 45);
     }
+
+    #[test]
+    fn no_wake_up_is_lost_when_threads_park_between_loops_and_outnumber_the_cores() {
+        let pool = Pool::new(8).expect("threads start");
+        let total = AtomicUsize::new(0);
+        for round in 0..400u32 {
+            // From no pause at all to one in which every thread parks.
+            std::thread::sleep(std::time::Duration::from_micros(u64::from(round % 8) * 60));
+            pool.run(16, &|_| {
+                total.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        assert_eq!(total.load(Ordering::Relaxed), 400 * 16);
+    }
 }

@@ -61,6 +61,9 @@ impl Reference {
                     return frequency;
                 }
                 let number = |key: &str| scaling[key].as_f64().expect("a number");
+                if scaling["type"] == "linear" {
+                    return frequency / number("factor");
+                }
                 let (factor, low, high) = (number("factor"), number("low_freq_factor"), number("high_freq_factor"));
                 let original = number("original_max_position_embeddings");
                 let turns = original * frequency / (2.0 * std::f64::consts::PI);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../../ts/config/index.ts";
+import { z } from "zod";
+import { checkSettings, loadConfig } from "../../../ts/config/index.ts";
 import { folderWith, prlErrorOf, RL_TOML } from "./support.ts";
 
 async function failure(toml: string, overrides: readonly string[] = [], env: Record<string, string> = {}) {
@@ -37,11 +38,46 @@ describe("an unknown key", () => {
   });
 });
 
+describe("settings with a schema of their own", () => {
+  const schema = z.strictObject({ words: z.array(z.string()).default([]), longest: z.int() });
+  const at = ["orchestrator", "train", "source", 0, "env", "args"];
+  const settings = RL_TOML.replace("shortest = 4", 'wordz = [], longest = "x"');
+
+  test("are told like keys of the config, with file, line and the nearest valid key", async () => {
+    const cwd = folderWith({ "rl.toml": settings });
+    const { config, provenance } = await loadConfig(["rl.toml"], [], { kind: "rl", env: {}, cwd });
+    const args = config.orchestrator.train.source[0]?.env.args ?? {};
+    const error = await prlErrorOf(() => checkSettings(schema, args, at, provenance));
+    expect(error.code).toBe("PRL_CONFIG_INVALID");
+    const key = "rl.toml:12: orchestrator.train.source.0.env.args";
+    expect(error.message).toContain(`${key}.wordz: unknown key; did you mean "words"?`);
+    expect(error.message).toContain(`${key}.longest: expected integer, got string "x"`);
+  });
+
+  test("name the flag that set them, and a key that is missing", async () => {
+    const cwd = folderWith({ "rl.toml": RL_TOML.replace(", args = { shortest = 4 }", "") });
+    const flags = ["--orchestrator.train.source.0.env.args.words", "3"];
+    const { config, provenance } = await loadConfig(["rl.toml"], flags, { kind: "rl", env: {}, cwd });
+    const args = config.orchestrator.train.source[0]?.env.args ?? {};
+    const error = await prlErrorOf(() => checkSettings(schema, args, at, provenance));
+    expect(error.message).toContain("command line, --orchestrator.train.source.0.env.args.words: ");
+    expect(error.message).toContain("args.longest: is required (integer)");
+  });
+});
+
 describe("a wrong value", () => {
   const at = (line: string) => RL_TOML.replace("max_steps = 30", line);
   test.each([
     [at('max_steps = "30"'), 'rl.toml:1: max_steps: expected integer, got string "30"'],
     [at("max_steps = 1.5"), "rl.toml:1: max_steps: expected integer, got number 1.5"],
+    [`${RL_TOML}[trainer.optim]\nlr = inf\n`, "rl.toml:14: trainer.optim.lr: expected a finite number, got Infinity"],
+    [`${RL_TOML}[run]\nname = "${"n".repeat(129)}"\n`, "rl.toml:14: run.name: at most 128 characters"],
+    [
+      `${RL_TOML}[inference]\nreplicas = 2\nserver.port = 65535\n`,
+      "rl.toml:15: inference.server.port: 2 replicas from port 65535 on need ports above 65535",
+    ],
+    [at('warm_start.sft = "./model"'), "model is a folder, not a file"],
+    [at('model.name = "./rl.toml"').replace(/\[model\]\nname.*\n/, ""), "rl.toml is a file, not a folder"],
     [at("max_steps = 0"), "rl.toml:1: max_steps: must be >0, got integer 0"],
     [at("trainer = 3"), "rl.toml:1: trainer: expected table, got integer 3"],
     [at("clean = 1"), "rl.toml:1: clean: expected boolean, got integer 1"],
@@ -151,5 +187,16 @@ describe("environment variables", () => {
     const env = { PRL_DATA__BATCH_SIZE: "3", PRL_TRAINER__OPTIM__BETAS: "0.8 0.9" };
     const { config } = await loadConfig(["rl.toml"], [], { kind: "rl", env, cwd });
     expect(config.trainer.optim.betas).toEqual([0.8, 0.9]);
+  });
+
+  test("in a block that does not exist name the nearest key there is", async () => {
+    const error = await failure(RL_TOML, [], { PRL_MODLE__NAME: "x" });
+    expect(error.message).toContain('modle.name: unknown key; did you mean "model.name"?');
+  });
+
+  test("PRL_ISA must be an instruction set", async () => {
+    const error = await failure(RL_TOML, [], { PRL_ISA: "avx9" });
+    expect(error.code).toBe("PRL_CONFIG_ENVIRONMENT");
+    expect(error.message).toContain('PRL_ISA: expected one of portable, avx2, avx512, got "avx9"');
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -56,6 +56,39 @@ describe("cached", () => {
     ]);
     expect(made.filter(({ hit }) => hit)).toHaveLength(1);
     expect(await readdir(join(root, "models"))).toEqual(["k"]);
+  });
+
+  it.each<[string, (entry: string) => Promise<void>, RegExp]>([
+    ["a changed file", (entry) => writeFile(join(entry, "model.safetensors"), "b"), /model\.safetensors has changed/],
+    ["a missing file", (entry) => rm(join(entry, "model.safetensors")), /model\.safetensors is missing/],
+    ["a file too many", (entry) => writeFile(join(entry, "config.json"), "{}"), /config\.json does not belong there/],
+    ["no digests", (entry) => rm(join(entry, ".digests.json")), /\.digests\.json is missing/],
+    [
+      "torn digests",
+      (entry) => writeFile(join(entry, ".digests.json"), "{"),
+      /\.digests\.json is missing or malformed/,
+    ],
+    [
+      "a file in its place",
+      async (entry) => rm(entry, { recursive: true }).then(() => writeFile(entry, "x")),
+      /digests/,
+    ],
+  ])("makes an entry with %s again and says so", async (_, spoil, damage) => {
+    const { path } = await cached("models", "k", write("a"), root);
+    await spoil(path);
+    const again = await cached("models", "k", write("a"), root);
+    expect(again).toMatchObject({ path, hit: false, damage: expect.stringMatching(damage) });
+    expect(await readFile(join(path, "model.safetensors"), "utf8")).toBe("a");
+    expect(await cached("models", "k", write("b"), root)).toEqual({ path, hit: true, damage: null });
+  });
+
+  it("deletes what a killed run left behind long ago, and nothing younger", async () => {
+    const old = join(root, "models", "x.1.ab.tmp");
+    await mkdir(old, { recursive: true });
+    await mkdir(join(root, "models", "y.2.cd.tmp"));
+    await utimes(old, 0, 0);
+    await cached("models", "k", write("a"), root);
+    expect((await readdir(join(root, "models"))).toSorted()).toEqual(["k", "y.2.cd.tmp"]);
   });
 
   it("says what to do when the cache cannot be written", async () => {

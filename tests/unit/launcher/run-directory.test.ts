@@ -85,7 +85,7 @@ describe("prepareRunDirectory", () => {
 
   it("reports a file in the way", async () => {
     await writeFile(join(outputDir, "run"), "");
-    await expect(prepareRunDirectory(place())).rejects.toMatchObject({ code: "PRL_IO" });
+    await expect(prepareRunDirectory(place())).rejects.toMatchObject({ code: "PRL_RUN_EXISTS" });
   });
 });
 

@@ -1,14 +1,16 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
 import { loadConfig, rl, type RunEvent } from "../../../ts/index.ts";
 
+const MODEL = join(import.meta.dirname, "../../../configs/reverse-text/model");
+
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "prl-rl-"));
-  await mkdir(join(dir, "model"));
+  await cp(MODEL, join(dir, "model"), { recursive: true });
   await writeFile(
     join(dir, "rl.toml"),
     `max_steps = 2\n[model]\nname = "./model"\n[[orchestrator.train.source]]\nenv = { id = "reverse-text" }\n`,
@@ -34,22 +36,31 @@ describe("rl", () => {
   });
 
   it("gives the summary of a failed run, on disk too, and throws its error to whoever iterates", async () => {
+    const file = join(dir, "model", "config.json");
+    const model = JSON.parse(await readFile(file, "utf8")) as object;
+    await writeFile(file, JSON.stringify({ ...model, logit_scale: 3 }));
     const events: RunEvent[] = [];
     const run = rl(await config(), { onEvent: (event) => events.push(event) });
-    await expect(drain(run)).rejects.toThrow(/config\.json/);
+    await expect(drain(run)).rejects.toThrow(/logit_scale/);
     const summary = await run.result;
-    expect(summary).toMatchObject({ status: "failed", run: "r", steps: 0, error: { code: "PRL_CONFIG_FILE" } });
+    expect(summary).toMatchObject({ status: "failed", run: "r", steps: 0, error: { code: "PRL_ENGINE_CONFIG" } });
     expect(JSON.parse(await readFile(join(dir, "out", "r", "summary.json"), "utf8"))).toEqual(summary);
     expect(events[0]).toMatchObject({ type: "started", maxSteps: 2 });
   });
 
   it("ends as interrupted when its signal is aborted, whoever watches", async () => {
-    await writeFile(join(dir, "model", "config.json"), "{}");
-    await writeFile(join(dir, "model", "model.safetensors"), "");
-    const run = rl(await config(), { signal: AbortSignal.abort("SIGTERM") });
+    const abort = new AbortController();
+    const onEvent = ({ type }: RunEvent) => (type === "phase" ? abort.abort("SIGTERM") : undefined);
+    const run = rl(await config(), { signal: abort.signal, onEvent });
     const summary = await run.result;
     expect(summary).toMatchObject({ status: "interrupted", error: { code: "PRL_RUN_INTERRUPTED" } });
     await expect(drain(run)).rejects.toMatchObject({ code: "PRL_RUN_INTERRUPTED" });
+  });
+
+  it("makes nothing when its signal is aborted before it starts", async () => {
+    const run = rl(await config(), { signal: AbortSignal.abort("SIGTERM") });
+    await expect(run.result).rejects.toMatchObject({ code: "PRL_RUN_INTERRUPTED" });
+    await expect(readdir(join(dir, "out"))).rejects.toThrow("ENOENT");
   });
 
   it("names an environment's mistyped argument with its place before it makes anything", async () => {
@@ -58,7 +69,9 @@ describe("rl", () => {
       `[model]\nname = "./model"\n[[orchestrator.train.source]]\nenv = { id = "reverse-text", args = { min_lem = 3 } }\n`,
     );
     const run = rl(await config());
-    await expect(run.result).rejects.toThrow(/rl\.toml:4: orchestrator\.train\.source\.0\.env: .*min_lem/);
+    await expect(run.result).rejects.toThrow(
+      /rl\.toml:4: orchestrator\.train\.source\.0\.env\.args\.min_lem: .*"min_len"/,
+    );
     await expect(readFile(join(dir, "out", "r", "configs", "rl.json"))).rejects.toThrow("ENOENT");
   });
 });

@@ -1,8 +1,9 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Episode, EpisodeFrame } from "../../../ts/environments/index.ts";
 import { GroupDispatcher, type Group } from "../../../ts/orchestrator/dispatcher.ts";
+import type { TrainTask } from "../../../ts/orchestrator/tasks.ts";
 
 const finished: EpisodeFrame = { episode: { ok: true } as Episode, columns: [] };
 
@@ -16,9 +17,8 @@ function dispatcher(
   let most = 0;
   let tasks = 0;
   const made = new GroupDispatcher({
-    groupSize,
     maxInflight,
-    nextTask: async () => ({ source: "s", task: { key: String(tasks++), hash: "", data: null }, epoch: 0 }),
+    nextTask: async () => ({ source: "s", task: { key: String(tasks++), hash: "", data: null }, epoch: 0, groupSize }),
     runRollout: async (_group, _sample, signal) => {
       most = Math.max(most, made.inFlight);
       return runRollout(signal);
@@ -48,7 +48,7 @@ describe("GroupDispatcher", () => {
             await sleep(0);
             return finished;
           });
-          made.allow(groups, 0);
+          made.allow(groups * size, 0);
           await until(() => completed.length === groups);
           expect(runs).toBe(groups * size);
           expect(completed.map((group) => group.index).toSorted((a, b) => a - b)).toEqual([...Array(groups).keys()]);
@@ -68,10 +68,11 @@ describe("GroupDispatcher", () => {
       aborted++;
       return finished;
     });
-    made.allow(3, 1);
+    made.allow(6, 1);
     await until(() => made.inFlight === 6);
-    expect(made.cancelOlderThan(1)).toBe(0);
-    expect(made.cancelOlderThan(2)).toBe(3);
+    expect(made.cancelOlderThan(1)).toEqual([]);
+    expect(made.cancelOlderThan(2).map((group) => group.index)).toEqual([0, 1, 2]);
+    expect(made.cancelOlderThan(2)).toEqual([]);
     await until(() => made.inFlight === 0);
     expect(aborted).toBe(6);
     expect(completed).toEqual([]);
@@ -88,13 +89,96 @@ describe("GroupDispatcher", () => {
     expect(completed.map((group) => group.dispatchVersion)).toEqual([5, 5, 5, 6]);
   });
 
-  test("reports what a rollout throws and keeps counting", async () => {
-    const { made, completed, failures } = dispatcher(2, 100, async () => {
-      throw new Error("protocol broken");
+  test("reports what a rollout throws at once, and once, and keeps counting", async () => {
+    let calls = 0;
+    const { made, completed, failures } = dispatcher(3, 100, async (signal) => {
+      if (calls++ > 0) throw new Error("protocol broken");
+      await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+      return finished;
+    });
+    made.allow(3, 0);
+    await until(() => failures.length === 1);
+    expect(made.inFlight).toBe(1);
+    made.stop();
+    await until(() => made.inFlight === 0);
+    expect(completed).toEqual([]);
+    expect(failures).toHaveLength(1);
+  });
+
+  test("reports what the owner throws when it is handed a group", async () => {
+    const failures: unknown[] = [];
+    const made = new GroupDispatcher({
+      maxInflight: 8,
+      nextTask: async () => ({ source: "s", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 1 }),
+      runRollout: async () => finished,
+      onCompleted: () => {
+        throw new Error("disk full");
+      },
+      onFailure: (error) => failures.push(error),
     });
     made.allow(1, 0);
     await until(() => failures.length === 1);
-    expect(completed).toEqual([]);
-    expect(made.inFlight).toBe(0);
+    expect(failures).toEqual([new Error("disk full")]);
+  });
+
+  test("hears of every refill, also of one in the turn in which it had just found nothing to do", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 12 }), async (turns) => {
+        let runs = 0;
+        const { made } = dispatcher(1, 100, async () => {
+          runs++;
+          return finished;
+        });
+        made.allow(1, 0);
+        for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+        made.refill(1);
+        await until(() => runs === 2);
+      }),
+      { numRuns: 26 },
+    );
+  });
+
+  test("opens nothing after it was stopped, even when a task was on its way", async () => {
+    let give: (task: TrainTask) => void = () => undefined;
+    let runs = 0;
+    const made = new GroupDispatcher({
+      maxInflight: 8,
+      nextTask: () => new Promise((resolve) => (give = resolve)),
+      runRollout: async () => {
+        runs++;
+        return finished;
+      },
+      onCompleted: () => undefined,
+      onFailure: () => undefined,
+    });
+    made.allow(1, 0);
+    made.stop();
+    give({ source: "s", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 1 });
+    await sleep(5);
+    expect(runs).toBe(0);
+  });
+
+  test("groups of different sizes are opened in the order of their tasks, until their rollouts reach what is allowed", async () => {
+    const sizes = [4, 2, 4, 2, 2];
+    const completed: Group[] = [];
+    let next = 0;
+    const made = new GroupDispatcher({
+      maxInflight: 5,
+      nextTask: async () => {
+        const groupSize = sizes[next++ % sizes.length] ?? 1;
+        return { source: "s", task: { key: String(next), hash: "", data: null }, epoch: 0, groupSize };
+      },
+      runRollout: async () => {
+        await sleep(Math.random() * 3);
+        return finished;
+      },
+      onCompleted: (group) => completed.push(group),
+      onFailure: (error) => expect.fail(String(error)),
+    });
+    made.allow(11, 0);
+    await until(() => completed.length === 4);
+    await sleep(5);
+    const opened = completed.toSorted((a, b) => a.index - b.index);
+    expect(opened.map((group) => group.rollouts.length)).toEqual([4, 2, 4, 2]);
   });
 });

@@ -42,10 +42,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       ready("env-worker", config.orchestrator.env_workers),
       ready("trainer", 1),
     ]);
-    const engines = servers.map(toEngine);
+    const engines = servers.map(connectEngine);
     const workers = connectEnvWorkers(
       envWorkers.map((file, i) => addressOf(file, `env-worker-${i}`)),
-      { connections: config.orchestrator.max_inflight },
+      // Training and an evaluation may each have as many under way.
+      { connections: 2 * config.orchestrator.max_inflight },
     );
     try {
       await member.ready();
@@ -61,12 +62,13 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
         signal,
       });
     } finally {
-      await Promise.all([workers.close(), ...engines.map(({ admin }) => admin.close())]);
+      await Promise.allSettled([workers.close(), ...engines.map(({ admin }) => admin.close())]);
+      metrics.close();
     }
   });
 }
 
-function toEngine(file: ReadyFile, i: number): Engine {
+function connectEngine(file: ReadyFile, i: number): Engine & { admin: InferenceAdmin } {
   const url = addressOf(file, `inference-${i}`);
   return { url, isa: file.isa ?? "", dtype: file.dtype ?? "", admin: new InferenceAdmin({ url }) };
 }

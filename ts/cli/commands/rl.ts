@@ -27,7 +27,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const loaded = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
-    const { directory } = await prepareRl(loaded.config, loaded.provenance);
+    const { directory } = await prepareRl(loaded.config, { provenance: loaded.provenance, signal: io.signal });
     const written = `${directory.path}/configs/rl.json`;
     if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
     else io.stdout.write(`The resolved config is in ${written}\n`);
@@ -35,5 +35,5 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const { config } = loaded;
   const title = config.run.name ?? config.orchestrator.train.source.map((source) => source.name).join(", ");
-  return showRun(io, title, (onEvent) => rl(loaded, { signal: io.signal, onEvent }));
+  return showRun(io, title, (onEvent) => rl(loaded, { signal: io.signal, hurry: io.hurry, onEvent }));
 }

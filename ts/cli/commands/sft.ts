@@ -43,13 +43,15 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const loaded = await loadConfig(files, overrides, { kind: "sft", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
-    const { directory } = await prepareSft(loaded.config, loaded.provenance);
+    const { directory } = await prepareSft(loaded.config, { provenance: loaded.provenance, signal: io.signal });
     const written = `${directory.path}/configs/sft-run.json`;
     if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
     else io.stdout.write(`The resolved config is in ${written}\n`);
     return EXIT.done;
   }
-  return showRun(io, loaded.config.run.name ?? "sft", (onEvent) => sft(loaded, { signal: io.signal, onEvent }));
+  return showRun(io, loaded.config.run.name ?? "sft", (onEvent) =>
+    sft(loaded, { signal: io.signal, hurry: io.hurry, onEvent }),
+  );
 }
 
 /** The process of a run: trains and leaves the checkpoint where the launcher wants it. */

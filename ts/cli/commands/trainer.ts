@@ -25,7 +25,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<TrainerChildConfig>(configPath);
   const metrics = openMetrics(runDir, COMPONENT, attempt);
-  return untilStopped(io, () =>
+  const work = () =>
     runTrainer({
       modelDir: config.model_dir,
       config: config.trainer,
@@ -35,6 +35,6 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       metrics,
       signal,
       onReady: (info) => member.ready(info),
-    }),
-  );
+    }).finally(() => metrics.close());
+  return untilStopped(io, work);
 }

@@ -2,12 +2,13 @@
  * The weights that a run starts from: those in the model's folder or, when it holds a config and a tokenizer but no weights, random ones
  * made from the run's seed and kept in the cache.
  */
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 
-import { cacheDir } from "../../config/index.ts";
+import { cacheDir, placeOf, type Provenance } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { randomCheckpoint } from "../../native/index.ts";
+import { openSafetensors, randomCheckpoint } from "../../native/index.ts";
+import { loadTokenizer } from "../../renderers/index.ts";
 import { packageManifest } from "../version.ts";
 import { cached, cacheKey, folderKey } from "./cache.ts";
 
@@ -18,11 +19,74 @@ export interface BaseModel {
   key: string;
   /** How it came about, for people. */
   origin: "given" | "built" | "cached";
+  /** What was wrong with the one in the cache, which was built anew. */
+  damage: string | null;
 }
 
 /** The folder that `model.name` means: a path, or a name below `models/` in the cache. */
 export function modelFolder(name: string): string {
   return isAbsolute(name) ? name : join(cacheDir(), "models", name);
+}
+
+/**
+ * Checks what can be checked of a model without loading its weights, before anything of a run exists: the folder, its config.json, its
+ * tokenizer, the headers of its weights.
+ *
+ * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`, ..., naming the key and the file
+ */
+export async function checkModel(name: string, provenance: Provenance | undefined): Promise<void> {
+  try {
+    const folder = modelFolder(name);
+    const entries = await modelFiles(folder);
+    const { vocab_size: rows } = await readModelConfig(join(folder, "config.json"));
+    const tokenizer = await loadTokenizer(folder);
+    if (typeof rows === "number" && tokenizer.vocabSize > rows) {
+      throw new PrlError(
+        "PRL_ENGINE_CONFIG",
+        `${folder}: tokenizer.json has ${tokenizer.vocabSize} tokens, config.json a vocab_size of ${rows}: they are of two models`,
+      );
+    }
+    for (const entry of entries) {
+      if (entry.endsWith(".safetensors")) (await openSafetensors(join(folder, entry))).close();
+    }
+  } catch (cause) {
+    if (!(cause instanceof PrlError) || cause.code === "PRL_NATIVE_MISSING") throw cause;
+    throw new PrlError(cause.code, `${placeOf(["model", "name"], provenance)}: ${cause.message}`, {
+      cause: cause.cause,
+    });
+  }
+}
+
+async function readModelConfig(path: string): Promise<{ vocab_size?: unknown }> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read`, { cause });
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null) return value;
+  } catch (cause) {
+    throw new PrlError("PRL_ENGINE_CONFIG", `${path} is not valid JSON`, { cause });
+  }
+  throw new PrlError("PRL_ENGINE_CONFIG", `${path} is no JSON object`);
+}
+
+/** Names of the files of a model folder. */
+async function modelFiles(folder: string): Promise<string[]> {
+  let entries: string[];
+  try {
+    entries = await readdir(folder);
+  } catch (cause) {
+    throw new PrlError(
+      "PRL_CONFIG_FILE",
+      `there is no model folder ${folder}; a path begins with ./, ../ or /, a plain name is looked up in the cache`,
+      { cause },
+    );
+  }
+  if (entries.includes("config.json")) return entries;
+  throw new PrlError("PRL_CONFIG_FILE", `${folder} has no config.json, so it is no Hugging Face model folder`);
 }
 
 /**
@@ -32,28 +96,13 @@ export function modelFolder(name: string): string {
  */
 export async function ensureBaseModel(name: string, seed: number): Promise<BaseModel> {
   const folder = modelFolder(name);
-  let entries: string[];
-  try {
-    entries = await readdir(folder);
-  } catch (cause) {
-    throw new PrlError(
-      "PRL_CONFIG_FILE",
-      `model.name: there is no folder ${folder}; a path begins with ./, ../ or /, a plain name is looked up in the cache`,
-      { cause },
-    );
-  }
-  if (!entries.includes("config.json")) {
-    throw new PrlError(
-      "PRL_CONFIG_FILE",
-      `model.name: ${folder} has no config.json, so it is no Hugging Face model folder`,
-    );
-  }
+  const entries = await modelFiles(folder);
   if (entries.some((entry) => entry.endsWith(".safetensors"))) {
     const files = await folderKey(folder, (file) => file.endsWith(".safetensors") || file.endsWith(".json"));
-    return { dir: folder, key: cacheKey(files), origin: "given" };
+    return { dir: folder, key: cacheKey(files), origin: "given", damage: null };
   }
   const files = await folderKey(folder, (file) => !file.startsWith(".") && !file.endsWith(".md"));
   const key = cacheKey({ random: files, seed, version: packageManifest().version });
-  const { path, hit } = await cached("models", `random-${key}`, (dir) => randomCheckpoint(folder, dir, seed));
-  return { dir: path, key, origin: hit ? "cached" : "built" };
+  const entry = await cached("models", `random-${key}`, (dir) => randomCheckpoint(folder, dir, seed));
+  return { dir: entry.path, key, origin: entry.hit ? "cached" : "built", damage: entry.damage };
 }

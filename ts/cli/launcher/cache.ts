@@ -1,18 +1,24 @@
 /**
  * The content-addressed cache of made things: `<PRL_CACHE_DIR>/<kind>/<key>/`, default `~/.cache/prl`.
  *
- * An entry exists when its folder does: it is made beside its place and renamed, so it is whole or absent, and of two runs that make the
- * same entry at once one wins and both use it. The key says all that the content depends on.
+ * An entry is made beside its place and renamed, so it is whole or absent, and of two runs that make the same entry at once one wins and
+ * both use it. The key says all that the content depends on; `.digests.json` in the entry says what the content is. What a run is to
+ * start from is checked against it each time: an entry that was damaged since is made again, never used.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { atomicWriteJson } from "../../monitors/index.ts";
 
 const KEY_HEX_DIGITS = 32;
+const DIGESTS_FILE = ".digests.json";
+const UNFINISHED = /\.tmp$/;
+/** What a run that was killed left behind is deleted when it is this old. */
+const UNFINISHED_AGE_MS = 7 * 24 * 3_600_000;
 
 /** A key from values; objects count by content, not by the order of their keys. */
 export function cacheKey(parts: unknown): string {
@@ -39,19 +45,30 @@ export async function folderKey(dir: string, wanted: (name: string) => boolean):
   return digests;
 }
 
+export interface CacheEntry {
+  /** Its folder. */
+  path: string;
+  /** It was there already. */
+  hit: boolean;
+  /** What was wrong with the entry that was there; null when nothing was or none was there. */
+  damage: string | null;
+}
+
 /**
- * The folder of an entry, made by `make(emptyFolder)` when it is not there.
+ * The folder of an entry, made by `make(emptyFolder)` when it is not there or not what it was when it was made.
  *
- * @returns its path, and whether it was there already
+ * @throws PrlError `PRL_IO` when the cache cannot be written; what `make` throws
  */
 export async function cached(
   kind: string,
   key: string,
   make: (dir: string) => Promise<void>,
   root: string = cacheDir(),
-): Promise<{ path: string; hit: boolean }> {
+): Promise<CacheEntry> {
   const path = join(root, kind, key);
-  if (await exists(path)) return { path, hit: true };
+  const found = await inspect(path);
+  if (found === "intact") return { path, hit: true, damage: null };
+  const damage = found === "absent" ? null : found.damage;
   const unfinished = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
   try {
     await mkdir(unfinished, { recursive: true });
@@ -62,31 +79,87 @@ export async function cached(
       { cause },
     );
   }
+  await removeLeftovers(join(root, kind));
   try {
     await make(unfinished);
-    await rename(unfinished, path);
-  } catch (cause) {
-    // Another run was faster: a folder that is not empty cannot be renamed over.
-    if (isOccupied(cause) && (await exists(path))) return { path, hit: true };
-    throw cause;
+    await atomicWriteJson(join(unfinished, DIGESTS_FILE), await folderKey(unfinished, isContent));
+    return { path, hit: await putInPlace(unfinished, path), damage };
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
-  return { path, hit: false };
+}
+
+/** Renames the new folder to `path`; true when another run was faster and its entry, which is as good, stays. */
+async function putInPlace(unfinished: string, path: string): Promise<boolean> {
+  for (let isRetry = false; ; isRetry = true) {
+    try {
+      await rename(unfinished, path);
+      return false;
+    } catch (cause) {
+      // A folder that is not empty, or a file, cannot be renamed over.
+      if (!isOccupied(cause) || isRetry) throw new PrlError("PRL_IO", `cannot put ${path} into the cache`, { cause });
+    }
+    if ((await inspect(path)) === "intact") return true;
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Compares an entry with the digests that were taken when it was made. */
+async function inspect(path: string): Promise<"intact" | "absent" | { damage: string }> {
+  let wanted: unknown;
+  try {
+    await stat(path);
+  } catch (cause) {
+    if (isMissing(cause)) return "absent";
+    throw new PrlError("PRL_IO", `cannot look into the cache at ${path}`, { cause });
+  }
+  try {
+    wanted = JSON.parse(await readFile(join(path, DIGESTS_FILE), "utf8"));
+  } catch {
+    return { damage: `${DIGESTS_FILE} is missing or malformed` };
+  }
+  if (typeof wanted !== "object" || wanted === null) return { damage: `${DIGESTS_FILE} is malformed` };
+  let there: Record<string, string>;
+  try {
+    there = await folderKey(path, isContent);
+  } catch (cause) {
+    return { damage: cause instanceof Error ? cause.message : String(cause) };
+  }
+  for (const [name, digest] of Object.entries(wanted)) {
+    if (there[name] === undefined) return { damage: `${name} is missing` };
+    if (there[name] !== digest) return { damage: `${name} has changed` };
+  }
+  const extra = Object.keys(there).find((name) => !Object.hasOwn(wanted, name));
+  return extra === undefined ? "intact" : { damage: `${extra} does not belong there` };
+}
+
+function isContent(name: string): boolean {
+  return name !== DIGESTS_FILE;
+}
+
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!UNFINISHED.test(name)) continue;
+    const path = join(folder, name);
+    try {
+      if (Date.now() - (await stat(path)).mtimeMs > UNFINISHED_AGE_MS) await rm(path, { recursive: true, force: true });
+    } catch (cause) {
+      // Another run ended or cleaned up first.
+      if (!isMissing(cause)) throw new PrlError("PRL_IO", `cannot delete what a killed run left at ${path}`, { cause });
+    }
+  }
 }
 
 function isOccupied(cause: unknown): boolean {
-  return cause instanceof Error && "code" in cause && (cause.code === "ENOTEMPTY" || cause.code === "EEXIST");
+  return codeOf(cause) === "ENOTEMPTY" || codeOf(cause) === "EEXIST" || codeOf(cause) === "ENOTDIR";
 }
 
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    // Not there, or not readable; making it then says why.
-    return false;
-  }
+function isMissing(cause: unknown): boolean {
+  return codeOf(cause) === "ENOENT" || codeOf(cause) === "ENOTDIR";
+}
+
+function codeOf(cause: unknown): unknown {
+  return cause instanceof Error && "code" in cause ? cause.code : undefined;
 }
 
 function canonicalJson(value: unknown): string {

@@ -10,7 +10,7 @@ import { join } from "node:path";
 
 import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
 import type { RunEvent } from "../../monitors/index.ts";
-import { ensureBaseModel } from "./base-model.ts";
+import { checkModel, ensureBaseModel } from "./base-model.ts";
 import { checkRlEnvironments, checkSftEnvironment } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
@@ -25,10 +25,15 @@ import { ensureWarmStart, runSftProcess } from "./warm-start.ts";
 export interface LaunchOptions {
   /** Aborting it interrupts the run; a string as its reason is named in the error. */
   signal?: AbortSignal;
+  /** Aborting it too kills the processes that still are stopping. */
+  hurry?: AbortSignal;
   onEvent?: (event: RunEvent) => void;
   /** Where the config's values came from, for messages. */
   provenance?: Provenance | undefined;
 }
+
+/** What checking a run before it starts needs of these. */
+export type PrepareOptions = Pick<LaunchOptions, "signal" | "provenance">;
 
 /** A finished run: its summary, and the error that ended it early. */
 export interface RunEnd {
@@ -45,9 +50,13 @@ export interface PreparedRl {
 }
 
 /** Checks and names the run, makes its directory and writes the resolved config to `configs/rl.json`: all that `--dry-run` does. */
-export async function prepareRl(config: RlConfig, provenance?: Provenance): Promise<PreparedRl> {
-  await checkRlEnvironments(config, provenance);
-  const warmStart = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
+export async function prepareRl(config: RlConfig, options: PrepareOptions = {}): Promise<PreparedRl> {
+  const { provenance } = options;
+  const warmStart = await interruptible(options, async () => {
+    await checkRlEnvironments(config, provenance);
+    await checkModel(config.model.name, provenance);
+    return config.warm_start === null ? null : warmStartConfig(config, config.warm_start.sft);
+  });
   const directory = await prepareRunDirectory({
     name: config.run.name,
     outputDir: config.output_dir,
@@ -64,9 +73,13 @@ export async function prepareRl(config: RlConfig, provenance?: Provenance): Prom
 /** The same for `prl sft`: `configs/sft-run.json`. */
 export async function prepareSft(
   config: SftConfig,
-  provenance?: Provenance,
+  options: PrepareOptions = {},
 ): Promise<{ config: SftConfig; directory: RunDirectory }> {
-  await checkSftEnvironment(config, provenance);
+  const { provenance } = options;
+  await interruptible(options, async () => {
+    await checkSftEnvironment(config, provenance);
+    await checkModel(config.model.name, provenance);
+  });
   const directory = await prepareRunDirectory({
     name: config.run.name,
     outputDir: config.output_dir,
@@ -81,7 +94,7 @@ export async function prepareSft(
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const { config, warmStart, directory } = await prepareRl(given, options.provenance);
+  const { config, warmStart, directory } = await prepareRl(given, options);
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
@@ -91,11 +104,13 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
     session.enter("base model");
     await warnOfFileLimit(session);
     const model = await untilAborted(signal, ensureBaseModel(config.model.name, config.seed));
+    noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
     const base: RunBase = { runId: directory.name, runDir: directory.path, logs: session.logs, modelDir: model.dir };
     if (warmStart !== null) {
       session.enter("warm start");
-      const { path, hit } = await ensureWarmStart(warmStart, model, base, session.stage);
+      const { path, hit, damage } = await ensureWarmStart(warmStart, model, base, session.stage);
+      noteDamage(session, damage, "warm start");
       session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
       base.modelDir = path;
     }
@@ -109,13 +124,14 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
 export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const { config, directory } = await prepareSft(given, options.provenance);
+  const { config, directory } = await prepareSft(given, options);
   const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
   const session = await openSession(directory, kind, options);
   return endWith(session, async () => {
     session.enter("base model");
     await warnOfFileLimit(session);
     const model = await untilAborted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
+    noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
     session.enter("training");
     const base: RunBase = { runId: directory.name, runDir: directory.path, logs: session.logs, modelDir: model.dir };
@@ -124,6 +140,11 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
     await runSftProcess(config, base, outDir, session.stage);
     session.note(`Trained model: ${outDir}`);
   });
+}
+
+/** Checks import modules of the user, which may take for ever. */
+function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
+  return signal === undefined ? checks() : untilAborted(signal, checks());
 }
 
 const ORIGIN = {
@@ -151,6 +172,10 @@ async function warmStartConfig(config: RlConfig, file: string): Promise<SftConfi
   return { ...sft, threads: sft.threads ?? availableParallelism() };
 }
 
+function noteDamage(session: RunSession, damage: string | null, what: string): void {
+  if (damage !== null) session.note(`Warning: the ${what} in the cache was damaged (${damage}): it was made again`);
+}
+
 async function warnOfFileLimit(session: RunSession): Promise<void> {
   const warning = await raisedFileLimitWarning();
   if (warning !== null) session.note(`Warning: ${warning}`);
@@ -163,6 +188,7 @@ async function openSession(directory: RunDirectory, kind: SessionKind, options: 
     ...kind,
     directory,
     signal: options.signal ?? new AbortController().signal,
+    hurry: options.hurry ?? new AbortController().signal,
     onEvent: options.onEvent ?? (() => undefined),
   });
 }

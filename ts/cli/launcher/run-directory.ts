@@ -108,7 +108,13 @@ async function listIfThere(path: string): Promise<string[]> {
   try {
     return await readdir(path);
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return [];
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code === "ENOENT") return [];
+    if (code === "ENOTDIR") {
+      throw new PrlError("PRL_RUN_EXISTS", `${path} cannot be a run directory: it is, or lies below, a file`, {
+        cause,
+      });
+    }
     throw new PrlError("PRL_IO", `cannot use ${path} as a run directory`, { cause });
   }
 }

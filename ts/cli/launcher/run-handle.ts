@@ -7,6 +7,8 @@ import type { RunSummary } from "./summary.ts";
 export interface RunOptions {
   /** Aborting it stops every process and ends the run as `interrupted`. */
   signal?: AbortSignal;
+  /** Aborting it as well kills what has not stopped yet, instead of waiting up to ten seconds. */
+  hurry?: AbortSignal;
   /** Everything that happens, as it happens: phases, notes, evaluations, steps. Must not throw. */
   onEvent?: (event: RunEvent) => void;
 }
@@ -64,6 +66,7 @@ function handle<Step>(
   const feed = new StepFeed<Step>();
   const ending = launch({
     ...(options.signal === undefined ? {} : { signal: options.signal }),
+    ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
     onEvent(event) {
       const step = stepOf(event);
       if (step !== null) feed.push(step);

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 
-import { PrlError } from "../../errors.ts";
+import { explain, PrlError } from "../../errors.ts";
 import {
   atomicWriteFile,
   atomicWriteJson,
@@ -35,6 +35,7 @@ export interface SessionOptions {
   supervised: boolean;
   evaluationSources: readonly string[];
   signal: AbortSignal;
+  hurry: AbortSignal;
   onEvent: (event: RunEvent) => void;
 }
 
@@ -100,6 +101,7 @@ export class RunSession {
         this.#supervisor = supervisor;
       },
       signal: this.#options.signal,
+      hurry: this.#options.hurry,
     };
   }
 
@@ -121,15 +123,22 @@ export class RunSession {
       supervised: this.#options.supervised ? this.#lastSftStep : undefined,
       evaluationSources: this.#options.evaluationSources,
     });
-    try {
-      if (this.history.steps.length > 0) await this.#writePlot(summary);
-      this.#events.event("ended", { status });
-      this.#events.close();
-      await atomicWriteJson(join(this.directory.path, SUMMARY_FILE), summary);
-    } catch (cause) {
-      // A disk that is full often is why the run failed; the first error is the one worth telling.
-      if (error === undefined) throw cause;
+    const failures: unknown[] = [];
+    for (const write of [
+      async () => this.#writePlot(summary),
+      async () => this.#events.event("ended", { status }),
+      async () => this.#events.close(),
+      async () => atomicWriteJson(join(this.directory.path, SUMMARY_FILE), summary),
+    ]) {
+      try {
+        await write();
+      } catch (cause) {
+        failures.push(cause);
+      }
     }
+    // A disk that is full often is why the run failed: then that is the error of the run, and these are only told.
+    if (error === undefined && failures.length > 0) throw failures[0];
+    for (const failure of failures) this.#emit({ type: "note", message: `Warning: ${explain(failure)}` });
     return summary;
   }
 
@@ -155,6 +164,7 @@ export class RunSession {
   }
 
   async #writePlot(summary: RunSummary): Promise<void> {
+    if (this.history.steps.length === 0) return;
     const evaluations = this.history.evaluations;
     const sources = [...new Set([...this.#options.evaluationSources, ...evaluations.map((report) => report.source)])];
     const held =

@@ -1,7 +1,7 @@
 /** What `prl rl` and `prl sft` share: a view of the run's progress, its end, its exit code. */
 import type { RunEvent } from "../../monitors/index.ts";
 import { LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
-import { type CommandIo, EXIT } from "../command.ts";
+import { type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { runReport } from "./report.ts";
 import type { RunSummary } from "./summary.ts";
 
@@ -44,7 +44,7 @@ function exitCode(summary: RunSummary, signal: AbortSignal): number {
     case "completed":
       return EXIT.done;
     case "failed":
-      return EXIT.failed;
+      return exitCodeOf(summary.error?.code ?? null);
     case "interrupted":
       return signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
   }

@@ -19,6 +19,8 @@ export interface StageOptions {
   /** Told of the supervisor before anything runs. */
   onSupervisor?: (supervisor: Supervisor) => void;
   signal: AbortSignal;
+  /** Aborted: what is being stopped gets no more time. */
+  hurry?: AbortSignal;
 }
 
 /**
@@ -30,10 +32,13 @@ export async function runStage<T>(options: StageOptions, body: (supervisor: Supe
   const following = new AbortController();
   const followed = follow(options, following.signal);
   followed.catch(() => undefined);
+  const kill = (): void => supervisor.kill();
+  options.hurry?.addEventListener("abort", kill, { once: true });
   try {
     return await untilAborted(options.signal, Promise.race([body(supervisor), supervisor.failure, never(followed)]));
   } finally {
     await supervisor.stop();
+    options.hurry?.removeEventListener("abort", kill);
     following.abort();
     await followed;
   }

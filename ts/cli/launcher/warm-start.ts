@@ -8,7 +8,7 @@ import type { SftConfig } from "../../config/index.ts";
 import { loadEnvironment } from "../../environments/index.ts";
 import type { BaseModel } from "./base-model.ts";
 import { packageManifest } from "../version.ts";
-import { cached, cacheKey, fileKey } from "./cache.ts";
+import { cached, type CacheEntry, cacheKey, fileKey } from "./cache.ts";
 import { type SftChildConfig, writeConfig } from "./child-configs.ts";
 import { childSpec, type RunBase } from "./rl-processes.ts";
 import { runStage, type StageOptions } from "./stage.ts";
@@ -33,7 +33,7 @@ export async function ensureWarmStart(
   model: BaseModel,
   base: RunBase,
   stage: StageOptions,
-): Promise<{ path: string; hit: boolean }> {
+): Promise<CacheEntry> {
   const key = await warmStartKey(config, model);
   return cached("warm-starts", key, (dir) => runSftProcess(config, base, dir, stage));
 }

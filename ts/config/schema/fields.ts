@@ -6,6 +6,9 @@
  */
 import { z } from "zod";
 
+/** Names become file names, which take 255 bytes with what is put around them. */
+const LONGEST_NAME = 128;
+
 /** What a relative path in a config file is relative to: that file, or the folder the command was started in. */
 export type PathBase = "file" | "folder" | "model";
 
@@ -49,6 +52,7 @@ export const runBlock = z
     name: z
       .string()
       .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "use letters, digits, '.', '_' and '-', beginning with a letter or digit")
+      .max(LONGEST_NAME, `at most ${LONGEST_NAME} characters`)
       .nullable()
       .default(null)
       .describe(
@@ -99,6 +103,7 @@ export const sourceName = z
     /^[A-Za-z0-9][A-Za-z0-9._@-]*$/,
     "use letters, digits, '.', '_', '@' and '-', beginning with a letter or digit",
   )
+  .max(LONGEST_NAME, `at most ${LONGEST_NAME} characters`)
   .nullable()
   .default(null)
   .describe("Name in logs, metrics and files; unset: made from the environment's id or path");

@@ -102,6 +102,8 @@ function resolveEval(block: RlInput["orchestrator"]["eval"], level: number) {
   };
 }
 
+const LAST_PORT = 65_535;
+
 interface Problem {
   readonly path: (string | number)[];
   readonly message: string;
@@ -139,6 +141,14 @@ function problems(config: RlInput): Problem[] {
   if (config.weight_broadcast.keep <= level) {
     const path = ["weight_broadcast", "keep"];
     found.push({ path, message: `${config.weight_broadcast.keep} must be more than max_async_level ${level}` });
+  }
+  const { port } = config.inference.server;
+  if (port + config.inference.replicas > LAST_PORT + 1) {
+    const path = ["inference", "server", "port"];
+    found.push({
+      path,
+      message: `${config.inference.replicas} replicas from port ${port} on need ports above ${LAST_PORT}`,
+    });
   }
   const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);
   if (schedule !== null) found.push({ path: ["trainer", "scheduler"], message: schedule });

@@ -26,6 +26,14 @@ pub(super) fn rope(raw: &Value) -> Result<(f64, RopeScaling), EngineError> {
         if optional(block, "rope_theta").is_some() {
             theta = Some(number(block, "rope_theta", 0.0).map_err(at)?);
         }
+        if let Some((inner, _)) = block
+            .as_object()
+            .and_then(|map| map.iter().find(|(_, v)| v.is_object()))
+        {
+            return Err(EngineError::Config(format!(
+                "{key}.{inner} is not supported: every layer must have the same rotary parameters"
+            )));
+        }
         if let Some(value) = optional(block, "partial_rotary_factor")
             && value.as_f64() != Some(1.0)
         {

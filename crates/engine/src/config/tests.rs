@@ -190,3 +190,18 @@ fn the_written_config_says_float32_and_keeps_the_rest() {
     config["torch_dtype"] = json!("float32");
     assert_eq!(written, config);
 }
+
+#[test]
+fn rotary_parameters_per_kind_of_layer_are_refused() {
+    let block = json!({"full_attention": {"rope_type": "default", "rope_theta": 1e6}});
+    let error = with(Architecture::Qwen3, "rope_parameters", block).expect_err("refused");
+    assert!(error.to_string().contains("rope_parameters.full_attention"), "{error}");
+}
+
+#[test]
+fn null_key_value_heads_are_one_per_query_head_and_more_layers_than_memory_holds_are_refused() {
+    let config = with(Architecture::Qwen3, "num_key_value_heads", Value::Null).expect("it parses");
+    assert_eq!(config.num_kv_heads, 4);
+    let error = with(Architecture::Llama, "num_hidden_layers", json!(2_000_000_000)).expect_err("refused");
+    assert!(error.to_string().contains("num_hidden_layers"), "{error}");
+}

@@ -1,7 +1,7 @@
 //! Generation: many requests in one batch over a paged key-value cache, with per-token log-probabilities.
 //!
 //! [`Generator`] is the handle. It owns one thread (`worker`), which alone touches the cache and the requests; the handle sends
-//! commands and picks up increments (`mailbox`). `scheduler` decides what a step computes, `blocks` who holds which part of
+//! commands and picks up increments (`mailbox`). `scheduler` decides what a step computes, `step` computes it, `blocks` who holds which part of
 //! the cache, `sampler` draws.
 //!
 //! A request's tokens and log-probabilities depend on its own fields and the weights only: not on what else runs, the
@@ -15,6 +15,7 @@ mod request;
 mod sampler;
 mod scheduler;
 mod sequence;
+mod step;
 mod worker;
 
 pub use request::{
@@ -57,11 +58,12 @@ impl Generator {
     ///
     /// # Errors
     /// `Input` for a size of 0 or a `max_model_len` above the model's; `Capacity` when the cache cannot hold one sequence of
-    /// `max_model_len` tokens or the thread cannot start.
+    /// `max_model_len` tokens, is more memory than the machine gives, or the thread cannot start.
     pub fn start(model: Arc<Model>, compute: Arc<Compute>, options: GeneratorOptions) -> Result<Self, EngineError> {
         let config = model.config().clone();
         let max_model_len = check_sizes(&config, &options)?;
         let num_blocks = kv_blocks(&config, &options, max_model_len)?;
+        KvCache::check_memory(&config, num_blocks)?;
         let kv = KvCache::new(&config, num_blocks);
         let limits = Limits {
             max_num_seqs: options.max_num_seqs,

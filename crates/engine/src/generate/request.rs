@@ -208,7 +208,7 @@ impl Default for GeneratorOptions {
     fn default() -> Self {
         GeneratorOptions {
             max_num_seqs: 256,
-            max_batched_tokens: 2048,
+            max_batched_tokens: 512,
             max_model_len: None,
             kv_blocks: None,
             kv_bytes: None,

@@ -4,20 +4,18 @@
 //! all computed, and posts what came of it. Weights change only between two steps, so a token's version is that of
 //! the whole step. Requests keep their keys and values over a change; only the prefix cache is emptied.
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use super::mailbox::{Mailbox, Post};
 use super::request::{FinishReason, GeneratorStats, PauseMode};
-use super::sampler::{self, Draw};
 use super::scheduler::{Scheduler, Share};
 use super::sequence::{Finish, SampledToken, Sequence};
+use super::step::{Outcome, compute_step};
 use crate::compute::Compute;
 use crate::error::EngineError;
-use crate::model::{CachedSequence, KvCache, Model};
-
-/// Rows whose tokens are drawn by one task of the pool.
-const ROWS_PER_TASK: usize = 4;
+use crate::model::{KvCache, Model};
 
 /// Where the answer to a command goes.
 pub(super) type Reply<T> = Sender<Result<T, EngineError>>;
@@ -154,7 +152,10 @@ impl Worker {
             Command::Submit(sequences) => sequences
                 .into_iter()
                 .for_each(|sequence| self.scheduler.enqueue(sequence)),
-            Command::Abort(ids) => self.abort_where(|sequence| ids.contains(&sequence.request.id)),
+            Command::Abort(ids) => {
+                let ids: HashSet<String> = ids.into_iter().collect();
+                self.abort_where(|sequence| ids.contains(&sequence.request.id));
+            }
             Command::Pause(mode, reply) => self.pause(mode, reply),
             Command::Resume => {
                 self.leave_draining(Flow::Running, "the generator was resumed before the pause was reached")
@@ -279,7 +280,8 @@ impl Worker {
         let mut shares = std::mem::take(&mut self.shares);
         self.scheduler.schedule(self.barrier(), &mut shares);
         self.steps += 1;
-        let ended = match self.compute_step(&shares) {
+        let running = &self.scheduler.running;
+        let ended = match compute_step(&self.model, &self.compute, &mut self.kv, running, &shares) {
             Ok(drawn) => self.take_in(&shares, &drawn),
             Err(error) => shares
                 .iter()
@@ -291,43 +293,6 @@ impl Worker {
         };
         self.shares = shares;
         self.post(ended);
-    }
-
-    /// Computes the shares and draws a token for each whose sequence is complete: one entry per share.
-    fn compute_step(&mut self, shares: &[Share]) -> Result<Vec<Outcome>, EngineError> {
-        let running = &self.scheduler.running;
-        let sequences: Vec<CachedSequence<'_>> = shares
-            .iter()
-            .map(|share| {
-                let sequence = &running[share.index];
-                CachedSequence {
-                    token_ids: &sequence.tokens[sequence.computed..sequence.computed + share.count],
-                    start: sequence.computed,
-                    blocks: &sequence.blocks,
-                }
-            })
-            .collect();
-        let hidden = self.model.forward_cached(&self.compute, &sequences, &mut self.kv)?;
-        let width = self.model.config().hidden_size;
-        let mut last_rows = Vec::with_capacity(hidden.len().min(shares.len() * width));
-        let mut outcomes = vec![Outcome::Incomplete; shares.len()];
-        let mut sampling = Vec::with_capacity(shares.len());
-        let mut end = 0;
-        for (at, share) in shares.iter().enumerate() {
-            end += share.count;
-            if running[share.index].pending() == share.count {
-                last_rows.extend_from_slice(&hidden[(end - 1) * width..end * width]);
-                sampling.push((at, &running[share.index]));
-            }
-        }
-        if !sampling.is_empty() {
-            let logits = self.model.head_logits(&self.compute, &last_rows);
-            let drawn = draw_rows(&self.compute, &logits, self.model.config().vocab_size, &sampling);
-            for ((at, _), token) in sampling.iter().zip(drawn) {
-                outcomes[*at] = token.map_or(Outcome::NotFinite, |(id, logprob)| Outcome::Token { id, logprob });
-            }
-        }
-        Ok(outcomes)
     }
 
     fn take_in(&mut self, shares: &[Share], outcomes: &[Outcome]) -> Vec<Ended> {
@@ -382,43 +347,6 @@ impl Worker {
             .map(|sequence| Post { sequence, end: None });
         self.mailbox.post(going.chain(finished), stats);
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Outcome {
-    /// Part of the prompt is still to be computed.
-    Incomplete,
-    Token {
-        id: u32,
-        logprob: f32,
-    },
-    NotFinite,
-}
-
-/// Draws one token per row of `logits` ([rows, vocab]) on the pool.
-fn draw_rows(compute: &Compute, logits: &[f32], vocab: usize, rows: &[(usize, &Sequence)]) -> Vec<Option<(u32, f32)>> {
-    let mut drawn = vec![None; rows.len()];
-    let tasks: Vec<_> = drawn.chunks_mut(ROWS_PER_TASK).map(Mutex::new).collect();
-    compute.run(tasks.len(), |task| {
-        let mut results = tasks[task].lock().unwrap_or_else(PoisonError::into_inner);
-        let mut scratch = Vec::with_capacity(vocab);
-        for (offset, result) in results.iter_mut().enumerate() {
-            let row = task * ROWS_PER_TASK + offset;
-            let sequence = rows[row].1;
-            let request = &sequence.request;
-            let how = Draw {
-                temperature: request.temperature,
-                top_p: request.top_p,
-                top_k: usize::try_from(request.top_k).ok().filter(|k| *k > 0),
-                banned: sequence.banned(),
-                seed: request.seed,
-                position: sequence.completion_len() as u64,
-            };
-            *result = sampler::draw(compute, &logits[row * vocab..(row + 1) * vocab], &how, &mut scratch);
-        }
-    });
-    drop(tasks);
-    drawn
 }
 
 fn answer<T>(reply: &Reply<T>, result: Result<T, EngineError>) {

@@ -3,19 +3,75 @@
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
+use memmap2::MmapMut;
+
 /// Elements of a cache line.
 const LINE: usize = 16;
+/// Elements from which on a buffer has pages of its own: 256 KiB.
+const LEAST_PAGED: usize = 1 << 16;
 
 /// A zero-initialised array of f32 that begins on a 64-byte boundary, so that vector loads never straddle cache lines.
 ///
-/// Large ones take no memory before they are written: the allocator gets their zeros from fresh pages.
+/// Large ones have pages of their own: they take no memory before they are written, and give it back when they go. From the allocator they
+/// would lie in the heap of whichever thread asked, between others, and leave holes there.
 #[derive(Default)]
 pub(crate) struct Buffer {
-    /// The elements, after up to a line of padding.
-    data: Vec<f32>,
-    /// Elements of padding.
-    first: usize,
+    memory: Memory,
     len: usize,
+}
+
+enum Memory {
+    /// The elements, after `first` elements of padding.
+    Heap {
+        data: Vec<f32>,
+        first: usize,
+    },
+    Pages(MmapMut),
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::Heap {
+            data: Vec::new(),
+            first: 0,
+        }
+    }
+}
+
+impl Memory {
+    /// Room for `len` zeros.
+    fn zeros(len: usize) -> Self {
+        if len >= LEAST_PAGED
+            && let Some(bytes) = len.checked_mul(size_of::<f32>())
+            && let Ok(pages) = MmapMut::map_anon(bytes)
+        {
+            return Self::Pages(pages);
+        }
+        let data = vec![0.0; len + LINE];
+        let address = data.as_ptr().addr() / size_of::<f32>();
+        let first = address.next_multiple_of(LINE) - address;
+        Self::Heap { data, first }
+    }
+
+    fn elements(&self) -> &[f32] {
+        match self {
+            Self::Heap { data, first } => data.get(*first..).unwrap_or_default(),
+            // SAFETY: pages begin on page boundaries, all bit patterns are f32, and whole elements were asked for.
+            Self::Pages(pages) => unsafe {
+                std::slice::from_raw_parts(pages.as_ptr().cast(), pages.len() / size_of::<f32>())
+            },
+        }
+    }
+
+    fn elements_mut(&mut self) -> &mut [f32] {
+        match self {
+            Self::Heap { data, first } => data.get_mut(*first..).unwrap_or_default(),
+            // SAFETY: as in `elements`, and exclusively borrowed.
+            Self::Pages(pages) => unsafe {
+                std::slice::from_raw_parts_mut(pages.as_mut_ptr().cast(), pages.len() / size_of::<f32>())
+            },
+        }
+    }
 }
 
 impl Buffer {
@@ -28,11 +84,10 @@ impl Buffer {
 
     /// Makes room for `len` elements; the contents afterwards are unspecified (old values or zeros).
     pub(crate) fn resize(&mut self, len: usize) {
-        if self.first + len > self.data.len() {
-            self.data = Vec::new();
-            self.data = vec![0.0; len + LINE];
-            let address = self.data.as_ptr().addr() / size_of::<f32>();
-            self.first = address.next_multiple_of(LINE) - address;
+        if len > self.memory.elements().len() {
+            // The old memory goes before the new is taken.
+            self.memory = Memory::default();
+            self.memory = Memory::zeros(len);
         }
         self.len = len;
     }
@@ -50,13 +105,13 @@ impl Deref for Buffer {
     type Target = [f32];
 
     fn deref(&self) -> &[f32] {
-        &self.data[self.first..self.first + self.len]
+        &self.memory.elements()[..self.len]
     }
 }
 
 impl DerefMut for Buffer {
     fn deref_mut(&mut self) -> &mut [f32] {
-        &mut self.data[self.first..self.first + self.len]
+        &mut self.memory.elements_mut()[..self.len]
     }
 }
 

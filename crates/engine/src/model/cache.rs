@@ -7,6 +7,7 @@ use crate::config::ModelConfig;
 use crate::error::EngineError;
 use crate::kernels::attention::{self, padded};
 use crate::kernels::buffer::{Buffer, Shared};
+use crate::model::layer::{Activations, Passing};
 
 /// New tokens of one sequence for [`crate::Model::forward_cached`].
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +24,15 @@ pub struct CachedSequence<'a> {
 pub struct KvCache {
     num_blocks: usize,
     layers: Vec<LayerStore>,
+    scratch: Scratch,
+}
+
+/// What a forward pass writes to and nobody reads afterwards; kept from step to step, so that decoding faults in no new pages.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) acts: Activations,
+    pub(crate) passing: Passing,
+    pub(crate) out: Buffer,
 }
 
 /// Blocks of one layer: keys `[block, head, D, B]`, values `[block, head, B, P]` (D head width, P padded, B tokens of a block).
@@ -42,7 +52,26 @@ impl KvCache {
         let layers = (0..config.num_layers)
             .map(|_| LayerStore::new(config, num_blocks))
             .collect();
-        Self { num_blocks, layers }
+        Self {
+            num_blocks,
+            layers,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Checks that the memory of a cache of `num_blocks` blocks can be had, without touching it.
+    ///
+    /// # Errors
+    /// [`EngineError::Capacity`] when the system refuses it.
+    pub(crate) fn check_memory(config: &ModelConfig, num_blocks: usize) -> Result<(), EngineError> {
+        let bytes = num_blocks.checked_mul(Self::bytes_per_block(config));
+        match bytes.map(|bytes| Vec::<u8>::new().try_reserve_exact(bytes)) {
+            Some(Ok(())) => Ok(()),
+            _ => Err(EngineError::Capacity(format!(
+                "a key-value cache of {num_blocks} blocks of {} bytes is more memory than this machine gives",
+                Self::bytes_per_block(config)
+            ))),
+        }
     }
 
     /// The number of blocks; block ids are below it.
@@ -56,8 +85,8 @@ impl KvCache {
         config.num_layers * config.num_kv_heads * width * Self::BLOCK_TOKENS * size_of::<f32>()
     }
 
-    pub(crate) fn layers_mut(&mut self) -> &mut [LayerStore] {
-        &mut self.layers
+    pub(crate) fn parts_mut(&mut self) -> (&mut [LayerStore], &mut Scratch) {
+        (&mut self.layers, &mut self.scratch)
     }
 
     /// Checks that sequences fit the cache and that no block is written by two of them.
@@ -149,9 +178,14 @@ impl Writer<'_> {
         let (dim, width) = (self.head_dim, padded(self.head_dim));
         for head in 0..self.heads {
             let base = (block * self.heads + head) * B;
+            let column = base * dim + offset;
+            assert!(
+                column + (dim - 1) * B < self.keys.len(),
+                "slot {slot} lies in the store"
+            );
             for (at, &key) in keys[head * dim..][..dim].iter().enumerate() {
-                // SAFETY: one element of the slot, which is ours by the caller's promise.
-                unsafe { self.keys.slice(base * dim + at * B + offset, 1)[0] = key };
+                // SAFETY: in bounds by the assertion (`at < dim`); an element of the slot, which is ours by the caller's promise.
+                unsafe { *self.keys.as_mut_ptr().add(column + at * B) = key };
             }
             // SAFETY: one row of the slot, which is ours by the caller's promise.
             let row = unsafe { self.values.slice((base + offset) * width, dim) };

@@ -39,8 +39,6 @@ impl Pass<'_> {
 pub(crate) struct Activations {
     /// `[N, H]`: the residual stream that enters.
     pub(crate) x: Buffer,
-    /// `[N, H]`: normalised `x`.
-    pub(crate) normed: Buffer,
     /// `[N, W]`: q, k, v before norm and rotation.
     pub(crate) qkv: Buffer,
     /// `[N, q + k]`: q and k after norm and rotation.
@@ -49,10 +47,15 @@ pub(crate) struct Activations {
     pub(crate) attended: Buffer,
     /// `[M, H]`: the residual stream after attention.
     pub(crate) middle: Buffer,
-    /// `[M, H]`: normalised `middle`.
-    pub(crate) normed_middle: Buffer,
     /// `[M, 2F]`: gate and up.
     pub(crate) gate_up: Buffer,
+}
+
+/// A layer's intermediate results that are cheaper to make again than to keep: overwritten by the next layer.
+#[derive(Default)]
+pub(crate) struct Passing {
+    /// `[N, H]` or `[M, H]`: normalised `x`, then normalised `middle`.
+    pub(crate) normed: Buffer,
     /// `[M, F]`: silu(gate) * up.
     pub(crate) activated: Buffer,
 }
@@ -60,12 +63,12 @@ pub(crate) struct Activations {
 impl Activations {
     /// Elements of all arrays but `x`, per row.
     pub(crate) fn width(config: &ModelConfig) -> usize {
-        3 * config.hidden_size
+        config.hidden_size
             + config.qkv_width()
             + config.q_width()
             + config.kv_width()
             + config.q_width()
-            + 3 * config.intermediate_size
+            + 2 * config.intermediate_size
     }
 }
 
@@ -100,19 +103,43 @@ fn copy_rows(compute: &Compute, from: &[f32], width: usize, to: &mut [f32]) {
     });
 }
 
+/// Makes `normed` the RMSNorm of the rows `x [N, weight.len()]`.
+pub(crate) fn norm_into(compute: &Compute, x: &[f32], weight: &[f32], eps: f32, normed: &mut Buffer) {
+    normed.resize(x.len());
+    norm_rows(compute, x, weight, eps, normed);
+}
+
+/// Makes `activated [N, F]` the silu(gate) * up of `gate_up [N, 2F]`.
+pub(crate) fn activate(compute: &Compute, gate_up: &[f32], ffn: usize, activated: &mut Buffer) {
+    activated.resize(gate_up.len() / 2);
+    let activated = Shared::new(activated);
+    for_rows(compute, gate_up.len() / (2 * ffn), |first, count| {
+        // SAFETY: stretches are disjoint.
+        let out = unsafe { activated.slice(first * ffn, count * ffn) };
+        swiglu(compute.tier(), &gate_up[first * 2 * ffn..][..count * 2 * ffn], out, ffn);
+    });
+}
+
 /// Runs one layer: reads `acts.x`, fills the other activations and the layer's keys and values, writes `out [M, H]` (M rows put out).
 pub(crate) fn forward(
     pass: Pass<'_>,
     weights: &LayerWeights,
     store: &mut LayerStore,
     acts: &mut Activations,
+    passing: &mut Passing,
     out: &mut Buffer,
 ) {
-    attention_half(pass, weights, store, acts);
-    feed_forward_half(pass, weights, acts, out);
+    attention_half(pass, weights, store, acts, passing);
+    feed_forward_half(pass, weights, acts, passing, out);
 }
 
-fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore, acts: &mut Activations) {
+fn attention_half(
+    pass: Pass<'_>,
+    weights: &LayerWeights,
+    store: &mut LayerStore,
+    acts: &mut Activations,
+    passing: &mut Passing,
+) {
     let Pass {
         compute,
         config,
@@ -124,8 +151,7 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
     let (q, kv, eps) = (config.q_width(), config.kv_width(), config.rms_norm_eps);
     let width = config.qkv_width();
 
-    acts.normed.resize(n * hidden);
-    norm_rows(compute, &acts.x, &weights.input_norm, eps, &mut acts.normed);
+    norm_into(compute, &acts.x, &weights.input_norm, eps, &mut passing.normed);
 
     acts.qkv.resize(n * width);
     let biased = !weights.qkv_bias.is_empty();
@@ -137,7 +163,7 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
     gemm(
         compute,
         n,
-        Left::rows(&acts.normed, hidden),
+        Left::rows(&passing.normed, hidden),
         &weights.qkv,
         &mut acts.qkv,
         biased,
@@ -188,41 +214,39 @@ fn attention_half(pass: Pass<'_>, weights: &LayerWeights, store: &mut LayerStore
     );
 }
 
-fn feed_forward_half(pass: Pass<'_>, weights: &LayerWeights, acts: &mut Activations, out: &mut Buffer) {
+fn feed_forward_half(
+    pass: Pass<'_>,
+    weights: &LayerWeights,
+    acts: &mut Activations,
+    passing: &mut Passing,
+    out: &mut Buffer,
+) {
     let Pass { compute, config, .. } = pass;
     let (n, hidden, ffn) = (pass.output_rows(), config.hidden_size, config.intermediate_size);
 
-    acts.normed_middle.resize(n * hidden);
-    norm_rows(
-        compute,
-        &acts.middle,
-        &weights.post_norm,
-        config.rms_norm_eps,
-        &mut acts.normed_middle,
-    );
+    let eps = config.rms_norm_eps;
+    norm_into(compute, &acts.middle, &weights.post_norm, eps, &mut passing.normed);
 
     acts.gate_up.resize(n * 2 * ffn);
     gemm(
         compute,
         n,
-        Left::rows(&acts.normed_middle, hidden),
+        Left::rows(&passing.normed, hidden),
         &weights.gate_up,
         &mut acts.gate_up,
         false,
     );
 
-    acts.activated.resize(n * ffn);
-    {
-        let activated = Shared::new(&mut acts.activated);
-        let gate_up: &[f32] = &acts.gate_up;
-        for_rows(compute, n, |first, count| {
-            // SAFETY: stretches are disjoint.
-            let out = unsafe { activated.slice(first * ffn, count * ffn) };
-            swiglu(compute.tier(), &gate_up[first * 2 * ffn..][..count * 2 * ffn], out, ffn);
-        });
-    }
+    activate(compute, &acts.gate_up, ffn, &mut passing.activated);
 
     out.resize(n * hidden);
     copy_rows(compute, &acts.middle, hidden, out);
-    gemm(compute, n, Left::rows(&acts.activated, ffn), &weights.down, out, true);
+    gemm(
+        compute,
+        n,
+        Left::rows(&passing.activated, ffn),
+        &weights.down,
+        out,
+        true,
+    );
 }

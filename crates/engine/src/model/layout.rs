@@ -8,6 +8,10 @@ use std::ops::Range;
 
 use crate::config::ModelConfig;
 
+const EMBEDDING: &str = "model.embed_tokens.weight";
+/// The head's name, when it is a tensor of its own.
+pub(crate) const HEAD: &str = "lm_head.weight";
+
 /// One named tensor.
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
@@ -71,7 +75,7 @@ impl Layout {
         let (hidden, ffn, dim) = (config.hidden_size, config.intermediate_size, config.head_dim);
         let (q, kv) = (config.q_width(), config.kv_width());
 
-        let embedding = add("model.embed_tokens.weight".into(), &[config.vocab_size, hidden]);
+        let embedding = add(EMBEDDING.into(), &[config.vocab_size, hidden]);
         let mut layers = Vec::with_capacity(config.num_layers);
         for layer in 0..config.num_layers {
             let name = |part: &str| format!("model.layers.{layer}.{part}");
@@ -115,7 +119,7 @@ impl Layout {
         let head = if config.tie_word_embeddings {
             embedding.clone()
         } else {
-            add("lm_head.weight".into(), &[config.vocab_size, hidden])
+            add(HEAD.into(), &[config.vocab_size, hidden])
         };
         let index = slots
             .iter()
@@ -135,8 +139,8 @@ impl Layout {
 
     /// The tensor called `name`; a tied head answers to its own name too.
     pub(crate) fn slot(&self, name: &str) -> Option<&Slot> {
-        let name = if name == "lm_head.weight" && self.head == self.embedding {
-            "model.embed_tokens.weight"
+        let name = if name == HEAD && self.head == self.embedding {
+            EMBEDDING
         } else {
             name
         };

@@ -19,12 +19,15 @@ use crate::error::EngineError;
 use crate::head;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
-use cache::LayerStore;
-use layer::{Activations, Pass, for_rows, norm_rows};
+use cache::{LayerStore, Scratch};
+use layer::{Pass, for_rows, norm_rows};
 use layout::Layout;
 use rope::Rope;
-use rows::Rows;
+use rows::{Rows, check_packed};
 use weights::Weights;
+
+/// Rows of packed sequences that are computed at a time, unless one sequence is longer.
+const GROUP_ROWS: u32 = 1024;
 
 /// Immutable f32 weights, laid out for the tier of the [`Compute`] that loaded them.
 pub struct Model {
@@ -117,7 +120,8 @@ impl Model {
     ) -> Result<Vec<f32>, EngineError> {
         kv.check(&self.config, sequences)?;
         let rows = Rows::cached(sequences, self.config.vocab_size)?;
-        Ok(self.forward_rows(compute, &rows, kv.layers_mut()))
+        let (stores, scratch) = kv.parts_mut();
+        Ok(self.forward_rows(compute, &rows, stores, scratch))
     }
 
     /// Logits `[R, vocab]` of hidden states `[R, hidden]`.
@@ -144,20 +148,33 @@ impl Model {
         logits
     }
 
-    /// Hidden states `[T, hidden]` of packed sequences.
+    /// Hidden states `[T, hidden]` of packed sequences, computed a group of whole sequences at a time.
     fn forward_packed(
         &self,
         compute: &Compute,
         input_ids: &[u32],
         cu_seqlens: &[u32],
     ) -> Result<Vec<f32>, EngineError> {
-        let rows = Rows::packed(input_ids, cu_seqlens, self.config.vocab_size)?;
-        let mut store = LayerStore::new(&self.config, rows.num_blocks());
-        Ok(self.forward_rows(compute, &rows, std::slice::from_mut(&mut store)))
+        check_packed(input_ids, cu_seqlens, self.config.vocab_size)?;
+        let mut store = LayerStore::new(&self.config, 0);
+        let mut scratch = Scratch::default();
+        let mut hidden = Vec::with_capacity(input_ids.len() * self.config.hidden_size);
+        for group in groups(cu_seqlens) {
+            let rows = Rows::packed(input_ids, group);
+            store.reserve(rows.num_blocks());
+            hidden.extend(self.forward_rows(compute, &rows, std::slice::from_mut(&mut store), &mut scratch));
+        }
+        Ok(hidden)
     }
 
     /// Hidden states of all rows. `stores` holds one store per layer, or one that each layer overwrites.
-    fn forward_rows(&self, compute: &Compute, rows: &Rows, stores: &mut [LayerStore]) -> Vec<f32> {
+    fn forward_rows(
+        &self,
+        compute: &Compute,
+        rows: &Rows,
+        stores: &mut [LayerStore],
+        scratch: &mut Scratch,
+    ) -> Vec<f32> {
         self.check_tier(compute);
         let rope = self.rope.up_to(rows.longest);
         let pass = Pass {
@@ -167,14 +184,13 @@ impl Model {
             rows,
             outputs: None,
         };
-        let mut acts = Activations::default();
-        let mut out = Buffer::default();
+        let Scratch { acts, passing, out } = scratch;
         self.embed(compute, rows, &mut acts.x);
         let count = stores.len();
         for (index, weights) in self.weights.layers.iter().enumerate() {
             let store = &mut stores[index % count];
-            layer::forward(pass, weights, store, &mut acts, &mut out);
-            std::mem::swap(&mut acts.x, &mut out);
+            layer::forward(pass, weights, store, acts, passing, out);
+            std::mem::swap(&mut acts.x, out);
         }
         let mut hidden = vec![0f32; acts.x.len()];
         norm_rows(
@@ -206,6 +222,39 @@ impl Model {
             self.tier,
             compute.tier(),
             "weights are laid out for the tier of the Compute that loaded them"
+        );
+    }
+}
+
+/// Cuts boundaries into stretches of whole sequences with [`GROUP_ROWS`] rows at most, or one sequence.
+fn groups(cu_seqlens: &[u32]) -> impl Iterator<Item = &[u32]> {
+    let mut rest = cu_seqlens;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let sequences = rest.partition_point(|&end| end - first <= GROUP_ROWS) - 1;
+        let sequences = sequences.max(1).min(rest.len() - 1);
+        if sequences == 0 {
+            return None;
+        }
+        let group = &rest[..=sequences];
+        rest = &rest[sequences..];
+        Some(group)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_cover_all_sequences_and_are_short_unless_one_sequence_is_long() {
+        let found = |boundaries: &'static [u32]| groups(boundaries).collect::<Vec<_>>();
+        assert_eq!(found(&[0]), Vec::<&[u32]>::new());
+        assert_eq!(found(&[0, 0, 0]), [&[0, 0, 0]]);
+        assert_eq!(found(&[0, 5000]), [&[0, 5000]]);
+        assert_eq!(
+            found(&[0, 1000, 1024, 1025, 9000, 9001]),
+            [&[0, 1000, 1024][..], &[1024, 1025], &[1025, 9000], &[9000, 9001]]
         );
     }
 }

@@ -33,12 +33,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Packed sequences from position 0, in consecutive blocks. Segments may be empty.
-    ///
-    /// # Errors
-    /// [`EngineError::Input`] when `cu_seqlens` does not ascend from 0 to the number of tokens or an id is not below `vocab_size`.
-    pub(crate) fn packed(token_ids: &[u32], cu_seqlens: &[u32], vocab_size: usize) -> Result<Self, EngineError> {
-        check_cu_seqlens(cu_seqlens, token_ids.len())?;
+    /// The packed sequences at `cu_seqlens`, checked beforehand, from position 0 in consecutive blocks. Sequences may be empty.
+    pub(crate) fn packed(token_ids: &[u32], cu_seqlens: &[u32]) -> Self {
         let mut rows = Self::default();
         let mut blocks = 0u32;
         for pair in cu_seqlens.windows(2) {
@@ -48,8 +44,7 @@ impl Rows {
             blocks += needed;
             rows.push(segment, 0, &table);
         }
-        rows.check_ids(vocab_size)?;
-        Ok(rows)
+        rows
     }
 
     /// New tokens of cached sequences, checked against the cache beforehand.
@@ -58,7 +53,7 @@ impl Rows {
         for sequence in sequences {
             rows.push(sequence.token_ids, sequence.start, sequence.blocks);
         }
-        rows.check_ids(vocab_size)?;
+        check_ids(&rows.token_ids, vocab_size)?;
         Ok(rows)
     }
 
@@ -89,15 +84,25 @@ impl Rows {
         self.tables.extend_from_slice(table);
         self.longest = self.longest.max(start + len);
     }
+}
 
-    fn check_ids(&self, vocab_size: usize) -> Result<(), EngineError> {
-        match self.token_ids.iter().position(|&id| id as usize >= vocab_size) {
-            None => Ok(()),
-            Some(at) => Err(EngineError::Input(format!(
-                "token {at} is {}: ids are below the vocabulary's {vocab_size}",
-                self.token_ids[at]
-            ))),
-        }
+/// Checks packed sequences.
+///
+/// # Errors
+/// [`EngineError::Input`] when `cu_seqlens` does not ascend from 0 to the number of tokens or an id is not below `vocab_size`.
+pub(crate) fn check_packed(token_ids: &[u32], cu_seqlens: &[u32], vocab_size: usize) -> Result<(), EngineError> {
+    check_cu_seqlens(cu_seqlens, token_ids.len())?;
+    check_ids(token_ids, vocab_size)
+}
+
+/// Checks that ids are below the vocabulary's size.
+pub(crate) fn check_ids(token_ids: &[u32], vocab_size: usize) -> Result<(), EngineError> {
+    match token_ids.iter().position(|&id| id as usize >= vocab_size) {
+        None => Ok(()),
+        Some(at) => Err(EngineError::Input(format!(
+            "token {at} is {}: ids are below the vocabulary's {vocab_size}",
+            token_ids[at]
+        ))),
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use prl_weights::{Checkpoint, Dtype};
 
-use super::layout::Layout;
+use super::layout::{HEAD, Layout, Slot};
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::error::EngineError;
@@ -64,11 +64,18 @@ impl Weights {
 }
 
 /// Reads the checkpoint in `dir` into one flat array, widened to f32.
+///
+/// Everything is checked before memory is taken: a config that asks for more than the files hold is an error, not an allocation.
 pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineError> {
     let checkpoint = Checkpoint::open(dir)?;
-    let mut flat = vec![0f32; layout.total];
+    check_names(dir, &checkpoint, layout)?;
+    let tensor_of = |slot: &Slot| {
+        // A tied head may be all that a checkpoint holds of the pair.
+        let tied = slot.range == layout.head && !checkpoint.contains(&slot.name) && checkpoint.contains(HEAD);
+        checkpoint.tensor(if tied { HEAD } else { &slot.name })
+    };
     for slot in &layout.slots {
-        let tensor = checkpoint.tensor(&slot.name)?;
+        let tensor = tensor_of(slot)?;
         if tensor.shape != slot.shape {
             return Err(EngineError::Weights(format!(
                 "{}: tensor {} has shape {:?}, config.json asks for {:?}",
@@ -78,6 +85,10 @@ pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineE
                 slot.shape
             )));
         }
+    }
+    let mut flat = vec![0f32; layout.total];
+    for slot in &layout.slots {
+        let tensor = tensor_of(slot)?;
         widen(tensor.dtype, tensor.data, &mut flat[slot.range.clone()]).ok_or_else(|| {
             EngineError::Weights(format!(
                 "{}: tensor {} has dtype {:?}: the engine reads F32, BF16 and F16",
@@ -88,6 +99,28 @@ pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineE
         })?;
     }
     Ok(flat)
+}
+
+/// Refuses tensors that the model would not use: leaving one out computes another model than the checkpoint's.
+fn check_names(dir: &Path, checkpoint: &Checkpoint, layout: &Layout) -> Result<(), EngineError> {
+    for name in checkpoint.names() {
+        let refuse = |why: &str| Err(EngineError::Weights(format!("{}: tensor {name} {why}", dir.display())));
+        if name.ends_with(".rotary_emb.inv_freq") {
+            // A buffer that old versions of transformers stored; the config says the same.
+            continue;
+        }
+        match layout.slot(name) {
+            None => return refuse("has no place in a model of this config.json"),
+            Some(slot) if slot.name != name && checkpoint.contains(&slot.name) => {
+                let [head, embedding] = [checkpoint.tensor(name)?, checkpoint.tensor(&slot.name)?];
+                if (head.dtype, head.data) != (embedding.dtype, embedding.data) {
+                    return refuse("differs from the embedding that tie_word_embeddings says it is: set it to false");
+                }
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(())
 }
 
 /// Converts little-endian bytes to f32, exactly; None when the dtype is none of F32, BF16, F16 or the lengths disagree.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::EngineError;
 use crate::head::{Target, check_temperatures};
 use crate::loss::Counts;
-use crate::model::rows::{Rows, check_cu_seqlens};
+use crate::model::rows::{Rows, check_packed};
 
 /// Version of a token that no policy sampled.
 const UNSAMPLED: u32 = u32::MAX;
@@ -67,12 +67,12 @@ impl TrainBatch<'_> {
         check_offsets("bin_seq_offsets", offsets, last)?;
         let mut bins = Vec::with_capacity(offsets.len() - 1);
         for pair in offsets.windows(2) {
-            bins.push(self.bin(pair[0] as usize..pair[1] as usize, vocab_size)?);
+            bins.push(self.bin(pair[0] as usize..pair[1] as usize)?);
         }
         Ok(bins)
     }
 
-    fn bin(&self, sequences: Range<usize>, vocab_size: usize) -> Result<Bin, EngineError> {
+    fn bin(&self, sequences: Range<usize>) -> Result<Bin, EngineError> {
         let at = |sequence: usize| self.cu_seqlens[sequence] as usize;
         let tokens = at(sequences.start)..at(sequences.end);
         let (mut ids, mut cu_seqlens) = (Vec::new(), vec![0u32]);
@@ -102,7 +102,7 @@ impl TrainBatch<'_> {
                 cu_seqlens.push(ids.len() as u32);
             }
         }
-        let rows = Rows::packed(&ids, &cu_seqlens, vocab_size)?;
+        let rows = Rows::packed(&ids, &cu_seqlens);
         Ok(Bin {
             tokens,
             sequences,
@@ -138,13 +138,7 @@ impl TrainBatch<'_> {
             }
         }
         check_temperatures(self.temperatures, tokens)?;
-        check_cu_seqlens(self.cu_seqlens, tokens)?;
-        if let Some(at) = self.input_ids.iter().position(|&id| id as usize >= vocab_size) {
-            let id = self.input_ids[at];
-            return Err(EngineError::Input(format!(
-                "token {at} is {id}: ids are below the vocabulary's {vocab_size}"
-            )));
-        }
+        check_packed(self.input_ids, self.cu_seqlens, vocab_size)?;
         if let Some(spans) = self.policy_version_spans {
             let (pairs, rest) = spans.as_chunks::<2>();
             let ascends = pairs.windows(2).all(|two| two[0][0] < two[1][0]);

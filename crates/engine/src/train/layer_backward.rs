@@ -14,7 +14,7 @@ use crate::kernels::norm::{add, rms_norm_backward};
 use crate::kernels::pack::Packed;
 use crate::kernels::rotary::{Turn, turn_heads_backward};
 use crate::kernels::swiglu::swiglu_backward;
-use crate::model::layer::{Activations, Pass, for_rows};
+use crate::model::layer::{Activations, Pass, Passing, activate, for_rows, norm_into};
 use crate::model::layout::{LayerRanges, Layout};
 use crate::model::weights::LayerWeights;
 
@@ -56,6 +56,7 @@ impl BackwardPacks {
 /// Buffers that all layers use in turn.
 #[derive(Default)]
 pub(crate) struct Workspace {
+    pub(crate) passing: Passing,
     grad_activated: Buffer,
     grad_normed: Buffer,
     grad_attended: Buffer,
@@ -112,11 +113,12 @@ pub(crate) fn backward(
         &mut work.grad_activated,
         false,
     );
+    activate(compute, &acts.gate_up, ffn, &mut work.passing.activated);
     weight_gradient(
         compute,
         grad,
         hidden,
-        &acts.activated,
+        &work.passing.activated,
         ffn,
         &mut grads[ranges.down.clone()],
         &mut work.packed,
@@ -144,12 +146,13 @@ pub(crate) fn backward(
         &mut work.grad_normed,
         false,
     );
+    norm_into(compute, &acts.middle, &weights.post_norm, eps, &mut work.passing.normed);
     let out = &mut grads[ranges.gate_up.clone()];
     weight_gradient(
         compute,
         &acts.gate_up,
         2 * ffn,
-        &acts.normed_middle,
+        &work.passing.normed,
         hidden,
         out,
         &mut work.packed,
@@ -253,12 +256,13 @@ pub(crate) fn backward(
         &mut work.grad_normed,
         false,
     );
+    norm_into(compute, &acts.x, &weights.input_norm, eps, &mut work.passing.normed);
     let out = &mut grads[ranges.qkv.clone()];
     weight_gradient(
         compute,
         &work.grad_qkv,
         all,
-        &acts.normed,
+        &work.passing.normed,
         hidden,
         out,
         &mut work.packed,

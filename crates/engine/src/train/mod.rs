@@ -308,7 +308,14 @@ impl Trainer {
         for (index, weights) in model.weights.layers.iter().enumerate() {
             let acts = &mut buffers.layers[slot_of(index, recomputed)];
             std::mem::swap(&mut acts.x, &mut buffers.last);
-            layer::forward(pass(index), weights, store, acts, &mut buffers.last);
+            layer::forward(
+                pass(index),
+                weights,
+                store,
+                acts,
+                &mut buffers.work.passing,
+                &mut buffers.last,
+            );
             if index < recomputed {
                 std::mem::swap(&mut buffers.inputs[index], &mut acts.x);
             }
@@ -396,7 +403,7 @@ impl Trainer {
             let weights = &model.weights.layers[index];
             if let Some(store) = store.as_mut().filter(|_| index < recomputed) {
                 std::mem::swap(&mut acts.x, &mut inputs[index]);
-                layer::forward(pass(index), weights, store, acts, last);
+                layer::forward(pass(index), weights, store, acts, &mut work.passing, last);
             }
             let layer = Layer {
                 weights,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use prl_engine::generate::{FinishReason, Generator, Increment};
+use prl_engine::generate::{FinishReason, GenerateRequest, Generator, GeneratorOptions, Increment};
 use prl_engine::{Compute, Model};
 
 pub(crate) const VOCAB: u32 = 40;
@@ -168,13 +168,41 @@ impl Collector {
 }
 
 /// Runs requests to their end.
-pub(crate) fn complete(
-    generator: &Generator,
-    requests: Vec<prl_engine::generate::GenerateRequest>,
-) -> BTreeMap<String, Completion> {
+pub(crate) fn complete(generator: &Generator, requests: Vec<GenerateRequest>) -> BTreeMap<String, Completion> {
     let count = requests.len();
     generator.submit(requests).unwrap();
     let mut collector = Collector::default();
     collector.until_ended(generator, count);
     collector.0
+}
+
+/// A running generator.
+pub(crate) struct Fixture {
+    _dir: tempfile::TempDir,
+    pub(crate) generator: Generator,
+    /// What it can be swapped to; the first is what it started with.
+    pub(crate) models: Vec<Arc<Model>>,
+}
+
+/// A generator of a one-thread Qwen3 with weights 0, and other weights to swap to.
+pub(crate) fn fixture(options: GeneratorOptions) -> Fixture {
+    let dir = tempfile::tempdir().unwrap();
+    let compute = compute(1);
+    let models: Vec<_> = (0..3)
+        .map(|seed| model(dir.path(), Family::Qwen3, seed, &compute))
+        .collect();
+    let generator = Generator::start(Arc::clone(&models[0]), compute, options).unwrap();
+    Fixture {
+        _dir: dir,
+        generator,
+        models,
+    }
+}
+
+/// A request that ends at `max_tokens` only.
+pub(crate) fn endless(id: &str, prompt: &[u32], max_tokens: u32) -> GenerateRequest {
+    GenerateRequest {
+        ignore_eos: true,
+        ..GenerateRequest::new(id, prompt.to_vec(), max_tokens)
+    }
 }

@@ -25,8 +25,25 @@ pub(crate) const LLAMA: &str = r#"{"architectures": ["LlamaForCausalLM"], "model
     "high_freq_factor": 4.0, "original_max_position_embeddings": 64}, "max_position_embeddings": 256,
     "tie_word_embeddings": false, "hidden_act": "silu", "mlp_bias": false}"#;
 
-/// All three.
-pub(crate) const CONFIGS: [(&str, &str); 3] = [("qwen3", QWEN3), ("qwen2", QWEN2), ("llama", LLAMA)];
+/// Nothing fits a vector or a tile: one layer, eight query heads of width 2 on one key-value head.
+pub(crate) const NARROW: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 7, "hidden_size": 6,
+    "intermediate_size": 5, "num_hidden_layers": 1, "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 2,
+    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 128, "tie_word_embeddings": true}"#;
+
+/// Heads far wider than the residual stream, as many key-value heads as query heads, linear rotary scaling.
+pub(crate) const WIDE: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 19, "hidden_size": 9,
+    "intermediate_size": 17, "num_hidden_layers": 1, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 70,
+    "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "rope_scaling": {"type": "linear", "factor": 2.0},
+    "max_position_embeddings": 128, "tie_word_embeddings": true}"#;
+
+/// All of them.
+pub(crate) const CONFIGS: [(&str, &str); 5] = [
+    ("qwen3", QWEN3),
+    ("qwen2", QWEN2),
+    ("llama", LLAMA),
+    ("narrow", NARROW),
+    ("wide", WIDE),
+];
 
 /// A small generator for test data: SplitMix64.
 pub(crate) struct Random(pub(crate) u64);

@@ -1,0 +1,72 @@
+//! The inner loop of a matrix product: one tile of C, its accumulators in registers, for every tier and tile height.
+
+#[cfg(target_arch = "x86_64")]
+use crate::kernels::Fused;
+use crate::kernels::{Lanes, Plain, for_each_row, multiply_add};
+
+/// The inner loop of one tile: `c [MR, NR] = a . b`, or `c += a . b` when `load`.
+///
+/// # Safety
+/// `a` points at `length * MR` values, `b` at `length * NR`, `c` at MR rows of NR elements, `stride` apart, that are ours.
+pub(super) type TileKernel =
+    unsafe fn(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool);
+
+/// One accumulator per element of the tile, kept in registers.
+///
+/// # Safety
+/// As for [`TileKernel`].
+#[inline(always)]
+unsafe fn tile<L: Lanes, const MR: usize, const NR: usize>(
+    length: usize,
+    a: *const f32,
+    b: *const f32,
+    c: *mut f32,
+    stride: usize,
+    load: bool,
+) {
+    let mut sums = [[0f32; NR]; MR];
+    // SAFETY: by the contract every address below is inside its operand.
+    unsafe {
+        if load {
+            for_each_row!(MR, |row| { sums[row] = *c.add(row * stride).cast::<[f32; NR]>() });
+        }
+        for at in 0..length {
+            let b = &*b.add(at * NR).cast::<[f32; NR]>();
+            let a = a.add(at * MR);
+            for_each_row!(MR, |row| { multiply_add::<L, NR>(&mut sums[row], *a.add(row), b) });
+        }
+        for_each_row!(MR, |row| { *c.add(row * stride).cast::<[f32; NR]>() = sums[row] });
+    }
+}
+
+/// The kernels of a tier: one function per tile height.
+macro_rules! tile_kernels {
+    ($name:ident, $lanes:ty, $columns:literal, $full:literal, $(#[$feature:meta])*) => {
+        /// The kernel for tiles of `height` rows and `$columns` columns. Calling it is sound on machines that have the features.
+        pub(super) fn $name(height: usize) -> TileKernel {
+            tile_kernels!(@one full, $lanes, $full, $columns, $(#[$feature])*);
+            tile_kernels!(@one four, $lanes, 4, $columns, $(#[$feature])*);
+            tile_kernels!(@one two, $lanes, 2, $columns, $(#[$feature])*);
+            tile_kernels!(@one one, $lanes, 1, $columns, $(#[$feature])*);
+            match height {
+                $full => full,
+                1 => one,
+                2 => two,
+                _ => four,
+            }
+        }
+    };
+    (@one $name:ident, $lanes:ty, $rows:literal, $columns:literal, $(#[$feature:meta])*) => {
+        $(#[$feature])*
+        unsafe fn $name(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool) {
+            // SAFETY: passed on.
+            unsafe { tile::<$lanes, $rows, $columns>(length, a, b, c, stride, load) }
+        }
+    };
+}
+
+tile_kernels!(kernels_portable, Plain, 8, 4,);
+#[cfg(target_arch = "x86_64")]
+tile_kernels!(kernels_avx2, Fused, 16, 6, #[target_feature(enable = "avx2,fma")]);
+#[cfg(target_arch = "x86_64")]
+tile_kernels!(kernels_avx512, Fused, 32, 12, #[target_feature(enable = "avx2,fma,avx512f,avx512vl,avx512dq,avx512bw")]);

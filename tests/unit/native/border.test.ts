@@ -1,0 +1,107 @@
+/** What crosses the border to native code: errors with our codes, numbers that fit or are refused. */
+import { describe, expect, test } from "vitest";
+
+import { PrlError } from "../../../ts/errors.ts";
+import {
+  buildBatch,
+  decodeSafetensors,
+  digest,
+  encodeSafetensors,
+  loadModel,
+  openTrainer,
+  packSequences,
+  randomCheckpoint,
+  writeBatch,
+} from "../../../ts/native/index.ts";
+import { fromNative } from "../../../ts/native/errors.ts";
+
+const napiError = (code: string, message: string) => Object.assign(new Error(message), { code });
+
+describe("errors", () => {
+  test("take their code and their cause from the message that native code writes", () => {
+    const cause = new Error("disk");
+    const error = fromNative(Object.assign(new Error("[PRL_WEIGHTS_IO] cannot read x\nat all"), { cause }));
+    expect(error).toBeInstanceOf(PrlError);
+    expect(error).toMatchObject({ code: "PRL_WEIGHTS_IO", message: "cannot read x\nat all", cause });
+  });
+
+  test("of napi itself have a code of ours too", () => {
+    expect(fromNative(napiError("GenericFailure", "index out of bounds"))).toMatchObject({ code: "PRL_NATIVE_PANIC" });
+    expect(fromNative(napiError("NumberExpected", "x"))).toMatchObject({ code: "PRL_ENGINE_INPUT" });
+    expect(() => digest(3 as never)).toThrow(expect.objectContaining({ code: "PRL_ENGINE_INPUT" }) as Error);
+  });
+
+  test("of others stay what they are", () => {
+    for (const other of [
+      napiError("ENOENT", "no file"),
+      new PrlError("PRL_IO", "x"),
+      "text",
+      new Error("[PRL_NONSENSE] x"),
+    ]) {
+      expect(fromNative(other)).toBe(other);
+    }
+  });
+});
+
+const sample = {
+  tokenIds: Uint32Array.of(1, 2),
+  mask: Uint8Array.of(0, 1),
+  logprobs: Float32Array.of(0, -1),
+  advantages: Float32Array.of(0, 1),
+  temperature: 1,
+  envId: 0,
+  policyVersionSpans: Uint32Array.of(0, 0),
+};
+const plan = [Uint32Array.of(0)];
+
+describe.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 32])("the number %d", (wrong) => {
+  test.each([
+    ["lengths[1]", () => packSequences([1, wrong], { seqLen: 4 })],
+    ["seqLen", () => packSequences([1], { seqLen: wrong })],
+    ["ranks", () => packSequences([1], { seqLen: 4, ranks: wrong })],
+    ["samples[0].envId", () => buildBatch([{ ...sample, envId: wrong }], plan)],
+    ["padTokenId", () => buildBatch([sample], plan, { padTokenId: wrong })],
+  ])("is refused as %s", (name, call) => {
+    expect(call).toThrow(
+      expect.objectContaining({
+        code: "PRL_PACKING_INPUT",
+        message: expect.stringContaining(`${name} is`) as string,
+      }) as Error,
+    );
+  });
+
+  test.each([
+    ["threads", () => loadModel("nowhere", { threads: wrong })],
+    ["maxNumSeqs", () => loadModel("nowhere", { maxNumSeqs: wrong })],
+    ["maxModelLen", () => loadModel("nowhere", { maxModelLen: wrong })],
+    ["threads", () => openTrainer("nowhere", { threads: wrong })],
+  ])("is refused as %s", async (name, call) => {
+    await expect(call()).rejects.toMatchObject({ code: "PRL_ENGINE_INPUT" });
+    await expect(call()).rejects.toThrow(`${name} is`);
+  });
+});
+
+test.each([-1, 0.5, Number.NaN, 2 ** 53])(
+  "seeds, versions, sizes and counts of %d are refused in native code",
+  async (wrong) => {
+    const refused = { code: "PRL_ENGINE_INPUT" };
+    await expect(randomCheckpoint("nowhere", "nowhere", wrong)).rejects.toMatchObject(refused);
+    await expect(loadModel("nowhere", { version: wrong })).rejects.toMatchObject(refused);
+    await expect(loadModel("nowhere", { kvCacheBytes: wrong })).rejects.toMatchObject(refused);
+    const [batch] = buildBatch([sample], plan);
+    if (batch === undefined) throw new Error("no batch");
+    const key = { runId: "r", attempt: 1, step: 1, rank: 0, envNames: ["a"] };
+    const counts = { rl: wrong, ce: 0, refKl: 0 };
+    await expect(writeBatch("nowhere/file", { ...batch, counts }, key)).rejects.toMatchObject(refused);
+    const tensor = { dtype: "U8", shape: [wrong], data: new Uint8Array(1) };
+    expect(() => encodeSafetensors({ x: tensor })).toThrow(
+      expect.objectContaining({ code: "PRL_WEIGHTS_TENSOR" }) as Error,
+    );
+  },
+);
+
+test("a dimension above u32 keeps its size", () => {
+  const shape = [2 ** 33, 0];
+  const bytes = encodeSafetensors({ x: { dtype: "F32", shape, data: new Uint8Array(0) } });
+  expect(decodeSafetensors(bytes).tensor("x").shape).toEqual(shape);
+});

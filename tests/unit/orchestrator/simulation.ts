@@ -1,0 +1,331 @@
+/**
+ * A run without processes: a trainer, engines and env workers behind the orchestrator's interfaces, with delays from a seed.
+ *
+ * What a rollout gives follows from its task and sample alone, so that two runs of different timing can be compared. The parts check the
+ * contract that they see (an engine is swapped only while paused, a version that was pruned is not loaded, ...) and record the rest.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
+import {
+  createRng,
+  type Episode,
+  type EpisodeErrorClass,
+  type EpisodeFrame,
+  type RunRequest,
+} from "../../../ts/environments/index.ts";
+import { runOrchestrator, type Engine, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
+import type { PublishedWeights, RolloutTransport, WeightTransport } from "../../../ts/transports/index.ts";
+
+export interface SimulationOptions {
+  level: number;
+  maxSteps: number | null;
+  batchSize?: number;
+  groupSizes?: readonly number[];
+  maxOffPolicySteps?: number;
+  maxInflight?: number;
+  engines?: number;
+  /** Number of tasks; null is endless. */
+  tasks?: number | null;
+  evaluation?: { interval: number | null; atStart?: boolean; hold?: boolean } | null;
+  /** Of every delay; the outcomes do not depend on it. */
+  timing?: number;
+  /** Longest ordinary delay (ms); one rollout in `slowEvery` takes `slowMs`. */
+  delayMs?: number;
+  slowEvery?: number;
+  slowMs?: number;
+  outcome?: (task: number, sample: number, attempt: number, request: RunRequest) => number | EpisodeErrorClass;
+  /** Breaks a part: called before each of its actions, `canary 0 3` is that of engine 0 for version 3. */
+  before?: (action: string, signal?: AbortSignal) => Promise<void> | void;
+  signal?: AbortSignal;
+}
+
+export interface SentBatch {
+  step: number;
+  /** Lowest version on an engine when it was sent. */
+  version: number;
+  episodes: (Episode & { advantage: number | null })[];
+  samples: number;
+}
+
+export interface Simulation {
+  config: RlConfig;
+  sent: SentBatch[];
+  requests: { request: RunRequest; batchesSent: number; version: number; aborted: boolean }[];
+  /** Calls of each engine in order: `pause`, `update 1`, `resume`, `canary 1`. */
+  calls: string[][];
+  events: Record<string, unknown>[];
+  logged: Map<number, Record<string, unknown>>;
+  /** Rollouts at work when the run had ended. */
+  inFlight: () => number;
+  contract: string[];
+}
+
+export const rewardByHash = (task: number, sample: number): number => ((task * 7 + sample * 3) % 5) / 4;
+
+/** Runs to the end; rejects with what the orchestrator rejects with, after `inspect` saw what happened. */
+export async function simulate(
+  options: SimulationOptions,
+  inspect: (simulation: Simulation) => void | Promise<void> = () => undefined,
+): Promise<Simulation> {
+  const runDir = await mkdtemp(join(tmpdir(), "prl-simulation-"));
+  try {
+    const parts = makeParts(options, runDir);
+    const ended = new AbortController();
+    const trainer = parts.train(ended.signal);
+    try {
+      await runOrchestrator({ ...parts.job, signal: options.signal ?? new AbortController().signal });
+    } finally {
+      ended.abort();
+      await trainer;
+      await inspect(parts.simulation);
+    }
+    return parts.simulation;
+  } finally {
+    await rm(runDir, { recursive: true, force: true });
+  }
+}
+
+function configOf(options: SimulationOptions): RlConfig {
+  const { level, maxSteps, groupSizes = [2], evaluation = null } = options;
+  const env = { id: "reverse-text" };
+  return rlConfigSchema.parse({
+    seed: 5,
+    max_steps: maxSteps,
+    max_async_level: level,
+    seq_len: 64,
+    model: { name: "m" },
+    weight_broadcast: { keep: level + 1 },
+    orchestrator: {
+      batch_size: options.batchSize ?? 8,
+      group_size: groupSizes[0],
+      max_off_policy_steps: options.maxOffPolicySteps ?? Math.max(level, 8),
+      max_inflight: options.maxInflight ?? 64,
+      request_timeout_s: 5,
+      train: { source: groupSizes.map((group_size, i) => ({ name: `source-${i}`, group_size, env })) },
+      eval:
+        evaluation === null
+          ? null
+          : {
+              interval: evaluation.interval,
+              eval_at_start: evaluation.atStart ?? false,
+              ...(evaluation.hold === undefined ? {} : { hold_weights: evaluation.hold }),
+              num_examples: 6,
+              source: [{ name: "held-out", env }],
+            },
+    },
+  });
+}
+
+function makeParts(options: SimulationOptions, runDir: string) {
+  const config = configOf(options);
+  const { delayMs = 2, slowEvery = 0, slowMs = 20, outcome = rewardByHash, before = () => undefined } = options;
+  const rng = createRng(Math.abs(options.timing ?? 1));
+  const pause = async (signal?: AbortSignal) => {
+    const ms = rng.integer(delayMs + 1);
+    if (ms > 0) await sleep(ms, undefined, signal === undefined ? {} : { signal });
+  };
+  const versions: number[] = Array.from({ length: options.engines ?? 1 }, () => -1);
+  const published = new Map<number, PublishedWeights>();
+
+  let inFlight = 0;
+  const simulation: Simulation = {
+    config,
+    sent: [],
+    requests: [],
+    calls: versions.map(() => []),
+    events: [],
+    logged: new Map(),
+    inFlight: () => inFlight,
+    contract: [],
+  };
+  const { sent, requests, calls, contract } = simulation;
+
+  const engines: Engine[] = versions.map((_, e) => {
+    let isPaused = false;
+    const act = async (action: string, signal?: AbortSignal) => {
+      await before(action, signal);
+      signal?.throwIfAborted();
+      await pause(signal);
+    };
+    return {
+      url: `http://engine-${e}`,
+      isa: "portable",
+      dtype: "float32",
+      admin: {
+        async pause(mode, signal) {
+          await act(`pause ${e}`, signal);
+          if (mode !== "keep") contract.push(`paused with ${mode}`);
+          isPaused = true;
+          calls[e]?.push("pause");
+        },
+        async updateWeights({ version }, signal) {
+          if (!isPaused) contract.push(`engine ${e} was swapped while running`);
+          await act(`update ${e} ${version}`, signal);
+          if (!published.has(version)) contract.push(`version ${version} was pruned while engine ${e} loaded it`);
+          versions[e] = version;
+          calls[e]?.push(`update ${version}`);
+          return { skipped: false };
+        },
+        async resume(signal) {
+          await act(`resume ${e}`, signal);
+          isPaused = false;
+          calls[e]?.push("resume");
+        },
+        async promptLogprobs(tokenIds, signal) {
+          const version = versions[e] ?? -1;
+          await act(`canary ${e} ${version}`, signal);
+          calls[e]?.push(`canary ${version}`);
+          return Float32Array.from(tokenIds, (_id, t) => (t === 0 ? 0 : -version - t));
+        },
+      },
+    };
+  });
+
+  const lowest = () => Math.min(...versions);
+  const taskCount = options.tasks === undefined ? null : options.tasks;
+  const workers: EnvWorkers = {
+    async tasks(_source, split, after, limit, signal) {
+      await before(`tasks ${split}`, signal);
+      signal.throwIfAborted();
+      await pause(signal);
+      const start = Number(after ?? 0);
+      const all = split === "eval" ? 6 : (taskCount ?? Infinity);
+      const end = Math.min(start + limit, all);
+      const tasks = Array.from({ length: end - start }, (_, i) => ({ key: String(start + i), hash: "", data: {} }));
+      return { tasks, next: end === all ? null : String(end), endless: all === Infinity };
+    },
+    async run(request, signal) {
+      const record = { request, batchesSent: sent.length, version: lowest(), aborted: false };
+      requests.push(record);
+      inFlight++;
+      const start = lowest();
+      try {
+        await before(`run ${request.episode_id}`, signal);
+        if (signal.aborted) throw signal.reason;
+        if (slowEvery > 0 && rng.integer(slowEvery) === 0) await sleep(slowMs, undefined, { signal });
+        await pause(signal);
+        await pause(signal);
+        const [sample = 0, attempt = 0] = request.episode_id.split("-").slice(-2).map(Number);
+        const result = outcome(Number(request.task.key), sample, attempt, request);
+        return typeof result === "number" ? scored(request, result, start, lowest()) : errored(request, result);
+      } catch (error) {
+        if (!signal.aborted) throw error;
+        record.aborted = true;
+        return errored(request, "infra");
+      } finally {
+        inFlight--;
+      }
+    },
+    close: async () => undefined,
+  };
+
+  const rollouts: RolloutTransport = {
+    async send(step, batches) {
+      await before(`send ${step}`);
+      const lines = (await readFile(join(runDir, "rollouts", `step_${step}`, "traces.jsonl"), "utf8")).trim();
+      const episodes = lines.split("\n").map((line) => JSON.parse(line) as SentBatch["episodes"][number]);
+      const samples = batches.reduce((sum, { counts }) => sum + counts.rl, 0) / 2;
+      sent.push({ step, version: lowest(), episodes, samples });
+      await pause();
+    },
+    receive: async () => Promise.reject(new Error("nobody asks")),
+  };
+  const weights: WeightTransport = {
+    publish: async () => Promise.reject(new Error("nobody asks")),
+    async receive(version, { signal }) {
+      await before(`receive ${version}`, signal);
+      for (;;) {
+        signal.throwIfAborted();
+        const found = published.get(version);
+        if (found !== undefined) {
+          return found;
+        }
+        await sleep(1, undefined, { signal });
+      }
+    },
+  };
+  const publish = (version: number) => {
+    const tokenIds = [1, 2, 3];
+    const logprobs = tokenIds.map((_, t) => (t === 0 ? 0 : -version - t));
+    const canary = { tokenIds, logprobs, isa: "portable", dtype: "float32" };
+    const manifest = { format: "prl-weights", version, digest: String(version), base: null, shards: [], canary };
+    published.set(version, { dir: `/weights/${version}`, manifest: { ...manifest, encoding: "full" } });
+    published.delete(version - config.weight_broadcast.keep);
+  };
+
+  return {
+    simulation,
+    job: {
+      runDir,
+      config,
+      modelName: "m",
+      engines,
+      workers,
+      rollouts,
+      weights,
+      metrics: {
+        log: (step: number, values: object) => {
+          simulation.logged.set(step, { ...simulation.logged.get(step), ...values });
+        },
+        event: (type: string, fields?: Record<string, unknown>) => {
+          simulation.events.push({ type, ...fields });
+        },
+        close: () => undefined,
+      },
+    },
+    /** The trainer: v0, then one version per batch. */
+    async train(signal: AbortSignal): Promise<void> {
+      publish(0);
+      for (let step = 1; !signal.aborted;) {
+        if (sent.length < step) await sleep(1);
+        else {
+          await pause();
+          publish(step++);
+        }
+      }
+    },
+  };
+}
+
+const base = (request: RunRequest) => ({
+  id: request.episode_id,
+  env: { id: request.env, name: request.env },
+  task: request.task,
+  group: { id: request.group_id },
+  run: request.run,
+});
+
+export function errored(request: RunRequest, kind: EpisodeErrorClass): EpisodeFrame {
+  const errors = [{ class: kind, code: "PRL_ENVIRONMENT_FAILED", message: `a ${kind} error` }];
+  return { episode: { ...base(request), ok: false, errors, traces: [] }, columns: [] };
+}
+
+/** One prompt token and two sampled ones; `start` and `end`: versions that sampled them. */
+export function scored(request: RunRequest, reward: number, start: number, end: number): EpisodeFrame {
+  const trace: Episode["traces"][number] = {
+    id: `${request.episode_id}-0`,
+    nodes: [],
+    rewards: {},
+    reward,
+    metrics: { exact: reward === 1 ? 1 : 0 },
+    stop_condition: "agent_completed",
+    is_completed: true,
+    is_truncated: false,
+    usage: { prompt_tokens: 1, completion_tokens: 2 },
+    timing: { start: 0, generation_ms: 0, scoring_ms: 0, total_ms: 0 },
+    policy: { start, end },
+  };
+  const columns = {
+    tokenIds: Uint32Array.of(9, 10, 11),
+    mask: Uint8Array.of(0, 1, 1),
+    logprobs: Float32Array.of(0, -1, -1),
+    versionSpans:
+      start === end ? Uint32Array.of(0, 0xffffffff, 1, start) : Uint32Array.of(0, 0xffffffff, 1, start, 2, end),
+    branchOffsets: Uint32Array.of(0, 3),
+  };
+  return { episode: { ...base(request), ok: true, errors: [], traces: [trace] }, columns: [columns] };
+}

@@ -1,0 +1,114 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
+import { PrlError } from "../../../ts/errors.ts";
+import { openMetrics } from "../../../ts/monitors/index.ts";
+import {
+  buildBatch,
+  loadModel,
+  packSequences,
+  readManifest,
+  type Batch,
+  type Sample,
+} from "../../../ts/native/index.ts";
+import { runTrainer, type TrainerJob } from "../../../ts/trainer/index.ts";
+import { filesystemRollouts, filesystemWeights } from "../../../ts/transports/index.ts";
+import { publishVersion } from "../../integration/inference/tiny-model.ts";
+
+let root: string;
+let modelDir: string;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "prl-trainer-"));
+  ({ dir: modelDir } = await publishVersion(root, 0));
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+const { trainer: config } = rlConfigSchema.parse({
+  seq_len: 64,
+  model: { name: "m" },
+  trainer: { threads: 1, optim: { lr: 1e-2 } },
+  orchestrator: { train: { source: [{ name: "b", env: { id: "reverse-text" } }] } },
+});
+
+/** A batch that version `version` sampled. */
+async function batchOf(dir: string, version: number): Promise<Batch[]> {
+  const tokenIds = Uint32Array.of(104, 105, 106, 107);
+  const model = await loadModel(dir, { threads: 1 });
+  const logprobs = await model.logprobs(tokenIds, Uint32Array.of(0, 4));
+  await model.close();
+  const sample: Sample = {
+    tokenIds,
+    mask: Uint8Array.of(0, 1, 1, 1),
+    logprobs,
+    advantages: Float32Array.of(0, 1, 1, 1),
+    temperature: 1,
+    envId: 0,
+    policyVersionSpans: Uint32Array.of(0, 0xffffffff, 1, version),
+  };
+  return buildBatch([sample], packSequences([4], { seqLen: 64 }), { seqLen: 64 });
+}
+
+async function jobIn(name: string): Promise<TrainerJob & { runDir: string; stop: AbortController }> {
+  const runDir = await mkdtemp(join(root, name));
+  const stop = new AbortController();
+  return {
+    runDir,
+    stop,
+    modelDir,
+    config,
+    maxSteps: 2,
+    rollouts: filesystemRollouts(runDir, "run", 1),
+    weights: filesystemWeights(runDir, { keep: 3 }),
+    metrics: openMetrics(runDir, "trainer", 1),
+    signal: stop.signal,
+    onReady: async () => undefined,
+  };
+}
+
+describe("the trainer", () => {
+  test("publishes v0 before it asks for a batch, then v(s) after batch s, with a canary that an engine reproduces exactly", async () => {
+    const job = await jobIn("steps");
+    const training = runTrainer(job);
+    const options = { deadlineMs: 20_000, signal: job.signal };
+    const published = [];
+    for (const version of [0, 1, 2]) {
+      const { dir, manifest } = await job.weights.receive(version, options);
+      expect(await readManifest(dir, { verify: true })).toEqual(manifest);
+      const model = await loadModel(dir, { threads: 1 });
+      const ids = Uint32Array.from(manifest.canary?.tokenIds ?? []);
+      expect([...(await model.logprobs(ids, Uint32Array.of(0, ids.length)))]).toEqual(manifest.canary?.logprobs);
+      await model.close();
+      published.push(manifest.digest);
+      if (version < 2) await job.rollouts.send(version + 1, await batchOf(dir, version), ["b"]);
+    }
+    await training;
+    expect(new Set(published).size).toBe(3);
+    const lines = (await readFile(join(job.runDir, "metrics.jsonl"), "utf8")).trim().split("\n");
+    const metrics = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(metrics.map(({ step }) => step)).toEqual([1, 2]);
+    for (const line of metrics)
+      expect(line).toMatchObject({ "mismatch_on_policy/max_abs_logprob_diff": 0, "mismatch_on_policy/tokens": 3 });
+  });
+
+  test("is told to stop while it waits for a batch, and publishes nothing more", async () => {
+    const job = await jobIn("stop");
+    const training = runTrainer({ ...job, maxSteps: null, onReady: async () => job.stop.abort(new Error("stop")) });
+    await expect(training).rejects.toBeDefined();
+    await job.rollouts.send(1, await batchOf(modelDir, 0), ["b"]);
+    await expect(
+      job.weights.receive(1, { deadlineMs: 50, signal: new AbortController().signal }),
+    ).rejects.toMatchObject({ code: "PRL_DEADLINE" });
+  });
+
+  test("ends with the transport's error when a version cannot be published", async () => {
+    const job = await jobIn("full");
+    const weights = {
+      ...job.weights,
+      publish: async () => Promise.reject(new PrlError("PRL_WEIGHTS_IO", "disk full")),
+    };
+    await expect(runTrainer({ ...job, weights })).rejects.toThrow("disk full");
+  });
+});
