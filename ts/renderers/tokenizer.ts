@@ -50,7 +50,8 @@ export interface Tokenizer {
  * Errors: PRL_TOKENIZER naming the file.
  */
 export async function loadTokenizer(dir: string): Promise<Tokenizer> {
-  const [native, config] = await Promise.all([loadNativeTokenizer(dir), readTokenizerConfig(dir)]);
+  const native = await loadNativeTokenizer(dir);
+  const config = await readTokenizerConfig(dir);
   const decode: Tokenizer["decode"] = (ids, { skipSpecialTokens = false } = {}) =>
     native.decode(ids instanceof Uint32Array ? ids : [...ids], skipSpecialTokens);
   return {
