@@ -55,6 +55,26 @@ export declare class NativeSafetensors {
   close(): void
 }
 
+/** A client of one daemon. */
+export declare class NativeSandboxPool {
+  /** Starts a daemon that ends with the handle. */
+  static start(options: NativeSandboxStart): Promise<NativeSandboxPool>
+  /** Connects to a daemon. */
+  static connect(options: NativeSandboxConnect): Promise<NativeSandboxPool>
+  /** Of the embedded daemon. */
+  daemonPid(): number | null
+  /** Runs one command. */
+  runOnce(request: NativeRunRequest): Promise<NativeRunResult>
+  /** Kills the run with this key; its promise then resolves. */
+  cancel(key: string): void
+  /** What the daemon can do. */
+  capabilities(): Promise<NativeSandboxCapabilities>
+  /** How busy it is. */
+  health(): Promise<NativeSandboxHealth>
+  /** Cancels what runs and stops an embedded daemon. */
+  close(): Promise<undefined>
+}
+
 /** A loaded tokenizer.json. */
 export declare class NativeTokenizer {
   /** Loads `tokenizer.json` from a folder. */
@@ -297,6 +317,16 @@ export interface NativeIncrement {
   error: string | null
 }
 
+/** A file to write before the start. */
+export interface NativeInputFile {
+  /** Relative. */
+  path: string
+  /** Copied before the call returns. */
+  content: Uint8Array
+  /** Permission bits. */
+  mode: number
+}
+
 /** A loss, its gradient and its metrics (JSON object of numbers). */
 export interface NativeLoss {
   /** The scalar loss. */
@@ -379,6 +409,118 @@ export interface NativeOptim {
   decay1D: boolean
 }
 
+/** A collected file. */
+export interface NativeOutputFile {
+  /** Relative. */
+  path: string
+  /** Its bytes. */
+  content: Buffer
+}
+
+/** Limits of a run; null takes the daemon's default. */
+export interface NativeRunLimits {
+  /** Wall clock. */
+  wallMs: number | null
+  /** Of all processes. */
+  cpuMs: number | null
+  /** Of the whole tree. */
+  memoryBytes: number | null
+  /** Threads count. */
+  processes: number | null
+  /** Per process. */
+  openFiles: number | null
+  /** Kept per stream. */
+  outputBytes: number | null
+  /** Over both streams. */
+  outputKillBytes: number | null
+  /** Of all writable places. */
+  diskBytes: number | null
+  /** Files. */
+  inodes: number | null
+  /** Of all collected files. */
+  collectBytes: number | null
+}
+
+/** One stream of a run. */
+export interface NativeRunOutput {
+  /** Head and tail, joined. */
+  data: Buffer
+  /** Where in `data` the tail begins. */
+  headBytes: number
+  /** Dropped between them. */
+  gap: number
+}
+
+/** One run. */
+export interface NativeRunRequest {
+  /** At most one execution per key. */
+  key: string
+  /** argv. */
+  command: Array<string>
+  /** Copied before the call returns. */
+  stdin: Uint8Array
+  /** Written before the start. */
+  files: Array<NativeInputFile>
+  /** Globs. */
+  collect: Array<string>
+  /** Added to the sandbox's own. */
+  env: Record<string, string>
+  /** Empty: the work directory. */
+  cwd: string
+  /** Of the run. */
+  limits: NativeRunLimits
+  /** Longest wait for a slot. */
+  queueMs: number | null
+  /** any | process | rootless | full. */
+  minIsolation: string
+  /** Of the run. */
+  labels: Record<string, string>
+}
+
+/** How a run ended. */
+export interface NativeRunResult {
+  /** EXITED ... INFRA. */
+  cause: string
+  /** For people. */
+  reason: string
+  /** PRL_SANDBOX_* with INFRA, else empty. */
+  errorCode: string
+  /** wall, cpu, memory, processes, output, disk, inodes, collect. */
+  limitsHit: Array<string>
+  /** Null when it did not exit. */
+  exitCode: number | null
+  /** Null when no signal ended it. */
+  signal: number | null
+  /** What it wrote. */
+  stdout: NativeRunOutput
+  /** What it wrote. */
+  stderr: NativeRunOutput
+  /** Collected. */
+  files: Array<NativeOutputFile>
+  /** Matched, but not collected. */
+  uncollected: Array<NativeUncollected>
+  /** Null when not observed. */
+  cpuMs: number | null
+  /** Null when not observed. */
+  peakMemoryBytes: number | null
+  /** Null when not observed. */
+  processes: number | null
+  /** Waiting. */
+  queueMs: number
+  /** Setting up. */
+  setupMs: number
+  /** Running. */
+  runMs: number
+  /** Until the last byte was in. */
+  drainMs: number
+  /** none | process | rootless | full. */
+  isolation: string
+  /** Kept result of an earlier call. */
+  replayed: boolean
+  /** When overloaded. */
+  retryAfterMs: number | null
+}
+
 /** One training sample. */
 export interface NativeSample {
   /** T. */
@@ -403,6 +545,72 @@ export interface NativeSample {
   refKlWeights: Float32Array | null
   /** T. */
   referenceLogprobs: Float32Array | null
+}
+
+/** What a daemon can do. */
+export interface NativeSandboxCapabilities {
+  /** none | process | rootless | full. */
+  isolation: string
+  /** v2 | v1 | hybrid | none. */
+  cgroups: string
+  /** Found and missing. */
+  facilities: Array<NativeSandboxFacility>
+  /** Causes. */
+  unobservable: Array<string>
+  /** What runs get that ask for nothing. */
+  defaultLimits: NativeRunLimits
+  /** At the same time. */
+  maxRunning: number
+  /** Waiting at the same time. */
+  maxQueued: number
+  /** Of the daemon. */
+  version: string
+}
+
+/** How to reach a daemon. */
+export interface NativeSandboxConnect {
+  /** unix:/path or host:port. */
+  address: string
+  /** Bearer token. */
+  token: string | null
+  /** Null lets the client choose. */
+  connectTimeoutMs: number | null
+}
+
+/** A kernel facility. */
+export interface NativeSandboxFacility {
+  /** For example cgroup.memory. */
+  name: string
+  /** It is there. */
+  available: boolean
+  /** What was found, or how to get it. */
+  detail: string
+}
+
+/** How busy a daemon is. */
+export interface NativeSandboxHealth {
+  /** Takes work. */
+  serving: boolean
+  /** Now. */
+  running: number
+  /** Now. */
+  queued: number
+  /** Made in advance. */
+  parked: number
+  /** Since its start. */
+  completed: number
+  /** Of the process. */
+  instanceId: string
+}
+
+/** How to start a daemon. */
+export interface NativeSandboxStart {
+  /** The program. */
+  binary: string
+  /** Its further arguments. */
+  args: Array<string>
+  /** Null lets the client choose. */
+  startTimeoutMs: number | null
 }
 
 /** What a manifest needs. */
@@ -503,6 +711,14 @@ export interface NativeTrainerOptions {
   optim: NativeOptim
   /** auto | keep | recompute. */
   activations: string
+}
+
+/** What matched and did not come. */
+export interface NativeUncollected {
+  /** Relative. */
+  path: string
+  /** Why. */
+  reason: string
 }
 
 /** What was written. */

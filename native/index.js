@@ -773,9 +773,10 @@ if (
   }
 }
 
-const { NativeEngine, NativeSafetensors, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeEngine, NativeSafetensors, NativeSandboxPool, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeEngine }
 export { NativeSafetensors }
+export { NativeSandboxPool }
 export { NativeTokenizer }
 export { NativeTrainer }
 export { addonInfo }

@@ -1,5 +1,6 @@
-// `npm test`: builds the test addon (profile `ci`, in target/addon-ci, never over native/*.node), then runs every check and both test
-// runners, and ends with one line that sums them: `N passed, N failed`. Stops early only when the addon does not build.
+// `npm test`: builds the test addon and sandbox daemon (profile `ci`, in target/addon-ci, never over those in native/), then runs every
+// check and both test runners, and ends with one line that sums them: `N passed, N failed`. Stops early only when one of them does not
+// build.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { arch, platform } from "node:os";
@@ -64,6 +65,8 @@ const ci = ["--profile", "ci"];
 const napi = `build --platform --esm --manifest-path native/Cargo.toml --output-dir ${addonDir} --js index.js --dts index.d.ts`;
 const built = await run("test addon", bin("napi"), [...napi.split(" "), ...ci]);
 if (built.code !== 0) finish();
+const daemon = ["native/build-sandboxd.mjs", ...ci, "--output-dir", addonDir];
+if ((await run("test sandbox daemon", process.execPath, daemon)).code !== 0) finish();
 env.PRL_NATIVE_ADDON = join(root, addonDir, "index.js");
 
 for (const file of ["index.js", "index.d.ts"]) {
@@ -99,7 +102,15 @@ if (wanted("checks")) {
   const declarations = "--ignoreConfig --noEmit --skipLibCheck false --types node --module nodenext --target es2023";
   await run("tsc (addon's declarations)", bin("tsc"), [...declarations.split(" "), "native/index.d.ts"]);
   await run("oxlint", bin("oxlint"), ["--type-aware", "--deny-warnings", "ts", "tests", "benches", "configs"]);
-  await run("oxfmt", bin("oxfmt"), ["--check", "ts", "tests", "benches", "configs", "native/prepare.mjs"]);
+  await run("oxfmt", bin("oxfmt"), [
+    "--check",
+    "ts",
+    "tests",
+    "benches",
+    "configs",
+    "native/prepare.mjs",
+    "native/build-sandboxd.mjs",
+  ]);
 } else if (wanted("typescript")) {
   await run("tsc", bin("tsc"), ["-p", "."]);
 }

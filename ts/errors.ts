@@ -70,6 +70,18 @@ export const ERROR_CODES = {
   PRL_ADVANTAGE_UNSUPPORTED: "the advantage estimator is not implemented yet",
   PRL_ADVANTAGE_INPUT: "rewards or parameters do not fit the estimator",
   PRL_ORCHESTRATOR_STARVED: "no trainable batch came together",
+  // ---- sandboxes ----
+  PRL_SANDBOX_REQUEST: "a sandbox request is malformed",
+  PRL_SANDBOX_ISOLATION: "the sandbox daemon cannot give the isolation asked for",
+  PRL_SANDBOX_AUTH: "the sandbox daemon refuses the token",
+  PRL_SANDBOX_CLOSED: "the sandbox pool is closed",
+  PRL_SANDBOX_ADDRESS: "the address of a sandbox daemon cannot be read",
+  PRL_SANDBOX_UNREACHABLE: "no sandbox daemon answers",
+  PRL_SANDBOX_START_FAILED: "the embedded sandbox daemon did not start",
+  PRL_SANDBOX_START_TIMEOUT: "the embedded sandbox daemon was not ready in time",
+  PRL_SANDBOX_MISSING: "the sandbox daemon is not built",
+  PRL_SANDBOX_TLS_UNSUPPORTED: "sandbox daemons behind TLS are not implemented yet",
+  PRL_SANDBOX_UNSUPPORTED: "the sandbox feature is not implemented yet",
   PRL_DEADLINE: "something waited for did not happen in time",
 } as const;
 

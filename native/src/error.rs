@@ -2,6 +2,7 @@
 
 use prl_engine::EngineError;
 use prl_packing::PackError;
+use prl_sandbox_client::ClientError;
 use prl_weights::WeightsError;
 
 /// An error on its way to JavaScript.
@@ -43,6 +44,12 @@ impl From<PackError> for NativeError {
     }
 }
 
+impl From<ClientError> for NativeError {
+    fn from(error: ClientError) -> Self {
+        Self::new(error.code(), with_sources(&error))
+    }
+}
+
 impl From<NativeError> for napi::Error {
     fn from(error: NativeError) -> Self {
         Self::from_reason(format!("[{}] {}", error.code, error.message))
@@ -69,11 +76,17 @@ const OWN_CODES: &[&str] = &["PRL_NATIVE_PANIC", "PRL_TOKENIZER", "PRL_IO"];
 
 /// Every code that can cross the border; a test compares them with the registry in `ts/errors.ts`.
 pub(crate) fn codes() -> Vec<String> {
-    let mut codes: Vec<String> = [OWN_CODES, EngineError::CODES, &WeightsError::CODES, &PackError::CODES]
-        .into_iter()
-        .flatten()
-        .map(|&code| code.to_owned())
-        .collect();
+    let mut codes: Vec<String> = [
+        OWN_CODES,
+        EngineError::CODES,
+        &WeightsError::CODES,
+        &PackError::CODES,
+        &ClientError::CODES,
+    ]
+    .into_iter()
+    .flatten()
+    .map(|&code| code.to_owned())
+    .collect();
     codes.sort();
     codes.dedup();
     codes

@@ -9,6 +9,7 @@ mod losses;
 mod numbers;
 mod packing;
 mod runtime;
+mod sandbox;
 mod system;
 mod tokenizer;
 mod trainer;

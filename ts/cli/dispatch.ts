@@ -35,6 +35,11 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   { name: "inference", summary: "An inference server", load: () => import("./commands/inference.ts") },
   {
+    name: "sandbox",
+    summary: "Run untrusted programs: one by hand, or a daemon for others",
+    load: () => import("./commands/sandbox.ts"),
+  },
+  {
     name: "env-worker",
     summary: "An environment worker",
     hidden: true,

@@ -14,6 +14,9 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_DEBUG: "1: errors are printed with their stack",
   PRL_ISA: "instruction set of the engine instead of the best one: portable, avx2 or avx512",
   PRL_NATIVE_ADDON: "loader (index.js) of another build of the native addon; tests use it for theirs",
+  PRL_LOG: "what the sandbox daemon logs to standard error: error, warn, info, debug",
+  PRL_SANDBOXD: "the sandbox daemon's program instead of the one beside the native addon",
+  PRL_SANDBOX_TOKEN: "bearer token of the sandbox daemon: what `prl sandbox serve` asks for and `run --address` sends",
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",
 };
 

@@ -8,6 +8,7 @@ import { loadModel, openTrainer, randomCheckpoint, type Model } from "prl/engine
 import { defineEnvironment, reward, singleTurn } from "prl/environments";
 import { sequenceRatio } from "prl/environments/verify";
 import { buildBatch, packSequences, type Sample } from "prl/packing";
+import { SandboxPool } from "prl/sandbox";
 import { loadTokenizer } from "prl/tokenizer";
 import { openSafetensors, writeSafetensors } from "prl/weights";
 import * as prl from "prl";
@@ -218,6 +219,13 @@ describe("prl/packing and prl/weights", () => {
     await expect(openSafetensors(path)).rejects.toThrow(
       expect.objectContaining({ code: "PRL_WEIGHTS_FORMAT", message: expect.stringContaining(path) }),
     );
+  });
+});
+
+describe("prl/sandbox", () => {
+  test("is there, and says what is not implemented by its code", async () => {
+    const later = SandboxPool.start({ warm: { python: 2 } });
+    await expect(later).rejects.toMatchObject({ code: expect.stringMatching(/_UNSUPPORTED$/) });
   });
 });
 

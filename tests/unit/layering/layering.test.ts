@@ -8,7 +8,7 @@ const TS = resolve(import.meta.dirname, "../../../ts");
 const LAYERS = [
   ["cli"],
   ["orchestrator", "trainer", "inference"],
-  ["environments", "transports", "monitors"],
+  ["environments", "transports", "sandbox", "monitors"],
   ["renderers", "config"],
   ["native"],
 ];

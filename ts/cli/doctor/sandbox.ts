@@ -7,7 +7,7 @@ import { access } from "node:fs/promises";
 import { ok, warning, type Check } from "./check.ts";
 import { readOrNull } from "./machine.ts";
 
-const LATER = "only sandboxes will need it";
+const LATER = "only sandboxes need it (prl sandbox doctor says what they get here)";
 
 export async function sandboxChecks(): Promise<Check[]> {
   if (process.platform !== "linux")

@@ -1,0 +1,19 @@
+//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages, client and server stubs.
+//!
+//! `pb.rs` is generated from `proto/prl/sandbox/v1/sandbox.proto` and committed, so that a build needs no protobuf
+//! compiler; `tests/codegen.rs` holds the two together and rewrites `pb.rs` under `PRL_BLESS=1`.
+
+#[rustfmt::skip]
+#[expect(missing_docs, clippy::allow_attributes, reason = "generated code")]
+pub mod pb;
+
+pub use pb::*;
+
+/// Metadata key of an error status: the error's `PRL_SANDBOX_...` code.
+pub const ERROR_CODE_KEY: &str = "prl-error-code";
+
+/// Metadata key of a RESOURCE_EXHAUSTED status: after how many milliseconds to try again.
+pub const RETRY_AFTER_KEY: &str = "prl-retry-after-ms";
+
+/// Largest message either side accepts, in bytes. Stdin, files and collected files share it.
+pub const MAX_MESSAGE_BYTES: usize = 160 << 20;

@@ -1,0 +1,205 @@
+//! Which hierarchy of this machine carries which controller, and whether we may make groups there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The two interfaces of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Version {
+    V1,
+    V2,
+}
+
+/// Where this daemon's groups go, by controller.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    pub(crate) memory: Option<(Version, PathBuf)>,
+    pub(crate) pids: Option<(Version, PathBuf)>,
+    pub(crate) cpu: Option<(Version, PathBuf)>,
+    /// "v2", "v1", "hybrid" or "none": what is mounted.
+    pub(crate) mounted: &'static str,
+    /// Why a controller is missing.
+    pub(crate) missing: Vec<(&'static str, String)>,
+}
+
+/// A mounted hierarchy and this process's own group in it.
+struct Hierarchy {
+    version: Version,
+    controllers: Vec<String>,
+    own: PathBuf,
+}
+
+impl Layout {
+    /// Reads what is mounted and makes this daemon's directories.
+    pub(crate) fn establish(directory: &str) -> Self {
+        let text = |path| fs::read_to_string(path).unwrap_or_default();
+        let hierarchies = hierarchies(&text("/proc/self/mountinfo"), &text("/proc/self/cgroup"));
+        let has = |version| hierarchies.iter().any(|hierarchy| hierarchy.version == version);
+        let mounted = match (has(Version::V1), has(Version::V2)) {
+            (true, true) => "hybrid",
+            (true, false) => "v1",
+            (false, true) => "v2",
+            (false, false) => "none",
+        };
+        let mut layout = Self {
+            mounted,
+            ..Self::default()
+        };
+        layout.memory = layout.find(&hierarchies, "memory", &["memory"], directory);
+        layout.pids = layout.find(&hierarchies, "pids", &["pids"], directory);
+        layout.cpu = layout.find(&hierarchies, "cpu", &["cpuacct", "cpu"], directory);
+        layout
+    }
+
+    /// The daemon's directories, each once.
+    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = [&self.memory, &self.pids, &self.cpu]
+            .into_iter()
+            .flatten()
+            .map(|(_, path)| path.clone())
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    fn find(
+        &mut self,
+        hierarchies: &[Hierarchy],
+        name: &'static str,
+        controllers: &[&str],
+        directory: &str,
+    ) -> Option<(Version, PathBuf)> {
+        let mut reason = "no mounted hierarchy has this controller".to_owned();
+        for controller in controllers {
+            for hierarchy in hierarchies
+                .iter()
+                .filter(|found| found.controllers.iter().any(|one| one == controller))
+            {
+                match open(hierarchy, controller, directory) {
+                    Ok(path) => return Some((hierarchy.version, path)),
+                    Err(error) => reason = format!("cannot make groups in {}: {error}", hierarchy.own.display()),
+                }
+            }
+        }
+        self.missing.push((name, reason));
+        None
+    }
+}
+
+/// Makes the daemon's directory in a hierarchy and hands the controller down to it.
+fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<PathBuf> {
+    let path = hierarchy.own.join(directory);
+    if hierarchy.version == Version::V2 {
+        enable(&hierarchy.own, controller)?;
+    }
+    match fs::create_dir(&path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    if hierarchy.version == Version::V2 {
+        enable(&path, controller)?;
+    }
+    Ok(path)
+}
+
+/// v2: a group with processes of its own cannot hand controllers down, so this process steps into a leaf if need be.
+fn enable(group: &Path, controller: &str) -> io::Result<()> {
+    let control = group.join("cgroup.subtree_control");
+    let order = format!("+{controller}");
+    match fs::write(&control, &order) {
+        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
+            let leaf = group.join("prl-sandboxd-self");
+            match fs::create_dir(&leaf) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+            fs::write(leaf.join("cgroup.procs"), std::process::id().to_string())?;
+            fs::write(&control, &order)
+        }
+        done => done,
+    }
+}
+
+fn hierarchies(mountinfo: &str, membership: &str) -> Vec<Hierarchy> {
+    let mut found: Vec<Hierarchy> = Vec::new();
+    for line in mountinfo.lines() {
+        let Some((left, right)) = line.split_once(" - ") else {
+            continue;
+        };
+        let (Some(root), Some(point)) = (left.split(' ').nth(3), left.split(' ').nth(4)) else {
+            continue;
+        };
+        let mut fields = right.split(' ');
+        let (Some(kind), Some(options)) = (fields.next(), fields.nth(1)) else {
+            continue;
+        };
+        let (version, controllers) = match kind {
+            "cgroup" => (Version::V1, options.split(',').map(str::to_owned).collect()),
+            "cgroup2" => (Version::V2, Vec::new()),
+            _ => continue,
+        };
+        let Some(path) = own_path(membership, version, &controllers) else {
+            continue;
+        };
+        let Ok(below) = Path::new(path).strip_prefix(root) else {
+            continue;
+        };
+        let own = Path::new(point).join(below);
+        let controllers = if version == Version::V2 {
+            let text = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
+            text.split_whitespace().map(str::to_owned).collect()
+        } else {
+            controllers
+        };
+        found.push(Hierarchy {
+            version,
+            controllers,
+            own,
+        });
+    }
+    // v2 first: where it has the controller it is the better one.
+    found.sort_by_key(|hierarchy| hierarchy.version == Version::V1);
+    found
+}
+
+/// This process's group in the hierarchy, as /proc/self/cgroup names it.
+fn own_path<'a>(membership: &'a str, version: Version, controllers: &[String]) -> Option<&'a str> {
+    membership.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':');
+        let (_, names, path) = (fields.next()?, fields.next()?, fields.next()?);
+        let ours = match version {
+            Version::V2 => names.is_empty(),
+            Version::V1 => !names.is_empty() && names.split(',').all(|name| controllers.iter().any(|one| one == name)),
+        };
+        ours.then_some(path)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Version, hierarchies};
+
+    #[test]
+    fn a_hybrid_machine_has_its_own_group_per_hierarchy() {
+        let mounts = "31 24 0:27 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+                      32 24 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n\
+                      33 24 0:29 /pod /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n\
+                      34 24 0:30 / /tmp rw - tmpfs tmpfs rw\n";
+        let membership = "3:cpu,cpuacct:/a\n2:memory:/b/c\n0::/pod/d\n";
+        let found = hierarchies(mounts, membership);
+        let own: Vec<_> = found
+            .iter()
+            .map(|one| (one.version, one.own.to_string_lossy().into_owned()))
+            .collect();
+        assert_eq!(
+            own,
+            [
+                (Version::V2, "/sys/fs/cgroup/unified/d".to_owned()),
+                (Version::V1, "/sys/fs/cgroup/cpu,cpuacct/a".to_owned()),
+                (Version::V1, "/sys/fs/cgroup/memory/b/c".to_owned()),
+            ]
+        );
+    }
+}

@@ -1,0 +1,157 @@
+//! Groups of daemons that are no more.
+
+use std::fs;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Name prefix of every daemon's directory.
+const PREFIX: &str = "prl-sandboxd-";
+/// How long processes that were killed may take to leave their group.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The name of this process's directory: unique even when pids come round again.
+pub(crate) fn own_directory() -> String {
+    let pid = std::process::id();
+    format!("{PREFIX}{pid}-{}", start_time(pid).unwrap_or(0))
+}
+
+/// When the process began, in clock ticks since boot.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Fields are counted behind the command, which may hold anything but ends at the last parenthesis.
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Kills and removes what dead daemons left beside these directories. Returns how many sandboxes that were.
+pub(crate) fn remove_leftovers(own: &[PathBuf]) -> usize {
+    let mut removed = 0;
+    for parent in own.iter().filter_map(|path| path.parent()) {
+        let Ok(entries) = fs::read_dir(parent) else { continue };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let alive = name
+                .to_str()
+                .and_then(|name| name.strip_prefix(PREFIX))
+                .is_none_or(is_alive);
+            if !alive {
+                removed += remove_tree(&entry.path());
+            }
+        }
+    }
+    removed
+}
+
+/// `<pid>-<start>` names a process that still is the same. What is not of this form is not ours to remove.
+fn is_alive(name: &str) -> bool {
+    let Some((pid, start)) = name.split_once('-') else {
+        return true;
+    };
+    let (Ok(pid), Ok(start)) = (pid.parse::<u32>(), start.parse::<u64>()) else {
+        return true;
+    };
+    start_time(pid) == Some(start)
+}
+
+/// Kills what is in the groups below, then removes them and the directory.
+fn remove_tree(directory: &Path) -> usize {
+    let mut removed = 0;
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            for pid in fs::read_to_string(entry.path().join("cgroup.procs"))
+                .unwrap_or_default()
+                .lines()
+            {
+                if let Ok(pid) = pid.parse::<i32>() {
+                    // SAFETY: a process in a group that only a dead daemon's sandbox can be in.
+                    unsafe { libc::kill(pid, libc::SIGKILL) };
+                }
+            }
+            match fs::remove_dir(entry.path()) {
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, path = %entry.path().display(), "cannot remove a left-over cgroup");
+                    break;
+                }
+                Ok(()) => {
+                    removed += 1;
+                    break;
+                }
+            }
+        }
+    }
+    if let Err(error) = fs::remove_dir(directory) {
+        tracing::warn!(%error, path = %directory.display(), "cannot remove a left-over cgroup");
+    }
+    removed
+}
+
+/// The same by descriptor, for the spawner, which sees no path of the machine any more. Its sandboxes are dead.
+pub(crate) fn remove_tree_at(directory: BorrowedFd<'_>, path: &Path) {
+    let deadline = Instant::now() + PATIENCE;
+    for name in names_in(directory) {
+        remove_at(directory, &name, deadline);
+    }
+    // The directory itself goes by way of its parent, which `..` of a descriptor still reaches.
+    if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
+        // SAFETY: a live descriptor and a NUL-terminated path.
+        let parent = unsafe {
+            libc::openat(
+                directory.as_raw_fd(),
+                c"..".as_ptr(),
+                libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC,
+            )
+        };
+        if parent >= 0 {
+            // SAFETY: opened just now; used only here, for the rest of this process's short life.
+            remove_at(unsafe { BorrowedFd::borrow_raw(parent) }, name, deadline);
+        }
+    }
+}
+
+fn remove_at(directory: BorrowedFd<'_>, name: &str, deadline: Instant) {
+    let Ok(name) = std::ffi::CString::new(name) else { return };
+    loop {
+        // SAFETY: a live descriptor and a NUL-terminated name.
+        let result = unsafe { libc::unlinkat(directory.as_raw_fd(), name.as_ptr(), libc::AT_REMOVEDIR) };
+        let busy = result < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBUSY);
+        if !busy || Instant::now() >= deadline {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Names of the directories in a directory.
+fn names_in(directory: BorrowedFd<'_>) -> Vec<String> {
+    let mut names = Vec::new();
+    // SAFETY: the duplicate belongs to the stream, which closes it; entries are valid until the next readdir.
+    unsafe {
+        let copy = libc::dup(directory.as_raw_fd());
+        let stream = libc::fdopendir(copy);
+        if stream.is_null() {
+            return names;
+        }
+        loop {
+            let entry = libc::readdir(stream);
+            if entry.is_null() {
+                break;
+            }
+            let name = std::ffi::CStr::from_ptr((*entry).d_name.as_ptr())
+                .to_string_lossy()
+                .into_owned();
+            if (*entry).d_type == libc::DT_DIR && name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        libc::closedir(stream);
+    }
+    names
+}

@@ -1,0 +1,174 @@
+//! Limits and accounting of a whole process tree by cgroups, v2 or v1 or the hybrid of both.
+//!
+//! Which hierarchy carries memory, pids and cpu is read from what is mounted, controller by controller; a controller
+//! that is nowhere writable is missing and reported as such, never replaced by something weaker. All groups of one
+//! daemon lie below one directory per hierarchy, `prl-sandboxd-<pid>-<start>`, so that what a killed daemon left can
+//! be recognised and removed.
+
+mod layout;
+mod leftovers;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub(crate) use layout::{Layout, Version};
+pub(crate) use leftovers::{own_directory, remove_leftovers, remove_tree_at};
+
+/// A group whose processes are dead can stay busy for a moment.
+const REMOVE_ATTEMPTS: u32 = 500;
+const REMOVE_PAUSE: Duration = Duration::from_millis(10);
+
+/// What a run may use.
+#[derive(Clone, Copy)]
+pub(crate) struct GroupLimits {
+    /// Memory of the tree, files in memory included.
+    pub(crate) memory_bytes: u64,
+    /// Processes and threads, init not counted.
+    pub(crate) processes: u64,
+}
+
+/// What a group has seen. `None`: the controller is missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Observed {
+    pub(crate) cpu_ns: Option<u64>,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    /// Init not counted.
+    pub(crate) peak_processes: Option<u64>,
+    /// Processes that the kernel killed because the group was out of memory.
+    pub(crate) oom_kills: Option<u64>,
+    /// Forks and clones that the limit refused.
+    pub(crate) refused_forks: Option<u64>,
+}
+
+/// The cgroups of one sandbox.
+#[derive(Debug)]
+pub(crate) struct Group {
+    memory: Option<(Version, PathBuf)>,
+    pids: Option<(Version, PathBuf)>,
+    cpu: Option<(Version, PathBuf)>,
+    directories: Vec<PathBuf>,
+}
+
+impl Group {
+    /// Makes the groups of one sandbox.
+    pub(crate) fn create(layout: &Layout, name: &str) -> io::Result<Self> {
+        let place =
+            |found: &Option<(Version, PathBuf)>| found.as_ref().map(|(version, parent)| (*version, parent.join(name)));
+        let (memory, pids, cpu) = (place(&layout.memory), place(&layout.pids), place(&layout.cpu));
+        let mut directories: Vec<PathBuf> = Vec::new();
+        for (_, directory) in [&memory, &pids, &cpu].into_iter().flatten() {
+            if !directories.contains(directory) {
+                if let Err(error) = fs::create_dir(directory) {
+                    for made in &directories {
+                        // Empty: nothing was attached yet. A failure leaves a directory that the next start removes.
+                        let _left = fs::remove_dir(made);
+                    }
+                    return Err(error);
+                }
+                directories.push(directory.clone());
+            }
+        }
+        Ok(Self {
+            memory,
+            pids,
+            cpu,
+            directories,
+        })
+    }
+
+    /// Moves a process that has no children yet.
+    pub(crate) fn attach(&self, pid: i32) -> io::Result<()> {
+        self.directories
+            .iter()
+            .try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
+    }
+
+    /// Sets the limits; what the group has used already must fit.
+    pub(crate) fn limit(&self, limits: GroupLimits) -> io::Result<()> {
+        let init = 1;
+        if let Some((_, directory)) = &self.pids {
+            fs::write(directory.join("pids.max"), (limits.processes + init).to_string())?;
+        }
+        match &self.memory {
+            Some((Version::V1, directory)) => {
+                fs::write(directory.join("memory.limit_in_bytes"), limits.memory_bytes.to_string())?;
+                let with_swap = directory.join("memory.memsw.limit_in_bytes");
+                if with_swap.exists() {
+                    fs::write(with_swap, limits.memory_bytes.to_string())?;
+                }
+            }
+            Some((Version::V2, directory)) => {
+                fs::write(directory.join("memory.max"), limits.memory_bytes.to_string())?;
+                fs::write(directory.join("memory.oom.group"), "1")?;
+                let swap = directory.join("memory.swap.max");
+                if swap.exists() {
+                    fs::write(swap, "0")?;
+                }
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Reads the counters.
+    pub(crate) fn observe(&self) -> Observed {
+        let mut seen = Observed::default();
+        match &self.memory {
+            Some((Version::V1, directory)) => {
+                seen.oom_kills = field(&directory.join("memory.oom_control"), "oom_kill");
+                seen.peak_memory_bytes = number(&directory.join("memory.max_usage_in_bytes"));
+            }
+            Some((Version::V2, directory)) => {
+                seen.oom_kills = field(&directory.join("memory.events"), "oom_kill");
+                seen.peak_memory_bytes = number(&directory.join("memory.peak"));
+            }
+            None => {}
+        }
+        match &self.cpu {
+            Some((Version::V1, directory)) => seen.cpu_ns = number(&directory.join("cpuacct.usage")),
+            Some((Version::V2, directory)) => {
+                seen.cpu_ns = field(&directory.join("cpu.stat"), "usage_usec").map(|micros| micros * 1000);
+            }
+            None => {}
+        }
+        if let Some((_, directory)) = &self.pids {
+            seen.refused_forks = field(&directory.join("pids.events"), "max");
+            seen.peak_processes = number(&directory.join("pids.peak")).map(|peak| peak.saturating_sub(1));
+        }
+        seen
+    }
+
+    /// Removes the groups once their processes are dead.
+    ///
+    /// # Errors
+    /// The last refusal, when they stay busy for five seconds.
+    pub(crate) async fn remove(self) -> io::Result<()> {
+        for directory in &self.directories {
+            let mut attempt = 0;
+            loop {
+                match fs::remove_dir(directory) {
+                    Err(error) if error.raw_os_error() == Some(libc::EBUSY) && attempt < REMOVE_ATTEMPTS => {
+                        attempt += 1;
+                        tokio::time::sleep(REMOVE_PAUSE).await;
+                    }
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                    _ => break,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number(path: &Path) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+/// The number behind `name` in a file of `name number` lines.
+fn field(path: &Path, name: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    text.lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}

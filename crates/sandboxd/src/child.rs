@@ -1,0 +1,276 @@
+//! From init to the guest's program: what the forked child gives up before it executes the command.
+//!
+//! Order matters: everything that needs rights comes first, the filter comes last. A step that fails ends the child and
+//! is reported through a pipe that a successful exec closes, so nothing ever runs with less isolation than all steps.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, RawFd};
+
+use crate::filter::Program;
+use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
+use crate::wire::RunSpec;
+
+/// Highest capability number tried; the kernel refuses those it does not know.
+const LAST_CAPABILITY: libc::c_ulong = 63;
+const CAP_DAC_OVERRIDE: u32 = 1;
+const CAP_DAC_READ_SEARCH: u32 = 2;
+const CAP_KILL: u32 = 5;
+/// SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, SECBIT_NO_CAP_AMBIENT_RAISE, each with its lock.
+const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
+
+/// What the child needs.
+pub(crate) struct Launch<'a> {
+    /// The validated request.
+    pub(crate) spec: &'a RunSpec,
+    /// The guest's user and group.
+    pub(crate) uid: u32,
+    /// Pipe ends that become the guest's 0, 1 and 2.
+    pub(crate) stdio: [RawFd; 3],
+    /// Installed last.
+    pub(crate) program: &'a Program,
+}
+
+/// Forks and executes the command. Returns once the exec has succeeded or failed.
+pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Error)> {
+    let named = |step: &str| {
+        let step = step.to_owned();
+        move |error| (step, error)
+    };
+    let command: Vec<CString> = strings(&launch.spec.command).map_err(named("command"))?;
+    let env: Vec<CString> = strings(&launch.spec.env).map_err(named("environment"))?;
+    let candidates = candidates(launch.spec).map_err(named("command"))?;
+    let cwd = c_path(launch.spec.cwd.as_ref()).map_err(named("working directory"))?;
+    let (report, reporter) = pipe().map_err(named("pipe"))?;
+    // SAFETY: this process has one thread, so the child may allocate and go on as it is.
+    let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
+    if pid == 0 {
+        let (step, error) = become_guest(launch, &command, &env, &candidates, &cwd);
+        let mut bytes = error.raw_os_error().unwrap_or(libc::EIO).to_le_bytes().to_vec();
+        bytes.extend_from_slice(step.as_bytes());
+        // SAFETY: a live descriptor and buffer; then the end of this process.
+        unsafe {
+            libc::write(reporter.as_raw_fd(), bytes.as_ptr().cast(), bytes.len());
+            libc::_exit(127);
+        }
+    }
+    drop(reporter);
+    let mut bytes = Vec::new();
+    File::from(report).read_to_end(&mut bytes).map_err(named("pipe"))?;
+    let Some((errno, step)) = bytes.split_first_chunk() else {
+        return Ok(pid);
+    };
+    let error = io::Error::from_raw_os_error(i32::from_le_bytes(*errno));
+    Err((String::from_utf8_lossy(step).into_owned(), error))
+}
+
+fn strings(values: &[String]) -> io::Result<Vec<CString>> {
+    values
+        .iter()
+        .map(|value| CString::new(value.as_str()).map_err(io::Error::from))
+        .collect()
+}
+
+/// The paths to try for the command, in order.
+fn candidates(spec: &RunSpec) -> io::Result<Vec<CString>> {
+    let name = spec.command.first().map_or("", String::as_str);
+    if name.contains('/') {
+        return strings(&[name.to_owned()]);
+    }
+    let path = spec
+        .env
+        .iter()
+        .rev()
+        .find_map(|entry| entry.strip_prefix("PATH="))
+        .unwrap_or("/usr/bin:/bin");
+    let paths: Vec<String> = path
+        .split(':')
+        .map(|directory| {
+            if directory.is_empty() {
+                format!("./{name}")
+            } else {
+                format!("{directory}/{name}")
+            }
+        })
+        .collect();
+    strings(&paths)
+}
+
+/// Gives up everything and executes. Returns only when a step failed.
+fn become_guest(
+    launch: &Launch<'_>,
+    command: &[CString],
+    env: &[CString],
+    candidates: &[CString],
+    cwd: &CStr,
+) -> (&'static str, io::Error) {
+    match give_up(launch, cwd) {
+        Ok(()) => ("exec", execute(command, env, candidates)),
+        Err(step) => step,
+    }
+}
+
+fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Error)> {
+    use crate::template::at;
+    // SAFETY: plain calls on this process.
+    at("session", check(unsafe { libc::setsid() }))?;
+    for (target, fd) in launch.stdio.into_iter().enumerate() {
+        at(
+            "stdio",
+            // SAFETY: live descriptors; 0, 1 and 2 belong to the guest now.
+            check(unsafe { libc::dup2(fd, i32::try_from(target).unwrap_or(0)) }),
+        )?;
+    }
+    at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
+    // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
+    // nobody is there yet to look into it.
+    at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;
+    at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
+    at("limits", limits(launch.spec))?;
+    at("signals", default_signals())?;
+    // SAFETY: a NUL-terminated path; a number.
+    unsafe { libc::umask(0o022) };
+    for capability in 0..=LAST_CAPABILITY {
+        // Unknown ones are refused; those that matter are checked by capset below.
+        let _unknown = prctl(libc::PR_CAPBSET_DROP, capability);
+    }
+    at("secure bits", prctl(libc::PR_SET_SECUREBITS, SECURE_BITS))?;
+    // SAFETY: an empty list; denied where a user namespace has no groups to set, and then there are none to drop.
+    let groups = unsafe { libc::setgroups(0, std::ptr::null()) };
+    if groups < 0 && launch.uid != 0 {
+        return Err(("groups", io::Error::last_os_error()));
+    }
+    at(
+        "group",
+        // SAFETY: numbers.
+        check(unsafe { libc::setresgid(launch.uid, launch.uid, launch.uid) }),
+    )?;
+    at(
+        "user",
+        // SAFETY: numbers.
+        check(unsafe { libc::setresuid(launch.uid, launch.uid, launch.uid) }),
+    )?;
+    at("capabilities", set_capabilities(0))?;
+    // SAFETY: a NUL-terminated path. As the guest, so that it may enter only what it may enter.
+    at("working directory", check(unsafe { libc::chdir(cwd.as_ptr()) }))?;
+    at(
+        "no new privileges",
+        // SAFETY: numbers.
+        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
+    )?;
+    for program in launch.program {
+        at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
+    }
+    Ok(())
+}
+
+fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
+    let pointers = |values: &[CString]| {
+        values
+            .iter()
+            .map(|value| value.as_ptr())
+            .chain([std::ptr::null()])
+            .collect::<Vec<_>>()
+    };
+    let (argv, envp) = (pointers(command), pointers(env));
+    let mut verdict = io::Error::from_raw_os_error(libc::ENOENT);
+    for path in candidates {
+        // SAFETY: NUL-terminated strings in NULL-terminated arrays, all alive.
+        unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr()) };
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::ENOTDIR) => {}
+            Some(libc::EACCES) => verdict = error,
+            _ => return error,
+        }
+    }
+    verdict
+}
+
+fn limits(spec: &RunSpec) -> io::Result<()> {
+    let mut table = vec![
+        (libc::RLIMIT_CORE, 0),
+        (libc::RLIMIT_NOFILE, spec.open_files),
+        (libc::RLIMIT_MEMLOCK, 64 << 10),
+        (libc::RLIMIT_MSGQUEUE, 819_200),
+        (libc::RLIMIT_SIGPENDING, 1024),
+        (libc::RLIMIT_NICE, 0),
+        (libc::RLIMIT_RTPRIO, 0),
+    ];
+    if spec.cpu_seconds > 0 {
+        table.push((libc::RLIMIT_CPU, spec.cpu_seconds));
+    }
+    for (resource, wanted) in table {
+        // SAFETY: rlimit is plain data filled by the first call and read by the second.
+        unsafe {
+            let mut now: libc::rlimit = std::mem::zeroed();
+            check(libc::getrlimit(resource, &raw mut now))?;
+            let value = wanted.min(now.rlim_max);
+            let limit = libc::rlimit {
+                rlim_cur: value,
+                rlim_max: value,
+            };
+            check(libc::setrlimit(resource, &raw const limit))?;
+        }
+    }
+    Ok(())
+}
+
+/// A program expects default actions and an empty mask; both would survive the exec otherwise.
+fn default_signals() -> io::Result<()> {
+    // SAFETY: SIG_DFL for each number; the kernel refuses SIGKILL, SIGSTOP and gaps. sigset_t is plain data.
+    unsafe {
+        for signal in 1..=64 {
+            libc::signal(signal, libc::SIG_DFL);
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        check(libc::sigprocmask(
+            libc::SIG_SETMASK,
+            &raw const none,
+            std::ptr::null_mut(),
+        ))?;
+    }
+    Ok(())
+}
+
+/// What init needs once the guest runs: ending it and reading what it left.
+pub(crate) fn keep_only_init_capabilities() -> io::Result<()> {
+    set_capabilities(1 << CAP_KILL | 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH)
+}
+
+/// Makes these, all below 32, the only permitted and effective capabilities.
+fn set_capabilities(mask: u32) -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    #[repr(C)]
+    struct Data {
+        effective: u32,
+        permitted: u32,
+        inheritable: u32,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+    let header = Header {
+        version: VERSION_3,
+        pid: 0,
+    };
+    let data = [
+        Data {
+            effective: mask,
+            permitted: mask,
+            inheritable: 0,
+        },
+        Data {
+            effective: 0,
+            permitted: 0,
+            inheritable: 0,
+        },
+    ];
+    // SAFETY: a header and two data records, as version 3 wants them.
+    check_long(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) })?;
+    Ok(())
+}

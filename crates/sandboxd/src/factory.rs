@@ -1,0 +1,230 @@
+//! Makes sandboxes: talks to the spawner and brings each new init to the point where it is parked.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream as BlockingStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use prost::Message;
+use tokio::net::UnixStream;
+
+use crate::cgroup::{Group, Layout};
+use crate::error::SandboxError;
+use crate::sandbox::{self, Control, Init, Sandbox, Uid};
+use crate::spawner;
+use crate::sys::{pipe, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
+
+/// First of the user numbers of sandboxes; no machine's accounts are there.
+const FIRST_UID: u32 = 1_879_048_192;
+/// How many sandboxes can be alive at a time.
+const UIDS: u32 = 16_384;
+/// A set-up that takes longer is broken, not slow.
+const SETUP_DEADLINE: Duration = Duration::from_secs(20);
+
+/// What the spawner is started with.
+#[derive(Clone, Debug)]
+pub(crate) struct FactoryOptions {
+    pub(crate) rootless: bool,
+    pub(crate) readable: Vec<PathBuf>,
+}
+
+/// The spawner process and what is needed to make sandboxes with it.
+#[derive(Debug)]
+pub(crate) struct Factory {
+    /// Held while an order and its answer are on the socket.
+    socket: Mutex<OwnedFd>,
+    layout: Arc<Layout>,
+    free_uids: Option<Arc<Mutex<Vec<u32>>>>,
+    next: AtomicU64,
+    /// Kept to reap it; it ends by itself when the socket closes.
+    child: Mutex<Child>,
+}
+
+impl Factory {
+    /// Starts the spawner and waits until its template stands.
+    pub(crate) fn start(options: &FactoryOptions, layout: Arc<Layout>) -> Result<Self, SandboxError> {
+        let setup = |step: &str| {
+            let step = step.to_owned();
+            move |source| SandboxError::Setup { step, source }
+        };
+        let (ours, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(setup("spawner socket"))?;
+        let child = Command::new("/proc/self/exe")
+            .arg0(spawner::ROLE)
+            .arg(spawner::ROLE)
+            .env_clear()
+            .stdin(Stdio::from(theirs))
+            .stdout(Stdio::null())
+            .current_dir("/")
+            .process_group(0)
+            .spawn()
+            .map_err(setup("start the spawner"))?;
+        let config = SpawnerConfig {
+            rootless: options.rootless,
+            readable: options
+                .readable
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
+            cgroups: layout
+                .directories()
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
+        };
+        send_with_fds(ours.as_raw_fd(), &config.encode_to_vec(), &[]).map_err(setup("configure the spawner"))?;
+        let mut buffer = vec![0; 4096];
+        let (length, _) = receive_with_fds(ours.as_raw_fd(), &mut buffer).map_err(setup("wait for the spawner"))?;
+        if length == 0 {
+            return Err(SandboxError::Spawner("it ended before it was ready".to_owned()));
+        }
+        let ready = SpawnerReady::decode(buffer.get(..length).unwrap_or_default())
+            .map_err(|error| SandboxError::Protocol(error.to_string()))?;
+        if !ready.error.is_empty() {
+            return Err(setup(&ready.error)(io::Error::from_raw_os_error(ready.errno)));
+        }
+        let free_uids =
+            (!options.rootless).then(|| Arc::new(Mutex::new((FIRST_UID..FIRST_UID + UIDS).rev().collect::<Vec<_>>())));
+        Ok(Self {
+            socket: Mutex::new(ours),
+            layout,
+            free_uids,
+            next: AtomicU64::new(0),
+            child: Mutex::new(child),
+        })
+    }
+
+    /// Makes one sandbox and waits until it is parked.
+    pub(crate) async fn make(&self) -> Result<Sandbox, SandboxError> {
+        let mut sandbox = self.begin()?;
+        let parked = tokio::time::timeout(SETUP_DEADLINE, async {
+            sandbox.control.send(Order::Prepare(true)).await?;
+            sandbox.control.receive().await
+        });
+        let failure = match parked.await {
+            Ok(Ok(Some(Event::Parked(_)))) => return Ok(sandbox),
+            Ok(Ok(Some(Event::Failed(failure)))) => SandboxError::Setup {
+                step: failure.step,
+                source: io::Error::from_raw_os_error(failure.errno),
+            },
+            Ok(Ok(Some(_))) => SandboxError::Protocol("an event before the run".to_owned()),
+            Ok(Ok(None)) => SandboxError::InitDied,
+            Ok(Err(source)) => SandboxError::Setup {
+                step: "talk to init".to_owned(),
+                source,
+            },
+            Err(_) => SandboxError::Setup {
+                step: format!("wait {} s for init", SETUP_DEADLINE.as_secs()),
+                source: io::ErrorKind::TimedOut.into(),
+            },
+        };
+        sandbox.destroy().await;
+        Err(failure)
+    }
+
+    /// Groups, pipes, sockets and the process, attached to its groups before it does anything.
+    fn begin(&self) -> Result<Sandbox, SandboxError> {
+        let setup = |step: &'static str| {
+            move |source| SandboxError::Setup {
+                step: step.to_owned(),
+                source,
+            }
+        };
+        let uid = self.uid()?;
+        let (control, control_init) = socket_pair(libc::SOCK_STREAM).map_err(setup("control socket"))?;
+        let (stdin_guest, stdin) = pipe().map_err(setup("pipe"))?;
+        let (stdout, stdout_guest) = pipe().map_err(setup("pipe"))?;
+        let (stderr, stderr_guest) = pipe().map_err(setup("pipe"))?;
+        for fd in [&control, &stdin, &stdout, &stderr] {
+            set_nonblocking(std::os::fd::AsFd::as_fd(fd)).map_err(setup("pipe"))?;
+        }
+        let control = UnixStream::from_std(BlockingStream::from(control)).map_err(setup("control socket"))?;
+        let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
+        let group = Group::create(&self.layout, &name).map_err(setup("cgroup"))?;
+        let fds = [&control_init, &stdin_guest, &stdout_guest, &stderr_guest].map(AsRawFd::as_raw_fd);
+        let (pid, pidfd) = self.order(
+            &Spawn {
+                uid: uid.number,
+                wanted: true,
+            },
+            &fds,
+        )?;
+        let init = Init::new(pidfd).map_err(setup("pidfd"))?;
+        let attached = group.attach(pid);
+        let stdio = Some(sandbox::Stdio { stdin, stdout, stderr });
+        let sandbox = Sandbox {
+            control: Control::new(control),
+            stdio,
+            group,
+            init,
+            uid,
+        };
+        match attached {
+            Ok(()) => Ok(sandbox),
+            Err(source) => {
+                tokio::spawn(sandbox.destroy());
+                Err(setup("attach to the cgroup")(source))
+            }
+        }
+    }
+
+    fn uid(&self) -> Result<Uid, SandboxError> {
+        let Some(free) = &self.free_uids else {
+            return Ok(Uid {
+                number: 0,
+                free: std::sync::Weak::new(),
+            });
+        };
+        let number = free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let number = number.ok_or_else(|| SandboxError::Overloaded {
+            message: format!("{UIDS} sandboxes are alive"),
+            retry_after_ms: 1000,
+        })?;
+        Ok(Uid {
+            number,
+            free: Arc::downgrade(free),
+        })
+    }
+
+    /// One order to the spawner and its answer. Short: the spawner does nothing but clone.
+    fn order(&self, spawn: &Spawn, fds: &[i32]) -> Result<(i32, OwnedFd), SandboxError> {
+        let gone = |error: io::Error| SandboxError::Spawner(error.to_string());
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        send_with_fds(socket.as_raw_fd(), &spawn.encode_to_vec(), fds).map_err(gone)?;
+        let mut buffer = [0; 256];
+        let (length, mut received) = receive_with_fds(socket.as_raw_fd(), &mut buffer).map_err(gone)?;
+        if length == 0 {
+            return Err(SandboxError::Spawner("it closed its socket".to_owned()));
+        }
+        let reply = Spawned::decode(buffer.get(..length).unwrap_or_default())
+            .map_err(|error| SandboxError::Protocol(error.to_string()))?;
+        match received.pop() {
+            Some(pidfd) if reply.pid > 0 => Ok((reply.pid, pidfd)),
+            _ => Err(SandboxError::Setup {
+                step: "clone".to_owned(),
+                source: io::Error::from_raw_os_error(reply.pid.wrapping_neg()),
+            }),
+        }
+    }
+
+    /// Waits for the spawner to end, which it does when the daemon stops: never, while all is well.
+    pub(crate) fn watch(&self) -> io::Result<tokio::task::JoinHandle<()>> {
+        let child = self.child.lock().unwrap_or_else(PoisonError::into_inner).id();
+        // SAFETY: the child is ours and not reaped yet, so the number is its own.
+        let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) };
+        let pidfd = crate::sys::check_long(pidfd)?;
+        // SAFETY: new and ours.
+        let init = Init::new(unsafe { OwnedFd::from_raw_fd(i32::try_from(pidfd).map_err(io::Error::other)?) })?;
+        Ok(tokio::spawn(async move {
+            if let Err(error) = init.ended().await {
+                tracing::error!(%error, "cannot watch the spawner");
+                std::future::pending::<()>().await;
+            }
+        }))
+    }
+}

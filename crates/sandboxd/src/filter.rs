@@ -1,0 +1,229 @@
+//! The seccomp filter of every program: which system calls exist for it.
+//!
+//! Calls that set up or inspect isolation, or that have been the way out of it, fail with EPERM; those that libraries
+//! probe for and do without fail with ENOSYS. Numbers beyond the table this was written against do not exist either.
+//! Entry through the i386 or x32 tables kills the process: POLICY. The filter is compiled once, in the spawner.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition as Condition,
+    SeccompFilter, SeccompRule, TargetArch,
+};
+
+/// Classic BPF ready for seccomp(2), in the order in which the programs are installed.
+pub(crate) type Program = Vec<BpfProgram>;
+
+/// System calls above this number are newer than this table.
+const LAST_KNOWN: i64 = 471;
+/// Marks a call through the x32 table.
+const X32_BIT: u32 = 0x4000_0000;
+/// Every namespace flag of clone(2).
+const NAMESPACES: u64 = (libc::CLONE_NEWNS
+    | libc::CLONE_NEWCGROUP
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET) as u64
+    | 0x80;
+
+/// Fail with EPERM whatever the arguments.
+const FORBIDDEN: &[i64] = &[
+    // namespaces and mounts
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    457, // statmount
+    458, // listmount
+    // other processes
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // files by handle
+    libc::SYS_open_by_handle_at,
+    libc::SYS_name_to_handle_at,
+    // keyrings
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // kernel surface
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+    libc::SYS_vmsplice,
+    // the machine
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_nfsservctl,
+    libc::SYS_uselib,
+    libc::SYS_ustat,
+    libc::SYS_sysfs,
+    libc::SYS__sysctl,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    // NUMA: affects neighbours
+    libc::SYS_mbind,
+    libc::SYS_set_mempolicy,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
+];
+
+/// Fail with ENOSYS: callers fall back to something older.
+const ABSENT: &[i64] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // Its flags lie in memory where a filter cannot see them; the C library falls back to clone.
+    libc::SYS_clone3,
+    libc::SYS_memfd_secret,
+];
+
+/// Builds the filter.
+pub(crate) fn build() -> io::Result<Program> {
+    let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
+    forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NAMESPACES)?)?);
+    forbidden.insert(libc::SYS_ioctl, terminal_injection()?);
+    forbidden.insert(libc::SYS_personality, other_personality()?);
+    forbidden.insert(libc::SYS_socket, other_sockets()?);
+    forbidden.insert(
+        libc::SYS_socketpair,
+        vec![rule(vec![compare(0, Len::Dword, Op::Ne, libc::AF_UNIX as u64)?])?],
+    );
+    forbidden.insert(
+        libc::SYS_prctl,
+        vec![rule(vec![compare(0, Len::Dword, Op::Eq, libc::PR_SET_MM as u64)?])?],
+    );
+    let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    absent.extend((LAST_KNOWN + 1..LAST_KNOWN + 40).map(|call| (call, Vec::new())));
+    Ok(vec![
+        foreign_tables(),
+        compile(absent, libc::ENOSYS)?,
+        compile(forbidden, libc::EPERM)?,
+    ])
+}
+
+fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {
+    let denied = SeccompAction::Errno(errno.unsigned_abs());
+    SeccompFilter::new(rules, SeccompAction::Allow, denied, TargetArch::x86_64)
+        .and_then(BpfProgram::try_from)
+        .map_err(io::Error::other)
+}
+
+/// Kills on a call through another table than x86-64's own, and on numbers far beyond every table.
+fn foreign_tables() -> BpfProgram {
+    let load = |offset| seccompiler::sock_filter {
+        code: 0x20,
+        jt: 0,
+        jf: 0,
+        k: offset,
+    };
+    let jump = |code, k, jt, jf| seccompiler::sock_filter { code, jt, jf, k };
+    let give = |k| seccompiler::sock_filter {
+        code: 0x06,
+        jt: 0,
+        jf: 0,
+        k,
+    };
+    const AUDIT_ARCH_X86_64: u32 = 0xC000_003E;
+    vec![
+        load(4),
+        jump(0x15, AUDIT_ARCH_X86_64, 0, 3),
+        load(0),
+        jump(0x35, X32_BIT, 1, 0),
+        give(libc::SECCOMP_RET_ALLOW),
+        give(libc::SECCOMP_RET_KILL_PROCESS),
+    ]
+}
+
+fn rule(conditions: Vec<Condition>) -> io::Result<SeccompRule> {
+    SeccompRule::new(conditions).map_err(io::Error::other)
+}
+
+fn compare(argument: u8, length: Len, operator: Op, value: u64) -> io::Result<Condition> {
+    Condition::new(argument, length, operator, value).map_err(io::Error::other)
+}
+
+/// One condition per bit: a rule matches when its bit is set.
+fn any_bit(argument: u8, mask: u64) -> io::Result<Vec<Condition>> {
+    (0..64)
+        .map(|bit| 1_u64 << bit)
+        .filter(|bit| mask & bit != 0)
+        .map(|bit| compare(argument, Len::Qword, Op::MaskedEq(bit), bit))
+        .collect()
+}
+
+fn vec_of(conditions: Vec<Condition>) -> io::Result<Vec<SeccompRule>> {
+    conditions.into_iter().map(|condition| rule(vec![condition])).collect()
+}
+
+/// Typing into a terminal that somebody else reads.
+fn terminal_injection() -> io::Result<Vec<SeccompRule>> {
+    const TIOCLINUX: u64 = 0x541C;
+    [libc::TIOCSTI, TIOCLINUX, libc::TIOCSETD]
+        .into_iter()
+        .map(|request| rule(vec![compare(1, Len::Dword, Op::Eq, request)?]))
+        .collect()
+}
+
+/// Only the default personality, and asking.
+fn other_personality() -> io::Result<Vec<SeccompRule>> {
+    Ok(vec![rule(vec![
+        compare(0, Len::Dword, Op::Ne, 0)?,
+        compare(0, Len::Dword, Op::Ne, 8)?, // PER_LINUX32
+        compare(0, Len::Dword, Op::Ne, 0xFFFF_FFFF)?,
+    ])?])
+}
+
+/// Every family but Unix, IPv4 and IPv6; of netlink the routing part, which lists the own interfaces.
+fn other_sockets() -> io::Result<Vec<SeccompRule>> {
+    let not = |family: i32| compare(0, Len::Dword, Op::Ne, family as u64);
+    Ok(vec![
+        rule(vec![
+            not(libc::AF_UNIX)?,
+            not(libc::AF_INET)?,
+            not(libc::AF_INET6)?,
+            not(libc::AF_NETLINK)?,
+        ])?,
+        rule(vec![
+            compare(0, Len::Dword, Op::Eq, libc::AF_NETLINK as u64)?,
+            compare(2, Len::Dword, Op::Ne, libc::NETLINK_ROUTE as u64)?,
+        ])?,
+    ])
+}

@@ -1,0 +1,155 @@
+//! Idempotency keys: at most one execution per key, its result given to whoever asks with the same request.
+//!
+//! Results are kept for a while and dropped oldest first when they take too much memory; a dropped key is remembered
+//! longer than its result and then answers INFRA, so that it is never run again by mistake.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::{RunOnceRequest, RunOnceResult};
+use prost::Message;
+use tokio::sync::watch;
+
+use crate::error::SandboxError;
+
+/// How long a result is kept after the run ended.
+const KEEP: Duration = Duration::from_secs(600);
+/// How long a key is remembered after that.
+const REMEMBER: Duration = Duration::from_secs(3600);
+/// All kept results together.
+const MAX_KEPT_BYTES: usize = 256 << 20;
+
+/// What a finished run gives to all who wait for it.
+pub(crate) type Shared = Result<Arc<RunOnceResult>, Arc<SandboxError>>;
+
+/// How to stop a run, and how to learn its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    pub(crate) cancel: Arc<watch::Sender<bool>>,
+    pub(crate) end: watch::Receiver<Option<Shared>>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    fingerprint: u64,
+    /// `None` once the result was dropped.
+    handle: Option<Handle>,
+    bytes: usize,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<String, Entry>,
+    /// Finished keys, oldest first, with the time of their end.
+    kept: VecDeque<(String, Instant)>,
+    dropped: VecDeque<(String, Instant)>,
+    kept_bytes: usize,
+}
+
+/// Whether a key is new here.
+pub(crate) enum Claim {
+    /// The caller runs it.
+    New,
+    /// It runs or ran already.
+    Known(Handle),
+}
+
+/// Tells requests apart that carry the same key.
+pub(crate) fn fingerprint(request: &RunOnceRequest) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut plain = request.clone();
+    plain.instance_id.clear();
+    // Maps have no order of their own.
+    let mut pairs: Vec<_> = plain.env.drain().collect();
+    pairs.sort();
+    plain.labels.clear();
+    pairs.hash(&mut hasher);
+    plain.encode_to_vec().hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Keys {
+    /// Claims a key for a run that `handle` belongs to.
+    pub(crate) fn claim(&self, key: &str, fingerprint: u64, handle: &Handle) -> Result<Claim, SandboxError> {
+        let mut state = self.lock();
+        state.expire();
+        match state.entries.get(key) {
+            None => {
+                let entry = Entry {
+                    fingerprint,
+                    handle: Some(handle.clone()),
+                    bytes: 0,
+                };
+                state.entries.insert(key.to_owned(), entry);
+                Ok(Claim::New)
+            }
+            Some(entry) if entry.fingerprint != fingerprint => Err(SandboxError::Invalid(
+                "this idempotency_key belongs to another request".to_owned(),
+            )),
+            Some(Entry {
+                handle: Some(handle), ..
+            }) => Ok(Claim::Known(handle.clone())),
+            Some(_) => Err(SandboxError::Expired(KEEP.as_secs())),
+        }
+    }
+
+    /// The run of a key that has not ended.
+    pub(crate) fn unfinished(&self, key: &str) -> Option<Handle> {
+        let state = self.lock();
+        let handle = state.entries.get(key)?.handle.clone()?;
+        let running = handle.end.borrow().is_none();
+        running.then_some(handle)
+    }
+
+    /// The run of a key has ended; a run that never began does not use its key up.
+    pub(crate) fn finished(&self, key: &str, end: &Shared) {
+        let mut state = self.lock();
+        let Ok(result) = end else {
+            state.entries.remove(key);
+            return;
+        };
+        let bytes = result.encoded_len();
+        if let Some(entry) = state.entries.get_mut(key) {
+            entry.bytes = bytes;
+        }
+        state.kept_bytes += bytes;
+        state.kept.push_back((key.to_owned(), Instant::now()));
+        state.expire();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn expire(&mut self) {
+        while let Some((key, at)) = self.kept.front() {
+            if at.elapsed() < KEEP && self.kept_bytes <= MAX_KEPT_BYTES {
+                break;
+            }
+            if let Some(entry) = self.entries.get_mut(key) {
+                entry.handle = None;
+                self.kept_bytes -= entry.bytes;
+            }
+            let key = key.clone();
+            self.kept.pop_front();
+            self.dropped.push_back((key, Instant::now()));
+        }
+        while let Some((key, at)) = self.dropped.front() {
+            if at.elapsed() < REMEMBER {
+                break;
+            }
+            self.entries.remove(key);
+            self.dropped.pop_front();
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The sandbox daemon: runs untrusted programs, each in a sandbox of its own that is never used again.
+//!
+//! Three kinds of process, one executable: the daemon (tokio, gRPC; runs no guest and forks nothing itself), the
+//! spawner (one thread; clones), and in every sandbox an init (pid 1; a clone of the spawner). Each dies when the one
+//! before it does, and the last takes the guest with it, so a killed daemon leaves no process.
+//!
+//! What a sandbox is made of, in order: control groups (`cgroup`), namespaces and a root that shows only the system's
+//! directories (`spawner`, `template`), a writable layer in memory, its own proc, pts and loopback (`init`), a user
+//! without capabilities, limits and a system call filter (`child`, `filter`).
+//!
+//! It does not know what programs mean, who calls, or other daemons.
+
+mod cgroup;
+mod child;
+mod collect;
+mod error;
+mod factory;
+mod filter;
+mod glob;
+mod init;
+mod keys;
+mod options;
+mod output;
+mod plan;
+mod pool;
+mod probe;
+mod queue;
+mod run;
+mod sandbox;
+mod server;
+mod service;
+mod spawner;
+mod sys;
+mod template;
+mod wire;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+pub use error::SandboxError;
+use options::Options;
+
+/// Runs the process in the role that its arguments name. The first argument is the program's name.
+#[must_use]
+pub fn run(arguments: Vec<String>) -> ExitCode {
+    let arguments = arguments.get(1..).unwrap_or_default();
+    let filter = tracing_subscriber::EnvFilter::try_from_env("PRL_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .init();
+    if arguments.first().is_some_and(|first| first == spawner::ROLE) {
+        return ExitCode::from(spawner::run());
+    }
+    if arguments.iter().any(|argument| argument == "--help") {
+        return match writeln!(io::stdout(), "{}", options::HELP) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
+    let served = Options::parse(arguments).and_then(|options| {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|source| SandboxError::Serve {
+                action: "start the runtime".to_owned(),
+                source,
+            })?;
+        let served = runtime.block_on(server::serve(options));
+        // A blocking read of standard input must not hold the end up.
+        runtime.shutdown_background();
+        served
+    });
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let usage = matches!(error, SandboxError::Usage(_));
+            // Nobody is left to tell when standard error is closed.
+            let _closed = writeln!(io::stderr(), "prl-sandboxd: [{}] {}", error.code(), error.chain());
+            ExitCode::from(if usage { 2 } else { 1 })
+        }
+    }
+}

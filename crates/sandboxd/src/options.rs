@@ -1,0 +1,123 @@
+//! The daemon's command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use crate::error::SandboxError;
+
+/// Printed for `--help` and behind usage errors.
+pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
+  --socket PATH        serve on a Unix socket of mode 0600
+  --listen ADDR:PORT   serve on TCP; every call needs the bearer token
+  --token-file PATH    holds the token; or set PRL_SANDBOX_TOKEN
+  --max-running N      runs at a time (default 4 per core, at least 8)
+  --max-queued N       runs that may wait (default 4096)
+  --park N             sandboxes made in advance (default 2 per core)
+  --readable DIR       show one more directory of the machine, read-only; may be given again
+  --rootless           do not use root's rights even when they are there
+  --stop-with-stdin    stop when standard input is closed: the starter is gone
+When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id, isolation.";
+
+/// See `HELP`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) socket: Option<PathBuf>,
+    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) token_file: Option<PathBuf>,
+    pub(crate) max_running: usize,
+    pub(crate) max_queued: usize,
+    pub(crate) park: usize,
+    pub(crate) readable: Vec<PathBuf>,
+    pub(crate) rootless: bool,
+    pub(crate) stop_with_stdin: bool,
+}
+
+impl Options {
+    /// Reads arguments behind the program's name.
+    pub(crate) fn parse(arguments: &[String]) -> Result<Self, SandboxError> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut options = Self {
+            socket: None,
+            listen: None,
+            token_file: None,
+            max_running: (4 * cores).max(8),
+            max_queued: 4096,
+            park: 2 * cores,
+            readable: Vec::new(),
+            rootless: false,
+            stop_with_stdin: false,
+        };
+        let mut rest = arguments.iter();
+        while let Some(name) = rest.next() {
+            let mut value = || {
+                rest.next()
+                    .ok_or_else(|| SandboxError::Usage(format!("{name} needs a value\n{HELP}")))
+            };
+            let number = |text: &String| {
+                text.parse::<usize>()
+                    .map_err(|_| SandboxError::Usage(format!("{name} needs a number, not {text:?}\n{HELP}")))
+            };
+            match name.as_str() {
+                "--socket" => options.socket = Some(PathBuf::from(value()?)),
+                "--listen" => {
+                    let text = value()?;
+                    let address = text
+                        .parse()
+                        .map_err(|_| SandboxError::Usage(format!("--listen needs ADDRESS:PORT, not {text:?}")))?;
+                    options.listen = Some(address);
+                }
+                "--token-file" => options.token_file = Some(PathBuf::from(value()?)),
+                "--max-running" => options.max_running = number(value()?)?.max(1),
+                "--max-queued" => options.max_queued = number(value()?)?,
+                "--park" => options.park = number(value()?)?,
+                "--readable" => {
+                    let path = PathBuf::from(value()?);
+                    let plain = path.is_absolute() && path.components().all(|part| part.as_os_str() != "..");
+                    if !plain || path.parent().is_none() {
+                        return Err(SandboxError::Usage(format!(
+                            "--readable {} is not usable",
+                            path.display()
+                        )));
+                    }
+                    options.readable.push(path);
+                }
+                "--rootless" => options.rootless = true,
+                "--stop-with-stdin" => options.stop_with_stdin = true,
+                _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
+            }
+        }
+        if options.socket.is_none() && options.listen.is_none() {
+            return Err(SandboxError::Usage(format!(
+                "nothing to serve on: give --socket or --listen\n{HELP}"
+            )));
+        }
+        Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    fn parse(text: &str) -> Result<Options, crate::error::SandboxError> {
+        Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn wrong_arguments_are_named() {
+        for (text, needle) in [
+            ("", "nothing to serve on"),
+            ("--socket", "--socket needs a value"),
+            ("--park many --socket s", "\"many\""),
+            ("--listen here", "ADDRESS:PORT"),
+            ("--socket s --readable ../x", "--readable"),
+            ("--socket s --frobnicate", "--frobnicate"),
+        ] {
+            let message = parse(text)
+                .map(|_| String::new())
+                .unwrap_or_else(|error| error.to_string());
+            assert!(message.contains(needle), "{text}: {message}");
+        }
+        assert!(parse("--socket s --park 0 --rootless").is_ok_and(|options| options.park == 0 && options.rootless));
+    }
+}

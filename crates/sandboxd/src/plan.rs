@@ -1,0 +1,238 @@
+//! A request checked and completed: every limit has a value, every path is one that a sandbox may have.
+
+use std::path::{Component, Path};
+use std::time::Duration;
+
+use prl_sandbox_proto::{Isolation, Limits, RunOnceRequest};
+
+use crate::cgroup::GroupLimits;
+use crate::error::SandboxError;
+use crate::wire::{FileSpec, RunSpec};
+
+/// The work directory.
+const WORK: &str = "/work";
+/// What a program finds before the request adds to it. Nothing of the daemon's own environment.
+const ENVIRONMENT: [(&str, &str); 7] = [
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("HOME", WORK),
+    ("LANG", "C.UTF-8"),
+    ("TMPDIR", "/tmp"),
+    ("USER", "sandbox"),
+    ("LOGNAME", "sandbox"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+];
+/// Below this not even init fits.
+const MIN_MEMORY_BYTES: u64 = 4 << 20;
+const MIN_DISK_BYTES: u64 = 64 << 10;
+/// The layer's own directories.
+const MIN_INODES: u64 = 16;
+/// Both streams together, so that a result always fits into a message.
+const MAX_OUTPUT_BYTES: u64 = 32 << 20;
+const MAX_COLLECT_BYTES: u64 = 64 << 20;
+const MAX_FILES: usize = 10_000;
+const MAX_PATTERNS: usize = 100;
+const MAX_KEY_BYTES: usize = 256;
+const MAX_WALL_MS: u64 = 24 * 3600 * 1000;
+
+/// Limits with every field set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RunLimits {
+    pub(crate) wall: Duration,
+    pub(crate) cpu: Duration,
+    pub(crate) group: LimitsOfGroup,
+    pub(crate) output_bytes: u64,
+    pub(crate) output_kill_bytes: u64,
+}
+
+/// What the cgroup enforces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LimitsOfGroup {
+    pub(crate) memory_bytes: u64,
+    pub(crate) processes: u64,
+}
+
+impl From<LimitsOfGroup> for GroupLimits {
+    fn from(limits: LimitsOfGroup) -> Self {
+        Self {
+            memory_bytes: limits.memory_bytes,
+            processes: limits.processes,
+        }
+    }
+}
+
+/// One run, ready to be carried out.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) spec: RunSpec,
+    pub(crate) stdin: bytes::Bytes,
+    pub(crate) limits: RunLimits,
+    pub(crate) queue: Option<Duration>,
+}
+
+/// The defaults of the design.
+pub(crate) fn default_limits() -> Limits {
+    Limits {
+        wall_ms: Some(10_000),
+        cpu_ms: Some(10_000),
+        memory_bytes: Some(512 << 20),
+        processes: Some(64),
+        open_files: Some(256),
+        output_bytes: Some(1 << 20),
+        output_kill_bytes: Some(64 << 20),
+        disk_bytes: Some(256 << 20),
+        inodes: Some(10_000),
+        collect_bytes: Some(16 << 20),
+    }
+}
+
+/// The spelling of a tier in messages.
+pub(crate) fn isolation_name(isolation: Isolation) -> &'static str {
+    match isolation {
+        Isolation::Any => "any",
+        Isolation::Process => "process",
+        Isolation::Rootless => "rootless",
+        Isolation::Full => "full",
+    }
+}
+
+/// Checks a request. `counts_cpu`: a cgroup accounts for CPU time; else each process gets its own limit.
+pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, SandboxError> {
+    let invalid = |message: String| Err(SandboxError::Invalid(message));
+    if request.command.first().is_none_or(String::is_empty) {
+        return invalid("command is empty".to_owned());
+    }
+    if let Some(text) = request.command.iter().find(|text| text.contains('\0')) {
+        return invalid(format!("command holds a NUL byte: {text:?}"));
+    }
+    if request.idempotency_key.len() > MAX_KEY_BYTES {
+        return invalid(format!("idempotency_key is longer than {MAX_KEY_BYTES} bytes"));
+    }
+    if request.files.len() > MAX_FILES {
+        return invalid(format!("{} files; at most {MAX_FILES}", request.files.len()));
+    }
+    if request.collect.len() > MAX_PATTERNS {
+        return invalid(format!(
+            "{} collect patterns; at most {MAX_PATTERNS}",
+            request.collect.len()
+        ));
+    }
+    if let Some(network) = &request.network
+        && network.mode != 0
+    {
+        return invalid(format!("network mode {} is not known", network.mode));
+    }
+    let asked = request.limits.unwrap_or_default();
+    let defaults = default_limits();
+    let limit = |name: &str, asked: Option<u64>, default: Option<u64>, low: u64, high: u64| {
+        let value = asked.or(default).unwrap_or(low);
+        if (low..=high).contains(&value) {
+            return Ok(value);
+        }
+        Err(SandboxError::Invalid(format!(
+            "limits.{name} is {value}; it must be between {low} and {high}"
+        )))
+    };
+    let any = u64::MAX >> 2;
+    let wall_ms = limit("wall_ms", asked.wall_ms, defaults.wall_ms, 1, MAX_WALL_MS)?;
+    let cpu_ms = limit("cpu_ms", asked.cpu_ms, defaults.cpu_ms, 1, MAX_WALL_MS * 64)?;
+    let memory_bytes = limit(
+        "memory_bytes",
+        asked.memory_bytes,
+        defaults.memory_bytes,
+        MIN_MEMORY_BYTES,
+        any,
+    )?;
+    let processes = limit("processes", asked.processes, defaults.processes, 1, 1 << 20)?;
+    let open_files = limit("open_files", asked.open_files, defaults.open_files, 3, 1 << 20)?;
+    let output_bytes = limit(
+        "output_bytes",
+        asked.output_bytes,
+        defaults.output_bytes,
+        0,
+        MAX_OUTPUT_BYTES,
+    )?;
+    let output_kill_bytes = limit(
+        "output_kill_bytes",
+        asked.output_kill_bytes,
+        defaults.output_kill_bytes,
+        1,
+        any,
+    )?;
+    let disk_bytes = limit("disk_bytes", asked.disk_bytes, defaults.disk_bytes, MIN_DISK_BYTES, any)?;
+    let inodes = limit("inodes", asked.inodes, defaults.inodes, MIN_INODES, 1 << 30)?;
+    let collect_bytes = limit(
+        "collect_bytes",
+        asked.collect_bytes,
+        defaults.collect_bytes,
+        0,
+        MAX_COLLECT_BYTES,
+    )?;
+
+    let mut files = Vec::with_capacity(request.files.len());
+    for file in request.files {
+        let path = Path::new(&file.path);
+        let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+        if !plain || file.path.is_empty() || file.path.ends_with('/') || file.path.contains('\0') {
+            return invalid(format!("file path {:?} is not a plain relative path", file.path));
+        }
+        files.push(FileSpec {
+            path: file.path,
+            content: file.content,
+            mode: file.mode,
+        });
+    }
+    let mut env: Vec<String> = ENVIRONMENT
+        .iter()
+        .filter(|(name, _)| !request.env.contains_key(*name))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    for (name, value) in &request.env {
+        if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+            return invalid(format!("environment variable {name:?} cannot be set"));
+        }
+        env.push(format!("{name}={value}"));
+    }
+    let spec = RunSpec {
+        command: request.command,
+        env,
+        cwd: working_directory(&request.cwd)?,
+        files,
+        collect: request.collect,
+        collect_bytes,
+        disk_bytes,
+        inodes,
+        open_files,
+        cpu_seconds: if counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
+    };
+    let limits = RunLimits {
+        wall: Duration::from_millis(wall_ms),
+        cpu: Duration::from_millis(cpu_ms),
+        group: LimitsOfGroup {
+            memory_bytes,
+            processes,
+        },
+        output_bytes,
+        output_kill_bytes,
+    };
+    Ok(Plan {
+        spec,
+        stdin: request.stdin,
+        limits,
+        queue: request.queue_ms.map(Duration::from_millis),
+    })
+}
+
+fn working_directory(asked: &str) -> Result<String, SandboxError> {
+    let path = Path::new(WORK).join(asked);
+    let plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::RootDir));
+    if !plain || asked.contains('\0') {
+        return Err(SandboxError::Invalid(format!("cwd {asked:?} is not a plain path")));
+    }
+    Ok(path
+        .components()
+        .collect::<std::path::PathBuf>()
+        .to_string_lossy()
+        .into_owned())
+}

@@ -1,0 +1,257 @@
+//! The gRPC service: admission, keys, and a task per run that outlives the call that asked for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::sandboxes_server::Sandboxes;
+use prl_sandbox_proto::{
+    CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
+    RunOnceRequest, RunOnceResult, Timings,
+};
+use tokio::sync::watch;
+use tonic::{Request, Response, Status};
+
+use crate::error::SandboxError;
+use crate::keys::{Claim, Handle, Keys, Shared, fingerprint};
+use crate::plan::{self, Plan};
+use crate::pool::Pool;
+use crate::probe::Probe;
+use crate::queue::Queue;
+use crate::run;
+
+/// How long a run waits for a slot when the request does not say.
+const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
+
+/// Everything the calls share.
+#[derive(Debug)]
+pub(crate) struct Shop {
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) queue: Queue,
+    pub(crate) probe: Probe,
+    pub(crate) instance: String,
+    pub(crate) max_running: usize,
+    pub(crate) max_queued: usize,
+    pub(crate) draining: AtomicBool,
+    pub(crate) keys: Keys,
+    pub(crate) completed: AtomicU64,
+}
+
+/// The service itself: a handle on the shop.
+#[derive(Clone, Debug)]
+pub(crate) struct Service(pub(crate) Arc<Shop>);
+
+/// Cancels the run of a call that nobody waits for any more.
+struct CancelOnDrop(Option<Arc<watch::Sender<bool>>>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(cancel) = &self.0 {
+            cancel.send_replace(true);
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl Sandboxes for Service {
+    async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
+        let request = request.into_inner();
+        let shop = &self.0;
+        if shop.draining.load(Ordering::Relaxed) {
+            return Err(SandboxError::Draining.into());
+        }
+        if !request.instance_id.is_empty() && request.instance_id != shop.instance {
+            return Ok(Response::new(infra(
+                &SandboxError::Restarted(request.instance_id),
+                shop.probe.isolation,
+            )));
+        }
+        demand(&shop.probe, request.min_isolation)?;
+        let key = request.idempotency_key.clone();
+        let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
+        let plan = plan::plan(request, shop.probe.counts_cpu)?;
+        let (cancel, cancelled) = watch::channel(false);
+        let (end, ended) = watch::channel(None);
+        let mut handle = Handle {
+            cancel: Arc::new(cancel),
+            end: ended,
+        };
+        let mut guard = CancelOnDrop(None);
+        let mut replayed = false;
+        if key.is_empty() {
+            guard.0 = Some(Arc::clone(&handle.cancel));
+        } else {
+            match shop.keys.claim(&key, mark, &handle) {
+                Ok(Claim::New) => {}
+                Ok(Claim::Known(known)) => {
+                    replayed = true;
+                    handle = known;
+                }
+                Err(error @ SandboxError::Expired(_)) => {
+                    return Ok(Response::new(infra(&error, shop.probe.isolation)));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if !replayed {
+            let keep = Arc::clone(&handle.cancel);
+            tokio::spawn(carry_out(Arc::clone(shop), plan, cancelled, end, key, keep));
+        }
+        let shared = handle.end.wait_for(Option::is_some).await;
+        let shared = shared
+            .map_err(|_| SandboxError::Protocol("a run's task ended early".to_owned()))?
+            .clone();
+        guard.0 = None;
+        match shared {
+            Some(Ok(result)) => {
+                let mut result = Arc::unwrap_or_clone(result);
+                result.replayed = replayed;
+                Ok(Response::new(result))
+            }
+            Some(Err(error)) => Err(status_of(&error)),
+            None => Err(SandboxError::Protocol("a run ended without a result".to_owned()).into()),
+        }
+    }
+
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
+        let found = self.0.keys.unfinished(&request.into_inner().idempotency_key);
+        if let Some(handle) = &found {
+            handle.cancel.send_replace(true);
+        }
+        Ok(Response::new(CancelReply { found: found.is_some() }))
+    }
+
+    async fn capabilities(&self, _: Request<CapabilitiesRequest>) -> Result<Response<CapabilitiesReply>, Status> {
+        let shop = &self.0;
+        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        Ok(Response::new(CapabilitiesReply {
+            isolation: shop.probe.isolation.into(),
+            cgroups: shop.probe.cgroups.to_owned(),
+            facilities: shop.probe.facilities.clone(),
+            unobservable: shop.probe.unobservable.iter().map(|cause| (*cause).into()).collect(),
+            default_limits: Some(plan::default_limits()),
+            max_running: count(shop.max_running),
+            max_queued: count(shop.max_queued),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }))
+    }
+
+    async fn health(&self, _: Request<HealthRequest>) -> Result<Response<HealthReply>, Status> {
+        let shop = &self.0;
+        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        Ok(Response::new(HealthReply {
+            serving: !shop.draining.load(Ordering::Relaxed),
+            running: count(shop.queue.running()),
+            queued: count(shop.queue.queued()),
+            parked: count(shop.pool.parked()),
+            completed: shop.completed.load(Ordering::Relaxed),
+            instance_id: shop.instance.clone(),
+        }))
+    }
+}
+
+/// Errors are shared between all who wait for one run; a status is made for each.
+fn status_of(error: &SandboxError) -> Status {
+    match error {
+        SandboxError::Overloaded {
+            message,
+            retry_after_ms,
+        } => SandboxError::Overloaded {
+            message: message.clone(),
+            retry_after_ms: *retry_after_ms,
+        }
+        .into(),
+        SandboxError::Draining => SandboxError::Draining.into(),
+        other => SandboxError::Protocol(other.chain()).into(),
+    }
+}
+
+/// Fails closed when the request wants more than there is.
+fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
+    let wanted = Isolation::try_from(wanted)
+        .map_err(|_| SandboxError::Invalid(format!("min_isolation {wanted} is not known")))?;
+    if wanted as i32 <= probe.isolation as i32 {
+        return Ok(());
+    }
+    Err(SandboxError::Isolation {
+        wanted: plan::isolation_name(wanted),
+        available: plan::isolation_name(probe.isolation),
+        missing: probe.missing(),
+    })
+}
+
+fn infra(error: &SandboxError, isolation: Isolation) -> RunOnceResult {
+    RunOnceResult {
+        cause: Cause::Infra.into(),
+        reason: error.chain(),
+        error_code: error.code().to_owned(),
+        isolation: isolation.into(),
+        ..RunOnceResult::default()
+    }
+}
+
+/// One run from the queue to the last trace of its sandbox. `keep` holds the cancel channel open until the end.
+async fn carry_out(
+    shop: Arc<Shop>,
+    plan: Plan,
+    mut cancel: run::Cancel,
+    end: watch::Sender<Option<Shared>>,
+    key: String,
+    keep: Arc<watch::Sender<bool>>,
+) {
+    let publish = |shared: Shared| {
+        if !key.is_empty() {
+            shop.keys.finished(&key, &shared);
+        }
+        shop.completed.fetch_add(1, Ordering::Relaxed);
+        end.send_replace(Some(shared));
+    };
+    let arrived = Instant::now();
+    let admitted = tokio::select! {
+        admitted = shop.queue.enter(plan.queue.unwrap_or(DEFAULT_QUEUE)) => Some(admitted),
+        changed = cancel.wait_for(|cancelled| *cancelled) => {
+            drop(changed);
+            None
+        }
+    };
+    let permit = match admitted {
+        Some(Ok(permit)) => permit,
+        Some(Err(error)) => return publish(Err(Arc::new(error))),
+        None => return publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
+    };
+    let queued = arrived.elapsed();
+    let mut sandbox = match shop.pool.acquire().await {
+        Ok(sandbox) => sandbox,
+        Err(error) => return publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
+    };
+    let acquired = arrived.elapsed().saturating_sub(queued);
+    let result = match run::execute(&mut sandbox, plan, cancel, queued).await {
+        Ok(mut result) => {
+            result.isolation = shop.probe.isolation.into();
+            if let Some(timings) = &mut result.timings {
+                timings.setup_ms += acquired.as_secs_f64() * 1000.0;
+            }
+            result
+        }
+        Err(error) => {
+            tracing::error!(error = %error.chain(), "a run failed for reasons of ours");
+            infra(&error, shop.probe.isolation)
+        }
+    };
+    publish(Ok(Arc::new(result)));
+    sandbox.destroy().await;
+    drop((permit, keep));
+}
+
+fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {
+    RunOnceResult {
+        cause: Cause::Cancelled.into(),
+        reason: "cancelled before it began".to_owned(),
+        isolation: isolation.into(),
+        timings: Some(Timings {
+            queue_ms: arrived.elapsed().as_secs_f64() * 1000.0,
+            ..Timings::default()
+        }),
+        ..RunOnceResult::default()
+    }
+}

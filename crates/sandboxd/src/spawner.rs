@@ -1,0 +1,172 @@
+//! The spawner: a process with one thread that clones the init of every sandbox.
+//!
+//! It is this executable, started again before anything else, with a SEQPACKET socket to the daemon as its stdin. It
+//! holds no secret, has given up the machine's root file system (see `template`), and is every init's parent, so its
+//! death ends them all. End of file on the socket means that the daemon is gone: it then kills every sandbox, removes
+//! the daemon's cgroup directories and exits.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+
+use prost::Message;
+
+use crate::filter::{self, Program};
+use crate::sys::{check, check_long, pidfd_kill, prctl, receive_with_fds, send_with_fds};
+use crate::template;
+use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
+use crate::{cgroup, init};
+
+/// argv[0] and first argument that select this role.
+pub(crate) const ROLE: &str = "prl-sandbox-spawner";
+const SOCKET: RawFd = libc::STDIN_FILENO;
+/// Messages on this socket are small; content travels on the control sockets.
+const MAX_MESSAGE_BYTES: usize = 64 << 10;
+/// Descriptors that come with a Spawn: control socket, stdin, stdout, stderr.
+const SPAWN_FDS: usize = 4;
+
+/// Runs until the daemon's end of the socket is closed. Returns the exit status.
+pub(crate) fn run() -> u8 {
+    match serve() {
+        Ok(()) => 0,
+        Err(error) => {
+            tracing::error!(%error, "spawner failed");
+            1
+        }
+    }
+}
+
+fn serve() -> io::Result<()> {
+    let mut buffer = vec![0; MAX_MESSAGE_BYTES];
+    let (length, _) = receive_with_fds(SOCKET, &mut buffer)?;
+    let config = SpawnerConfig::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
+    // Opened before the machine's file system goes out of sight.
+    let cgroups: Vec<OwnedFd> = config
+        .cgroups
+        .iter()
+        .map(|path| fs::File::open(path).map(OwnedFd::from))
+        .collect::<io::Result<_>>()?;
+    // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
+    let built =
+        template::enter(config.rootless, &readable).and_then(|()| template::at("seccomp filter", filter::build()));
+    // Not earlier: a user namespace's maps can be written by a process that owns its own proc files only.
+    prctl(libc::PR_SET_DUMPABLE, 0)?;
+    let program = match built {
+        Ok(program) => {
+            send_with_fds(
+                SOCKET,
+                &encode(&SpawnerReady {
+                    error: String::new(),
+                    errno: 0,
+                    answered: true,
+                }),
+                &[],
+            )?;
+            program
+        }
+        Err((step, error)) => {
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            let error = if error.raw_os_error().is_some() {
+                step.to_owned()
+            } else {
+                format!("{step}: {error}")
+            };
+            return send_with_fds(
+                SOCKET,
+                &encode(&SpawnerReady {
+                    error,
+                    errno,
+                    answered: true,
+                }),
+                &[],
+            );
+        }
+    };
+    let mut children = VecDeque::new();
+    loop {
+        let (length, fds) = receive_with_fds(SOCKET, &mut buffer)?;
+        if length == 0 {
+            break;
+        }
+        let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
+        let reply = match spawn(&order, fds, &program) {
+            Ok((pid, pidfd)) => {
+                let sent = send_with_fds(SOCKET, &encode(&Spawned { pid }), &[pidfd.as_raw_fd()]);
+                forget_dead(&mut children);
+                children.push_back(pidfd);
+                sent
+            }
+            Err(error) => send_with_fds(
+                SOCKET,
+                &encode(&Spawned {
+                    pid: -error.raw_os_error().unwrap_or(libc::EIO),
+                }),
+                &[],
+            ),
+        };
+        // The daemon may have gone between its order and our answer: the next receive says so.
+        if let Err(error) = reply {
+            tracing::debug!(%error, "daemon does not listen");
+        }
+    }
+    for child in &children {
+        // Those that are gone already are what is wanted.
+        let _gone = pidfd_kill(child.as_fd());
+    }
+    // SAFETY: with SIGCHLD ignored this returns (ECHILD) when every child has ended.
+    while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
+    for (directory, path) in cgroups.iter().zip(&config.cgroups) {
+        cgroup::remove_tree_at(directory.as_fd(), Path::new(path));
+    }
+    Ok(())
+}
+
+/// Drops the pidfds of inits that have ended. Amortised: looks at two per spawn.
+fn forget_dead(children: &mut VecDeque<OwnedFd>) {
+    for _ in 0..2 {
+        let Some(child) = children.pop_front() else { return };
+        let mut poll = libc::pollfd {
+            fd: child.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one live pollfd; returns at once.
+        if unsafe { libc::poll(&raw mut poll, 1, 0) } == 0 {
+            children.push_back(child);
+        }
+    }
+}
+
+fn encode(message: &impl Message) -> Vec<u8> {
+    message.encode_to_vec()
+}
+
+/// Clones an init into new namespaces. The child never returns from here.
+fn spawn(order: &Spawn, fds: Vec<OwnedFd>, program: &Program) -> io::Result<(i32, OwnedFd)> {
+    if fds.len() != SPAWN_FDS {
+        return Err(io::Error::from_raw_os_error(libc::EBADMSG));
+    }
+    let mut pidfd: RawFd = -1;
+    // SAFETY: clone_args is plain data; all-zero is a valid value.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = (libc::CLONE_NEWPID
+        | libc::CLONE_NEWNS
+        | libc::CLONE_NEWNET
+        | libc::CLONE_NEWIPC
+        | libc::CLONE_NEWUTS
+        | libc::CLONE_PIDFD) as u64;
+    args.pidfd = (&raw mut pidfd) as u64;
+    args.exit_signal = libc::SIGCHLD as u64;
+    // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.
+    let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
+    if pid == 0 {
+        init::main(order.uid, fds, program);
+    }
+    // SAFETY: the kernel wrote a new descriptor that is ours.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(check(pidfd)?) };
+    Ok((i32::try_from(pid).map_err(io::Error::other)?, pidfd))
+}

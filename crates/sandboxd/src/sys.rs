@@ -1,0 +1,239 @@
+//! The system calls that the standard library lacks, with `io::Error` for errno.
+//!
+//! Everything here is plain translation; what the calls are for is known by the callers.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// At most this many file descriptors travel in one message.
+const MAX_FDS: usize = 8;
+
+/// -1 becomes the errno.
+pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// The same for `syscall`'s long.
+pub(crate) fn check_long(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+/// A path for the kernel.
+pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}
+
+/// mount(2).
+pub(crate) fn mount(source: &str, target: &Path, kind: &str, flags: libc::c_ulong, data: &str) -> io::Result<()> {
+    let (source, target, kind, data) = (
+        CString::new(source)?,
+        c_path(target)?,
+        CString::new(kind)?,
+        CString::new(data)?,
+    );
+    // SAFETY: four NUL-terminated strings that outlive the call.
+    check(unsafe {
+        libc::mount(
+            source.as_ptr(),
+            target.as_ptr(),
+            kind.as_ptr(),
+            flags,
+            data.as_ptr().cast(),
+        )
+    })?;
+    Ok(())
+}
+
+/// Makes a mount and everything below it read-only, without set-user-id programs and, unless `devices`, device nodes.
+pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
+    let mut attr = libc::mount_attr {
+        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | if devices { 0 } else { libc::MOUNT_ATTR_NODEV },
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: 0,
+    };
+    let target = c_path(target)?;
+    // SAFETY: the path is NUL-terminated and `attr` is a live struct of the given size.
+    check_long(unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            target.as_ptr(),
+            libc::AT_RECURSIVE,
+            &raw mut attr,
+            size_of::<libc::mount_attr>(),
+        )
+    })?;
+    Ok(())
+}
+
+/// Sends bytes and file descriptors as one message.
+pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<()> {
+    assert!(fds.len() <= MAX_FDS);
+    let mut iov = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    let mut control = [0_u64; 8 + MAX_FDS];
+    // SAFETY: msghdr is plain data; all-zero is a valid value.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut iov;
+    header.msg_iovlen = 1;
+    if !fds.is_empty() {
+        let payload = u32::try_from(size_of_val(fds)).unwrap_or(0);
+        header.msg_control = control.as_mut_ptr().cast();
+        // SAFETY: pure arithmetic on the payload's length.
+        header.msg_controllen = unsafe { libc::CMSG_SPACE(payload) } as _;
+        // SAFETY: `control` is aligned, zeroed and larger than CMSG_SPACE of MAX_FDS descriptors.
+        unsafe {
+            let cmsg = libc::CMSG_FIRSTHDR(&raw const header);
+            (*cmsg).cmsg_level = libc::SOL_SOCKET;
+            (*cmsg).cmsg_type = libc::SCM_RIGHTS;
+            (*cmsg).cmsg_len = libc::CMSG_LEN(payload) as _;
+            std::ptr::copy_nonoverlapping(fds.as_ptr().cast::<u8>(), libc::CMSG_DATA(cmsg), payload as usize);
+        }
+    }
+    loop {
+        // SAFETY: every pointer in `header` is to a live local of the stated length.
+        let sent = unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_NOSIGNAL) };
+        if sent >= 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes: end of file.
+pub(crate) fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut iov = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
+    let mut control = [0_u64; 8 + MAX_FDS];
+    // SAFETY: msghdr is plain data; all-zero is a valid value.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = &raw mut iov;
+    header.msg_iovlen = 1;
+    header.msg_control = control.as_mut_ptr().cast();
+    header.msg_controllen = size_of_val(&control) as _;
+    let received = loop {
+        // SAFETY: every pointer in `header` is to a live local of the stated length.
+        let received = unsafe { libc::recvmsg(socket, &raw mut header, libc::MSG_CMSG_CLOEXEC) };
+        match usize::try_from(received) {
+            Ok(received) => break received,
+            Err(_) => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    };
+    let mut fds = Vec::new();
+    // SAFETY: the kernel filled `control`; the macros stay within msg_controllen, and each descriptor is new and ours.
+    unsafe {
+        let mut cmsg = libc::CMSG_FIRSTHDR(&raw const header);
+        while !cmsg.is_null() {
+            if (*cmsg).cmsg_level == libc::SOL_SOCKET && (*cmsg).cmsg_type == libc::SCM_RIGHTS {
+                let bytes = (*cmsg).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
+                for index in 0..bytes / size_of::<RawFd>() {
+                    let fd = libc::CMSG_DATA(cmsg).cast::<RawFd>().add(index).read_unaligned();
+                    fds.push(OwnedFd::from_raw_fd(fd));
+                }
+            }
+            cmsg = libc::CMSG_NXTHDR(&raw const header, cmsg);
+        }
+    }
+    if header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "truncated message"));
+    }
+    Ok((received, fds))
+}
+
+/// A connected pair of Unix sockets of one kind, close-on-exec.
+pub(crate) fn socket_pair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    // SAFETY: `fds` has room for two descriptors.
+    check(unsafe { libc::socketpair(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr()) })?;
+    // SAFETY: both are new and ours.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
+}
+
+/// A pipe (read end, write end), close-on-exec.
+pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut fds = [0; 2];
+    // SAFETY: `fds` has room for two descriptors.
+    check(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) })?;
+    // SAFETY: both are new and ours.
+    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
+}
+
+/// Makes reads and writes on it return at once. Acts on this end's open file description only.
+pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: flags of a live descriptor.
+    let flags = check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) })?;
+    Ok(())
+}
+
+/// A signal to the process behind a pidfd, whatever became of its number.
+pub(crate) fn pidfd_kill(pidfd: BorrowedFd<'_>) -> io::Result<()> {
+    // SAFETY: a live pidfd, no siginfo.
+    check_long(unsafe {
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            pidfd.as_raw_fd(),
+            libc::SIGKILL,
+            std::ptr::null::<()>(),
+            0,
+        )
+    })?;
+    Ok(())
+}
+
+/// prctl(2) with one argument.
+pub(crate) fn prctl(option: libc::c_int, argument: libc::c_ulong) -> io::Result<()> {
+    // SAFETY: the options used here take numbers.
+    check(unsafe { libc::prctl(option, argument, 0, 0, 0) })?;
+    Ok(())
+}
+
+/// Closes every descriptor from `first` on.
+pub(crate) fn close_from(first: libc::c_uint, flags: libc::c_uint) -> io::Result<()> {
+    // SAFETY: the callers own nothing that they use after it.
+    check_long(unsafe { libc::syscall(libc::SYS_close_range, first, libc::c_uint::MAX, flags) })?;
+    Ok(())
+}
+
+/// mkdirat relative to nothing but the path, with exact permissions and owner.
+pub(crate) fn make_directory(path: &Path, mode: libc::mode_t, uid: u32) -> io::Result<()> {
+    let path = c_path(path)?;
+    // SAFETY: a NUL-terminated path.
+    check(unsafe { libc::mkdir(path.as_ptr(), mode) })?;
+    // SAFETY: as above; the umask may have taken bits off.
+    check(unsafe { libc::chmod(path.as_ptr(), mode) })?;
+    // SAFETY: as above.
+    check(unsafe { libc::lchown(path.as_ptr(), uid, uid) })?;
+    Ok(())
+}
+
+/// Whether a path is there, as a C string known at compile time.
+pub(crate) fn readable(path: &CStr) -> bool {
+    // SAFETY: a NUL-terminated path.
+    unsafe { libc::access(path.as_ptr(), libc::R_OK) == 0 }
+}

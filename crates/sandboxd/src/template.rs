@@ -1,0 +1,169 @@
+//! The file system that every sandbox starts from, built once in the spawner's own mount namespace.
+//!
+//! It is a small read-only tmpfs with the machine's system directories bound into it, and the spawner's root is moved
+//! there for good: nothing else of the machine's file system has a name in it or in any sandbox cloned from it. Since
+//! it lives in a private mount namespace it needs no directory of its own and is gone with the last process.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
+
+/// Mounted over in the private namespace only; it exists everywhere.
+const BUILD_AT: &str = "/tmp";
+/// What programs need of the machine. Not here: /home, /root, /var, /run, /srv, /mnt, /sys.
+const SYSTEM: [&str; 9] = [
+    "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
+];
+/// Device nodes by name, major and minor.
+const DEVICES: [(&str, u32, u32); 6] = [
+    ("null", 1, 3),
+    ("zero", 1, 5),
+    ("full", 1, 7),
+    ("random", 1, 8),
+    ("urandom", 1, 9),
+    ("tty", 5, 0),
+];
+
+/// A step that failed.
+pub(crate) type Step = (&'static str, io::Error);
+
+/// Names the step of an error.
+pub(crate) fn at<T>(step: &'static str, result: io::Result<T>) -> Result<T, Step> {
+    result.map_err(|error| (step, error))
+}
+
+/// Moves the calling process, which must have one thread, into a new mount namespace whose root is the template.
+pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
+    if rootless {
+        at("user namespace", enter_user_namespace())?;
+    }
+    // SAFETY: one thread; file descriptors are not shared.
+    at("mount namespace", check(unsafe { libc::unshare(libc::CLONE_NEWNS) }))?;
+    at(
+        "private mounts",
+        mount("none", Path::new("/"), "", libc::MS_REC | libc::MS_PRIVATE, ""),
+    )?;
+    let root = Path::new(BUILD_AT);
+    // The extra directories may lie below BUILD_AT, which is about to be covered: hold them by descriptor.
+    let held = at("open readable directory", hold(readable))?;
+    at(
+        "root tmpfs",
+        mount("prl", root, "tmpfs", libc::MS_NOSUID, "size=1m,nr_inodes=4096,mode=755"),
+    )?;
+    for name in [
+        "proc", "work", "box", "dev", "dev/shm", "dev/pts", "sys", "run", "var", "home", "root",
+    ] {
+        at("directories", make_directory(&root.join(name), 0o755, 0))?;
+    }
+    at("directories", make_directory(&root.join("tmp"), 0o1777, 0))?;
+    at("directories", symlink("../tmp", root.join("var/tmp")))?;
+    at("devices", devices(&root.join("dev")))?;
+    for source in SYSTEM {
+        at("system directories", bind_system(Path::new(source), root))?;
+    }
+    for (source, path) in held {
+        at("readable directories", bind(&source, path, root))?;
+    }
+    if rootless {
+        // A new proc may be mounted in a user namespace only where a whole one can be seen.
+        at(
+            "proc",
+            mount("/proc", &root.join("proc"), "", libc::MS_BIND | libc::MS_REC, ""),
+        )?;
+    }
+    at("enter root", std::env::set_current_dir(root))?;
+    at(
+        "pivot_root",
+        // SAFETY: two NUL-terminated paths. The old root comes to lie on top of the new one and is detached next.
+        check_long(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) }),
+    )?;
+    at(
+        "detach old root",
+        // SAFETY: a NUL-terminated path.
+        check(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) }),
+    )?;
+    at("enter root", std::env::set_current_dir("/"))?;
+    at(
+        "read-only root",
+        mount(
+            "none",
+            Path::new("/"),
+            "",
+            libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | libc::MS_NOSUID,
+            "",
+        ),
+    )
+}
+
+/// Becomes root of a new user namespace in which this process's own user is the only one.
+fn enter_user_namespace() -> io::Result<()> {
+    // SAFETY: these read process attributes.
+    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    // SAFETY: one thread.
+    check(unsafe { libc::unshare(libc::CLONE_NEWUSER) })?;
+    fs::write("/proc/self/setgroups", "deny")?;
+    fs::write("/proc/self/uid_map", format!("0 {uid} 1"))?;
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1"))
+}
+
+/// A way to reach each directory that stays when its path is covered.
+fn hold(paths: &[PathBuf]) -> io::Result<Vec<(PathBuf, &Path)>> {
+    let mut held = Vec::new();
+    for path in paths {
+        let path_c = c_path(path)?;
+        // SAFETY: a NUL-terminated path. The descriptor stays open for the spawner's life; inits close it.
+        let fd = check(unsafe { libc::open(path_c.as_ptr(), libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) })?;
+        held.push((PathBuf::from(format!("/proc/self/fd/{fd}")), path.as_path()));
+    }
+    Ok(held)
+}
+
+fn bind_system(source: &Path, root: &Path) -> io::Result<()> {
+    let Ok(kind) = fs::symlink_metadata(source) else {
+        return Ok(());
+    };
+    if kind.file_type().is_symlink() {
+        return symlink(
+            fs::read_link(source)?,
+            root.join(source.strip_prefix("/").unwrap_or(source)),
+        );
+    }
+    bind(source, source, root)
+}
+
+/// Binds `source` at `path` below `root`, read-only with everything mounted in it.
+fn bind(source: &Path, path: &Path, root: &Path) -> io::Result<()> {
+    let target = root.join(path.strip_prefix("/").unwrap_or(path));
+    fs::create_dir_all(&target)?;
+    mount(&source.to_string_lossy(), &target, "", libc::MS_BIND | libc::MS_REC, "")?;
+    seal_mount(&target, false)
+}
+
+fn devices(dev: &Path) -> io::Result<()> {
+    for (name, major, minor) in DEVICES {
+        let path = dev.join(name);
+        let path_c = c_path(&path)?;
+        // SAFETY: a NUL-terminated path.
+        let made = unsafe { libc::mknod(path_c.as_ptr(), libc::S_IFCHR | 0o666, libc::makedev(major, minor)) };
+        if made == 0 {
+            // SAFETY: as above.
+            check(unsafe { libc::chmod(path_c.as_ptr(), 0o666) })?;
+        } else {
+            fs::write(&path, "")?;
+            mount(&format!("/dev/{name}"), &path, "", libc::MS_BIND, "")?;
+        }
+    }
+    for (name, target) in [
+        ("fd", "/proc/self/fd"),
+        ("stdin", "/proc/self/fd/0"),
+        ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+        ("ptmx", "pts/ptmx"),
+    ] {
+        symlink(target, dev.join(name))?;
+    }
+    Ok(())
+}

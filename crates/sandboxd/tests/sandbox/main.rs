@@ -1,0 +1,8 @@
+//! The daemon through its real interface.
+//!
+//! On a machine that cannot make sandboxes, or cannot limit a whole process tree, tests say so and pass.
+
+mod cases;
+mod programs;
+mod protocol;
+mod support;

@@ -1,0 +1,533 @@
+//! The interface itself: keys, cancelling, queueing, tokens, wrong requests, and what a killed daemon leaves.
+
+use std::error::Error;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, traces};
+use prl_sandbox_proto::sandboxes_client::SandboxesClient;
+use prl_sandbox_proto::{
+    CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, Limits,
+    RETRY_AFTER_KEY, RunOnceRequest,
+};
+use tonic::Code;
+
+async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<bool, Box<dyn Error>>) -> Outcome {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !true_now().await? {
+        if Instant::now() > deadline {
+            return Err(format!("never {what}").into());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
+}
+
+async fn running(client: &mut Client) -> Result<u32, Box<dyn Error>> {
+    Ok(client.health(HealthRequest {}).await?.into_inner().running)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_executed_once_and_its_result_kept() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let request = RunOnceRequest {
+        idempotency_key: "k".to_owned(),
+        ..command(&["sh", "-c", "sleep 0.2; cat /proc/sys/kernel/random/uuid"])
+    };
+    let mut together = tokio::task::JoinSet::new();
+    for _ in 0..5 {
+        let (mut client, request) = (client.clone(), request.clone());
+        together.spawn(async move { client.run_once(request).await });
+    }
+    let mut outputs = Vec::new();
+    let mut fresh = 0;
+    while let Some(result) = together.join_next().await {
+        let result = result??.into_inner();
+        fresh += u32::from(!result.replayed);
+        outputs.push(text(&result.stdout));
+    }
+    let mut client = client;
+    let again = client.run_once(request.clone()).await?.into_inner();
+    outputs.push(text(&again.stdout));
+    assert!(again.replayed && outputs[0].len() > 30, "{outputs:?}");
+    assert_eq!(fresh, 1);
+    outputs.dedup();
+    assert_eq!(outputs.len(), 1, "{outputs:?}");
+    let other = RunOnceRequest {
+        command: vec!["true".to_owned()],
+        ..request.clone()
+    };
+    let refused = client
+        .run_once(other)
+        .await
+        .err()
+        .ok_or("the key was given to another request")?;
+    assert_eq!(refused.code(), Code::InvalidArgument);
+    let elsewhere = RunOnceRequest {
+        idempotency_key: "other".to_owned(),
+        instance_id: "gone".to_owned(),
+        ..request
+    };
+    let result = client.run_once(elsewhere).await?.into_inner();
+    assert_eq!(
+        (cause(&result), result.error_code.as_str()),
+        (Cause::Infra, "PRL_SANDBOX_DAEMON_RESTARTED")
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cancelling_and_hanging_up_kill_the_run() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    let sleeper = command(&["sleep", "4"]);
+    let keyed = RunOnceRequest {
+        idempotency_key: "k".to_owned(),
+        ..sleeper.clone()
+    };
+    let run = tokio::spawn({
+        let mut client = client.clone();
+        async move { client.run_once(keyed).await }
+    });
+    let began = Instant::now();
+    until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
+    let cancel = CancelRequest {
+        idempotency_key: "k".to_owned(),
+    };
+    assert!(client.cancel(cancel.clone()).await?.into_inner().found);
+    let result = run.await??.into_inner();
+    assert_eq!(cause(&result), Cause::Cancelled, "{}", tell(&result));
+    assert!(!client.cancel(cancel).await?.into_inner().found, "it has ended");
+
+    let run = tokio::spawn({
+        let mut client = client.clone();
+        async move { client.run_once(sleeper).await }
+    });
+    until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
+    run.abort();
+    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    assert!(began.elapsed() < Duration::from_secs(4), "the runs were waited for");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_queue_refuses_with_advice_and_a_patient_run_is_served() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--max-running", "1", "--max-queued", "1", "--park", "1"])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    let other = client.clone();
+    let spawn = |request: RunOnceRequest| {
+        let mut client = other.clone();
+        tokio::spawn(async move { client.run_once(request).await })
+    };
+    let first = spawn(command(&["sleep", "0.6"]));
+    until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
+    let hasty = RunOnceRequest {
+        queue_ms: Some(50),
+        ..command(&["true"])
+    };
+    let refused = client.run_once(hasty).await.err().ok_or("not refused")?;
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    let second = spawn(command(&["echo", "patient"]));
+    until("queued", async || {
+        Ok(client.clone().health(HealthRequest {}).await?.into_inner().queued == 1)
+    })
+    .await?;
+    let refused = client.run_once(command(&["true"])).await.err().ok_or("not refused")?;
+    assert_eq!(refused.code(), Code::ResourceExhausted);
+    assert_eq!(
+        refused
+            .metadata()
+            .get(ERROR_CODE_KEY)
+            .and_then(|value| value.to_str().ok()),
+        Some("PRL_SANDBOX_OVERLOADED")
+    );
+    let advice = refused
+        .metadata()
+        .get(RETRY_AFTER_KEY)
+        .and_then(|value| value.to_str().ok())
+        .ok_or("no advice")?;
+    assert!(advice.parse::<u64>()? > 0);
+    assert_eq!(cause(&first.await??.into_inner()), Cause::Exited);
+    let second = second.await??.into_inner();
+    assert_eq!(text(&second.stdout), "patient\n");
+    assert!(
+        second.timings.unwrap_or_default().queue_ms > 100.0,
+        "{:?}",
+        second.timings
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_requests_are_refused_by_name() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    let file = |path: &str| {
+        vec![InputFile {
+            path: path.to_owned(),
+            content: b"x".as_slice().into(),
+            mode: 0,
+        }]
+    };
+    let base = || command(&["true"]);
+    for (request, needle) in [
+        (
+            RunOnceRequest {
+                command: Vec::new(),
+                ..base()
+            },
+            "command is empty",
+        ),
+        (
+            RunOnceRequest {
+                command: vec!["a\0b".to_owned()],
+                ..base()
+            },
+            "NUL",
+        ),
+        (
+            RunOnceRequest {
+                files: file("../x"),
+                ..base()
+            },
+            "../x",
+        ),
+        (
+            RunOnceRequest {
+                files: file("/etc/x"),
+                ..base()
+            },
+            "/etc/x",
+        ),
+        (
+            RunOnceRequest {
+                files: file("a/../x"),
+                ..base()
+            },
+            "a/../x",
+        ),
+        (
+            RunOnceRequest {
+                files: file(""),
+                ..base()
+            },
+            "file path",
+        ),
+        (
+            RunOnceRequest {
+                files: file("a\0"),
+                ..base()
+            },
+            "file path",
+        ),
+        (
+            RunOnceRequest {
+                cwd: "../up".to_owned(),
+                ..base()
+            },
+            "../up",
+        ),
+        (
+            RunOnceRequest {
+                env: [("A=B".to_owned(), String::new())].into(),
+                ..base()
+            },
+            "A=B",
+        ),
+        (
+            RunOnceRequest {
+                limits: Some(Limits {
+                    wall_ms: Some(0),
+                    ..Limits::default()
+                }),
+                ..base()
+            },
+            "wall_ms",
+        ),
+        (
+            RunOnceRequest {
+                limits: Some(Limits {
+                    memory_bytes: Some(1),
+                    ..Limits::default()
+                }),
+                ..base()
+            },
+            "memory_bytes",
+        ),
+        (
+            RunOnceRequest {
+                idempotency_key: "k".repeat(1000),
+                ..base()
+            },
+            "idempotency_key",
+        ),
+    ] {
+        let status = client
+            .run_once(request)
+            .await
+            .err()
+            .ok_or_else(|| format!("{needle} was accepted"))?;
+        assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+        assert!(status.message().contains(needle), "{needle}: {status}");
+    }
+    let huge = RunOnceRequest {
+        stdin: vec![0; 170 << 20].into(),
+        ..base()
+    };
+    assert!(
+        client.run_once(huge).await.is_err(),
+        "an oversized message was accepted"
+    );
+    assert_eq!(
+        cause(&client.run_once(base()).await?.into_inner()),
+        Cause::Exited,
+        "the daemon still works"
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tcp_needs_the_token() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let token = directory.path().join("token");
+    std::fs::write(&token, "secret\n")?;
+    let path = token.to_string_lossy();
+    let Some(daemon) = Daemon::start(&["--listen", "127.0.0.1:0", "--token-file", &path, "--park", "0"])? else {
+        return Ok(());
+    };
+    let address = daemon.announced["address"].as_str().ok_or("no address")?.to_owned();
+    let mut client = SandboxesClient::connect(format!("http://{address}")).await?;
+    for given in [
+        None,
+        Some("Bearer "),
+        Some("Bearer secre"),
+        Some("Bearer secret2"),
+        Some("secret"),
+        Some("Bearer secretsecret"),
+    ] {
+        let mut request = tonic::Request::new(HealthRequest {});
+        if let Some(given) = given {
+            request.metadata_mut().insert("authorization", given.parse()?);
+        }
+        let status = client
+            .health(request)
+            .await
+            .err()
+            .ok_or_else(|| format!("{given:?} was accepted"))?;
+        assert_eq!(status.code(), Code::Unauthenticated);
+    }
+    let mut request = tonic::Request::new(HealthRequest {});
+    request.metadata_mut().insert("authorization", "Bearer secret".parse()?);
+    assert!(client.health(request).await?.into_inner().serving);
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&daemon.socket)?.permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    let report = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    assert!(
+        report
+            .facilities
+            .iter()
+            .any(|facility| facility.name == "namespaces.pid" && facility.available)
+    );
+    let result = client
+        .run_once(command(&[
+            "sh",
+            "-c",
+            "grep -E 'Cap(Eff|Bnd)|NoNew|Seccomp:' /proc/self/status; cat /etc/shadow; ls /proc/1/fd",
+        ]))
+        .await?
+        .into_inner();
+    let out = text(&result.stdout);
+    assert!(
+        out.contains("CapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nNoNewPrivs:\t1\nSeccomp:\t2\n"),
+        "{}",
+        tell(&result)
+    );
+    let full = RunOnceRequest {
+        min_isolation: Isolation::Full.into(),
+        ..command(&["true"])
+    };
+    let answer = client.run_once(full).await;
+    if report.isolation() == Isolation::Full {
+        assert_eq!(cause(&answer?.into_inner()), Cause::Exited);
+    } else {
+        let status = answer.err().ok_or("weaker isolation than asked for")?;
+        assert_eq!(status.code(), Code::FailedPrecondition);
+        assert!(status.message().contains("cgroup."), "{status}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_daemon_leaves_nothing_behind() -> Outcome {
+    let Some(mut daemon) = Daemon::start(&["--max-running", "8", "--park", "4"])? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("without groups and users of their own, sandboxes cannot be told from other processes");
+        return Ok(());
+    }
+    let client = daemon.client().await?;
+    let mut runs = tokio::task::JoinSet::new();
+    for argv in [
+        &["sleep", "5"][..],
+        &["sh", "-c", "setsid sleep 50 & sleep 50"],
+        &["yes"],
+    ]
+    .iter()
+    .cycle()
+    .take(12)
+    {
+        let (mut client, request) = (client.clone(), command(argv));
+        runs.spawn(async move { client.run_once(request).await });
+    }
+    until("busy", async || Ok(running(&mut client.clone()).await? == 8)).await?;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!traces(daemon.pid()).is_empty(), "nothing to look for");
+    daemon.kill()?;
+    while let Some(run) = runs.join_next().await {
+        // A flood may have met its limit before the end; everything else lost its connection.
+        if let Ok(result) = run? {
+            assert_eq!(
+                cause(result.get_ref()),
+                Cause::OutputLimit,
+                "{}",
+                tell(result.get_ref())
+            );
+        }
+    }
+    settles(daemon.pid(), |found| found.is_empty()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_removes_what_daemon_and_spawner_left_together() -> Outcome {
+    let Some(mut daemon) = Daemon::start(&["--park", "3"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    until("parked", async || {
+        Ok(client.clone().health(HealthRequest {}).await?.into_inner().parked == 3)
+    })
+    .await?;
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
+    let spawners: Vec<i32> = match children {
+        Ok(text) => text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
+        Err(_) => Vec::new(),
+    };
+    let all_threads = std::fs::read_dir(format!("/proc/{}/task", daemon.pid()))?;
+    let mut found = spawners;
+    for thread in all_threads.flatten() {
+        let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        found.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+    }
+    assert!(!found.is_empty(), "no spawner");
+    // SAFETY: stops, then kills, children of the daemon that this test started.
+    unsafe {
+        found.iter().for_each(|pid| {
+            libc::kill(*pid, libc::SIGSTOP);
+        })
+    };
+    daemon.kill()?;
+    // SAFETY: as above.
+    unsafe {
+        found.iter().for_each(|pid| {
+            libc::kill(*pid, libc::SIGKILL);
+        })
+    };
+    settles(daemon.pid(), |found| {
+        found.iter().all(|trace| !trace.starts_with("process"))
+    })
+    .await?;
+    let Some(next) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    settles(daemon.pid(), |found| found.is_empty()).await?;
+    next.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_spawner_ends_the_daemon_with_an_error_and_no_trace() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "2"])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    let run = tokio::spawn({
+        let mut client = client.clone();
+        async move { client.run_once(command(&["sleep", "5"])).await }
+    });
+    until("running", async || Ok(running(&mut client).await? == 1)).await?;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    let mut killed = 0;
+    for thread in std::fs::read_dir(format!("/proc/{}/task", daemon.pid()))?.flatten() {
+        let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        for pid in text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()) {
+            // SAFETY: a child of the daemon that this test started.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+            killed += 1;
+        }
+    }
+    assert_eq!(killed, 1);
+    if let Ok(result) = run.await? {
+        assert_eq!(cause(result.get_ref()), Cause::Infra, "{}", tell(result.get_ref()));
+    }
+    settles(daemon.pid(), |found| found.is_empty()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_many_runs_the_daemon_is_as_it_was() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--max-running", "4", "--park", "2"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let quiet = async || -> Result<usize, Box<dyn Error>> {
+        until("quiet", async || {
+            let health = client.clone().health(HealthRequest {}).await?.into_inner();
+            Ok(health.running == 0 && health.parked == 2)
+        })
+        .await?;
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", daemon.pid()))?.count())
+    };
+    let before = quiet().await?;
+    let mut runs = tokio::task::JoinSet::new();
+    for _ in 0..150 {
+        let mut client = client.clone();
+        runs.spawn(async move { client.run_once(command(&["/bin/true"])).await });
+    }
+    while let Some(run) = runs.join_next().await {
+        assert_eq!(cause(run??.get_ref()), Cause::Exited);
+    }
+    assert_eq!(quiet().await?, before, "descriptors of the daemon");
+    let groups = traces(daemon.pid())
+        .iter()
+        .filter(|trace| trace.starts_with("group "))
+        .count();
+    assert!(groups <= 6, "{groups} groups for two parked sandboxes");
+    Ok(())
+}
+
+#[test]
+fn a_daemon_without_an_address_says_how_to_start_it() -> Outcome {
+    let output = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"))
+        .stdin(Stdio::null())
+        .output()?;
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("[PRL_SANDBOX_USAGE]"));
+    Ok(())
+}

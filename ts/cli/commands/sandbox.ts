@@ -1,0 +1,215 @@
+/** `prl sandbox serve | run | doctor`: the sandbox executor by hand. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { constants } from "node:os";
+import { buffer } from "node:stream/consumers";
+
+import { PrlError } from "../../errors.ts";
+import { sandboxDaemonPath } from "../../native/index.ts";
+import { type RunLimits, type RunResult, type SandboxCapabilities, SandboxPool } from "../../sandbox/index.ts";
+import { integerOption, parseOptions } from "../args.ts";
+import { EXIT, type Command, type CommandIo, type CommandOption } from "../command.ts";
+
+/** After SIGTERM the daemon ends its runs; then it is killed. */
+const STOP_SERVING_MS = 10_000;
+/** As a shell reports a program that a signal ended. */
+const SIGNAL_EXIT = 128;
+/** The run did not end by itself: a limit, a cancellation, or the infrastructure. */
+const NO_EXIT = 125;
+
+const LIMIT_OPTIONS: readonly (CommandOption & { key: keyof RunLimits })[] = [
+  { flag: "--wall-ms", value: "<ms>", summary: "Wall time (10000)", key: "wallMs" },
+  { flag: "--cpu-ms", value: "<ms>", summary: "CPU time of all its processes (10000)", key: "cpuMs" },
+  { flag: "--memory-bytes", value: "<n>", summary: "Memory of all its processes (512 MiB)", key: "memoryBytes" },
+  { flag: "--processes", value: "<n>", summary: "Processes and threads at once (64)", key: "processes" },
+  { flag: "--output-bytes", value: "<n>", summary: "Output kept per stream (1 MiB)", key: "outputBytes" },
+  { flag: "--disk-bytes", value: "<n>", summary: "What it may write (256 MiB)", key: "diskBytes" },
+];
+const ADDRESS: CommandOption = {
+  flag: "--address",
+  value: "<address>",
+  summary: "Use the daemon at unix:/path or host:port (its token in PRL_SANDBOX_TOKEN) instead of starting one",
+};
+
+const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: typeof serve }>> = {
+  serve: {
+    options: [
+      { flag: "--socket", value: "<path>", summary: "serve: Unix socket to listen on, for this user only" },
+      { flag: "--listen", value: "<address:port>", summary: "serve: TCP address; needs PRL_SANDBOX_TOKEN" },
+    ],
+    run: serve,
+  },
+  run: {
+    options: [
+      ADDRESS,
+      { flag: "--file", value: "<path>", summary: "run: copy this file into the work directory, under its own name" },
+      ...LIMIT_OPTIONS,
+    ],
+    run: runOne,
+  },
+  doctor: { options: [ADDRESS], run: doctor },
+};
+
+export const command: Command = {
+  name: "sandbox",
+  summary: "Run untrusted programs: one by hand, or a daemon for others",
+  usage:
+    "sandbox serve --socket <path>\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox doctor",
+  details:
+    "serve   runs the daemon in the foreground until SIGTERM.\n" +
+    "run     runs one program in a sandbox of its own; stdin is passed on when it is no terminal. Exit code: the program's,\n" +
+    `        ${SIGNAL_EXIT} + n when signal n ended it, ${NO_EXIT} when a limit or the infrastructure did (stderr says which).\n` +
+    "doctor  prints which kernel facilities are there, which isolation results, and how to get more.\n",
+  options: [
+    ...new Map(
+      Object.values(FORMS)
+        .flatMap(({ options }) => options)
+        .map(({ flag, value, summary }) => [flag, value === undefined ? { flag, summary } : { flag, value, summary }]),
+    ).values(),
+  ],
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const [form, ...rest] = args;
+  const known = Object.keys(FORMS);
+  if (form === undefined || !Object.hasOwn(FORMS, form)) {
+    const got = form === undefined ? "" : `, got ${JSON.stringify(form)}`;
+    throw new PrlError("PRL_CLI_USAGE", `prl sandbox: expected ${known.join(", ")}${got}; see prl sandbox --help`);
+  }
+  return FORMS[form]?.run(rest, io) ?? EXIT.usage;
+}
+
+async function serve(args: readonly string[], io: CommandIo): Promise<number> {
+  const { options } = parseOptions({ name: "sandbox serve", options: FORMS["serve"]?.options ?? [] }, args);
+  const [socket, listen] = [options.get("--socket"), options.get("--listen")];
+  if ((socket === undefined) === (listen === undefined)) {
+    throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve: expected --socket or --listen, one of them");
+  }
+  if (listen !== undefined && (io.env["PRL_SANDBOX_TOKEN"] ?? "") === "") {
+    throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve --listen: set PRL_SANDBOX_TOKEN, what clients must present");
+  }
+  const { signal } = io;
+  const where = socket === undefined ? ["--listen", listen ?? ""] : ["--socket", socket];
+  const daemon = spawn(sandboxDaemonPath(io.env), where, { stdio: "inherit", env: { ...io.env } });
+  const stop = (): void => {
+    daemon.kill("SIGTERM");
+    setTimeout(() => daemon.kill("SIGKILL"), STOP_SERVING_MS).unref();
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  const { code, died } = await ended(daemon);
+  if (signal.aborted) return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  if (code === 0) return EXIT.done;
+  throw new PrlError("PRL_SANDBOX_START_FAILED", `the sandbox daemon ended: ${died ?? `exit code ${code}`}`);
+}
+
+async function ended(child: ChildProcess): Promise<{ code: number | null; died: string | null }> {
+  return new Promise((resolve, reject) => {
+    child.once("error", (cause) => {
+      reject(new PrlError("PRL_SANDBOX_START_FAILED", "the sandbox daemon could not be started", { cause }));
+    });
+    child.once("exit", (code, died) => resolve({ code, died }));
+  });
+}
+
+async function runOne(args: readonly string[], io: CommandIo): Promise<number> {
+  const end = args.indexOf("--");
+  const own = end < 0 ? args : args.slice(0, end);
+  const { options, positionals } = parseOptions({ name: "sandbox run", options: FORMS["run"]?.options ?? [] }, own);
+  const program = [...positionals, ...(end < 0 ? [] : args.slice(end + 1))];
+  if (program.length === 0) throw new PrlError("PRL_CLI_USAGE", "prl sandbox run: expected a program after --");
+  const limits: RunLimits = {};
+  for (const { flag, key } of LIMIT_OPTIONS) {
+    if (options.has(flag)) limits[key] = integerOption(options, flag, 0);
+  }
+  const file = options.get("--file");
+  const files = file === undefined ? {} : { [file.split("/").at(-1) ?? file]: await fileContent(file) };
+  const { signal } = io;
+  const stdin = process.stdin.isTTY ? Buffer.alloc(0) : await buffer(process.stdin);
+  return withPool(options.get("--address"), io, async (pool) => {
+    const result = await pool.runOnce({ command: program, stdin, files, limits, signal });
+    if (io.json) io.writeJson(asJson(result));
+    else {
+      await write(process.stdout, result.stdout);
+      await write(process.stderr, result.stderr);
+    }
+    return exitCode(result, io);
+  });
+}
+
+async function fileContent(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    throw new PrlError("PRL_CLI_USAGE", `--file: ${path} cannot be read`, { cause });
+  }
+}
+
+function exitCode(result: RunResult, io: CommandIo): number {
+  const { cause, reason, detail, limitsHit } = result;
+  const gap = result.stdoutGap + result.stderrGap;
+  if (gap > 0) io.stderr.write(`prl sandbox: ${gap} bytes of output were dropped\n`);
+  if (cause === "EXITED") return result.exitCode ?? NO_EXIT;
+  const limits = limitsHit.length === 0 ? "" : ` (limits hit: ${limitsHit.join(", ")})`;
+  io.stderr.write(
+    `prl sandbox: ${[cause, reason, detail].filter((part) => part !== null && part !== "").join(": ")}${limits}\n`,
+  );
+  if (cause === "SIGNALED" && result.signal !== null) {
+    return SIGNAL_EXIT + (constants.signals[result.signal as NodeJS.Signals] ?? 0);
+  }
+  return NO_EXIT;
+}
+
+/** Bytes as text where they are UTF-8, else in base64. */
+function asJson(result: RunResult): Record<string, unknown> {
+  const text = (bytes: Buffer): unknown => {
+    const decoded = bytes.toString("utf8");
+    return Buffer.from(decoded, "utf8").equals(bytes) ? decoded : { base64: bytes.toString("base64") };
+  };
+  const files = Object.fromEntries(Object.entries(result.files).map(([path, bytes]) => [path, text(bytes)]));
+  return { ...result, stdout: text(result.stdout), stderr: text(result.stderr), files };
+}
+
+async function doctor(args: readonly string[], io: CommandIo): Promise<number> {
+  const { options } = parseOptions({ name: "sandbox doctor", options: FORMS["doctor"]?.options ?? [] }, args);
+  return withPool(options.get("--address"), io, async (pool) => {
+    const capabilities = await pool.capabilities();
+    if (io.json) io.writeJson(capabilities);
+    else io.stdout.write(report(capabilities));
+    return capabilities.isolation === null ? EXIT.failed : EXIT.done;
+  });
+}
+
+function report({ isolation, cgroups, facilities, unobservable, maxRunning }: SandboxCapabilities): string {
+  const width = Math.max(0, ...facilities.map(({ name }) => name.length));
+  const lines = facilities.map(
+    ({ name, available, detail }) => `${available ? "ok     " : "MISSING"}  ${name.padEnd(width)}  ${detail}`,
+  );
+  const blind = unobservable.length === 0 ? "" : `\nnot observable here: ${unobservable.join(", ")}`;
+  const better = isolation === "full" ? "" : "\nmend what is MISSING for more isolation";
+  return `${lines.join("\n")}\n\nisolation: ${isolation ?? "none"}; limits by cgroups: ${cgroups}; ${maxRunning} runs at once${blind}${better}\n`;
+}
+
+async function withPool(
+  address: string | undefined,
+  io: CommandIo,
+  work: (pool: SandboxPool) => Promise<number>,
+): Promise<number> {
+  const token = io.env["PRL_SANDBOX_TOKEN"];
+  const pool =
+    address === undefined
+      ? await SandboxPool.start()
+      : await SandboxPool.connect({ addresses: [address], ...(token === undefined ? {} : { token }) });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.close();
+  }
+}
+
+async function write(stream: NodeJS.WriteStream, bytes: Buffer): Promise<void> {
+  await new Promise<void>((done, fail) => {
+    stream.write(bytes, (error) => (error === null || error === undefined ? done() : fail(error)));
+  });
+}
