@@ -48,6 +48,8 @@ pub struct Manifest {
 pub enum Encoding {
     /// Every tensor whole, as a Hugging Face folder.
     Full,
+    /// What changed since the base, in sparse shards. Config and tokenizer are the base's.
+    Sparse,
 }
 
 /// The version that a sparse one applies to.
@@ -145,8 +147,13 @@ impl Manifest {
         {
             return Err(format!("{bad:?} is no digest of 16 lower-case hexadecimal digits"));
         }
-        if self.encoding == Encoding::Full && self.base.is_some() {
-            return Err("a full version has no base".to_owned());
+        match (self.encoding, &self.base) {
+            (Encoding::Full, Some(_)) => return Err("a full version has no base".to_owned()),
+            (Encoding::Sparse, None) => return Err("a sparse version needs a base".to_owned()),
+            (Encoding::Sparse, Some(base)) if base.version >= self.version => {
+                return Err(format!("version {} cannot apply to {}", self.version, base.version));
+            }
+            _ => {}
         }
         if self.shards.is_empty() {
             return Err("it names no shards".to_owned());
