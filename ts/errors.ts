@@ -42,6 +42,7 @@ export const ERROR_CODES = {
   PRL_WEIGHTS_IO: "a weights file could not be read or written",
   PRL_WEIGHTS_FORMAT: "a safetensors file is malformed",
   PRL_WEIGHTS_DIGEST: "bytes do not match their digest",
+  PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there",
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
   PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",
   PRL_PACKING_INPUT: "samples cannot be packed",

@@ -16,7 +16,9 @@ mod file;
 mod header;
 mod header_json;
 mod manifest;
+mod parallel;
 mod shards;
+mod sparse;
 mod write;
 
 pub use checkpoint::Checkpoint;
@@ -30,4 +32,7 @@ pub use manifest::{
     BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
 };
 pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
+pub use sparse::{
+    Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
+};
 pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, to_bytes, write_safetensors};

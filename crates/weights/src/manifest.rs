@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::durable::{replace_file, sync_directory};
-use crate::{Checkpoint, WeightsError, digest_file, is_digest};
+use crate::{Checkpoint, SparseVersion, WeightsError, digest_file, is_digest};
 
 /// Name of the manifest in a version's directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -114,11 +114,15 @@ impl Manifest {
         Ok(())
     }
 
-    /// Compares the version digest with the weights in `directory`, which must be a Hugging Face folder.
+    /// Compares the version digest with the weights in `directory`: those of a full version, or the digests that a
+    /// sparse one promises for its tensors.
     ///
     /// # Errors
-    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`] reports.
+    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`] and [`SparseVersion::open`] report.
     pub fn verify_version(&self, directory: &Path) -> Result<(), WeightsError> {
+        if self.encoding == Encoding::Sparse {
+            return SparseVersion::open(directory, self.clone()).map(drop);
+        }
         let found = Checkpoint::open(directory)?.version_digest()?;
         if found == self.digest {
             return Ok(());
@@ -263,7 +267,7 @@ pub(crate) fn is_plain_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0', ':'])
 }
 
-fn at(directory: &Path, reason: String) -> WeightsError {
+pub(crate) fn at(directory: &Path, reason: String) -> WeightsError {
     let path: PathBuf = directory.join(MANIFEST_FILE);
     WeightsError::Manifest {
         path,
