@@ -46,6 +46,8 @@ export const ERROR_CODES = {
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
   PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",
   PRL_PACKING_INPUT: "samples cannot be packed",
+  PRL_PACKING_CONFIG: "a model's config does not say what its cost is made of",
+  PRL_PACKING_UNSUPPORTED: "packing does not know how yet",
   PRL_BATCH_INVALID: "a batch file does not hold what it should",
   // ---- text ----
   PRL_TOKENIZER: "the tokenizer failed",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
 use napi_derive::napi;
-use prl_packing::{Batch, BatchMetadata, BuildOptions, SampleRef};
+use prl_packing::{Advantages, Batch, BatchFile, BatchMetadata, BuildOptions, Cost, Counts, PackOptions, SampleRef};
 
 use crate::error::NativeError;
 use crate::numbers::whole;
@@ -119,7 +119,11 @@ pub fn pack_sequences(
     ranks: u32,
     cost: Option<&[f64]>,
 ) -> napi::Result<Vec<Uint32Array>> {
-    let plan = prl_packing::pack_sequences(lengths, seq_len, ranks, cost).map_err(NativeError::from)?;
+    let options = PackOptions {
+        cost: cost.map_or(Cost::Tokens, Cost::PerSample),
+        ..PackOptions::new(seq_len, ranks)
+    };
+    let plan = prl_packing::pack_sequences(lengths, options).map_err(NativeError::from)?;
     Ok(plan.into_iter().map(Uint32Array::new).collect())
 }
 
@@ -130,30 +134,20 @@ pub fn build_batch(
     plan: Vec<Uint32Array>,
     options: NativeBatchOptions,
 ) -> napi::Result<Vec<NativeBatch>> {
-    let spans: Vec<Vec<(u32, u32)>> = samples
-        .iter()
-        .map(|sample| {
-            sample
-                .policy_version_spans
-                .chunks_exact(2)
-                .map(|pair| (pair[0], pair[1]))
-                .collect()
-        })
-        .collect();
     let refs = samples
         .iter()
-        .zip(&spans)
-        .map(|(sample, spans)| {
+        .map(|sample| {
             Ok(SampleRef {
                 token_ids: &sample.token_ids,
                 mask: &sample.mask,
                 logprobs: &sample.logprobs,
-                advantages: &sample.advantages,
+                advantages: Advantages::PerToken(&sample.advantages),
                 temperature: sample.temperature as f32,
                 env_id: u16::try_from(sample.env_id).map_err(|_| {
                     NativeError::new("PRL_PACKING_INPUT", format!("env id {} is above 65535", sample.env_id))
                 })?,
-                version_spans: spans,
+                version_spans: sample.policy_version_spans.as_chunks().0,
+                unbroken: &[],
                 rl_weights: sample.rl_weights.as_deref(),
                 ce_weights: sample.ce_weights.as_deref(),
                 ref_kl_weights: sample.ref_kl_weights.as_deref(),
@@ -199,7 +193,7 @@ pub fn write_batch(
             rank: key.rank,
             env_names: key.env_names,
         };
-        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch, &metadata)?.data_digest)
+        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch.view(), &metadata)?.digest)
     })
 }
 
@@ -207,7 +201,8 @@ pub fn write_batch(
 #[napi(catch_unwind)]
 pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeBatchFile>> {
     blocking(env, move || {
-        let (batch, key) = prl_packing::batch_from_file(&PathBuf::from(path))?;
+        let file = BatchFile::open(&PathBuf::from(path))?;
+        let (batch, key) = (file.view().to_batch(), file.metadata().clone());
         let step = u32::try_from(key.step)
             .map_err(|_| NativeError::new("PRL_BATCH_INVALID", format!("step {} is out of range", key.step)))?;
         let BatchMetadata {
@@ -246,9 +241,9 @@ impl From<Batch> for NativeBatch {
             ce_weights: batch.ce_weights.map(Float32Array::new),
             ref_kl_weights: batch.ref_kl_weights.map(Float32Array::new),
             reference_logprobs: batch.reference_logprobs.map(Float32Array::new),
-            n_rl: batch.n_rl as f64,
-            n_ce: batch.n_ce as f64,
-            n_ref_kl: batch.n_ref_kl as f64,
+            n_rl: batch.counts.rl as f64,
+            n_ce: batch.counts.ce as f64,
+            n_ref_kl: batch.counts.ref_kl as f64,
         }
     }
 }
@@ -275,9 +270,11 @@ impl NativeBatch {
             ce_weights: floats(batch.ce_weights),
             ref_kl_weights: floats(batch.ref_kl_weights),
             reference_logprobs: floats(batch.reference_logprobs),
-            n_rl: whole("counts.rl", batch.n_rl)?,
-            n_ce: whole("counts.ce", batch.n_ce)?,
-            n_ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
+            counts: Counts {
+                rl: whole("counts.rl", batch.n_rl)?,
+                ce: whole("counts.ce", batch.n_ce)?,
+                ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
+            },
         })
     }
 }

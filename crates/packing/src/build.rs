@@ -1,7 +1,8 @@
 //! From samples and a plan to one [`Batch`] per rank.
 
 use crate::batch::{Batch, Counts, UNSAMPLED};
-use crate::sample::SampleRef;
+use crate::room::column;
+use crate::sample::{Advantages, SampleRef};
 use crate::{MAX_RANKS, PackError};
 
 const PADDING_TEMPERATURE: f32 = 1.0;
@@ -37,9 +38,6 @@ pub fn build_batch(
     options: BuildOptions,
 ) -> Result<Vec<Batch>, PackError> {
     check_options(options)?;
-    for (sample, content) in samples.iter().enumerate() {
-        content.check().map_err(|reason| PackError::Sample { sample, reason })?;
-    }
     check_plan(samples, plan, options)?;
     let streams = Streams::of(samples);
     let ranks = options.ranks as usize;
@@ -48,12 +46,12 @@ pub fn build_batch(
         let bins = plan.iter().skip(rank).step_by(ranks);
         batches.push(build_rank(samples, bins, options, streams)?);
     }
-    let local: Vec<Counts> = batches.iter().map(Batch::local_counts).collect();
+    let global = batches
+        .iter()
+        .fold(Counts::default(), |sum, batch: &Batch| sum + batch.counts);
     for batch in &mut batches {
-        batch.n_rl = local.iter().map(|counts| counts.rl).sum();
-        batch.n_ce = local.iter().map(|counts| counts.ce).sum();
-        batch.n_ref_kl = local.iter().map(|counts| counts.ref_kl).sum();
-        batch.validate()?;
+        batch.counts = global;
+        debug_assert_eq!(batch.view().check(), Ok(()));
     }
     Ok(batches)
 }
@@ -93,13 +91,26 @@ fn build_rank<'p>(
     u32::try_from(tokens).map_err(|_| too_large())?;
     let mut batch = with_room_for(tokens, streams);
     for bin in bins {
-        let end = batch.tokens() + bin_tokens(bin);
+        let end = batch.input_ids.len() + bin_tokens(bin);
         for &sample in bin {
-            let sample = &samples[sample as usize];
-            push_sample(&mut batch, sample, used(sample, options));
-            close_sequence(&mut batch, sample.env_id);
+            let content = &samples[sample as usize];
+            // While its columns are in the cache, so that they are read from memory once.
+            content.check().map_err(|reason| PackError::Sample {
+                sample: sample as usize,
+                reason,
+            })?;
+            let length = used(content, options);
+            if length == 0 {
+                let seq_len = options.seq_len;
+                return Err(PackError::Sample {
+                    sample: sample as usize,
+                    reason: format!("an unbroken run reaches from its first token beyond seq_len {seq_len}"),
+                });
+            }
+            push_sample(&mut batch, content, length);
+            close_sequence(&mut batch, content.env_id);
         }
-        if batch.tokens() < end {
+        if batch.input_ids.len() < end {
             push_padding(&mut batch, end, options.pad_token_id);
             close_sequence(&mut batch, 0);
         }
@@ -109,13 +120,13 @@ fn build_rank<'p>(
 }
 
 fn with_room_for(tokens: usize, streams: Streams) -> Batch {
-    let floats = || Vec::with_capacity(tokens);
+    let floats = || column(tokens);
     Batch {
-        input_ids: Vec::with_capacity(tokens),
+        input_ids: column(tokens),
         inference_logprobs: floats(),
         advantages: floats(),
         temperatures: floats(),
-        loss_mask: Vec::with_capacity(tokens),
+        loss_mask: column(tokens),
         cu_seqlens: vec![0],
         bin_seq_offsets: vec![0],
         rl_weights: streams.rl.then(floats),
@@ -127,11 +138,17 @@ fn with_room_for(tokens: usize, streams: Streams) -> Batch {
 }
 
 fn push_sample(batch: &mut Batch, sample: &SampleRef<'_>, length: usize) {
-    let start = batch.tokens();
+    let start = batch.input_ids.len();
     batch.input_ids.extend_from_slice(&sample.token_ids[..length]);
     batch.inference_logprobs.extend_from_slice(&sample.logprobs[..length]);
     batch.inference_logprobs[start] = 0.0;
-    batch.advantages.extend_from_slice(&sample.advantages[..length]);
+    match sample.advantages {
+        Advantages::PerToken(advantages) => batch.advantages.extend_from_slice(&advantages[..length]),
+        Advantages::Uniform(advantage) => {
+            let on_mask = |&mask: &u8| if mask == 0 { 0.0 } else { advantage };
+            batch.advantages.extend(sample.mask[..length].iter().map(on_mask));
+        }
+    }
     batch.temperatures.resize(start + length, sample.temperature);
     batch.loss_mask.extend_from_slice(&sample.mask[..length]);
     if let Some(column) = &mut batch.rl_weights {
@@ -145,8 +162,8 @@ fn push_sample(batch: &mut Batch, sample: &SampleRef<'_>, length: usize) {
         (&mut batch.ref_kl_weights, sample.ref_kl_weights),
         (&mut batch.reference_logprobs, sample.reference_logprobs),
     ];
-    for (column, stream) in zero_filled {
-        match (column, stream) {
+    for (filled, stream) in zero_filled {
+        match (filled, stream) {
             (Some(column), Some(stream)) => column.extend_from_slice(&stream[..length]),
             (Some(column), None) => column.resize(start + length, 0.0),
             (None, _) => {}
@@ -158,14 +175,18 @@ fn push_sample(batch: &mut Batch, sample: &SampleRef<'_>, length: usize) {
     let kept = sample
         .version_spans
         .iter()
-        .take_while(|(first, _)| (*first as usize) < length);
+        .take_while(|[first, _]| (*first as usize) < length);
     batch
         .policy_version_spans
-        .extend(kept.map(|&(first, version)| [index(start) + first, version]));
+        .extend(kept.map(|&[first, version]| [index(start) + first, version]));
+    let end = batch.input_ids.len();
+    batch.counts = batch.counts + batch.view().counts_of(start..end);
 }
 
 fn push_padding(batch: &mut Batch, end: usize, pad_token_id: u32) {
-    batch.policy_version_spans.push([index(batch.tokens()), UNSAMPLED]);
+    batch
+        .policy_version_spans
+        .push([index(batch.input_ids.len()), UNSAMPLED]);
     batch.input_ids.resize(end, pad_token_id);
     batch.inference_logprobs.resize(end, 0.0);
     batch.advantages.resize(end, 0.0);
@@ -183,13 +204,13 @@ fn push_padding(batch: &mut Batch, end: usize, pad_token_id: u32) {
 }
 
 fn close_sequence(batch: &mut Batch, env_id: u16) {
-    batch.cu_seqlens.push(index(batch.tokens()));
+    batch.cu_seqlens.push(index(batch.input_ids.len()));
     batch.env_ids.push(env_id);
 }
 
 /// Tokens of a sample that fit.
 fn used(sample: &SampleRef<'_>, options: BuildOptions) -> usize {
-    sample.token_ids.len().min(options.seq_len as usize)
+    sample.kept_tokens(options.seq_len)
 }
 
 fn index(value: usize) -> u32 {

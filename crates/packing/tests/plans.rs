@@ -1,6 +1,6 @@
 //! Plans: nothing is lost, every bin fits, ranks share the work.
 
-use prl_packing::{MAX_RANKS, pack_sequences};
+use prl_packing::{Cost, MAX_RANKS, PackOptions, pack_sequences};
 use proptest::prelude::*;
 
 fn used(lengths: &[u32], bin: &[u32], seq_len: u32) -> u64 {
@@ -17,16 +17,26 @@ fn rank_costs(plan: &[Vec<u32>], ranks: usize, cost: impl Fn(u32) -> f64) -> Vec
     costs
 }
 
+fn with_cost(seq_len: u32, ranks: u32, cost: &[f64]) -> PackOptions<'_> {
+    PackOptions {
+        cost: Cost::PerSample(cost),
+        ..PackOptions::new(seq_len, ranks)
+    }
+}
+
 #[test]
 fn no_samples_need_no_bins() {
-    assert_eq!(pack_sequences(&[], 8, 3, None).unwrap(), Vec::<Vec<u32>>::new());
+    assert_eq!(
+        pack_sequences(&[], PackOptions::new(8, 3)).unwrap(),
+        Vec::<Vec<u32>>::new()
+    );
 }
 
 #[test]
 fn samples_go_first_fit_by_descending_length() {
     // 6+2, 5+3, 4+1: each bin holds its samples in ascending order; equal costs keep the order of their samples.
     assert_eq!(
-        pack_sequences(&[1, 2, 3, 4, 5, 6], 8, 1, None).unwrap(),
+        pack_sequences(&[1, 2, 3, 4, 5, 6], PackOptions::new(8, 1)).unwrap(),
         [vec![1, 5], vec![2, 4], vec![0, 3]]
     );
 }
@@ -34,7 +44,7 @@ fn samples_go_first_fit_by_descending_length() {
 #[test]
 fn samples_above_the_length_count_as_the_length() {
     assert_eq!(
-        pack_sequences(&[100, 8, 3, 5], 8, 1, None).unwrap(),
+        pack_sequences(&[100, 8, 3, 5], PackOptions::new(8, 1)).unwrap(),
         [vec![0], vec![1], vec![2, 3]]
     );
 }
@@ -43,7 +53,7 @@ fn samples_above_the_length_count_as_the_length() {
 fn the_heaviest_bin_is_halved_for_a_missing_one() {
     // One bin of 10 becomes halves of 5 and 5.
     assert_eq!(
-        pack_sequences(&[4, 3, 2, 1], 10, 2, None).unwrap(),
+        pack_sequences(&[4, 3, 2, 1], PackOptions::new(10, 2)).unwrap(),
         [vec![0, 3], vec![1, 2]]
     );
 }
@@ -51,16 +61,19 @@ fn the_heaviest_bin_is_halved_for_a_missing_one() {
 #[test]
 fn bins_stay_empty_only_when_samples_run_out() {
     assert_eq!(
-        pack_sequences(&[5, 5, 5], 8, 2, None).unwrap(),
-        [vec![0], vec![1], vec![2], vec![]]
+        pack_sequences(&[5, 5, 5], PackOptions::new(8, 2)).unwrap(),
+        [vec![0], vec![1], vec![], vec![2]]
     );
-    assert_eq!(pack_sequences(&[5], 8, 3, None).unwrap(), [vec![0], vec![], vec![]]);
+    assert_eq!(
+        pack_sequences(&[5], PackOptions::new(8, 3)).unwrap(),
+        [vec![0], vec![], vec![]]
+    );
 }
 
 #[test]
 fn a_cost_of_the_caller_decides_the_balance() {
     // Equal lengths, unequal costs: the dear sample shares its rank with the cheapest.
-    let plan = pack_sequences(&[4; 4], 4, 2, Some(&[10.0, 7.0, 6.0, 1.0])).unwrap();
+    let plan = pack_sequences(&[4; 4], with_cost(4, 2, &[10.0, 7.0, 6.0, 1.0])).unwrap();
     assert_eq!(
         rank_costs(&plan, 2, |sample| [10.0, 7.0, 6.0, 1.0][sample as usize]),
         [11.0, 13.0]
@@ -71,7 +84,7 @@ fn a_cost_of_the_caller_decides_the_balance() {
 fn an_exchange_improves_what_dealing_in_rounds_leaves() {
     // Dealing gives 12+8+5 and 10+10+1; 12 for 10 makes both 23.
     let cost = [12.0, 10.0, 10.0, 8.0, 5.0, 1.0];
-    let plan = pack_sequences(&[4; 6], 4, 2, Some(&cost)).unwrap();
+    let plan = pack_sequences(&[4; 6], with_cost(4, 2, &cost)).unwrap();
     assert_eq!(rank_costs(&plan, 2, |sample| cost[sample as usize]), [23.0, 23.0]);
 }
 
@@ -86,7 +99,12 @@ fn contradictory_arguments_are_named() {
         (&[1], 8, 1, Some(&[f64::NAN][..]), "its cost is NaN"),
         (&[1], 8, 1, Some(&[-1.0][..]), "its cost is -1"),
     ] {
-        let error = pack_sequences(lengths, seq_len, ranks, cost).unwrap_err();
+        let cost = cost.map_or(Cost::Tokens, Cost::PerSample);
+        let options = PackOptions {
+            cost,
+            ..PackOptions::new(seq_len, ranks)
+        };
+        let error = pack_sequences(lengths, options).unwrap_err();
         assert_eq!(error.code(), "PRL_PACKING_INPUT");
         assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
     }
@@ -97,7 +115,7 @@ fn a_hundred_thousand_samples_for_many_ranks_are_balanced() {
     let lengths: Vec<u32> = (0..100_000u32)
         .map(|number| 1 + number.wrapping_mul(2_654_435_769) % 2000)
         .collect();
-    let plan = pack_sequences(&lengths, 4096, 64, None).unwrap();
+    let plan = pack_sequences(&lengths, PackOptions::new(4096, 64)).unwrap();
     let costs = rank_costs(&plan, 64, |sample| f64::from(lengths[sample as usize]));
     let mean = costs.iter().sum::<f64>() / 64.0;
     let worst = costs.iter().fold(0.0f64, |worst, &cost| worst.max(cost));
@@ -155,7 +173,7 @@ proptest! {
         seq_len in 1u32..256,
         ranks in 1u32..9,
     ) {
-        let plan = pack_sequences(&lengths, seq_len, ranks, None).unwrap();
+        let plan = pack_sequences(&lengths, PackOptions::new(seq_len, ranks)).unwrap();
         let mut samples: Vec<u32> = plan.iter().flatten().copied().collect();
         samples.sort_unstable();
         prop_assert_eq!(samples, (0u32..).take(lengths.len()).collect::<Vec<_>>());
@@ -170,12 +188,12 @@ for rank in 0..ranks as usize {
             let own: Vec<bool> = plan.iter().skip(rank).step_by(ranks as usize).map(Vec::is_empty).collect();
             prop_assert!(own.is_sorted(), "an empty bin of rank {} comes before a full one", rank);
         }
-        prop_assert_eq!(pack_sequences(&lengths, seq_len, ranks, None).unwrap(), plan);
+        prop_assert_eq!(pack_sequences(&lengths, PackOptions::new(seq_len, ranks)).unwrap(), plan);
     }
 
     #[test]
     fn the_number_of_bins_is_near_the_optimum(lengths in prop::collection::vec(1u32..40, 1..10)) {
-        let bins = pack_sequences(&lengths, 40, 1, None).unwrap().len();
+        let bins = pack_sequences(&lengths, PackOptions::new(40, 1)).unwrap().len();
         prop_assert!(9 * bins <= 11 * optimum(&lengths, 40) + 6);
     }
 
@@ -189,7 +207,7 @@ for rank in 0..ranks as usize {
             .iter()
             .map(|&length| f64::from(length) + if quadratic { f64::from(length).powi(2) } else { 0.0 })
             .collect();
-        let plan = pack_sequences(&lengths, 300, ranks, Some(&cost)).unwrap();
+        let plan = pack_sequences(&lengths, with_cost(300, ranks, &cost)).unwrap();
         let bin_cost = |bin: &Vec<u32>| bin.iter().map(|&sample| cost[sample as usize]).sum::<f64>();
         let dearest = plan.iter().map(bin_cost).fold(0.0, f64::max);
         let costs = rank_costs(&plan, ranks as usize, |sample| cost[sample as usize]);

@@ -35,4 +35,4 @@ pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
 };
-pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, to_bytes, write_safetensors};
+pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors};
