@@ -19,6 +19,7 @@ mod manifest;
 mod parallel;
 mod shards;
 mod sparse;
+mod versions;
 mod write;
 
 pub use checkpoint::Checkpoint;
@@ -34,5 +35,9 @@ pub use manifest::{
 pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
+};
+pub use versions::{
+    Lease, Published, PublisherOptions, Received, Staged, WeightPublisher, WeightReceiver, published_versions,
+    remove_version, retain_versions, version_directory, version_files,
 };
 pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors};

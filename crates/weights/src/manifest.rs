@@ -53,7 +53,7 @@ pub enum Encoding {
 }
 
 /// The version that a sparse one applies to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaseVersion {
     /// Its policy version.
@@ -132,6 +132,22 @@ impl Manifest {
             expected: self.digest.clone(),
             found,
         })
+    }
+
+    /// Writes the manifest into a directory that is not visible yet and can be made again: nothing is synced.
+    pub(crate) fn write_unsynced(&self, directory: &Path) -> Result<(), WeightsError> {
+        let path = directory.join(MANIFEST_FILE);
+        fs::write(&path, self.to_json(directory)?).map_err(WeightsError::io("write", &path))
+    }
+
+    fn to_json(&self, directory: &Path) -> Result<Vec<u8>, WeightsError> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(|source| WeightsError::Manifest {
+            path: directory.join(MANIFEST_FILE),
+            reason: source.to_string(),
+            source: Some(source),
+        })?;
+        text.push(b'\n');
+        Ok(text)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -238,14 +254,8 @@ pub fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), Weigh
         }
     }
     sync_files(directory)?;
-    let path = directory.join(MANIFEST_FILE);
-    let mut text = serde_json::to_vec_pretty(manifest).map_err(|source| WeightsError::Manifest {
-        path: path.clone(),
-        reason: source.to_string(),
-        source: Some(source),
-    })?;
-    text.push(b'\n');
-    replace_file(&path, |writer| writer.write_all(&text))
+    let text = manifest.to_json(directory)?;
+    replace_file(&directory.join(MANIFEST_FILE), |writer| writer.write_all(&text))
 }
 
 /// Config and tokenizer files are copied in without syncing; they belong to the version as much as the shards do.

@@ -55,7 +55,7 @@ impl Model {
         let mut next = self.clone();
         for ((_, dtype, _), data) in LAYOUT.iter().zip(&mut next.0) {
             for element in data.chunks_exact_mut(2).filter(|_| dtype.bits() == 16) {
-                if random.next() % period == 0 {
+                if random.next().is_multiple_of(period) {
                     let value = u16::from_le_bytes([element[0], element[1]]).wrapping_add(1);
                     element.copy_from_slice(&value.to_le_bytes());
                 }
@@ -342,7 +342,7 @@ fn forged_shards_never_give_other_weights() {
             let at = random.next() as usize % forged.len();
             forged[at] ^= 1 << (random.next() % 8);
         }
-        if random.next() % 8 == 0 {
+        if random.next().is_multiple_of(8) {
             forged.truncate(random.next() as usize % bytes.len());
         }
         fs::write(&path, &forged).unwrap();
@@ -380,7 +380,7 @@ proptest! {
         let old: Vec<u8> = (0..elements * 2).map(|_| (random.next() & 0xff) as u8).collect();
         let mut new = old.clone();
         for byte in &mut new {
-            if random.next() % period == 0 {
+            if random.next().is_multiple_of(period) {
                 *byte = (random.next() & 0xff) as u8;
             }
         }

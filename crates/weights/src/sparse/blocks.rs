@@ -19,32 +19,35 @@ pub(crate) const BLOCK_BYTES: usize = BLOCK_ELEMENTS * ELEMENT_BYTES;
 
 const HEADER_BYTES: usize = 3;
 const MAX_RICE_PARAMETER: u32 = 15;
-/// Bytes that are compared at once before single elements are looked at.
-const STRIDE_BYTES: usize = 64;
+/// Bytes that are compared at once: as many elements as fit a register.
+const WORD_BYTES: usize = 8;
 
 /// The changes of a block, kept between blocks so that nothing is allocated.
 #[derive(Default)]
-pub(crate) struct Changes(Vec<(u16, i16)>);
+pub(crate) struct Changes(Vec<Change>);
+
+struct Change {
+    /// Unchanged elements since the last change.
+    gap: u16,
+    /// New bit pattern minus the old one.
+    difference: i16,
+}
 
 /// Appends the code of the change from `old` to `new`, blocks of equal length, to `code`.
 pub(crate) fn encode_block(old: &[u8], new: &[u8], changes: &mut Changes, code: &mut Vec<u8>) {
     debug_assert!(old.len() == new.len() && old.len() <= BLOCK_BYTES && old.len().is_multiple_of(ELEMENT_BYTES));
+    changes.find(old, new);
     let Changes(changes) = changes;
-    changes.clear();
-    for (index, (old, new)) in old.chunks(STRIDE_BYTES).zip(new.chunks(STRIDE_BYTES)).enumerate() {
-        if old != new {
-            find_changes(index * STRIDE_BYTES / ELEMENT_BYTES, old, new, changes);
-        }
-    }
-    let Some(&(last, _)) = changes.last() else { return };
-    let k = rice_parameter(changes, last);
+    let Some(count_minus_one) = changes.len().checked_sub(1) else {
+        return;
+    };
+    let count_minus_one = u16::try_from(count_minus_one).expect("at most one change per element");
+    let k = rice_parameter(changes);
     code.push(u8::try_from(k).expect("at most 15"));
-    let count_minus_one = u16::try_from(changes.len() - 1).expect("at most one change per element");
     code.extend_from_slice(&count_minus_one.to_le_bytes());
     let mut writer = BitWriter::new(code);
-    let mut next = 0;
-    for &(position, difference) in &*changes {
-        let gap = u32::from(position) - next;
+    for &Change { gap, difference } in &*changes {
+        let gap = u32::from(gap);
         writer.zeros(gap >> k);
         writer.push(1 | u64::from(gap & ((1 << k) - 1)) << 1, 1 + k);
         let magnitude = u32::from(difference.unsigned_abs());
@@ -52,41 +55,51 @@ pub(crate) fn encode_block(old: &[u8], new: &[u8], changes: &mut Changes, code: 
         let low = magnitude & !(1 << below);
         let tail = u64::from(low) << 1 | u64::from(difference < 0) << (1 + below) | 1;
         writer.push(tail << below, 2 * below + 2);
-        next = u32::from(position) + 1;
     }
     writer.finish();
 }
 
-fn find_changes(first: usize, old: &[u8], new: &[u8], changes: &mut Vec<(u16, i16)>) {
-    let pairs = old.chunks_exact(ELEMENT_BYTES).zip(new.chunks_exact(ELEMENT_BYTES));
-    for (index, (old, new)) in pairs.enumerate() {
-        let difference = element(new).wrapping_sub(element(old)).cast_signed();
-        if difference != 0 {
-            let position = u16::try_from(first + index).expect("a block has 2^16 elements");
-            changes.push((position, difference));
+impl Changes {
+    fn find(&mut self, old: &[u8], new: &[u8]) {
+        self.0.clear();
+        let (old_words, old_rest) = old.as_chunks::<WORD_BYTES>();
+        let (new_words, new_rest) = new.as_chunks::<WORD_BYTES>();
+        let mut next = 0;
+        for (index, (old, new)) in old_words.iter().zip(new_words).enumerate() {
+            if old != new {
+                next = self.find_in(index * WORD_BYTES / ELEMENT_BYTES, next, old, new);
+            }
         }
+        self.find_in(old_words.len() * WORD_BYTES / ELEMENT_BYTES, next, old_rest, new_rest);
+    }
+
+    /// Of elements that begin at `first`; `next` is the element after the last change. Returns the new `next`.
+    #[inline(always)]
+    fn find_in(&mut self, first: usize, mut next: usize, old: &[u8], new: &[u8]) -> usize {
+        let pairs = old.as_chunks().0.iter().zip(new.as_chunks().0);
+        for (index, (&old, &new)) in pairs.enumerate() {
+            let difference = u16::from_le_bytes(new)
+                .wrapping_sub(u16::from_le_bytes(old))
+                .cast_signed();
+            if difference != 0 {
+                let position = first + index;
+                #[expect(clippy::cast_possible_truncation, reason = "a block has at most 2^16 elements")]
+                let gap = (position - next) as u16;
+                self.0.push(Change { gap, difference });
+                next = position + 1;
+            }
+        }
+        next
     }
 }
 
-fn element(bytes: &[u8]) -> u16 {
-    u16::from_le_bytes([bytes[0], bytes[1]])
-}
-
 /// The parameter with the shortest code, searched around the one that fits the mean gap.
-fn rice_parameter(changes: &[(u16, i16)], last: u16) -> u32 {
+fn rice_parameter(changes: &[Change]) -> u32 {
     let count = changes.len() as u64;
-    let mean = (u64::from(last) + 1 - count) / count;
-    let guess = (mean + 1).ilog2();
+    let sum: u64 = changes.iter().map(|change| u64::from(change.gap)).sum();
+    let guess = (sum / count + 1).ilog2();
     let bits = |k: u32| {
-        let mut next = 0;
-        let quotients: u64 = changes
-            .iter()
-            .map(|&(position, _)| {
-                let gap = u32::from(position) - next;
-                next = u32::from(position) + 1;
-                u64::from(gap >> k)
-            })
-            .sum();
+        let quotients: u64 = changes.iter().map(|change| u64::from(change.gap >> k)).sum();
         quotients + count * u64::from(k)
     };
     (guess.saturating_sub(1)..=(guess + 1).min(MAX_RICE_PARAMETER))
@@ -126,7 +139,7 @@ pub(crate) fn decode_block(code: &[u8], data: &mut [u8]) -> Result<(), &'static 
         let magnitude = u16::try_from(magnitude).map_err(|_| "a difference overflows")?;
         let negative = tail >> below == 1;
         let bytes = &mut data[position * ELEMENT_BYTES..][..ELEMENT_BYTES];
-        let old = element(bytes);
+        let old = u16::from_le_bytes([bytes[0], bytes[1]]);
         let new = if negative {
             old.wrapping_sub(magnitude)
         } else {
