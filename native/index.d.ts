@@ -39,6 +39,32 @@ export declare class NativeEngine {
   close(): Promise<undefined>
 }
 
+/** One rank's batch in native memory. */
+export declare class NativePackedBatch {
+  /** Padding included. */
+  tokens(): number
+  /** Members of the three loss streams over all ranks. */
+  counts(): NativeCounts
+  /** A copy of its columns. */
+  columns(): NativeBatch
+  /** Writes it atomically; the digest of its data. */
+  write(path: string, key: NativeBatchKey): Promise<string>
+  /** Frees its memory as soon as nothing writes it any more. */
+  close(): void
+}
+
+/** The samples of an episode. */
+export declare class NativeRollout {
+  /** Checks the binary part of an episode and copies it out of JavaScript's memory. */
+  static parse(blob: Uint8Array, traces: number): NativeRollout
+  /** Tokens of all samples. */
+  tokens(): number
+  /** Root-to-leaf branches of all traces. */
+  samples(): number
+  /** Of every trace. */
+  columns(): Array<NativeTraceColumns>
+}
+
 /** An open safetensors file or buffer. */
 export declare class NativeSafetensors {
   /** Maps and validates a file. */
@@ -53,6 +79,16 @@ export declare class NativeSafetensors {
   tensor(name: string): NativeTensor
   /** Unmaps the file. */
   close(): void
+}
+
+/** The samples that a step trains on. */
+export declare class NativeSampleSet {
+  /** An empty one. */
+  constructor()
+  /** Adds every sample of a rollout; how many they are. */
+  add(rollout: NativeRollout, advantage: number, temperature: number, env: number): number
+  /** One batch per rank; leaves the set empty. */
+  pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
 }
 
 /** A client of one daemon. */
@@ -124,6 +160,9 @@ export declare function digest(bytes: Uint8Array): string
 
 /** Encodes a safetensors file in memory. */
 export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Buffer
+
+/** The cost model of a config.json. */
+export declare function flopModel(config: string): NativeFlopModel
 
 /** What the addon is and can do here. */
 export interface NativeAddonInfo {
@@ -205,6 +244,16 @@ export interface NativeBatchOptions {
   padTokenId: number
 }
 
+/** Denominators. */
+export interface NativeCounts {
+  /** Of the policy loss. */
+  rl: number
+  /** Of the cross-entropy loss. */
+  ce: number
+  /** Of the reference KL loss. */
+  refKl: number
+}
+
 /** What runs it. */
 export interface NativeEngineInfo {
   /** Instruction-set tier in use. */
@@ -265,6 +314,14 @@ export interface NativeFileLimit {
   soft: number
   /** What the soft one can be raised to. */
   hard: number
+}
+
+/** Operations of a model: linear * n + quadratic * n^2. */
+export interface NativeFlopModel {
+  /** Per token. */
+  linear: number
+  /** Per squared token. */
+  quadratic: number
 }
 
 /** One prompt to continue. */
@@ -415,6 +472,20 @@ export interface NativeOutputFile {
   path: string
   /** Its bytes. */
   content: Buffer
+}
+
+/** What a plan must respect. */
+export interface NativePackOptions {
+  /** Longest bin. */
+  seqLen: number
+  /** Data-parallel ranks. */
+  ranks: number
+  /** Per sample. */
+  cost: Float64Array | null
+  /** In place of `cost`. */
+  model: NativeFlopModel | null
+  /** Per sample. */
+  classes: Uint32Array | null
 }
 
 /** Limits of a run; null takes the daemon's default. */
@@ -649,6 +720,20 @@ export interface NativeTensor {
   data: Uint8Array
 }
 
+/** A trace's columns, copied. */
+export interface NativeTraceColumns {
+  /** T. */
+  tokenIds: Uint32Array
+  /** T. */
+  mask: Uint8Array
+  /** T. */
+  logprobs: Float32Array
+  /** 2 K. */
+  versionSpans: Uint32Array
+  /** Branches + 1. */
+  branchOffsets: Uint32Array
+}
+
 /** Columns of design section 6. */
 export interface NativeTrainBatch {
   /** T. */
@@ -730,7 +815,7 @@ export interface NativeWrittenFile {
 }
 
 /** First-fit-decreasing plan: indices per bin. */
-export declare function packSequences(lengths: Uint32Array, seqLen: number, ranks: number, cost?: Float64Array | undefined | null): Array<Uint32Array>
+export declare function packSequences(lengths: Uint32Array, options: NativePackOptions): Array<Uint32Array>
 
 /** Computes the loss `name` with `params` (a JSON object). */
 export declare function policyLoss(name: string, inputs: NativeLossInputs, params: string): NativeLoss

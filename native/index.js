@@ -773,9 +773,12 @@ if (
   }
 }
 
-const { NativeEngine, NativeSafetensors, NativeSandboxPool, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeEngine, NativePackedBatch, NativeRollout, NativeSafetensors, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeEngine }
+export { NativePackedBatch }
+export { NativeRollout }
 export { NativeSafetensors }
+export { NativeSampleSet }
 export { NativeSandboxPool }
 export { NativeTokenizer }
 export { NativeTrainer }
@@ -783,6 +786,7 @@ export { addonInfo }
 export { buildBatch }
 export { digest }
 export { encodeSafetensors }
+export { flopModel }
 export { packSequences }
 export { policyLoss }
 export { raiseFileLimit }

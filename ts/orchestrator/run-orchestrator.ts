@@ -123,7 +123,7 @@ class Orchestrator {
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
       const groups = await this.#collect();
-      const batch = buildTrainBatch(groups, config);
+      const batch = await buildTrainBatch(groups, config);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });
@@ -139,6 +139,7 @@ class Orchestrator {
       await rollouts.send(step, batch.batches, batch.envNames);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }));
+      for (const rank of batch.batches) rank.close();
       this.#dropped = { stale: 0, errored: 0 };
       this.#erroredRollouts = 0;
       return;

@@ -13,7 +13,7 @@ mod report;
 mod support;
 
 use report::{report, shortest};
-use support::{log_normal_lengths, python};
+use support::python;
 
 const ROUNDS: usize = 5;
 const SAMPLES: usize = 100_000;
@@ -146,4 +146,23 @@ fn builds(lengths: &[u32]) {
         ("memcpy, warm target", megatokens / warm_copy),
     ];
     report("packing-build", "Mtokens/s", megatokens / ours, &rivals);
+}
+
+/// Log-normal lengths with sigma 1 and mean 1000, from 1 to `longest`, the same in every run.
+fn log_normal_lengths(count: usize, longest: u32) -> Vec<u32> {
+    let mut state = 7u64;
+    let mut uniform = move || {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let length = |_| {
+        let normal = (-2.0 * (1.0 - uniform()).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+        let length = (1000f64.ln() - 0.5 + normal).exp();
+        (length as u32).clamp(1, longest)
+    };
+    (0..count).map(length).collect()
 }

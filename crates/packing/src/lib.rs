@@ -1,8 +1,9 @@
 //! Sequence packing: which samples share a micro-batch, and the columns that a trainer rank reads.
 //!
 //! [`pack_sequences`] makes a plan from lengths alone; [`build_batch`] turns samples and a plan into one [`Batch`] per
-//! rank; [`batch_to_file`] and [`BatchFile`] carry a batch between processes. Everything is deterministic, and no
-//! sample is ever divided, dropped or repeated.
+//! rank; [`batch_to_file`] and [`BatchFile`] carry a batch between processes. [`Rollout`] keeps the samples of an episode
+//! from its arrival on, and [`SampleSet`] packs a step's choice of them. Everything is deterministic, and no sample is
+//! ever divided, dropped or repeated.
 //!
 //! This crate knows tokens and weights of tokens. What a reward or an advantage is, which samples belong to a step and
 //! when a batch ships belong to its callers.
@@ -19,8 +20,10 @@ mod first_fit;
 mod flops;
 mod metadata;
 mod plan;
+mod rollout;
 mod room;
 mod sample;
+mod sample_set;
 mod scan;
 mod split;
 
@@ -32,4 +35,6 @@ pub use file::{BatchFile, WrittenBatch, batch_from_bytes, batch_to_bytes, batch_
 pub use flops::FlopModel;
 pub use metadata::{BATCH_FORMAT, BatchMetadata};
 pub use plan::{MAX_RANKS, PackOptions, pack_sequences};
+pub use rollout::{Rollout, RolloutSample};
 pub use sample::{Advantages, SampleRef};
+pub use sample_set::{SampleSet, Worth, pack_batches};
