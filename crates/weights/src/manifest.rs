@@ -90,6 +90,24 @@ pub struct Canary {
 }
 
 impl Manifest {
+    /// Reads and checks the text of a manifest; `path` is where it is from or going to.
+    ///
+    /// # Errors
+    /// [`WeightsError::Manifest`] when it is malformed or contradicts itself.
+    pub fn from_json(text: &[u8], path: &Path) -> Result<Self, WeightsError> {
+        let manifest: Self = serde_json::from_slice(text).map_err(|source| WeightsError::Manifest {
+            path: path.to_path_buf(),
+            reason: source.to_string(),
+            source: Some(source),
+        })?;
+        manifest.check().map_err(|reason| WeightsError::Manifest {
+            path: path.to_path_buf(),
+            reason,
+            source: None,
+        })?;
+        Ok(manifest)
+    }
+
     /// Compares every shard's length and digest with the files in `directory`.
     ///
     /// # Errors
@@ -225,13 +243,7 @@ pub fn read_manifest(directory: &Path) -> Result<Manifest, WeightsError> {
         }
         Err(error) => return Err(WeightsError::io("read", &path)(error)),
     };
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(|source| WeightsError::Manifest {
-        path,
-        reason: source.to_string(),
-        source: Some(source),
-    })?;
-    manifest.check().map_err(|reason| at(directory, reason))?;
-    Ok(manifest)
+    Manifest::from_json(&text, &path)
 }
 
 /// Publishes the version in `directory`: syncs every file there, then puts the manifest in place atomically.
