@@ -53,6 +53,16 @@ export declare class NativePackedBatch {
   close(): void
 }
 
+/** A received version, held until it is released. */
+export declare class NativeReceivedWeights {
+  /** The complete folder. */
+  dir(): string
+  /** Its manifest, JSON. */
+  manifest(): string
+  /** Lets retention remove it. */
+  release(): void
+}
+
 /** The samples of an episode. */
 export declare class NativeRollout {
   /** Checks the binary part of an episode and copies it out of JavaScript's memory. */
@@ -149,11 +159,40 @@ export declare class NativeTrainer {
   close(): Promise<undefined>
 }
 
+/** Publishes versions into a root. */
+export declare class NativeWeightPublisher {
+  /** Takes the root for itself. */
+  static open(root: string, keep: number, sparse: boolean): Promise<NativeWeightPublisher>
+  /** An empty folder for a version's files. */
+  stage(version: number): Promise<string>
+  /** Publishes what was staged; `canary` is JSON or null. */
+  publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
+  /** Makes the newest version full; false when it is. */
+  makeNewestFull(): Promise<boolean>
+  /** The same when a receiver has asked for it. */
+  serveFullRequest(): Promise<boolean>
+  /** Lets another publisher have the root. */
+  close(): Promise<undefined>
+}
+
+/** Receives the versions of a root. */
+export declare class NativeWeightReceiver {
+  /** Folders made of sparse versions go to `state`. */
+  static open(root: string, state: string): Promise<NativeWeightReceiver>
+  /** A version as a complete folder. */
+  receive(version: number): Promise<NativeReceivedWeights>
+  /** Asks the publisher for its newest version in full. */
+  requestFull(): Promise<undefined>
+}
+
 /** What the addon is and can do here. */
 export declare function addonInfo(): NativeAddonInfo
 
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
+
+/** Compares the weights of two complete folders. */
+export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
 
 /** XXH3-64 of the bytes. */
 export declare function digest(bytes: Uint8Array): string
@@ -488,6 +527,14 @@ export interface NativePackOptions {
   classes: Uint32Array | null
 }
 
+/** A version as it stands on disk. */
+export interface NativePublished {
+  /** Its directory. */
+  dir: string
+  /** Its manifest, JSON. */
+  manifest: string
+}
+
 /** Limits of a run; null takes the daemon's default. */
 export interface NativeRunLimits {
   /** Wall clock. */
@@ -702,6 +749,16 @@ export interface NativeShard {
   digest: string
 }
 
+/** A file of staged weights. */
+export interface NativeStagedShard {
+  /** Its name in the staged folder. */
+  file: string
+  /** Its length. */
+  bytes: number
+  /** Of its bytes. */
+  digest: string
+}
+
 /** Loss and metrics (a JSON object). */
 export interface NativeStepMetrics {
   /** The scalar loss. */
@@ -718,6 +775,24 @@ export interface NativeTensor {
   shape: Array<number>
   /** A copy of the tensor's bytes. */
   data: Uint8Array
+}
+
+/** How a tensor differs between two folders. */
+export interface NativeTensorDiff {
+  /** Its name. */
+  name: string
+  /** As in a header. */
+  dtype: string
+  /** Row-major. */
+  shape: Array<number>
+  /** same, values, layout, removed or added. */
+  change: string
+  /** Elements that differ. */
+  changed: number
+  /** Elements that there are. */
+  elements: number
+  /** What a sparse version spends on it. */
+  sparseBytes: number
 }
 
 /** A trace's columns, copied. */
@@ -831,6 +906,9 @@ export declare function readBatch(path: string): Promise<NativeBatchFile>
 
 /** Reads a version's manifest as JSON; `verify` checks the digests of its shards. */
 export declare function readManifest(dir: string, verify: boolean): Promise<string>
+
+/** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
+export declare function verifyWeights(dir: string): Promise<string>
 
 /** Writes a rank's batch atomically; the digest of its data. */
 export declare function writeBatch(path: string, batch: NativeBatch, key: NativeBatchKey): Promise<string>

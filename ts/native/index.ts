@@ -29,15 +29,22 @@ export {
 export { RolloutSamples, SampleSet, type TraceColumns } from "./rollouts.ts";
 export {
   decodeSafetensors,
+  diffWeights,
   digest,
   encodeSafetensors,
   openSafetensors,
   readManifest,
+  verifyWeights,
+  WeightPublisher,
+  WeightReceiver,
   writeManifest,
   writeSafetensors,
   type Canary,
+  type ReceivedWeights,
   type Safetensors,
+  type StagedWeights,
   type Tensor,
+  type TensorDiff,
   type WeightManifest,
 } from "./weights.ts";
 export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";

@@ -246,12 +246,13 @@ class Orchestrator {
 
   async #adopt(version: number): Promise<void> {
     const { weights, engines, config, metrics, signal } = this.#job;
-    const published = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
+    const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
     this.#dropStale();
     const startedAt = performance.now();
-    await updateEngines(engines, published, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
+    await updateEngines(engines, received, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
+    received.release();
     this.#version = version;
-    const { digest } = published.manifest;
+    const { digest } = received.manifest;
     metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });
   }
 

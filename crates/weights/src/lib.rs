@@ -8,6 +8,7 @@
 //! version when belong to its callers.
 
 mod checkpoint;
+mod diff;
 mod digest;
 mod dtype;
 mod durable;
@@ -23,6 +24,7 @@ mod versions;
 mod write;
 
 pub use checkpoint::Checkpoint;
+pub use diff::{Change, TensorDiff, diff};
 pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
 pub use dtype::Dtype;
 pub use durable::{replace_file, sync_directory};

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use prl_weights::{
-    Canary, Checkpoint, Dtype, Encoding, Lease, MANIFEST_FILE, PublisherOptions, Received, Staged, TensorToWrite,
-    WeightPublisher, WeightReceiver, published_versions, read_manifest, remove_version, retain_versions,
-    version_directory, write_checkpoint,
+    Canary, Change, Checkpoint, Dtype, Encoding, Lease, MANIFEST_FILE, PublisherOptions, Received, Staged,
+    TensorToWrite, WeightPublisher, WeightReceiver, diff, published_versions, read_manifest, remove_version,
+    retain_versions, version_directory, write_checkpoint,
 };
 use tempfile::TempDir;
 
@@ -295,15 +295,27 @@ fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
 }
 
 #[test]
-fn a_version_of_an_earlier_attempt_is_replaced_whole() {
+fn versions_of_an_earlier_attempt_are_gone_as_soon_as_theirs_is_staged_again() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);
     place.publish(1, false);
     let reader = Lease::take(&place.directory(1)).unwrap().unwrap();
     assert!(reader.is_current().unwrap());
+    place.publish(2, false);
     place.period = 50;
-    assert_eq!(place.publish(1, false), Encoding::Full);
+    let staged = place.stage(1);
+    assert_eq!(published_versions(place.path()).unwrap(), [0]);
     assert!(!reader.is_current().unwrap());
+    assert_eq!(
+        place
+            .publisher
+            .publish(1, staged, None, false)
+            .unwrap()
+            .manifest
+            .encoding,
+        Encoding::Full
+    );
+    assert_eq!(place.publish(1, false), Encoding::Full);
     let (_state, mut receiver) = place.receiver();
     place.check(&receiver.receive(1).unwrap(), 1);
 }
@@ -367,4 +379,59 @@ fn readers_never_see_half_a_version() {
             assert!(reader.join().unwrap() > 0);
         }
     });
+}
+
+#[test]
+fn a_diff_counts_what_changed_and_what_a_sparse_version_costs() {
+    let root = tempfile::tempdir().unwrap();
+    let (first, second) = (weights(0, 60), weights(1, 60));
+    let write = |name: &str, data: &[u8], extra: &'static str, extra_dtype| {
+        let directory = root.path().join(name);
+        fs::create_dir(&directory).unwrap();
+        let tensor = |name, dtype, shape, data| TensorToWrite {
+            name,
+            dtype,
+            shape,
+            data,
+        };
+        let tensors = [
+            tensor("kept", Dtype::BF16, &[8][..], &data[..16]),
+            tensor("w", Dtype::BF16, &[ELEMENTS][..], data),
+            tensor("cast", extra_dtype, &[16][..], &first[..extra_dtype.bits() * 2]),
+            tensor(extra, Dtype::F32, &[4][..], &first[..16]),
+        ];
+        write_checkpoint(&directory, &tensors, u64::MAX).unwrap();
+        Checkpoint::open(&directory).unwrap()
+    };
+    let old = write("old", &first, "gone", Dtype::F32);
+    let mut same_start = second.clone();
+    same_start[..16].copy_from_slice(&first[..16]);
+    let new = write("new", &same_start, "more", Dtype::BF16);
+    let found = diff(&old, &new, 2).unwrap();
+    let changes: Vec<_> = found
+        .iter()
+        .map(|tensor| (tensor.name.as_str(), tensor.change))
+        .collect();
+    let expected = [
+        ("cast", Change::Layout),
+        ("gone", Change::Removed),
+        ("kept", Change::Same),
+        ("more", Change::Added),
+        ("w", Change::Values),
+    ];
+    assert_eq!(changes, expected);
+    let differing = first
+        .chunks(2)
+        .zip(same_start.chunks(2))
+        .filter(|(old, new)| old != new)
+        .count();
+    assert_eq!(
+        (found[4].changed, found[4].elements),
+        (differing as u64, ELEMENTS as u64)
+    );
+    assert!(
+        (1000..10_000).contains(&found[4].sparse_bytes),
+        "{}",
+        found[4].sparse_bytes
+    );
 }

@@ -245,11 +245,12 @@ function makeParts(options: SimulationOptions, runDir: string) {
         signal.throwIfAborted();
         const found = published.get(version);
         if (found !== undefined) {
-          return found;
+          return { ...found, release: () => {} };
         }
         await sleep(1, undefined, { signal });
       }
     },
+    close: async () => {},
   };
   const publish = (version: number) => {
     const tokenIds = [1, 2, 3];

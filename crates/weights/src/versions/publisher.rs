@@ -8,7 +8,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FULL_REQUEST_FILE, remove_version, retain_versions, version_directory, version_files};
+use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory, version_files};
 use crate::checkpoint::Checkpoint;
 use crate::durable::sync_directory;
 use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, write_manifest};
@@ -104,17 +104,21 @@ impl WeightPublisher {
         })
     }
 
-    /// An empty folder for the files of `version`: a complete Hugging Face folder without manifest.
+    /// An empty folder for the files of `version`: a complete Hugging Face folder without manifest. Versions from this
+    /// number on are of an earlier attempt: they are no more, except for those who read them already.
     ///
     /// # Errors
     /// [`WeightsError::Io`] when the system refuses.
     pub fn stage(&mut self, version: u64) -> Result<PathBuf, WeightsError> {
-        if self
-            .newest
-            .as_ref()
-            .is_some_and(|newest| newest.manifest.version >= version)
-        {
+        let newest = self.newest.as_ref().map(|newest| newest.manifest.version);
+        if newest.is_some_and(|newest| newest >= version) {
             self.replace_newest(None)?;
+        }
+        for stale in published_versions(&self.root)?
+            .into_iter()
+            .filter(|&stale| stale >= version)
+        {
+            self.retire(stale)?;
         }
         let directory = self.staging(version);
         make_empty(&directory)?;
@@ -322,19 +326,28 @@ impl WeightPublisher {
         Ok(Published { directory, manifest })
     }
 
-    /// Renames a finished directory to its place. A version of the same number from an earlier attempt is retired: its
-    /// readers keep it, new ones get the new one.
+    /// Renames a finished directory to its place.
     fn put_in_place(&self, finished: &Path, version: u64) -> Result<PathBuf, WeightsError> {
         let target = version_directory(&self.root, version);
         if target.exists() {
-            let retired = self.root.join(OWN_DIRECTORY).join(format!("retired_{version}"));
-            remove_version(&retired)?;
-            fs::rename(&target, &retired).map_err(WeightsError::io("retire", &target))?;
-            remove_version(&retired)?;
+            self.retire(version)?;
         }
         fs::rename(finished, &target).map_err(WeightsError::io("rename a finished version to", &target))?;
         sync_directory(&self.root)?;
         Ok(target)
+    }
+
+    /// Takes a version's directory out of sight; it is removed unless someone reads it, then by the next publisher.
+    fn retire(&self, version: u64) -> Result<(), WeightsError> {
+        let directory = version_directory(&self.root, version);
+        let own = self.root.join(OWN_DIRECTORY);
+        let retired = (0..=u32::MAX)
+            .map(|number| own.join(format!("retired_{version}_{number}")))
+            .find(|path| !path.exists())
+            .expect("a number is free");
+        fs::rename(&directory, &retired).map_err(WeightsError::io("retire", &directory))?;
+        remove_version(&retired)?;
+        Ok(())
     }
 
     fn replace_newest(&mut self, newest: Option<Newest>) -> Result<(), WeightsError> {

@@ -31,7 +31,8 @@ pub struct Received {
     pub directory: PathBuf,
     /// What it holds; always full.
     pub manifest: Manifest,
-    _lease: Lease,
+    /// Keeps it there.
+    pub lease: Lease,
 }
 
 /// Gives the versions of a root as complete folders.
@@ -73,7 +74,7 @@ impl WeightReceiver {
             return Ok(Received {
                 directory: lease.directory().to_path_buf(),
                 manifest,
-                _lease: lease,
+                lease,
             });
         }
         let _lock = self.lock()?;
@@ -159,7 +160,7 @@ impl WeightReceiver {
                 return Ok(Some(Received {
                     directory,
                     manifest,
-                    _lease: lease,
+                    lease,
                 }));
             }
             Ok(_) => {}
@@ -196,7 +197,7 @@ impl WeightReceiver {
                 break Received {
                     directory,
                     manifest,
-                    _lease: lease,
+                    lease,
                 };
             }
             chain.push(SparseVersion::open(&directory, manifest)?);
@@ -238,7 +239,7 @@ impl WeightReceiver {
         Ok(Received {
             directory,
             manifest,
-            _lease: lease,
+            lease,
         })
     }
 

@@ -14,4 +14,19 @@ export interface WeightsForm {
   load(): Promise<{ run(args: PlainArguments, io: CommandIo): Promise<number> }>;
 }
 
-export const FORMS: readonly WeightsForm[] = [];
+export const FORMS: readonly WeightsForm[] = [
+  {
+    name: "verify",
+    usage: "<dir>",
+    summary: "Check a version's files and weights against its manifest",
+    options: [],
+    load: () => import("./verify.ts"),
+  },
+  {
+    name: "diff",
+    usage: "<old dir> <new dir> [--all]",
+    summary: "What changed between two versions, and what a sparse version of it costs",
+    options: [{ flag: "--all", summary: "List every tensor that differs, not only the ten that cost most" }],
+    load: () => import("./diff.ts"),
+  },
+];
