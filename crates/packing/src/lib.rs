@@ -16,6 +16,7 @@ mod columns;
 mod cost;
 mod error;
 mod file;
+mod fill;
 mod first_fit;
 mod flops;
 mod metadata;

@@ -7,17 +7,17 @@ const WORTH_BYTES: usize = 8 << 20;
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 1 << 12;
 
-/// An empty column with room for `capacity` values.
-pub(crate) fn column<T>(capacity: usize) -> Vec<T> {
-    let column = Vec::with_capacity(capacity);
+/// A column of `length` zeros; long ones are not touched before they are written.
+pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
+    let column = vec![T::default(); length];
     #[cfg(target_os = "linux")]
     advise(&column);
     column
 }
 
 #[cfg(target_os = "linux")]
-fn advise<T>(column: &Vec<T>) {
-    let bytes = column.capacity() * size_of::<T>();
+fn advise<T>(column: &[T]) {
+    let bytes = size_of_val(column);
     if bytes < WORTH_BYTES {
         return;
     }

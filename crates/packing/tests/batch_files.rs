@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use prl_packing::{BATCH_FORMAT, BatchFile, BatchMetadata, batch_from_bytes, batch_to_bytes, batch_to_file};
+use prl_packing::{
+    BATCH_FORMAT, BatchFile, BatchMetadata, BuildOptions, batch_from_bytes, batch_to_bytes, batch_to_file,
+};
 use prl_weights::{Dtype, SafetensorsFile, TensorToWrite, WriteOptions, data_digest, digest, parse, to_bytes};
 use proptest::prelude::*;
 
@@ -33,6 +35,23 @@ fn a_batch_survives_its_file() {
         .collect();
     assert!(bits.is_sorted_by(|left, right| left >= right), "{bits:?}");
     assert_eq!(file.tensor("policy_version_spans").unwrap().shape, [8, 2]);
+}
+
+#[test]
+fn a_token_takes_little_more_than_its_seventeen_bytes() {
+    let samples: Vec<support::Sample> = (0u32..)
+        .take(64)
+        .map(|first| support::Sample::new(first, 1000, 700, 0))
+        .collect();
+    let bins: Vec<Vec<u32>> = (0..64).map(|sample| vec![sample]).collect();
+    let options = BuildOptions {
+        seq_len: 1000,
+        ..support::OPTIONS
+    };
+    let batch = support::build(&samples, &bins, options).unwrap().remove(0);
+    let bytes = batch_to_bytes(&batch.view(), &metadata()).unwrap().len() as f64;
+    let per_token = bytes / batch.view().tokens() as f64;
+    assert!((17.0..=17.2).contains(&per_token), "{per_token}");
 }
 
 #[test]

@@ -103,6 +103,66 @@ fn a_long_sample_is_cut_with_its_versions() {
 }
 
 #[test]
+fn a_cut_leaves_unbroken_runs_whole() {
+    let cut = |seq_len: u32, unbroken: &[[u32; 2]]| {
+        let mut sample = Sample::new(0, 12, 10, 0);
+        sample.unbroken = unbroken.to_vec();
+        let options = BuildOptions { seq_len, ..OPTIONS };
+        build(&[sample], &[vec![0]], options).map(|batches| batches[0].view().tokens())
+    };
+    assert_eq!(cut(8, &[[1, 3], [6, 9]]).unwrap(), 6);
+    assert_eq!(cut(8, &[[5, 8], [8, 10]]).unwrap(), 8);
+    assert_eq!(cut(12, &[[5, 12]]).unwrap(), 12);
+    for (unbroken, reason) in [
+        (&[[0, 9]][..], "beyond seq_len 8"),
+        (&[[3, 3]], "3..3"),
+        (&[[3, 5], [4, 6]], "4..6 after 5"),
+        (&[[3, 13]], "of 12 tokens"),
+    ] {
+        let error = cut(8, unbroken).unwrap_err();
+        assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
+    }
+}
+
+#[test]
+fn a_batch_of_many_tokens_is_the_same_from_any_number_of_threads() {
+    let mut samples: Vec<Sample> = (0u32..)
+        .take(1200)
+        .map(|first| Sample::new(first, 900, 600, 0))
+        .collect();
+    let lengths = vec![900; samples.len()];
+    let options = BuildOptions {
+        ranks: 2,
+        seq_len: 2000,
+        pad_to_multiple_of: 64,
+        pad_token_id: 1,
+    };
+    let plan = pack_sequences(&lengths, PackOptions::new(2000, 2)).unwrap();
+    let batches = build(&samples, &plan, options).unwrap();
+    for (rank, batch) in batches.iter().enumerate() {
+        batch.validate().unwrap();
+        assert_eq!(batch.counts.rl, 1200 * 600);
+        let mut sequence = 0;
+        for members in plan.iter().skip(rank).step_by(2) {
+            for &sample in members {
+                let start = batch.cu_seqlens[sequence] as usize;
+                assert_eq!(batch.input_ids[start..start + 900], samples[sample as usize].token_ids);
+                sequence += 1;
+            }
+            sequence += 1; // Padding: 1800 is no multiple of 64.
+        }
+    }
+    // Wherever it is: the first bad sample in the order of the plan is named.
+    let last = *plan[plan.len() - 2].last().unwrap() as usize;
+    samples[last].logprobs[500] = f32::NAN;
+    let error = build(&samples, &plan, options).unwrap_err();
+    assert!(
+        error.to_string().contains(&format!("sample {last}: logprobs is NaN")),
+        "{error}"
+    );
+}
+
+#[test]
 fn an_empty_bin_is_padding_so_that_every_rank_has_as_many_bins() {
     let samples = [Sample::new(0, 3, 1, 1)];
     let options = BuildOptions {

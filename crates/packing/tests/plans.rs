@@ -1,6 +1,6 @@
 //! Plans: nothing is lost, every bin fits, ranks share the work.
 
-use prl_packing::{Cost, MAX_RANKS, PackOptions, pack_sequences};
+use prl_packing::{Cost, FlopModel, MAX_RANKS, PackOptions, pack_sequences};
 use proptest::prelude::*;
 
 fn used(lengths: &[u32], bin: &[u32], seq_len: u32) -> u64 {
@@ -89,6 +89,35 @@ fn an_exchange_improves_what_dealing_in_rounds_leaves() {
 }
 
 #[test]
+fn costs_and_classes_that_do_not_fit_are_named() {
+    let options = PackOptions::new(8, 1);
+    let model = FlopModel {
+        linear: f64::NAN,
+        quadratic: 1.0,
+    };
+    for (options, reason) in [
+        (
+            PackOptions {
+                classes: &[0],
+                ..options
+            },
+            "1 classes for 2 samples",
+        ),
+        (
+            PackOptions {
+                cost: Cost::Flops(model),
+                ..options
+            },
+            "linear NaN",
+        ),
+    ] {
+        let error = pack_sequences(&[1, 1], options).unwrap_err();
+        assert_eq!(error.code(), "PRL_PACKING_INPUT");
+        assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
+    }
+}
+
+#[test]
 fn contradictory_arguments_are_named() {
     for (lengths, seq_len, ranks, cost, reason) in [
         (&[1u32, 0][..], 8, 1, None, "sample 1: it has no tokens"),
@@ -108,6 +137,48 @@ fn contradictory_arguments_are_named() {
         assert_eq!(error.code(), "PRL_PACKING_INPUT");
         assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
     }
+}
+
+/// Lengths as rollouts have them: log-normal with sigma 1 and mean 1000.
+fn log_normal_lengths(count: usize, longest: u32) -> Vec<u32> {
+    let mut state = 1u64;
+    let mut uniform = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let length = |_| {
+        let normal = (-2.0 * (1.0 - uniform()).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+        ((1000f64.ln() - 0.5 + normal).exp() as u32).clamp(1, longest)
+    };
+    (0..count).map(length).collect()
+}
+
+#[test]
+fn log_normal_lengths_fill_bins_and_ranks_do_equal_work() {
+    let (seq_len, ranks) = (32_768, 64);
+    let lengths = log_normal_lengths(100_000, seq_len);
+    let total: f64 = lengths.iter().map(|&length| f64::from(length)).sum();
+    let fill = |bins: usize| total / (bins as f64 * f64::from(seq_len));
+    let bins = pack_sequences(&lengths, PackOptions::new(seq_len, 1)).unwrap().len();
+    assert!(fill(bins) >= 0.99, "{}", fill(bins));
+    let model = FlopModel {
+        linear: 1.41e10,
+        quadratic: 200_704.0,
+    };
+    let options = PackOptions {
+        cost: Cost::Flops(model),
+        ..PackOptions::new(seq_len, ranks)
+    };
+    let plan = pack_sequences(&lengths, options).unwrap();
+    // No fewer bins hold so many tokens for so many ranks.
+    let fewest = (total / f64::from(seq_len)).ceil() as usize;
+    assert_eq!(plan.len(), fewest.next_multiple_of(ranks as usize));
+    let costs = rank_costs(&plan, ranks as usize, |sample| model.flops(lengths[sample as usize]));
+    let mean = costs.iter().sum::<f64>() / f64::from(ranks);
+    let worst = costs.iter().copied().fold(0.0, f64::max);
+    assert!(worst <= mean * 1.02, "imbalance {}", worst / mean - 1.0);
 }
 
 #[test]
@@ -213,5 +284,41 @@ for rank in 0..ranks as usize {
         let costs = rank_costs(&plan, ranks as usize, |sample| cost[sample as usize]);
         let spread = costs.iter().copied().fold(0.0, f64::max) - costs.iter().copied().fold(f64::MAX, f64::min);
         prop_assert!(spread <= dearest * 1.000_001, "spread {} of {:?}, dearest bin {}", spread, costs, dearest);
+    }
+
+    #[test]
+    fn classes_share_no_bin_and_ranks_run_one_class_at_a_time(
+        samples in prop::collection::vec((1u32..100, 0u32..3), 1..150),
+        ranks in 1u32..6,
+    ) {
+        let (lengths, classes): (Vec<u32>, Vec<u32>) = samples.into_iter().unzip();
+        let options = PackOptions { classes: &classes, ..PackOptions::new(100, ranks) };
+        let plan = pack_sequences(&lengths, options).unwrap();
+        let mut seen: Vec<u32> = plan.iter().flatten().copied().collect();
+        seen.sort_unstable();
+        prop_assert_eq!(seen, (0u32..).take(lengths.len()).collect::<Vec<_>>());
+        prop_assert!(plan.iter().all(|bin| used(&lengths, bin, 100) <= 100));
+        let mut before = 0;
+        for round in plan.chunks(ranks as usize) {
+            prop_assert_eq!(round.len(), ranks as usize);
+            let mut here: Vec<u32> = round.iter().flatten().map(|&sample| classes[sample as usize]).collect();
+            here.dedup();
+            prop_assert_eq!(here.len(), 1, "a round of classes {:?}", here);
+            prop_assert!(before <= here[0]);
+            before = here[0];
+        }
+    }
+
+    #[test]
+    fn bins_of_a_round_cost_alike(lengths in prop::collection::vec(1u32..300, 1..200), ranks in 1u32..9) {
+        let plan = pack_sequences(&lengths, PackOptions::new(300, ranks)).unwrap();
+        let bounds: Vec<(u64, u64)> = plan
+            .chunks(ranks as usize)
+            .map(|round| {
+                let costs: Vec<u64> = round.iter().map(|bin| used(&lengths, bin, 300)).collect();
+                (*costs.iter().min().unwrap(), *costs.iter().max().unwrap())
+            })
+            .collect();
+        prop_assert!(bounds.windows(2).all(|pair| pair[0].0 >= pair[1].1), "{:?}", bounds);
     }
 }
