@@ -39,6 +39,42 @@ export declare class NativeEngine {
   close(): Promise<undefined>
 }
 
+/** One rank's batch in native memory. */
+export declare class NativePackedBatch {
+  /** Padding included. */
+  tokens(): number
+  /** Members of the three loss streams over all ranks. */
+  counts(): NativeCounts
+  /** A copy of its columns. */
+  columns(): NativeBatch
+  /** Writes it atomically; the digest of its data. */
+  write(path: string, key: NativeBatchKey): Promise<string>
+  /** Frees its memory as soon as nothing writes it any more. */
+  close(): void
+}
+
+/** A received version, held until it is released. */
+export declare class NativeReceivedWeights {
+  /** The complete folder. */
+  dir(): string
+  /** Its manifest, JSON. */
+  manifest(): string
+  /** Lets retention remove it. */
+  release(): void
+}
+
+/** The samples of an episode. */
+export declare class NativeRollout {
+  /** Checks the binary part of an episode and copies it out of JavaScript's memory. */
+  static parse(blob: Uint8Array, traces: number): NativeRollout
+  /** Tokens of all samples. */
+  tokens(): number
+  /** Root-to-leaf branches of all traces. */
+  samples(): number
+  /** Of every trace. */
+  columns(): Array<NativeTraceColumns>
+}
+
 /** An open safetensors file or buffer. */
 export declare class NativeSafetensors {
   /** Maps and validates a file. */
@@ -53,6 +89,16 @@ export declare class NativeSafetensors {
   tensor(name: string): NativeTensor
   /** Unmaps the file. */
   close(): void
+}
+
+/** The samples that a step trains on. */
+export declare class NativeSampleSet {
+  /** An empty one. */
+  constructor()
+  /** Adds every sample of a rollout; how many they are. */
+  add(rollout: NativeRollout, advantage: number, temperature: number, env: number): number
+  /** One batch per rank; leaves the set empty. */
+  pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
 }
 
 /** A client of one daemon. */
@@ -113,17 +159,49 @@ export declare class NativeTrainer {
   close(): Promise<undefined>
 }
 
+/** Publishes versions into a root. */
+export declare class NativeWeightPublisher {
+  /** Takes the root for itself. */
+  static open(root: string, keep: number, sparse: boolean): Promise<NativeWeightPublisher>
+  /** An empty folder for a version's files. */
+  stage(version: number): Promise<string>
+  /** Publishes what was staged; `canary` is JSON or null. */
+  publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
+  /** Makes the newest version full; false when it is. */
+  makeNewestFull(): Promise<boolean>
+  /** The same when a receiver has asked for it. */
+  serveFullRequest(): Promise<boolean>
+  /** Lets another publisher have the root. */
+  close(): Promise<undefined>
+}
+
+/** Receives the versions of a root. */
+export declare class NativeWeightReceiver {
+  /** Folders made of sparse versions go to `state`. */
+  static open(root: string, state: string): Promise<NativeWeightReceiver>
+  /** A version as a complete folder. */
+  receive(version: number): Promise<NativeReceivedWeights>
+  /** Asks the publisher for its newest version in full. */
+  requestFull(): Promise<undefined>
+}
+
 /** What the addon is and can do here. */
 export declare function addonInfo(): NativeAddonInfo
 
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
 
+/** Compares the weights of two complete folders. */
+export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
+
 /** XXH3-64 of the bytes. */
 export declare function digest(bytes: Uint8Array): string
 
 /** Encodes a safetensors file in memory. */
 export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Buffer
+
+/** The cost model of a config.json. */
+export declare function flopModel(config: string): NativeFlopModel
 
 /** What the addon is and can do here. */
 export interface NativeAddonInfo {
@@ -205,6 +283,16 @@ export interface NativeBatchOptions {
   padTokenId: number
 }
 
+/** Denominators. */
+export interface NativeCounts {
+  /** Of the policy loss. */
+  rl: number
+  /** Of the cross-entropy loss. */
+  ce: number
+  /** Of the reference KL loss. */
+  refKl: number
+}
+
 /** What runs it. */
 export interface NativeEngineInfo {
   /** Instruction-set tier in use. */
@@ -265,6 +353,14 @@ export interface NativeFileLimit {
   soft: number
   /** What the soft one can be raised to. */
   hard: number
+}
+
+/** Operations of a model: linear * n + quadratic * n^2. */
+export interface NativeFlopModel {
+  /** Per token. */
+  linear: number
+  /** Per squared token. */
+  quadratic: number
 }
 
 /** One prompt to continue. */
@@ -415,6 +511,28 @@ export interface NativeOutputFile {
   path: string
   /** Its bytes. */
   content: Buffer
+}
+
+/** What a plan must respect. */
+export interface NativePackOptions {
+  /** Longest bin. */
+  seqLen: number
+  /** Data-parallel ranks. */
+  ranks: number
+  /** Per sample. */
+  cost: Float64Array | null
+  /** In place of `cost`. */
+  model: NativeFlopModel | null
+  /** Per sample. */
+  classes: Uint32Array | null
+}
+
+/** A version as it stands on disk. */
+export interface NativePublished {
+  /** Its directory. */
+  dir: string
+  /** Its manifest, JSON. */
+  manifest: string
 }
 
 /** Limits of a run; null takes the daemon's default. */
@@ -631,6 +749,16 @@ export interface NativeShard {
   digest: string
 }
 
+/** A file of staged weights. */
+export interface NativeStagedShard {
+  /** Its name in the staged folder. */
+  file: string
+  /** Its length. */
+  bytes: number
+  /** Of its bytes. */
+  digest: string
+}
+
 /** Loss and metrics (a JSON object). */
 export interface NativeStepMetrics {
   /** The scalar loss. */
@@ -647,6 +775,38 @@ export interface NativeTensor {
   shape: Array<number>
   /** A copy of the tensor's bytes. */
   data: Uint8Array
+}
+
+/** How a tensor differs between two folders. */
+export interface NativeTensorDiff {
+  /** Its name. */
+  name: string
+  /** As in a header. */
+  dtype: string
+  /** Row-major. */
+  shape: Array<number>
+  /** same, values, layout, removed or added. */
+  change: string
+  /** Elements that differ. */
+  changed: number
+  /** Elements that there are. */
+  elements: number
+  /** What a sparse version spends on it. */
+  sparseBytes: number
+}
+
+/** A trace's columns, copied. */
+export interface NativeTraceColumns {
+  /** T. */
+  tokenIds: Uint32Array
+  /** T. */
+  mask: Uint8Array
+  /** T. */
+  logprobs: Float32Array
+  /** 2 K. */
+  versionSpans: Uint32Array
+  /** Branches + 1. */
+  branchOffsets: Uint32Array
 }
 
 /** Columns of design section 6. */
@@ -730,7 +890,7 @@ export interface NativeWrittenFile {
 }
 
 /** First-fit-decreasing plan: indices per bin. */
-export declare function packSequences(lengths: Uint32Array, seqLen: number, ranks: number, cost?: Float64Array | undefined | null): Array<Uint32Array>
+export declare function packSequences(lengths: Uint32Array, options: NativePackOptions): Array<Uint32Array>
 
 /** Computes the loss `name` with `params` (a JSON object). */
 export declare function policyLoss(name: string, inputs: NativeLossInputs, params: string): NativeLoss
@@ -746,6 +906,9 @@ export declare function readBatch(path: string): Promise<NativeBatchFile>
 
 /** Reads a version's manifest as JSON; `verify` checks the digests of its shards. */
 export declare function readManifest(dir: string, verify: boolean): Promise<string>
+
+/** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
+export declare function verifyWeights(dir: string): Promise<string>
 
 /** Writes a rank's batch atomically; the digest of its data. */
 export declare function writeBatch(path: string, batch: NativeBatch, key: NativeBatchKey): Promise<string>

@@ -773,22 +773,31 @@ if (
   }
 }
 
-const { NativeEngine, NativeSafetensors, NativeSandboxPool, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeSafetensors, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeEngine }
+export { NativePackedBatch }
+export { NativeReceivedWeights }
+export { NativeRollout }
 export { NativeSafetensors }
+export { NativeSampleSet }
 export { NativeSandboxPool }
 export { NativeTokenizer }
 export { NativeTrainer }
+export { NativeWeightPublisher }
+export { NativeWeightReceiver }
 export { addonInfo }
 export { buildBatch }
+export { diffWeights }
 export { digest }
 export { encodeSafetensors }
+export { flopModel }
 export { packSequences }
 export { policyLoss }
 export { raiseFileLimit }
 export { randomCheckpoint }
 export { readBatch }
 export { readManifest }
+export { verifyWeights }
 export { writeBatch }
 export { writeManifest }
 export { writeSafetensors }

@@ -42,9 +42,12 @@ export const ERROR_CODES = {
   PRL_WEIGHTS_IO: "a weights file could not be read or written",
   PRL_WEIGHTS_FORMAT: "a safetensors file is malformed",
   PRL_WEIGHTS_DIGEST: "bytes do not match their digest",
+  PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there",
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
   PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",
   PRL_PACKING_INPUT: "samples cannot be packed",
+  PRL_PACKING_CONFIG: "a model's config does not say what its cost is made of",
+  PRL_PACKING_UNSUPPORTED: "packing does not know how yet",
   PRL_BATCH_INVALID: "a batch file does not hold what it should",
   // ---- text ----
   PRL_TOKENIZER: "the tokenizer failed",

@@ -8,6 +8,7 @@ mod error;
 mod losses;
 mod numbers;
 mod packing;
+mod rollouts;
 mod runtime;
 mod sandbox;
 mod system;

@@ -1,10 +1,13 @@
 //! Packing and batch files.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
+use napi::bindgen_prelude::{Env, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
 use napi_derive::napi;
-use prl_packing::{Batch, BatchMetadata, BuildOptions, SampleRef};
+use prl_packing::{
+    Advantages, Batch, BatchFile, BatchMetadata, BuildOptions, Cost, Counts, FlopModel, PackOptions, SampleRef,
+};
 
 use crate::error::NativeError;
 use crate::numbers::whole;
@@ -111,15 +114,52 @@ pub struct NativeBatchFile {
     pub key: NativeBatchKey,
 }
 
+/// Operations of a model: linear * n + quadratic * n^2.
+#[napi(object, use_nullable = true)]
+pub struct NativeFlopModel {
+    /// Per token.
+    pub linear: f64,
+    /// Per squared token.
+    pub quadratic: f64,
+}
+
+/// What a plan must respect.
+#[napi(object, use_nullable = true)]
+pub struct NativePackOptions {
+    /// Longest bin.
+    pub seq_len: u32,
+    /// Data-parallel ranks.
+    pub ranks: u32,
+    /// Per sample.
+    pub cost: Option<Float64Array>,
+    /// In place of `cost`.
+    pub model: Option<NativeFlopModel>,
+    /// Per sample.
+    pub classes: Option<Uint32Array>,
+}
+
+/// The cost model of a config.json.
+#[napi(catch_unwind)]
+pub fn flop_model(config: String) -> napi::Result<NativeFlopModel> {
+    let FlopModel { linear, quadratic } = FlopModel::from_config(&config).map_err(NativeError::from)?;
+    Ok(NativeFlopModel { linear, quadratic })
+}
+
 /// First-fit-decreasing plan: indices per bin.
 #[napi(catch_unwind)]
-pub fn pack_sequences(
-    lengths: &[u32],
-    seq_len: u32,
-    ranks: u32,
-    cost: Option<&[f64]>,
-) -> napi::Result<Vec<Uint32Array>> {
-    let plan = prl_packing::pack_sequences(lengths, seq_len, ranks, cost).map_err(NativeError::from)?;
+pub fn pack_sequences(lengths: &[u32], options: NativePackOptions) -> napi::Result<Vec<Uint32Array>> {
+    let cost = match (&options.cost, options.model) {
+        (Some(cost), _) => Cost::PerSample(cost),
+        (None, Some(model)) => Cost::Flops(model.into()),
+        (None, None) => Cost::Tokens,
+    };
+    let options = PackOptions {
+        seq_len: options.seq_len,
+        ranks: options.ranks,
+        cost,
+        classes: options.classes.as_deref().unwrap_or(&[]),
+    };
+    let plan = prl_packing::pack_sequences(lengths, options).map_err(NativeError::from)?;
     Ok(plan.into_iter().map(Uint32Array::new).collect())
 }
 
@@ -130,30 +170,18 @@ pub fn build_batch(
     plan: Vec<Uint32Array>,
     options: NativeBatchOptions,
 ) -> napi::Result<Vec<NativeBatch>> {
-    let spans: Vec<Vec<(u32, u32)>> = samples
-        .iter()
-        .map(|sample| {
-            sample
-                .policy_version_spans
-                .chunks_exact(2)
-                .map(|pair| (pair[0], pair[1]))
-                .collect()
-        })
-        .collect();
     let refs = samples
         .iter()
-        .zip(&spans)
-        .map(|(sample, spans)| {
+        .map(|sample| {
             Ok(SampleRef {
                 token_ids: &sample.token_ids,
                 mask: &sample.mask,
                 logprobs: &sample.logprobs,
-                advantages: &sample.advantages,
+                advantages: Advantages::PerToken(&sample.advantages),
                 temperature: sample.temperature as f32,
-                env_id: u16::try_from(sample.env_id).map_err(|_| {
-                    NativeError::new("PRL_PACKING_INPUT", format!("env id {} is above 65535", sample.env_id))
-                })?,
-                version_spans: spans,
+                env_id: env_id(sample.env_id)?,
+                version_spans: sample.policy_version_spans.as_chunks().0,
+                unbroken: &[],
                 rl_weights: sample.rl_weights.as_deref(),
                 ce_weights: sample.ce_weights.as_deref(),
                 ref_kl_weights: sample.ref_kl_weights.as_deref(),
@@ -162,19 +190,7 @@ pub fn build_batch(
         })
         .collect::<Result<Vec<_>, NativeError>>()?;
     let plan: Vec<Vec<u32>> = plan.iter().map(|bin| bin.to_vec()).collect();
-    let NativeBatchOptions {
-        seq_len,
-        ranks,
-        pad_to_multiple_of,
-        pad_token_id,
-    } = options;
-    let options = BuildOptions {
-        ranks,
-        seq_len,
-        pad_to_multiple_of,
-        pad_token_id,
-    };
-    let batches = prl_packing::build_batch(&refs, &plan, options);
+    let batches = prl_packing::build_batch(&refs, &plan, options.into());
     Ok(batches
         .map_err(NativeError::from)?
         .into_iter()
@@ -192,14 +208,7 @@ pub fn write_batch(
 ) -> napi::Result<PromiseRaw<'_, String>> {
     let batch = batch.into_batch()?;
     blocking(env, move || {
-        let metadata = BatchMetadata {
-            run_id: key.run_id,
-            attempt: key.attempt,
-            step: key.step.into(),
-            rank: key.rank,
-            env_names: key.env_names,
-        };
-        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch, &metadata)?.data_digest)
+        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch.view(), &key.into())?.digest)
     })
 }
 
@@ -207,7 +216,8 @@ pub fn write_batch(
 #[napi(catch_unwind)]
 pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeBatchFile>> {
     blocking(env, move || {
-        let (batch, key) = prl_packing::batch_from_file(&PathBuf::from(path))?;
+        let file = BatchFile::open(&PathBuf::from(path))?;
+        let key = file.metadata().clone();
         let step = u32::try_from(key.step)
             .map_err(|_| NativeError::new("PRL_BATCH_INVALID", format!("step {} is out of range", key.step)))?;
         let BatchMetadata {
@@ -218,7 +228,7 @@ pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, Native
             ..
         } = key;
         Ok(NativeBatchFile {
-            batch: batch.into(),
+            batch: NativeBatch::mapped(&Arc::new(file)),
             key: NativeBatchKey {
                 run_id,
                 attempt,
@@ -228,6 +238,39 @@ pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, Native
             },
         })
     })
+}
+
+pub(crate) fn env_id(id: u32) -> Result<u16, NativeError> {
+    u16::try_from(id).map_err(|_| NativeError::new("PRL_PACKING_INPUT", format!("env id {id} is above 65535")))
+}
+
+impl From<NativeFlopModel> for FlopModel {
+    fn from(NativeFlopModel { linear, quadratic }: NativeFlopModel) -> Self {
+        Self { linear, quadratic }
+    }
+}
+
+impl From<NativeBatchOptions> for BuildOptions {
+    fn from(options: NativeBatchOptions) -> Self {
+        Self {
+            ranks: options.ranks,
+            seq_len: options.seq_len,
+            pad_to_multiple_of: options.pad_to_multiple_of,
+            pad_token_id: options.pad_token_id,
+        }
+    }
+}
+
+impl From<NativeBatchKey> for BatchMetadata {
+    fn from(key: NativeBatchKey) -> Self {
+        Self {
+            run_id: key.run_id,
+            attempt: key.attempt,
+            step: key.step.into(),
+            rank: key.rank,
+            env_names: key.env_names,
+        }
+    }
 }
 
 impl From<Batch> for NativeBatch {
@@ -246,14 +289,59 @@ impl From<Batch> for NativeBatch {
             ce_weights: batch.ce_weights.map(Float32Array::new),
             ref_kl_weights: batch.ref_kl_weights.map(Float32Array::new),
             reference_logprobs: batch.reference_logprobs.map(Float32Array::new),
-            n_rl: batch.n_rl as f64,
-            n_ce: batch.n_ce as f64,
-            n_ref_kl: batch.n_ref_kl as f64,
+            n_rl: batch.counts.rl as f64,
+            n_ce: batch.counts.ce as f64,
+            n_ref_kl: batch.counts.ref_kl as f64,
         }
     }
 }
 
 impl NativeBatch {
+    /// The columns where they lie in the file: a private map, which lives as long as any of them.
+    fn mapped(file: &Arc<BatchFile>) -> Self {
+        let batch = file.view();
+        let hold = || Arc::clone(file);
+        // SAFETY: the column is initialised memory of the map, which the finalizer keeps until JavaScript lets go of it.
+        // The map is private and writable, nothing in Rust reads it any more, and no two columns overlap.
+        let ids = |column: &[u32]| unsafe {
+            let file = hold();
+            Uint32Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+        };
+        // SAFETY: as above.
+        let floats = |column: &[f32]| unsafe {
+            let file = hold();
+            Float32Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+        };
+        // SAFETY: as above.
+        let env_ids = unsafe {
+            let (column, file) = (batch.env_ids, hold());
+            Uint16Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+        };
+        // SAFETY: as above.
+        let loss_mask = unsafe {
+            let (column, file) = (batch.loss_mask, hold());
+            Uint8Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+        };
+        Self {
+            input_ids: ids(batch.input_ids),
+            inference_logprobs: floats(batch.inference_logprobs),
+            advantages: floats(batch.advantages),
+            temperatures: floats(batch.temperatures),
+            loss_mask,
+            cu_seqlens: ids(batch.cu_seqlens),
+            env_ids,
+            bin_seq_offsets: ids(batch.bin_seq_offsets),
+            policy_version_spans: ids(batch.policy_version_spans.as_flattened()),
+            rl_weights: batch.rl_weights.map(floats),
+            ce_weights: batch.ce_weights.map(floats),
+            ref_kl_weights: batch.ref_kl_weights.map(floats),
+            reference_logprobs: batch.reference_logprobs.map(floats),
+            n_rl: batch.counts.rl as f64,
+            n_ce: batch.counts.ce as f64,
+            n_ref_kl: batch.counts.ref_kl as f64,
+        }
+    }
+
     fn into_batch(self) -> Result<Batch, NativeError> {
         let batch = self;
         let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
@@ -275,9 +363,11 @@ impl NativeBatch {
             ce_weights: floats(batch.ce_weights),
             ref_kl_weights: floats(batch.ref_kl_weights),
             reference_logprobs: floats(batch.reference_logprobs),
-            n_rl: whole("counts.rl", batch.n_rl)?,
-            n_ce: whole("counts.ce", batch.n_ce)?,
-            n_ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
+            counts: Counts {
+                rl: whole("counts.rl", batch.n_rl)?,
+                ce: whole("counts.ce", batch.n_ce)?,
+                ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
+            },
         })
     }
 }

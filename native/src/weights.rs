@@ -12,6 +12,8 @@ use crate::error::NativeError;
 use crate::numbers::size;
 use crate::runtime::blocking;
 
+mod versions;
+
 /// A tensor that JavaScript gets.
 #[napi(object, use_nullable = true)]
 pub struct NativeTensor {
@@ -250,6 +252,6 @@ pub fn write_manifest(env: &Env, dir: String, manifest: String) -> napi::Result<
     })
 }
 
-fn malformed(error: serde_json::Error) -> NativeError {
+pub(crate) fn malformed(error: serde_json::Error) -> NativeError {
     NativeError::new("PRL_WEIGHTS_MANIFEST", format!("the manifest is malformed: {error}"))
 }

@@ -40,6 +40,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/sandbox.ts"),
   },
   {
+    name: "weights",
+    summary: "Serve, relay, pull, verify and compare weight versions",
+    load: () => import("./commands/weights.ts"),
+  },
+  {
     name: "env-worker",
     summary: "An environment worker",
     hidden: true,

@@ -4,22 +4,29 @@
  * every trace.
  *
  * Tensors of trace i: `<i>.token_ids` U32[T], `<i>.mask` U8[T], `<i>.logprobs` F32[T], `<i>.version_spans` U32[K,2],
- * `<i>.branch_offsets` U32[n+1]; their meaning is in `trace-columns.ts`.
+ * `<i>.branch_offsets` U32[n+1]; their meaning is that of `TraceColumns`.
  */
 import { PrlError } from "../errors.ts";
-import { decodeSafetensors, encodeSafetensors, type Safetensors, type Tensor } from "../native/index.ts";
+import { encodeSafetensors, RolloutSamples, type Tensor } from "../native/index.ts";
 import { type Episode, episodeSchema } from "./episode.ts";
-import { checkTraceColumns, type TraceColumns } from "./trace-columns.ts";
+import type { TraceColumns } from "./trace-columns.ts";
 
 export const EPISODE_CONTENT_TYPE = "application/vnd.prl.episode";
 
 const LENGTH_BYTES = 4;
 const ALIGNMENT = 64;
 
-/** An episode with the columns of its traces, in the order of `episode.traces`. */
+/** An episode with the columns of its traces, in the order of `episode.traces`, as a worker sends it. */
 export interface EpisodeFrame {
   episode: Episode;
   columns: TraceColumns[];
+}
+
+/** An episode as it is received: its columns are in native memory. */
+export interface ReceivedEpisode {
+  episode: Episode;
+  /** Null when nothing was received but an error. */
+  samples: RolloutSamples | null;
 }
 
 export function encodeEpisode({ episode, columns }: EpisodeFrame): Buffer {
@@ -28,26 +35,25 @@ export function encodeEpisode({ episode, columns }: EpisodeFrame): Buffer {
   const head = Buffer.alloc(padded, " ");
   head.writeUInt32LE(padded - LENGTH_BYTES);
   json.copy(head, LENGTH_BYTES);
-  const tensors = Object.assign({}, ...columns.map((trace, index) => tensorsOf(trace, index))) as Record<
-    string,
-    Tensor
-  >;
-  return Buffer.concat([head, encodeSafetensors(tensors)]);
+  return Buffer.concat([head, encodeTraceColumns(columns)]);
+}
+
+/** The blob alone. */
+export function encodeTraceColumns(columns: readonly TraceColumns[]): Uint8Array {
+  return encodeSafetensors(Object.fromEntries(columns.flatMap((trace, index) => tensorsOf(trace, index))));
 }
 
 /**
- * Reads a frame whole and checks that its parts fit together. Throws PRL_EPISODE_INVALID or the weights codes of the
- * blob.
+ * Reads a frame and checks that its parts fit together; its columns go into native memory. Throws PRL_EPISODE_INVALID or the weights codes
+ * of the blob.
  */
-export function decodeEpisode(bytes: Uint8Array): EpisodeFrame {
-  const frame = decodeEpisodeFrame(bytes);
-  const blob = decodeSafetensors(frame.blob);
+export function decodeEpisode(bytes: Uint8Array): ReceivedEpisode {
+  const { episode, blob } = decodeEpisodeFrame(bytes);
   try {
-    const columns = frame.episode.traces.map((_, index) => columnsOf(blob, index));
-    columns.forEach((trace, index) => checkTraceColumns(trace, `episode ${frame.episode.id}, trace ${index}`));
-    return { episode: frame.episode, columns };
-  } finally {
-    blob.close();
+    return { episode, samples: RolloutSamples.parse(blob, episode.traces.length) };
+  } catch (error) {
+    if (!(error instanceof PrlError) || error.code !== "PRL_PACKING_INPUT") throw error;
+    throw invalid(`${episode.id}: ${error.message}`, error);
   }
 }
 
@@ -82,29 +88,14 @@ function parseEpisode(bytes: Uint8Array): Episode {
 function tensorsOf(
   { tokenIds, logprobs, versionSpans, branchOffsets, mask }: TraceColumns,
   index: number,
-): Record<string, Tensor> {
-  return {
-    [`${index}.token_ids`]: tensor("U32", [tokenIds.length], tokenIds),
-    [`${index}.logprobs`]: tensor("F32", [logprobs.length], logprobs),
-    [`${index}.version_spans`]: tensor("U32", [versionSpans.length / 2, 2], versionSpans),
-    [`${index}.branch_offsets`]: tensor("U32", [branchOffsets.length], branchOffsets),
-    [`${index}.mask`]: tensor("U8", [mask.length], mask),
-  };
-}
-
-function columnsOf(blob: Safetensors, index: number): TraceColumns {
-  const read = (name: string, dtype: string): ArrayBuffer => {
-    const found = blob.tensor(`${index}.${name}`);
-    if (found.dtype !== dtype) throw invalid(`${index}.${name} is ${found.dtype}, not ${dtype}`);
-    return new Uint8Array(found.data).buffer;
-  };
-  return {
-    tokenIds: new Uint32Array(read("token_ids", "U32")),
-    mask: new Uint8Array(read("mask", "U8")),
-    logprobs: new Float32Array(read("logprobs", "F32")),
-    versionSpans: new Uint32Array(read("version_spans", "U32")),
-    branchOffsets: new Uint32Array(read("branch_offsets", "U32")),
-  };
+): [string, Tensor][] {
+  return [
+    [`${index}.token_ids`, tensor("U32", [tokenIds.length], tokenIds)],
+    [`${index}.logprobs`, tensor("F32", [logprobs.length], logprobs)],
+    [`${index}.version_spans`, tensor("U32", [versionSpans.length / 2, 2], versionSpans)],
+    [`${index}.branch_offsets`, tensor("U32", [branchOffsets.length], branchOffsets)],
+    [`${index}.mask`, tensor("U8", [mask.length], mask)],
+  ];
 }
 
 function tensor(dtype: string, shape: number[], values: Uint32Array | Float32Array | Uint8Array): Tensor {

@@ -39,10 +39,12 @@ export {
   decodeEpisode,
   decodeEpisodeFrame,
   encodeEpisode,
+  encodeTraceColumns,
   EPISODE_CONTENT_TYPE,
   type EpisodeFrame,
+  type ReceivedEpisode,
 } from "./episode-frame.ts";
-export { checkTraceColumns, UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
+export { UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
 export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
 export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";
 export { runRequestSchema, type RunRequest } from "./worker/protocol.ts";

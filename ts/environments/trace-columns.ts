@@ -3,24 +3,10 @@
  *
  * All branches stand one after the other, T tokens in total; `x[t]` belongs to `tokenIds[t]`.
  */
-import { PrlError } from "../errors.ts";
+import type { TraceColumns } from "../native/index.ts";
 import type { TraceNode } from "./trace.ts";
 
-export interface TraceColumns {
-  /** [T] */
-  tokenIds: Uint32Array;
-  /** [T], 1 where the policy sampled the token and it is to train. */
-  mask: Uint8Array;
-  /** [T], 0 where not sampled. */
-  logprobs: Float32Array;
-  /**
-   * [K, 2] row-major: from token `index` on, sampled by `version` (`UNSAMPLED_VERSION`: not sampled). Ascending, the
-   * first row at 0, cut at every branch start.
-   */
-  versionSpans: Uint32Array;
-  /** [n + 1]: branch b is the tokens from [b] to [b + 1]; the last entry is T. */
-  branchOffsets: Uint32Array;
-}
+export type { TraceColumns } from "../native/index.ts";
 
 /** Stands for a policy version where no policy sampled. */
 export const UNSAMPLED_VERSION = 0xffff_ffff;
@@ -60,28 +46,6 @@ export function toTraceColumns(branches: readonly (readonly TraceNode[])[]): Tra
   });
   columns.versionSpans = Uint32Array.from(spans);
   return columns;
-}
-
-/** What is wrong with columns that came from elsewhere; throws PRL_EPISODE_INVALID saying so. */
-export function checkTraceColumns(columns: TraceColumns, where: string): void {
-  const { tokenIds, mask, logprobs, versionSpans, branchOffsets } = columns;
-  const total = tokenIds.length;
-  const fail = (problem: string): never => {
-    throw new PrlError("PRL_EPISODE_INVALID", `${where}: ${problem}`);
-  };
-  if (mask.length !== total) fail(`mask has ${mask.length} entries for ${total} tokens`);
-  if (logprobs.length !== total) fail(`logprobs has ${logprobs.length} entries for ${total} tokens`);
-  if (mask.some((value) => value > 1)) fail("mask holds values other than 0 and 1");
-  if (branchOffsets[0] !== 0 || branchOffsets.at(-1) !== total) fail(`branch_offsets do not go from 0 to ${total}`);
-  if (branchOffsets.some((offset, index) => index > 0 && offset < (branchOffsets[index - 1] ?? 0))) {
-    fail("branch_offsets fall");
-  }
-  if (versionSpans.length % 2 !== 0) fail("version_spans is no list of pairs");
-  const starts = versionSpans.filter((_, index) => index % 2 === 0);
-  if (total > 0 && starts[0] !== 0) fail("version_spans do not begin at token 0");
-  if (starts.some((start, index) => start >= total || (index > 0 && start <= (starts[index - 1] ?? 0)))) {
-    fail("version_spans do not rise, or lie outside the tokens");
-  }
 }
 
 /** Lowest and highest version that sampled a token; null when none was sampled. */

@@ -12,18 +12,39 @@ export {
   type ModelInfo,
 } from "./engine.ts";
 export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
-export { buildBatch, packSequences, readBatch, writeBatch, type Batch, type BatchKey, type Sample } from "./packing.ts";
+export {
+  buildBatch,
+  flopModel,
+  PackedBatch,
+  packSequences,
+  readBatch,
+  writeBatch,
+  type Batch,
+  type BatchKey,
+  type BatchOptions,
+  type FlopModel,
+  type PackOptions,
+  type Sample,
+} from "./packing.ts";
+export { RolloutSamples, SampleSet, type TraceColumns } from "./rollouts.ts";
 export {
   decodeSafetensors,
+  diffWeights,
   digest,
   encodeSafetensors,
   openSafetensors,
   readManifest,
+  verifyWeights,
+  WeightPublisher,
+  WeightReceiver,
   writeManifest,
   writeSafetensors,
   type Canary,
+  type ReceivedWeights,
   type Safetensors,
+  type StagedWeights,
   type Tensor,
+  type TensorDiff,
   type WeightManifest,
 } from "./weights.ts";
 export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";

@@ -3,6 +3,7 @@
  * Synchronous.
  */
 
+import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
 import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
@@ -50,47 +51,92 @@ export interface Batch {
 const INPUT = "PRL_PACKING_INPUT";
 const MAX_ENV_ID = 0xffff;
 
-/**
- * First-fit-decreasing packing of `lengths` into bins of `seqLen` tokens. Bin `i` belongs to rank `i % ranks`; the number of bins is a
- * multiple of `ranks`; longer samples count as `seqLen`. `cost` (default: tokens) is what the ranks are balanced by.
- */
-export function packSequences(
-  lengths: ArrayLike<number>,
-  { seqLen, ranks = 1, cost }: { seqLen: number; ranks?: number; cost?: ArrayLike<number> },
-): Uint32Array[] {
-  const tokens = wholes(INPUT, "lengths", lengths);
-  const size = whole(INPUT, "seqLen", seqLen);
-  const count = whole(INPUT, "ranks", ranks);
-  const costs = cost === undefined ? null : Float64Array.from(cost);
-  return native(() => addon().packSequences(tokens, size, count, costs));
+/** Floating-point operations on a sequence of n tokens: `linear * n + quadratic * n ** 2`. */
+export interface FlopModel {
+  linear: number;
+  quadratic: number;
 }
 
-/** Builds one batch per rank from a plan of `packSequences`. Samples longer than `seqLen` are cut at their end. */
+/**
+ * The operations of a model on a sequence, from its Hugging Face `config.json` (its text or the parsed object). Errors: PRL_PACKING_CONFIG,
+ * PRL_PACKING_UNSUPPORTED for an architecture whose cost has another form.
+ */
+export function flopModel(config: string | object): FlopModel {
+  const json = typeof config === "string" ? config : JSON.stringify(config);
+  return native(() => addon().flopModel(json));
+}
+
+export interface PackOptions {
+  seqLen: number;
+  ranks?: number;
+  /** What the ranks are balanced by: a number per sample, or a model's operations; default: tokens. */
+  cost?: ArrayLike<number> | FlopModel;
+  /**
+   * Class of each sample; those of different classes (other modalities, router replay or none) share no bin, and bins that the ranks run
+   * at the same time are of one class.
+   */
+  classes?: ArrayLike<number>;
+}
+
+/**
+ * First-fit-decreasing packing of `lengths` into bins of `seqLen` tokens. Bin `i` belongs to rank `i % ranks`; the number of bins is a
+ * multiple of `ranks`; longer samples count as `seqLen`. Ranks are balanced in total, and the bins that they run at the same time are alike.
+ */
+export function packSequences(lengths: ArrayLike<number>, options: PackOptions): Uint32Array[] {
+  const { seqLen, ranks = 1, cost, classes } = options;
+  const tokens = wholes(INPUT, "lengths", lengths);
+  const model = cost !== undefined && "linear" in cost ? cost : null;
+  const perSample = cost === undefined || "linear" in cost ? null : Float64Array.from(cost);
+  const nativeOptions = {
+    seqLen: whole(INPUT, "seqLen", seqLen),
+    ranks: whole(INPUT, "ranks", ranks),
+    cost: perSample,
+    model,
+    classes: classes === undefined ? null : wholes(INPUT, "classes", classes),
+  };
+  return native(() => addon().packSequences(tokens, nativeOptions));
+}
+
+export interface BatchOptions {
+  /** Most tokens of a bin; longer samples are cut at their end. Default: no limit. */
+  seqLen?: number;
+  ranks?: number;
+  /** Each bin is padded to a multiple of this many tokens, as context parallelism needs. */
+  padToMultipleOf?: number;
+  padTokenId?: number;
+}
+
+/** Builds one batch per rank from a plan of `packSequences`. */
 export function buildBatch(
   samples: readonly Sample[],
   plan: readonly Uint32Array[],
-  {
-    seqLen = 0xffffffff,
-    ranks = 1,
-    padToMultipleOf = 1,
-    padTokenId = 0,
-  }: { seqLen?: number; ranks?: number; padToMultipleOf?: number; padTokenId?: number } = {},
+  options: BatchOptions = {},
 ): Batch[] {
-  const nativeSamples = samples.map((sample, i) => ({
-    ...sample,
-    envId: whole(INPUT, `samples[${i}].envId`, sample.envId, { max: MAX_ENV_ID }),
-    rlWeights: sample.rlWeights ?? null,
-    ceWeights: sample.ceWeights ?? null,
-    refKlWeights: sample.refKlWeights ?? null,
-    referenceLogprobs: sample.referenceLogprobs ?? null,
-  }));
-  const options = {
+  const nativeSamples = samples.map((sample, i) => {
+    if (sample.policyVersionSpans.length % 2 !== 0) {
+      throw new PrlError(INPUT, `samples[${i}].policyVersionSpans is no list of pairs`);
+    }
+    return {
+      ...sample,
+      envId: whole(INPUT, `samples[${i}].envId`, sample.envId, { max: MAX_ENV_ID }),
+      rlWeights: sample.rlWeights ?? null,
+      ceWeights: sample.ceWeights ?? null,
+      refKlWeights: sample.refKlWeights ?? null,
+      referenceLogprobs: sample.referenceLogprobs ?? null,
+    };
+  });
+  const layout = batchOptions(options);
+  return native(() => addon().buildBatch(nativeSamples, [...plan], layout)).map(fromNative);
+}
+
+/** The options with their defaults, every number checked. */
+export function batchOptions({ seqLen = 0xffffffff, ranks = 1, padToMultipleOf = 1, padTokenId = 0 }: BatchOptions) {
+  return {
     seqLen: whole(INPUT, "seqLen", seqLen),
     ranks: whole(INPUT, "ranks", ranks),
     padToMultipleOf: whole(INPUT, "padToMultipleOf", padToMultipleOf),
     padTokenId: whole(INPUT, "padTokenId", padTokenId),
   };
-  return native(() => addon().buildBatch(nativeSamples, [...plan], options)).map(fromNative);
 }
 
 /** What a batch file says of itself (design section 6). */
@@ -104,22 +150,55 @@ export interface BatchKey {
 }
 
 /** Writes a rank's batch atomically (temp file, fsync, rename). Returns the digest of its data. */
-export async function writeBatch(path: string, batch: Batch, key: BatchKey): Promise<string> {
+export async function writeBatch(path: string, batch: Batch | PackedBatch, key: BatchKey): Promise<string> {
   const numbers = {
     attempt: whole(INPUT, "attempt", key.attempt),
     step: whole(INPUT, "step", key.step),
     rank: whole(INPUT, "rank", key.rank),
   };
-  return nativeAsync(() => addon().writeBatch(path, toNative(batch), { ...key, ...numbers }));
+  const nativeKey = { ...key, ...numbers };
+  if (batch instanceof PackedBatch) return nativeAsync(() => batch.native.write(path, nativeKey));
+  return nativeAsync(() => addon().writeBatch(path, toNative(batch), nativeKey));
 }
 
-/** Reads and checks a batch file, its digest and its path included: PRL_WEIGHTS_FORMAT, PRL_BATCH_INVALID. */
+/** One rank's batch in native memory, where it was packed and from where it is written. */
+export class PackedBatch {
+  /** @internal */
+  readonly native: NativePackedBatch;
+  /** Padding included. */
+  readonly tokens: number;
+  /** Members of the three loss streams over all ranks of the step. */
+  readonly counts: Batch["counts"];
+
+  /** @internal */
+  constructor(packed: NativePackedBatch) {
+    this.native = packed;
+    this.tokens = packed.tokens();
+    this.counts = packed.counts();
+  }
+
+  /** A copy of its columns. */
+  columns(): Batch {
+    return fromNative(native(() => this.native.columns()));
+  }
+
+  /** Frees its memory, once nothing writes it any more. */
+  close(): void {
+    this.native.close();
+  }
+}
+
+/**
+ * Reads and checks a batch file, its digest and its path included: PRL_WEIGHTS_FORMAT, PRL_BATCH_INVALID. The columns are not copied: they
+ * lie in a private map of the file, which must not be truncated in place meanwhile.
+ */
 export async function readBatch(path: string): Promise<{ batch: Batch; key: BatchKey }> {
   const { batch, key } = await nativeAsync(() => addon().readBatch(path));
   return { batch: fromNative(batch), key };
 }
 
 type NativeBatch = ReturnType<ReturnType<typeof addon>["buildBatch"]>[number];
+type NativePackedBatch = InstanceType<ReturnType<typeof addon>["NativePackedBatch"]>;
 
 function fromNative({
   rlWeights,

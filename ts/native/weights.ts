@@ -1,10 +1,22 @@
 /**
- * safetensors files, their digests and the manifests of weight versions. Public as `prl/weights`.
+ * safetensors files, their digests, and weight versions. Public as `prl/weights`.
  * The format's rules and the digests: crates/weights/README.md.
  */
 
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
+
+export { readManifest, writeManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
+export {
+  diffWeights,
+  verifyWeights,
+  WeightPublisher,
+  WeightReceiver,
+  type ReceivedWeights,
+  type StagedWeights,
+  type TensorDiff,
+  type WeightPublisherOptions,
+} from "./weight-versions.ts";
 
 export interface Tensor {
   /** As in the header: F32, BF16, U8, ... */
@@ -56,50 +68,6 @@ export function encodeSafetensors(
 export function digest(bytes: Uint8Array | string): string {
   return native(() => addon().digest(typeof bytes === "string" ? Buffer.from(bytes) : bytes));
 }
-
-/** Log-probabilities that the trainer computed with a version's weights, for the engines to reproduce. */
-export interface Canary {
-  tokenIds: number[];
-  logprobs: number[];
-  isa: string;
-  dtype: string;
-}
-
-/** `manifest.json` of a weight version: the version exists when this file does. */
-export interface WeightManifest {
-  format: string;
-  version: number;
-  digest: string;
-  base: { version: number; digest: string } | null;
-  encoding: "full" | "sparse";
-  shards: { file: string; bytes: number; digest: string }[];
-  canary: Canary | null;
-}
-
-/** Reads a version's manifest; with `verify`, also the digests of its shards. */
-export async function readManifest(
-  dir: string,
-  { verify = false }: { verify?: boolean } = {},
-): Promise<WeightManifest> {
-  const { readManifest: read } = addon();
-  const { canary, ...manifest } = JSON.parse(await nativeAsync(() => read(dir, verify))) as ManifestFile;
-  if (canary === null) return { ...manifest, canary };
-  const { token_ids: tokenIds, ...scored } = canary;
-  return { ...manifest, canary: { tokenIds, ...scored } };
-}
-
-/** Publishes a version: writes `manifest.json` last, fsynced and renamed. */
-export async function writeManifest(dir: string, manifest: WeightManifest): Promise<void> {
-  const { writeManifest: write } = addon();
-  const { tokenIds, ...scored } = manifest.canary ?? { tokenIds: [] };
-  const canary = manifest.canary === null ? null : { token_ids: tokenIds, ...scored };
-  await nativeAsync(() => write(dir, JSON.stringify({ ...manifest, canary })));
-}
-
-/** As it stands in the file. */
-type ManifestFile = Omit<WeightManifest, "canary"> & {
-  canary: (Omit<Canary, "tokenIds"> & { token_ids: number[] }) | null;
-};
 
 interface NativeFile {
   names(): string[];

@@ -10,7 +10,7 @@
 
 import { setMaxListeners } from "node:events";
 import { PrlError } from "../errors.ts";
-import type { EpisodeFrame } from "../environments/index.ts";
+import type { ReceivedEpisode } from "../environments/index.ts";
 import type { TrainTask } from "./tasks.ts";
 
 export interface Group {
@@ -20,7 +20,7 @@ export interface Group {
   readonly task: TrainTask;
   readonly dispatchVersion: number;
   /** By sample, empty until the last one ended; a rollout that ended in an error is there with `episode.ok === false`. */
-  readonly rollouts: EpisodeFrame[];
+  readonly rollouts: ReceivedEpisode[];
 }
 
 export interface DispatcherOptions {
@@ -28,7 +28,7 @@ export interface DispatcherOptions {
   maxInflight: number;
   nextTask: () => Promise<TrainTask>;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
-  runRollout: (group: Group, sample: number, signal: AbortSignal) => Promise<EpisodeFrame>;
+  runRollout: (group: Group, sample: number, signal: AbortSignal) => Promise<ReceivedEpisode>;
   onCompleted: (group: Group) => void;
   /** Told of what nothing can be done about here. */
   onFailure: (error: unknown) => void;
@@ -139,7 +139,7 @@ export class GroupDispatcher {
     this.#options.onCompleted(group);
   }
 
-  async #sample(group: Group, sample: number, signal: AbortSignal): Promise<EpisodeFrame> {
+  async #sample(group: Group, sample: number, signal: AbortSignal): Promise<ReceivedEpisode> {
     try {
       return await this.#options.runRollout(group, sample, signal);
     } finally {

@@ -11,7 +11,7 @@ import { PrlError, type ErrorCode } from "../errors.ts";
 import {
   decodeEpisode,
   type Episode,
-  type EpisodeFrame,
+  type ReceivedEpisode,
   type RunRequest,
   type TaskPage,
 } from "../environments/index.ts";
@@ -29,7 +29,7 @@ export interface EnvWorkers {
    * Rejects only when a worker breaks the protocol: what happened to the rollout is in the episode. An abort cancels the rollout down to
    * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
    */
-  run(request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame>;
+  run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode>;
   close(): Promise<void>;
 }
 
@@ -112,7 +112,7 @@ export function connectEnvWorkers(urls: readonly string[], { connections }: { co
 
 const JSON_HEADERS = { "content-type": "application/json" };
 
-async function order(worker: Dispatcher, request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame> {
+async function order(worker: Dispatcher, request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode> {
   const body = JSON.stringify(request);
   const response = await worker.request({ method: "POST", path: "/run", headers: JSON_HEADERS, body, signal });
   if (response.statusCode !== 200) {
@@ -135,7 +135,7 @@ async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
   return cancelled === true;
 }
 
-function failed(request: RunRequest, code: ErrorCode, message: string): EpisodeFrame {
+function failed(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
   const episode: Episode = {
     id: request.episode_id,
     env: { id: request.env, name: request.env },
@@ -146,7 +146,7 @@ function failed(request: RunRequest, code: ErrorCode, message: string): EpisodeF
     errors: [{ class: "infra", code, message }],
     traces: [],
   };
-  return { episode, columns: [] };
+  return { episode, samples: null };
 }
 
 function textOf(error: unknown): string {

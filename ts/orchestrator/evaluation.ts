@@ -9,7 +9,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { seed, type EpisodeFrame, type RunRequest, type Task } from "../environments/index.ts";
+import { seed, type ReceivedEpisode, type RunRequest, type Task } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { rolloutsDir } from "../transports/index.ts";
 import type { Engine } from "./engines.ts";
@@ -50,13 +50,13 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
   context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
 }
 
-async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<EpisodeFrame[]> {
+async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<ReceivedEpisode[]> {
   const { workers, config, engines, signal } = context;
   const tasks = await evalTasks(workers, source.name, source.num_examples, signal);
   const requests = tasks.flatMap((task) =>
     Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
   );
-  const results: EpisodeFrame[] = [];
+  const results: ReceivedEpisode[] = [];
   let next = 0;
   const lanes = Math.min(requests.length, config.orchestrator.max_inflight);
   const lane = async () => {
@@ -99,7 +99,7 @@ function evalRequest(
   };
 }
 
-function report(name: string, version: number, rollouts: readonly EpisodeFrame[]): Record<string, number> {
+function report(name: string, version: number, rollouts: readonly ReceivedEpisode[]): Record<string, number> {
   const good = rollouts.map(({ episode }) => episode).filter((episode) => !Number.isNaN(rewardOf(episode)));
   const errors = rollouts.length - good.length;
   if (errors > rollouts.length * MAX_ERROR_SHARE) {

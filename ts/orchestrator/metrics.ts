@@ -18,7 +18,7 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
   const good = episodes.filter((episode) => !Number.isNaN(rewardOf(episode)));
   const traces = good.flatMap((episode) => episode.traces);
   const staleness = groups.map((group) => step - 1 - group.dispatchVersion);
-  const tokens = batch.batches.reduce((sum, { inputIds }) => sum + inputIds.length, 0);
+  const tokens = batch.batches.reduce((sum, rank) => sum + rank.tokens, 0);
   const spread = batch.rewards.map((rewards) => new Set(rewards.filter((reward) => !Number.isNaN(reward))));
   const values: Record<string, number> = {
     "train/agg/all/agent/reward/mean": mean(good.map(rewardOf)),

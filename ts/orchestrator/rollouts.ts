@@ -6,14 +6,18 @@
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRetryable, type EpisodeFrame, type RunRequest } from "../environments/index.ts";
+import { isRetryable, type ReceivedEpisode, type RunRequest } from "../environments/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 
 const RETRIES = 3;
 const BACKOFF_MS = 100;
 
 /** Runs a rollout; resolves with an errored episode when it cannot be had or was cancelled. */
-export async function runRollout(workers: EnvWorkers, request: RunRequest, signal: AbortSignal): Promise<EpisodeFrame> {
+export async function runRollout(
+  workers: EnvWorkers,
+  request: RunRequest,
+  signal: AbortSignal,
+): Promise<ReceivedEpisode> {
   for (let attempt = 0; ; attempt++) {
     const result = await workers.run({ ...request, episode_id: `${request.episode_id}-${attempt}` }, signal);
     const { ok, errors } = result.episode;

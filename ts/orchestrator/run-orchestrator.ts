@@ -123,7 +123,7 @@ class Orchestrator {
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
       const groups = await this.#collect();
-      const batch = buildTrainBatch(groups, config);
+      const batch = await buildTrainBatch(groups, config);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });
@@ -139,6 +139,7 @@ class Orchestrator {
       await rollouts.send(step, batch.batches, batch.envNames);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }));
+      for (const rank of batch.batches) rank.close();
       this.#dropped = { stale: 0, errored: 0 };
       this.#erroredRollouts = 0;
       return;
@@ -245,12 +246,13 @@ class Orchestrator {
 
   async #adopt(version: number): Promise<void> {
     const { weights, engines, config, metrics, signal } = this.#job;
-    const published = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
+    const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
     this.#dropStale();
     const startedAt = performance.now();
-    await updateEngines(engines, published, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
+    await updateEngines(engines, received, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
+    received.release();
     this.#version = version;
-    const { digest } = published.manifest;
+    const { digest } = received.manifest;
     metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });
   }
 

@@ -50,7 +50,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
       const { gradNorm } = await trainer.step({ lr });
       const trainedAt = performance.now();
-      await publish(trainer, step, canaryIds, job.weights);
+      await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
@@ -65,6 +65,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       });
     }
   } finally {
+    await job.weights.close();
     await trainer.close();
   }
 }
@@ -74,7 +75,8 @@ async function publish(
   version: number,
   canaryIds: Uint32Array,
   weights: WeightTransport,
+  options: { full?: boolean } = {},
 ): Promise<void> {
   const canary = await scoreCanary(trainer, canaryIds);
-  await weights.publish(version, (dir) => trainer.save(dir), canary);
+  await weights.publish(version, (dir) => trainer.save(dir), canary, options);
 }

@@ -1,6 +1,6 @@
 /** How batches, weights and sampling requests travel between the processes of a run. */
 export { filesystemRollouts, rolloutsDir, type RolloutTransport } from "./rollouts.ts";
-export { filesystemWeights, type PublishedWeights, type SavedWeights, type WeightTransport } from "./weights.ts";
+export { filesystemWeights, type PublishedWeights, type WeightTransport } from "./weights.ts";
 export {
   InferenceClient,
   type Completion,

@@ -9,11 +9,11 @@ import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
-import { readBatch, writeBatch, type Batch, type BatchKey } from "../native/index.ts";
+import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } from "../native/index.ts";
 
 export interface RolloutTransport {
   /** Durable when it resolves. One batch per rank. */
-  send(step: number, batches: readonly Batch[], envNames: readonly string[]): Promise<void>;
+  send(step: number, batches: readonly (Batch | PackedBatch)[], envNames: readonly string[]): Promise<void>;
   /**
    * Waits for the batch of a step. Errors: PRL_DEADLINE when it does not come in time, PRL_BATCH_INVALID when it is of another run,
    * attempt, step or rank or does not match its digest, PRL_WEIGHTS_FORMAT when the file is no safetensors file.

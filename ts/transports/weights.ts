@@ -1,87 +1,110 @@
 /**
  * Weight versions on their way from the trainer to the engines.
  *
- * The filesystem transport publishes complete Hugging Face folders `weights/step_<v>/` in the run directory. A version exists when its
- * `manifest.json` does, which is written last and removed first.
+ * The filesystem transport publishes folders `weights/step_<v>/` in the run directory by the rules of crates/weights/README.md: a version
+ * is there when its `manifest.json` is, 16-bit weights travel as what changed, and what someone reads stays.
  *
- * No engine loses a version while it loads it: when v is the next to be loaded, batch v + max_async_level is the last that can have been
- * shipped, so the newest version is at most v + max_async_level, and `keep` is more than max_async_level (the config is checked for it).
+ * No engine misses a version: when v is the next to be loaded, batch v + max_async_level is the last that can have been shipped, so the
+ * newest version is at most v + max_async_level, and `keep` is more than max_async_level (the config is checked for it).
  */
 
-import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
-import { readManifest, writeManifest, type Canary, type WeightManifest } from "../native/index.ts";
+import {
+  readManifest,
+  WeightPublisher,
+  WeightReceiver,
+  type Canary,
+  type ReceivedWeights,
+  type StagedWeights,
+  type WeightManifest,
+} from "../native/index.ts";
 import { waitForFile } from "./rollouts.ts";
 
-/** A published version, ready to be loaded from `dir`. */
+/** A version that is published, whatever its encoding. */
 export interface PublishedWeights {
   dir: string;
   manifest: WeightManifest;
 }
 
-/** What the trainer reports of the files that it has written. */
-export interface SavedWeights {
-  digest: string;
-  shards: WeightManifest["shards"];
-}
-
 export interface WeightTransport {
-  /** Lets `save` write a version's folder and then makes it visible. Versions older than the newest `keep` are removed. */
+  /**
+   * Lets `save` write a version's folder and then makes it visible, sparse where that pays unless `full`. Versions older than the newest
+   * `keep` are removed when nothing needs them any more.
+   */
   publish(
     version: number,
-    save: (dir: string) => Promise<SavedWeights>,
+    save: (dir: string) => Promise<StagedWeights>,
     canary: Canary | null,
+    options?: { full?: boolean },
   ): Promise<PublishedWeights>;
-  /** Waits for a version. Errors: PRL_DEADLINE when it does not come in time, PRL_WEIGHTS_MANIFEST when it is not what its folder says. */
-  receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<PublishedWeights>;
+  /**
+   * Waits for a version and gives it as a complete folder, which stays until it is released. Errors: PRL_DEADLINE when it does not come in
+   * time, PRL_WEIGHTS_MANIFEST when it is not what its folder says.
+   */
+  receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<ReceivedWeights>;
+  /** Lets others publish there. */
+  close(): Promise<void>;
 }
 
-const FOLDER = /^step_(\d+)$/;
 const MANIFEST = "manifest.json";
+/** How soon a receiver that asks for a full version is heard, and sees it. */
+const FULL_REQUEST_POLL_MS = 200;
+/** What a full version mends: a base that is gone, bytes that were damaged. */
+const MENDED_BY_FULL: ReadonlySet<unknown> = new Set(["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"]);
 
 export function filesystemWeights(runDir: string, { keep }: { keep: number }): WeightTransport {
   const root = join(runDir, "weights");
-  const folder = (version: number) => join(root, `step_${version}`);
+  const publisher = once(() => WeightPublisher.open(root, { keep }));
+  const receiver = once(() => WeightReceiver.open(root));
+  let requests: NodeJS.Timeout | undefined;
+  let unserved: unknown;
+
+  /** Between two versions a receiver may find that it needs the newest one in full. */
+  const watchRequests = (weights: WeightPublisher) => {
+    requests ??= setInterval(() => {
+      weights.serveFullRequest().catch((error: unknown) => (unserved = error));
+    }, FULL_REQUEST_POLL_MS).unref();
+  };
+
   return {
-    async publish(version, save, canary) {
-      const dir = folder(version);
-      // A folder of an earlier attempt: while its files are replaced there is no such version.
-      await rm(join(dir, MANIFEST), { force: true });
-      const { digest, shards } = await save(dir);
-      const manifest: WeightManifest = {
-        format: "prl-weights",
-        version,
-        digest,
-        base: null,
-        encoding: "full",
-        shards,
-        canary,
-      };
-      await writeManifest(dir, manifest);
-      await removeOlderThan(root, version - keep + 1);
-      return { dir, manifest };
+    async publish(version, save, canary, { full = false } = {}) {
+      if (unserved !== undefined) throw unserved;
+      const weights = await publisher();
+      const published = await weights.publish(version, save, { canary, full });
+      if (published.manifest.encoding === "sparse") watchRequests(weights);
+      return published;
     },
     async receive(version, { deadlineMs, signal }) {
-      const dir = folder(version);
+      const deadline = performance.now() + deadlineMs;
+      const dir = join(root, `step_${version}`);
       await waitForFile(join(dir, MANIFEST), deadlineMs, signal, `weight version ${version}`);
-      const manifest = await readManifest(dir);
-      if (manifest.version !== version) {
-        throw new PrlError(
-          "PRL_WEIGHTS_MANIFEST",
-          `${dir} holds version ${manifest.version}, not ${version}: remove it`,
-        );
+      const weights = await receiver();
+      try {
+        return await weights.receive(version);
+      } catch (error) {
+        if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
+        await weights.requestFull();
+        while ((await readManifest(dir)).encoding !== "full") {
+          if (performance.now() > deadline) throw error;
+          await delay(FULL_REQUEST_POLL_MS, undefined, { signal });
+        }
+        return weights.receive(version);
       }
-      return { dir, manifest };
+    },
+    async close() {
+      clearInterval(requests);
+      if (publisher.started) await (await publisher()).close();
     },
   };
 }
 
-async function removeOlderThan(root: string, oldest: number): Promise<void> {
-  for (const name of await readdir(root)) {
-    const version = Number(FOLDER.exec(name)?.[1] ?? Number.NaN);
-    if (!(version < oldest)) continue;
-    await rm(join(root, name, MANIFEST), { force: true });
-    await rm(join(root, name), { recursive: true });
-  }
+/** Calls `open` at the first use; the same promise from then on. */
+function once<T>(open: () => Promise<T>) {
+  let opened: Promise<T> | undefined;
+  const get = () => (opened ??= open());
+  return Object.defineProperty(get, "started", { get: () => opened !== undefined }) as typeof get & {
+    readonly started: boolean;
+  };
 }

@@ -1,117 +1,168 @@
-//! Planning a step, beside a first-fit decreasing that scans every bin; building its batches and their files, beside a
-//! copy of the bytes that they hold.
+//! Planning a step and building its batches: 100,000 samples of log-normal lengths (sigma 1, mean 1k), bins of 32k.
+//!
+//! Planning stands beside first-fit decreasing in Python, once as a scan over a list and once with a segment tree (when
+//! `PRL_BENCH_PYTHON` names an interpreter); building beside a copy of as many bytes.
 
 use prl_packing::{
-    BatchMetadata, BuildOptions, SampleRef, UNSAMPLED, batch_from_bytes, batch_to_bytes, build_batch, pack_sequences,
+    Advantages, BuildOptions, Cost, FlopModel, PackOptions, SampleRef, UNSAMPLED, build_batch, pack_sequences,
 };
 
 #[path = "../../weights/benches/support/report.rs"]
 mod report;
+#[path = "support/mod.rs"]
+mod support;
 
 use report::{report, shortest};
+use support::python;
 
-const ROUNDS: usize = 7;
-const SAMPLES: u32 = 16_384;
-const SEQ_LEN: u32 = 4096;
-const RANKS: u32 = 8;
+const ROUNDS: usize = 5;
+const SAMPLES: usize = 100_000;
+const SEQ_LEN: u32 = 32_768;
+const RANKS: u32 = 64;
 
 fn main() {
-    // Long tails as rollouts have them: most are short, some fill a bin.
-    let lengths: Vec<u32> = (0..SAMPLES)
-        .map(|number| {
-            let draw = f64::from(number.wrapping_mul(2_654_435_769) >> 8) / f64::from(1 << 24);
-            (64.0 + 4032.0 * draw.powi(4)) as u32
-        })
-        .collect();
-    let thousands = f64::from(SAMPLES) / 1e3;
-    let ours = shortest(ROUNDS, || {
-        pack_sequences(&lengths, SEQ_LEN, RANKS, None).expect("a plan")
-    });
-    let theirs = shortest(ROUNDS, || scan_every_bin(&lengths));
-    report(
-        "packing-plan",
-        "ksamples/s",
-        thousands / ours,
-        &[("scanning first-fit", thousands / theirs)],
-    );
+    let lengths = log_normal_lengths(SAMPLES, SEQ_LEN);
+    plans(&lengths);
+    builds(&lengths);
+}
 
-    let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
-    let ids: Vec<u32> = (0..).take(longest).collect();
-    let mut mask = vec![1u8; longest];
-    mask[0] = 0;
-    let floats = vec![-0.5f32; longest];
-    let samples: Vec<SampleRef<'_>> = lengths
+fn plans(lengths: &[u32]) {
+    let thousands = lengths.len() as f64 / 1e3;
+    let rival = python("packing.py", &["plan"]);
+    let rivals: Vec<(&str, f64)> = ["python segment tree", "python list scan"]
+        .into_iter()
+        .filter_map(|name| Some((name, thousands / rival.as_ref()?[name].as_f64()?)))
+        .collect();
+    let bins_only = PackOptions::new(SEQ_LEN, 1);
+    let ours = shortest(ROUNDS, || pack_sequences(lengths, bins_only).expect("a plan"));
+    report("packing-plan", "ksamples/s", thousands / ours, &rivals);
+    // The 7B shape of Qwen2.
+    let model = FlopModel {
+        linear: 1.41e10,
+        quadratic: 2.0 * 28.0 * 3584.0,
+    };
+    let balanced = PackOptions {
+        cost: Cost::Flops(model),
+        ..PackOptions::new(SEQ_LEN, RANKS)
+    };
+    let ours = shortest(ROUNDS, || pack_sequences(lengths, balanced).expect("a plan"));
+    report("packing-plan-64-ranks", "ksamples/s", thousands / ours, &[]);
+    quality(lengths, bins_only, balanced, model);
+}
+
+/// Shares and imbalances, which are no speeds: larger is better for a fill, 0 for an imbalance.
+#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+fn quality(lengths: &[u32], bins_only: PackOptions<'_>, balanced: PackOptions<'_>, model: FlopModel) {
+    let total: f64 = lengths.iter().map(|&length| f64::from(length)).sum();
+    let fill = |bins: usize| total / (bins as f64 * f64::from(SEQ_LEN));
+    let plan = pack_sequences(lengths, bins_only).expect("a plan");
+    println!("bins {}, fill {:.3} %", plan.len(), 100.0 * fill(plan.len()));
+    let plan = pack_sequences(lengths, balanced).expect("a plan");
+    let cost = |bin: &Vec<u32>| {
+        bin.iter()
+            .map(|&sample| model.flops(lengths[sample as usize]))
+            .sum::<f64>()
+    };
+    let costs: Vec<f64> = plan.iter().map(cost).collect();
+    let ranks = RANKS as usize;
+    let total: f64 = costs.iter().sum();
+    let of_rank = |rank: usize| costs.iter().skip(rank).step_by(ranks).sum::<f64>();
+    let worst = (0..ranks).map(of_rank).fold(0.0, f64::max);
+    let in_step: f64 = costs
+        .chunks(ranks)
+        .map(|round| round.iter().copied().fold(0.0, f64::max))
+        .sum();
+    println!(
+        "bins {}, fill {:.3} %, FLOP imbalance of {ranks} ranks {:.4} %, in lock step {:.3} %",
+        plan.len(),
+        100.0 * fill(plan.len()),
+        100.0 * (worst * ranks as f64 / total - 1.0),
+        100.0 * (in_step * ranks as f64 / total - 1.0),
+    );
+}
+
+/// Every sample has memory of its own, as rollouts have that arrived one by one.
+fn builds(lengths: &[u32]) {
+    let tokens: usize = lengths.iter().map(|&length| length as usize).sum();
+    let ids: Vec<u32> = (0..).take(tokens).collect();
+    let mut mask = vec![1u8; tokens];
+    let logprobs = vec![-0.5f32; tokens];
+    let starts: Vec<usize> = lengths
         .iter()
-        .map(|&length| SampleRef {
-            token_ids: &ids[..length as usize],
-            mask: &mask[..length as usize],
-            logprobs: &floats[..length as usize],
-            advantages: &floats[..length as usize],
-            temperature: 1.0,
-            env_id: 0,
-            version_spans: &[(0, UNSAMPLED), (1, 3)],
-            rl_weights: None,
-            ce_weights: None,
-            ref_kl_weights: None,
-            reference_logprobs: None,
+        .scan(0, |end, &length| {
+            *end += length as usize;
+            Some(*end - length as usize)
         })
         .collect();
-    let plan = pack_sequences(&lengths, SEQ_LEN, RANKS, None).expect("a plan");
+    for &start in &starts {
+        mask[start] = 0;
+    }
+    let samples: Vec<SampleRef<'_>> = starts
+        .iter()
+        .zip(lengths)
+        .map(|(&start, &length)| {
+            let own = start..start + length as usize;
+            SampleRef {
+                token_ids: &ids[own.clone()],
+                mask: &mask[own.clone()],
+                logprobs: &logprobs[own],
+                advantages: Advantages::Uniform(0.5),
+                temperature: 1.0,
+                env_id: 0,
+                version_spans: if length > 1 { &[[0, UNSAMPLED], [1, 3]] } else { &[] },
+                unbroken: &[],
+                rl_weights: None,
+                ce_weights: None,
+                ref_kl_weights: None,
+                reference_logprobs: None,
+            }
+        })
+        .collect();
     let options = BuildOptions {
-        ranks: RANKS,
+        ranks: 8,
         seq_len: SEQ_LEN,
         pad_to_multiple_of: 64,
         pad_token_id: 0,
     };
-    let batches = build_batch(&samples, &plan, options).expect("batches");
-    let columns: Vec<Vec<u8>> = batches.iter().map(|batch| vec![1; 17 * batch.tokens()]).collect();
-    let tokens = batches.iter().map(prl_packing::Batch::tokens).sum::<usize>() as f64 / 1e6;
-    let ours = shortest(ROUNDS, || build_batch(&samples, &plan, options).expect("batches"));
-    let copy = shortest(ROUNDS, || columns.clone());
-    report(
-        "packing-build",
-        "Mtokens/s",
-        tokens / ours,
-        &[("memcpy", tokens / copy)],
-    );
-
-    let metadata = BatchMetadata {
-        env_names: vec!["bench".to_owned()],
-        ..BatchMetadata::default()
+    let pack = || {
+        let plan = pack_sequences(lengths, PackOptions::new(SEQ_LEN, options.ranks)).expect("a plan");
+        build_batch(&samples, &plan, options).expect("batches")
     };
-    let tokens = batches[0].tokens() as f64 / 1e6;
-    let copy = shortest(ROUNDS, || columns[0].clone());
-    let ours = shortest(ROUNDS, || batch_to_bytes(&batches[0], &metadata).expect("bytes"));
-    report(
-        "packing-encode",
-        "Mtokens/s",
-        tokens / ours,
-        &[("memcpy", tokens / copy)],
-    );
-    let bytes = batch_to_bytes(&batches[0], &metadata).expect("bytes");
-    let ours = shortest(ROUNDS, || batch_from_bytes(&bytes).expect("a batch"));
-    report(
-        "packing-decode",
-        "Mtokens/s",
-        tokens / ours,
-        &[("memcpy", tokens / copy)],
-    );
+    let columns: Vec<Vec<u8>> = pack().iter().map(|batch| vec![1; 17 * batch.view().tokens()]).collect();
+    let mut warm = columns.clone();
+    let megatokens = tokens as f64 / 1e6;
+    let (mut ours, mut copy, mut warm_copy) = (f64::MAX, f64::MAX, f64::MAX);
+    for _ in 0..ROUNDS {
+        copy = copy.min(shortest(1, || columns.clone()));
+        ours = ours.min(shortest(1, pack));
+        warm_copy = warm_copy.min(shortest(1, || {
+            for (target, source) in warm.iter_mut().zip(&columns) {
+                target.copy_from_slice(source);
+            }
+        }));
+    }
+    let rivals = [
+        ("memcpy", megatokens / copy),
+        ("memcpy, warm target", megatokens / warm_copy),
+    ];
+    report("packing-build", "Mtokens/s", megatokens / ours, &rivals);
 }
 
-/// First-fit decreasing without a tree: what the packers of trainers written in Python do.
-fn scan_every_bin(lengths: &[u32]) -> Vec<Vec<u32>> {
-    let mut order: Vec<u32> = (0u32..).take(lengths.len()).collect();
-    order.sort_by_key(|&sample| std::cmp::Reverse(lengths[sample as usize]));
-    let mut bins: Vec<(u32, Vec<u32>)> = Vec::new();
-    for sample in order {
-        let length = lengths[sample as usize];
-        match bins.iter_mut().find(|(room, _)| *room >= length) {
-            Some((room, bin)) => {
-                *room -= length;
-                bin.push(sample);
-            }
-            None => bins.push((SEQ_LEN - length, vec![sample])),
-        }
-    }
-    bins.into_iter().map(|(_, bin)| bin).collect()
+/// Log-normal lengths with sigma 1 and mean 1000, from 1 to `longest`, the same in every run.
+fn log_normal_lengths(count: usize, longest: u32) -> Vec<u32> {
+    let mut state = 7u64;
+    let mut uniform = move || {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    };
+    let length = |_| {
+        let normal = (-2.0 * (1.0 - uniform()).ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos();
+        let length = (1000f64.ln() - 0.5 + normal).exp();
+        (length as u32).clamp(1, longest)
+    };
+    (0..count).map(length).collect()
 }

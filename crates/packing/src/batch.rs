@@ -1,10 +1,12 @@
-//! The columns that one trainer rank reads for one step, and what must hold of them.
+//! The columns that one trainer rank reads for one step.
 //!
-//! Shapes: T tokens, S sequences, B bins (micro-batches), K version spans. Whoever makes or reads a batch calls
-//! [`Batch::validate`]; consumers rely on its invariants and check nothing again.
+//! Shapes: T tokens, S sequences, B bins (micro-batches), K version spans. A [`Batch`] owns its columns, a
+//! [`BatchView`] borrows them, from a batch or from a file; what must hold of both is in `check`. Whoever makes or
+//! reads a batch checks it; consumers rely on its invariants and check nothing again.
+
+use std::ops::Add;
 
 use crate::PackError;
-use crate::scan::{first, first_pair};
 
 /// The version of tokens that no policy sampled: prompts, tool output, padding.
 pub const UNSAMPLED: u32 = u32::MAX;
@@ -41,26 +43,84 @@ pub struct Batch {
     pub ref_kl_weights: Option<Vec<f32>>,
     /// Log-probabilities by the reference policy, `[T]`; finite where `ref_kl_weights` is not 0.
     pub reference_logprobs: Option<Vec<f32>>,
-    /// Tokens in the policy loss over all ranks of the step: on the mask with an rl weight other than 0.
-    pub n_rl: u64,
-    /// Tokens in the cross-entropy loss over all ranks of the step: ce weight other than 0.
-    pub n_ce: u64,
-    /// Tokens in the reference KL loss over all ranks of the step: ref_kl weight other than 0.
-    pub n_ref_kl: u64,
+    /// Tokens in each loss over all ranks of the step: the denominators.
+    pub counts: Counts,
+}
+
+/// The columns of a [`Batch`], borrowed; the fields mean the same.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "every field is documented at Batch")]
+pub struct BatchView<'a> {
+    pub input_ids: &'a [u32],
+    pub inference_logprobs: &'a [f32],
+    pub advantages: &'a [f32],
+    pub temperatures: &'a [f32],
+    pub loss_mask: &'a [u8],
+    pub cu_seqlens: &'a [u32],
+    pub env_ids: &'a [u16],
+    pub bin_seq_offsets: &'a [u32],
+    pub policy_version_spans: &'a [[u32; 2]],
+    pub rl_weights: Option<&'a [f32]>,
+    pub ce_weights: Option<&'a [f32]>,
+    pub ref_kl_weights: Option<&'a [f32]>,
+    pub reference_logprobs: Option<&'a [f32]>,
+    pub counts: Counts,
 }
 
 /// Tokens in each loss.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// In the policy loss.
+    /// In the policy loss: on the mask with an rl weight other than 0.
     pub rl: u64,
-    /// In the cross-entropy loss.
+    /// In the cross-entropy loss: ce weight other than 0, whatever the mask.
     pub ce: u64,
-    /// In the reference KL loss.
+    /// In the reference KL loss: ref_kl weight other than 0, whatever the mask.
     pub ref_kl: u64,
 }
 
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            rl: self.rl + other.rl,
+            ce: self.ce + other.ce,
+            ref_kl: self.ref_kl + other.ref_kl,
+        }
+    }
+}
+
 impl Batch {
+    /// Its columns, borrowed.
+    pub fn view(&self) -> BatchView<'_> {
+        BatchView {
+            input_ids: &self.input_ids,
+            inference_logprobs: &self.inference_logprobs,
+            advantages: &self.advantages,
+            temperatures: &self.temperatures,
+            loss_mask: &self.loss_mask,
+            cu_seqlens: &self.cu_seqlens,
+            env_ids: &self.env_ids,
+            bin_seq_offsets: &self.bin_seq_offsets,
+            policy_version_spans: &self.policy_version_spans,
+            rl_weights: self.rl_weights.as_deref(),
+            ce_weights: self.ce_weights.as_deref(),
+            ref_kl_weights: self.ref_kl_weights.as_deref(),
+            reference_logprobs: self.reference_logprobs.as_deref(),
+            counts: self.counts,
+        }
+    }
+
+    /// Checks every invariant that the fields document.
+    ///
+    /// # Errors
+    /// [`PackError::Batch`] naming the column and the place that break one.
+    pub fn validate(&self) -> Result<(), PackError> {
+        self.view().validate()
+    }
+}
+
+impl BatchView<'_> {
     /// Tokens of this rank, padding included.
     pub fn tokens(&self) -> usize {
         self.input_ids.len()
@@ -71,173 +131,37 @@ impl Batch {
         self.bin_seq_offsets.len().saturating_sub(1)
     }
 
-    /// Tokens of this rank in each loss; [`Batch::n_rl`] and its siblings are the sums over ranks.
+    /// Tokens of this rank in each loss; [`Batch::counts`] is the sum over ranks.
     pub fn local_counts(&self) -> Counts {
-        let nonzero = |weights: &Option<Vec<f32>>| {
-            weights.as_ref().map_or(0, |weights| {
-                weights.iter().filter(|&&weight| weight != 0.0).count() as u64
-            })
-        };
-        let rl = match &self.rl_weights {
-            None => self.loss_mask.iter().filter(|&&mask| mask != 0).count() as u64,
-            Some(weights) => {
-                let members = self
-                    .loss_mask
-                    .iter()
-                    .zip(weights)
-                    .filter(|&(&mask, &weight)| mask != 0 && weight != 0.0);
-                members.count() as u64
-            }
-        };
-        Counts {
-            rl,
-            ce: nonzero(&self.ce_weights),
-            ref_kl: nonzero(&self.ref_kl_weights),
+        self.counts_of(0..self.tokens())
+    }
+
+    /// A copy that owns its columns.
+    pub fn to_batch(&self) -> Batch {
+        let owned = |stream: Option<&[f32]>| stream.map(<[f32]>::to_vec);
+        Batch {
+            input_ids: self.input_ids.to_vec(),
+            inference_logprobs: self.inference_logprobs.to_vec(),
+            advantages: self.advantages.to_vec(),
+            temperatures: self.temperatures.to_vec(),
+            loss_mask: self.loss_mask.to_vec(),
+            cu_seqlens: self.cu_seqlens.to_vec(),
+            env_ids: self.env_ids.to_vec(),
+            bin_seq_offsets: self.bin_seq_offsets.to_vec(),
+            policy_version_spans: self.policy_version_spans.to_vec(),
+            rl_weights: owned(self.rl_weights),
+            ce_weights: owned(self.ce_weights),
+            ref_kl_weights: owned(self.ref_kl_weights),
+            reference_logprobs: owned(self.reference_logprobs),
+            counts: self.counts,
         }
     }
 
-    /// Checks every invariant that the fields document.
+    /// Checks every invariant that the fields of [`Batch`] document.
     ///
     /// # Errors
     /// [`PackError::Batch`] naming the column and the place that break one.
     pub fn validate(&self) -> Result<(), PackError> {
-        self.check_all().map_err(PackError::Batch)
-    }
-
-    pub(crate) fn check_all(&self) -> Result<(), String> {
-        self.check_lengths()?;
-        check_offsets("cu_seqlens", &self.cu_seqlens, self.tokens())?;
-        check_offsets("bin_seq_offsets", &self.bin_seq_offsets, self.env_ids.len())?;
-        if self.cu_seqlens.len() != self.env_ids.len() + 1 {
-            return Err(format!(
-                "{} cu_seqlens for {} env_ids",
-                self.cu_seqlens.len(),
-                self.env_ids.len()
-            ));
-        }
-        self.check_spans()?;
-        self.check_sequence_starts()?;
-        self.check_values()?;
-        let local = self.local_counts();
-        if local.rl > self.n_rl || local.ce > self.n_ce || local.ref_kl > self.n_ref_kl {
-            let global = (self.n_rl, self.n_ce, self.n_ref_kl);
-            return Err(format!("global counts {global:?} are below this rank's {local:?}"));
-        }
-        Ok(())
-    }
-
-    fn check_lengths(&self) -> Result<(), String> {
-        let tokens = self.tokens();
-        if tokens == 0 || u32::try_from(tokens).is_err() {
-            return Err(format!("it has {tokens} tokens"));
-        }
-        let optional = |stream: &Option<Vec<f32>>| stream.as_ref().map_or(tokens, Vec::len);
-        let columns = [
-            ("inference_logprobs", self.inference_logprobs.len()),
-            ("advantages", self.advantages.len()),
-            ("temperatures", self.temperatures.len()),
-            ("loss_mask", self.loss_mask.len()),
-            ("rl_weights", optional(&self.rl_weights)),
-            ("ce_weights", optional(&self.ce_weights)),
-            ("ref_kl_weights", optional(&self.ref_kl_weights)),
-            ("reference_logprobs", optional(&self.reference_logprobs)),
-        ];
-        match columns.iter().find(|(_, length)| *length != tokens) {
-            Some((name, length)) => Err(format!("{name} has {length} entries for {tokens} tokens")),
-            None => Ok(()),
-        }
-    }
-
-    fn check_spans(&self) -> Result<(), String> {
-        let spans = &self.policy_version_spans;
-        if let Some(pair) = spans.windows(2).find(|pair| pair[0][0] >= pair[1][0]) {
-            return Err(format!(
-                "policy_version_spans do not ascend from {} to {}",
-                pair[0][0], pair[1][0]
-            ));
-        }
-        if let Some([first, _]) = spans.last().filter(|[first, _]| *first as usize >= self.tokens()) {
-            return Err(format!("policy_version_spans reach token {first} of {}", self.tokens()));
-        }
-        let mut rows = spans.iter();
-        for start in &self.cu_seqlens[..self.cu_seqlens.len() - 1] {
-            if !rows.any(|[first, _]| first == start) {
-                return Err(format!(
-                    "policy_version_spans are not cut at token {start}, where a sequence starts"
-                ));
-            }
-        }
-        match spans.first() {
-            Some([0, _]) => Ok(()),
-            _ => Err("policy_version_spans do not begin at token 0".to_owned()),
-        }
-    }
-
-    fn check_sequence_starts(&self) -> Result<(), String> {
-        let zero_at_starts = [
-            ("inference_logprobs", Some(&self.inference_logprobs)),
-            ("ce_weights", self.ce_weights.as_ref()),
-            ("ref_kl_weights", self.ref_kl_weights.as_ref()),
-        ];
-        for &start in &self.cu_seqlens[..self.cu_seqlens.len() - 1] {
-            if self.loss_mask[start as usize] != 0 {
-                return Err(format!("loss_mask is not 0 at token {start}, where a sequence starts"));
-            }
-            for (name, column) in zero_at_starts {
-                if column.is_some_and(|column| column[start as usize] != 0.0) {
-                    return Err(format!("{name} is not 0 at token {start}, where a sequence starts"));
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_values(&self) -> Result<(), String> {
-        if let Some(token) = first(&self.loss_mask, |&mask| mask > 1) {
-            return Err(format!("loss_mask is {} at token {token}", self.loss_mask[token]));
-        }
-        if let Some(token) = first(&self.temperatures, |&value| !value.is_finite() || value < 0.0) {
-            return Err(format!("temperatures is {} at token {token}", self.temperatures[token]));
-        }
-        for (name, column) in [
-            ("inference_logprobs", &self.inference_logprobs),
-            ("advantages", &self.advantages),
-        ] {
-            if let Some(token) = first_pair(column, &self.loss_mask, |value, mask| mask != 0 && !value.is_finite()) {
-                return Err(format!("{name} is {} at token {token}, which trains", column[token]));
-            }
-        }
-        let weights = [
-            ("rl_weights", &self.rl_weights),
-            ("ce_weights", &self.ce_weights),
-            ("ref_kl_weights", &self.ref_kl_weights),
-        ];
-        for (name, column) in weights {
-            let Some(column) = column else { continue };
-            if let Some(token) = first(column, |value| !value.is_finite()) {
-                return Err(format!("{name} is {} at token {token}", column[token]));
-            }
-        }
-        let (Some(column), Some(weights)) = (&self.reference_logprobs, &self.ref_kl_weights) else {
-            return Ok(());
-        };
-        match first_pair(column, weights, |value, weight| weight != 0.0 && !value.is_finite()) {
-            Some(token) => Err(format!("reference_logprobs is {} at token {token}", column[token])),
-            None => Ok(()),
-        }
-    }
-}
-
-/// Offsets rise strictly from 0 to `end`.
-fn check_offsets(name: &str, offsets: &[u32], end: usize) -> Result<(), String> {
-    if offsets.len() < 2 || offsets[0] != 0 {
-        return Err(format!("{name} does not begin at 0 or has no entries"));
-    }
-    if let Some(pair) = offsets.windows(2).find(|pair| pair[0] >= pair[1]) {
-        return Err(format!("{name} does not ascend from {} to {}", pair[0], pair[1]));
-    }
-    match offsets.last() {
-        Some(&last) if last as usize == end => Ok(()),
-        last => Err(format!("{name} ends at {last:?}, expected {end}")),
+        self.check().map_err(PackError::Batch)
     }
 }

@@ -1,12 +1,21 @@
 //! From samples and a plan to one [`Batch`] per rank.
+//!
+//! The place of every bin in the columns is known before anything is copied, so bins are filled independently, by
+//! several threads when there is much to copy.
 
-use crate::batch::{Batch, Counts, UNSAMPLED};
+use std::ops::Range;
+use std::thread;
+
+use crate::batch::{Batch, Counts};
+use crate::fill::{Bin, ColumnsMut, Shape, Streams};
+use crate::room::zeroed;
 use crate::sample::SampleRef;
 use crate::{MAX_RANKS, PackError};
 
-const PADDING_TEMPERATURE: f32 = 1.0;
 /// Far above any kernel's tile, and small enough that an empty bin stays cheap.
 const MAX_PADDING_MULTIPLE: u32 = 1 << 16;
+/// Fewer are copied sooner than a thread starts.
+const TOKENS_PER_THREAD: usize = 1 << 19;
 
 /// How the batches are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,170 +39,126 @@ pub struct BuildOptions {
 /// # Errors
 /// [`PackError::Input`] when the options or the plan contradict themselves (a sample is missing, repeated or unknown,
 /// a bin is above `seq_len`, the bins are no multiple of the ranks, there are none); [`PackError::Sample`] for a
-/// malformed sample; [`PackError::Batch`] when a value is not finite where it counts.
+/// malformed sample, or one of which nothing is left when it is cut.
 pub fn build_batch(
     samples: &[SampleRef<'_>],
     plan: &[Vec<u32>],
     options: BuildOptions,
 ) -> Result<Vec<Batch>, PackError> {
     check_options(options)?;
-    for (sample, content) in samples.iter().enumerate() {
-        content.check().map_err(|reason| PackError::Sample { sample, reason })?;
-    }
     check_plan(samples, plan, options)?;
     let streams = Streams::of(samples);
+    let shapes: Vec<Shape> = plan.iter().map(|bin| Shape::of(bin, samples, options)).collect();
     let ranks = options.ranks as usize;
+    let of_rank = |rank: usize| (rank..plan.len()).step_by(ranks);
     let mut batches = Vec::with_capacity(ranks);
     for rank in 0..ranks {
-        let bins = plan.iter().skip(rank).step_by(ranks);
-        batches.push(build_rank(samples, bins, options, streams)?);
+        batches.push(with_room(of_rank(rank).map(|bin| shapes[bin]), streams)?);
     }
-    let local: Vec<Counts> = batches.iter().map(Batch::local_counts).collect();
+    let mut bins = Vec::with_capacity(plan.len());
+    for (rank, batch) in batches.iter_mut().enumerate() {
+        let mut columns = ColumnsMut::of(batch);
+        let mut start = 0;
+        for bin in of_rank(rank) {
+            bins.push(Bin {
+                members: &plan[bin],
+                start,
+                columns: columns.take(shapes[bin]),
+            });
+            start += shapes[bin].tokens;
+        }
+    }
+    let counts = fill(bins, samples, options)?;
     for batch in &mut batches {
-        batch.n_rl = local.iter().map(|counts| counts.rl).sum();
-        batch.n_ce = local.iter().map(|counts| counts.ce).sum();
-        batch.n_ref_kl = local.iter().map(|counts| counts.ref_kl).sum();
-        batch.validate()?;
+        batch.counts = counts;
+        debug_assert_eq!(batch.view().check(), Ok(()));
     }
     Ok(batches)
 }
 
-/// Which optional streams the step has.
-#[derive(Clone, Copy)]
-struct Streams {
-    rl: bool,
-    ce: bool,
-    ref_kl: bool,
-    reference: bool,
-}
-
-impl Streams {
-    fn of(samples: &[SampleRef<'_>]) -> Self {
-        Self {
-            rl: samples.iter().any(|sample| sample.rl_weights.is_some()),
-            ce: samples.iter().any(|sample| sample.ce_weights.is_some()),
-            ref_kl: samples.iter().any(|sample| sample.ref_kl_weights.is_some()),
-            reference: samples.iter().any(|sample| sample.reference_logprobs.is_some()),
-        }
-    }
-}
-
-fn build_rank<'p>(
-    samples: &[SampleRef<'_>],
-    bins: impl Iterator<Item = &'p Vec<u32>> + Clone,
-    options: BuildOptions,
-    streams: Streams,
-) -> Result<Batch, PackError> {
-    let too_large = || PackError::Input("a rank has more tokens than 32 bits count".to_owned());
-    let bin_tokens = |bin: &Vec<u32>| {
-        let tokens: usize = bin.iter().map(|&sample| used(&samples[sample as usize], options)).sum();
-        tokens.max(1).next_multiple_of(options.pad_to_multiple_of as usize)
-    };
-    let tokens: usize = bins.clone().map(bin_tokens).sum();
-    u32::try_from(tokens).map_err(|_| too_large())?;
-    let mut batch = with_room_for(tokens, streams);
+/// A batch of zeros for bins of these shapes, with its bins' boundaries.
+fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams) -> Result<Batch, PackError> {
+    let mut total = Shape::default();
+    let mut bin_seq_offsets = vec![0];
     for bin in bins {
-        let end = batch.tokens() + bin_tokens(bin);
-        for &sample in bin {
-            let sample = &samples[sample as usize];
-            push_sample(&mut batch, sample, used(sample, options));
-            close_sequence(&mut batch, sample.env_id);
-        }
-        if batch.tokens() < end {
-            push_padding(&mut batch, end, options.pad_token_id);
-            close_sequence(&mut batch, 0);
-        }
-        batch.bin_seq_offsets.push(index(batch.env_ids.len()));
+        total = total + bin;
+        bin_seq_offsets.push(total.sequences as u32);
     }
-    Ok(batch)
+    let Shape {
+        tokens,
+        sequences,
+        spans,
+    } = total;
+    if u32::try_from(tokens).is_err() {
+        return Err(PackError::Input("a rank has more tokens than 32 bits count".to_owned()));
+    }
+    let stream = |present: bool| present.then(|| zeroed(tokens));
+    Ok(Batch {
+        input_ids: zeroed(tokens),
+        inference_logprobs: zeroed(tokens),
+        advantages: zeroed(tokens),
+        temperatures: zeroed(tokens),
+        loss_mask: zeroed(tokens),
+        cu_seqlens: vec![0; sequences + 1],
+        env_ids: vec![0; sequences],
+        bin_seq_offsets,
+        policy_version_spans: vec![[0; 2]; spans],
+        rl_weights: stream(streams.rl),
+        ce_weights: stream(streams.ce),
+        ref_kl_weights: stream(streams.ref_kl),
+        reference_logprobs: stream(streams.reference),
+        counts: Counts::default(),
+    })
 }
 
-fn with_room_for(tokens: usize, streams: Streams) -> Batch {
-    let floats = || Vec::with_capacity(tokens);
-    Batch {
-        input_ids: Vec::with_capacity(tokens),
-        inference_logprobs: floats(),
-        advantages: floats(),
-        temperatures: floats(),
-        loss_mask: Vec::with_capacity(tokens),
-        cu_seqlens: vec![0],
-        bin_seq_offsets: vec![0],
-        rl_weights: streams.rl.then(floats),
-        ce_weights: streams.ce.then(floats),
-        ref_kl_weights: streams.ref_kl.then(floats),
-        reference_logprobs: streams.reference.then(floats),
-        ..Batch::default()
-    }
+/// Fills all bins; the tokens in each loss over all of them, or what is wrong with the first bad sample of the plan.
+fn fill(mut bins: Vec<Bin<'_>>, samples: &[SampleRef<'_>], options: BuildOptions) -> Result<Counts, PackError> {
+    let tokens: usize = bins.iter().map(Bin::tokens).sum();
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let shares = shares(&bins, (tokens / TOKENS_PER_THREAD).clamp(1, cores));
+    thread::scope(|scope| {
+        let mut others = Vec::with_capacity(shares.len());
+        for share in shares.into_iter().skip(1).rev() {
+            let own = bins.split_off(share.start);
+            others.push(scope.spawn(move || fill_in_turn(own, samples, options)));
+        }
+        let mut counts = fill_in_turn(bins, samples, options)?;
+        for other in others.into_iter().rev() {
+            counts = counts + other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        }
+        Ok(counts)
+    })
 }
 
-fn push_sample(batch: &mut Batch, sample: &SampleRef<'_>, length: usize) {
-    let start = batch.tokens();
-    batch.input_ids.extend_from_slice(&sample.token_ids[..length]);
-    batch.inference_logprobs.extend_from_slice(&sample.logprobs[..length]);
-    batch.inference_logprobs[start] = 0.0;
-    batch.advantages.extend_from_slice(&sample.advantages[..length]);
-    batch.temperatures.resize(start + length, sample.temperature);
-    batch.loss_mask.extend_from_slice(&sample.mask[..length]);
-    if let Some(column) = &mut batch.rl_weights {
-        match sample.rl_weights {
-            Some(weights) => column.extend_from_slice(&weights[..length]),
-            None => column.extend(sample.mask[..length].iter().map(|&mask| f32::from(mask))),
+/// At most `count` runs of bins with similar numbers of tokens.
+fn shares(bins: &[Bin<'_>], count: usize) -> Vec<Range<usize>> {
+    let fair = bins.iter().map(Bin::tokens).sum::<usize>().div_ceil(count);
+    let mut shares = Vec::with_capacity(count);
+    let (mut start, mut tokens) = (0, 0);
+    for (at, bin) in bins.iter().enumerate() {
+        tokens += bin.tokens();
+        if tokens >= fair {
+            shares.push(start..at + 1);
+            (start, tokens) = (at + 1, 0);
         }
     }
-    let zero_filled = [
-        (&mut batch.ce_weights, sample.ce_weights),
-        (&mut batch.ref_kl_weights, sample.ref_kl_weights),
-        (&mut batch.reference_logprobs, sample.reference_logprobs),
-    ];
-    for (column, stream) in zero_filled {
-        match (column, stream) {
-            (Some(column), Some(stream)) => column.extend_from_slice(&stream[..length]),
-            (Some(column), None) => column.resize(start + length, 0.0),
-            (None, _) => {}
-        }
+    if start < bins.len() {
+        shares.push(start..bins.len());
     }
-    if sample.version_spans.is_empty() {
-        batch.policy_version_spans.push([index(start), UNSAMPLED]);
-    }
-    let kept = sample
-        .version_spans
-        .iter()
-        .take_while(|(first, _)| (*first as usize) < length);
-    batch
-        .policy_version_spans
-        .extend(kept.map(|&(first, version)| [index(start) + first, version]));
+    shares
 }
 
-fn push_padding(batch: &mut Batch, end: usize, pad_token_id: u32) {
-    batch.policy_version_spans.push([index(batch.tokens()), UNSAMPLED]);
-    batch.input_ids.resize(end, pad_token_id);
-    batch.inference_logprobs.resize(end, 0.0);
-    batch.advantages.resize(end, 0.0);
-    batch.temperatures.resize(end, PADDING_TEMPERATURE);
-    batch.loss_mask.resize(end, 0);
-    let streams = [
-        &mut batch.rl_weights,
-        &mut batch.ce_weights,
-        &mut batch.ref_kl_weights,
-        &mut batch.reference_logprobs,
-    ];
-    for column in streams.into_iter().flatten() {
-        column.resize(end, 0.0);
+fn fill_in_turn(bins: Vec<Bin<'_>>, samples: &[SampleRef<'_>], options: BuildOptions) -> Result<Counts, PackError> {
+    let mut counts = Counts::default();
+    for bin in bins {
+        counts = counts + bin.fill(samples, options)?;
     }
-}
-
-fn close_sequence(batch: &mut Batch, env_id: u16) {
-    batch.cu_seqlens.push(index(batch.tokens()));
-    batch.env_ids.push(env_id);
+    Ok(counts)
 }
 
 /// Tokens of a sample that fit.
-fn used(sample: &SampleRef<'_>, options: BuildOptions) -> usize {
-    sample.token_ids.len().min(options.seq_len as usize)
-}
-
-fn index(value: usize) -> u32 {
-    u32::try_from(value).expect("a rank's tokens were checked to fit 32 bits")
+pub(crate) fn used(sample: &SampleRef<'_>, options: BuildOptions) -> usize {
+    sample.kept_tokens(options.seq_len)
 }
 
 // ---- checks of the input ----

@@ -1,8 +1,8 @@
-//! The columns of a batch as little-endian tensors, and back.
+//! The columns of a batch as little-endian tensors, and back, without a copy either way.
 
 use prl_weights::{Dtype, Header, TensorToWrite};
 
-use crate::Batch;
+use crate::batch::{BatchView, Counts};
 
 const _: () = assert!(
     cfg!(target_endian = "little"),
@@ -14,35 +14,35 @@ pub(crate) struct Column<'a> {
     name: &'static str,
     dtype: Dtype,
     shape: Vec<usize>,
-    data: &'a [u8],
+    pub(crate) data: &'a [u8],
 }
 
 /// All columns of a batch by descending element size.
-pub(crate) fn columns(batch: &Batch) -> Vec<Column<'_>> {
+pub(crate) fn columns<'a>(batch: &BatchView<'a>) -> Vec<Column<'a>> {
     let spans = batch.policy_version_spans.as_flattened();
     let mut columns = vec![
-        Column::flat("input_ids", &batch.input_ids),
-        Column::flat("inference_logprobs", &batch.inference_logprobs),
-        Column::flat("advantages", &batch.advantages),
-        Column::flat("temperatures", &batch.temperatures),
-        Column::flat("cu_seqlens", &batch.cu_seqlens),
-        Column::flat("bin_seq_offsets", &batch.bin_seq_offsets),
+        Column::flat("input_ids", batch.input_ids),
+        Column::flat("inference_logprobs", batch.inference_logprobs),
+        Column::flat("advantages", batch.advantages),
+        Column::flat("temperatures", batch.temperatures),
+        Column::flat("cu_seqlens", batch.cu_seqlens),
+        Column::flat("bin_seq_offsets", batch.bin_seq_offsets),
         Column {
             shape: vec![spans.len() / 2, 2],
             ..Column::flat("policy_version_spans", spans)
         },
     ];
     let optional = [
-        ("rl_weights", &batch.rl_weights),
-        ("ce_weights", &batch.ce_weights),
-        ("ref_kl_weights", &batch.ref_kl_weights),
-        ("reference_logprobs", &batch.reference_logprobs),
+        ("rl_weights", batch.rl_weights),
+        ("ce_weights", batch.ce_weights),
+        ("ref_kl_weights", batch.ref_kl_weights),
+        ("reference_logprobs", batch.reference_logprobs),
     ];
     for (name, stream) in optional {
-        columns.extend(stream.as_ref().map(|stream| Column::flat(name, stream)));
+        columns.extend(stream.map(|stream| Column::flat(name, stream)));
     }
-    columns.push(Column::flat("env_ids", &batch.env_ids));
-    columns.push(Column::flat("loss_mask", &batch.loss_mask));
+    columns.push(Column::flat("env_ids", batch.env_ids));
+    columns.push(Column::flat("loss_mask", batch.loss_mask));
     columns
 }
 
@@ -69,12 +69,12 @@ impl<'a> Column<'a> {
 /// A number whose memory is its encoding.
 ///
 /// # Safety
-/// Every byte of the type is initialised: it has no padding.
-unsafe trait Element {
+/// Every byte of the type is initialised (it has no padding), and any bytes are a value of it.
+pub(crate) unsafe trait Element: Copy {
     const DTYPE: Dtype;
 }
 
-// SAFETY: integers and floats have no padding.
+// SAFETY: integers and floats have no padding and no invalid values.
 unsafe impl Element for u8 {
     const DTYPE: Dtype = Dtype::U8;
 }
@@ -100,80 +100,84 @@ fn bytes_of<T: Element>(values: &[T]) -> &[u8] {
     unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
 }
 
-/// Takes columns out of a parsed file and counts them.
+/// `bytes` as numbers; None when they do not lie where such numbers may.
+fn cast<T: Element>(bytes: &[u8]) -> Option<&[T]> {
+    // SAFETY: any bytes are a value of an `Element`.
+    match unsafe { bytes.align_to() } {
+        ([], values, []) => Some(values),
+        _ => None,
+    }
+}
+
+/// The tensors of a parsed file as slices of numbers.
+#[derive(Clone, Copy)]
 pub(crate) struct Columns<'a> {
     header: &'a Header,
     bytes: &'a [u8],
-    taken: usize,
 }
 
 impl<'a> Columns<'a> {
     /// Over `bytes`, which `header` was parsed from.
     pub(crate) fn new(header: &'a Header, bytes: &'a [u8]) -> Self {
-        Self {
-            header,
-            bytes,
-            taken: 0,
+        Self { header, bytes }
+    }
+
+    /// All columns of a batch, and nothing else.
+    pub(crate) fn batch(&self, counts: Counts) -> Result<BatchView<'a>, String> {
+        let batch = BatchView {
+            input_ids: self.required("input_ids")?,
+            inference_logprobs: self.required("inference_logprobs")?,
+            advantages: self.required("advantages")?,
+            temperatures: self.required("temperatures")?,
+            loss_mask: self.required("loss_mask")?,
+            cu_seqlens: self.required("cu_seqlens")?,
+            env_ids: self.required("env_ids")?,
+            bin_seq_offsets: self.required("bin_seq_offsets")?,
+            policy_version_spans: self.pairs("policy_version_spans")?,
+            rl_weights: self.optional("rl_weights", 1)?,
+            ce_weights: self.optional("ce_weights", 1)?,
+            ref_kl_weights: self.optional("ref_kl_weights", 1)?,
+            reference_logprobs: self.optional("reference_logprobs", 1)?,
+            counts,
+        };
+        let known = columns(&batch).len();
+        match self.header.tensors.len() {
+            present if present == known => Ok(batch),
+            present => Err(format!("it has {present} columns, {known} of them known")),
         }
     }
 
-    /// That nothing is left which was not asked for.
-    pub(crate) fn finish(self) -> Result<(), String> {
-        let present = self.header.tensors.len();
-        if self.taken == present {
-            return Ok(());
-        }
-        Err(format!("it has {present} columns, {} of them known", self.taken))
-    }
-
-    pub(crate) fn required<T, const N: usize>(
-        &mut self,
-        name: &str,
-        dtype: Dtype,
-        from: impl Fn([u8; N]) -> T,
-    ) -> Result<Vec<T>, String> {
-        self.take(name, dtype, 1, from)?
+    /// A column of one number per row.
+    pub(crate) fn required<T: Element>(&self, name: &str) -> Result<&'a [T], String> {
+        self.optional(name, 1)?
             .ok_or_else(|| format!("it lacks the column {name}"))
     }
 
-    pub(crate) fn optional_floats(&mut self, name: &str) -> Result<Option<Vec<f32>>, String> {
-        self.take(name, Dtype::F32, 1, f32::from_le_bytes)
-    }
-
-    pub(crate) fn version_spans(&mut self) -> Result<Vec<[u32; 2]>, String> {
-        let name = "policy_version_spans";
-        let flat = self
-            .take(name, Dtype::U32, 2, u32::from_le_bytes)?
-            .ok_or("it lacks the column policy_version_spans")?;
+    /// A column of two numbers per row.
+    pub(crate) fn pairs(&self, name: &str) -> Result<&'a [[u32; 2]], String> {
+        let flat = self.optional(name, 2)?;
+        let flat: &[u32] = flat.ok_or_else(|| format!("it lacks the column {name}"))?;
         match self.header.info(name) {
-            Some(info) if info.shape[1] == 2 => Ok(flat.as_chunks::<2>().0.to_vec()),
+            Some(info) if info.shape[1] == 2 => Ok(flat.as_chunks().0),
             _ => Err(format!("{name} does not have two numbers per row")),
         }
     }
 
-    fn take<T, const N: usize>(
-        &mut self,
-        name: &str,
-        dtype: Dtype,
-        rank: usize,
-        from: impl Fn([u8; N]) -> T,
-    ) -> Result<Option<Vec<T>>, String> {
+    fn optional<T: Element>(&self, name: &str, dimensions: usize) -> Result<Option<&'a [T]>, String> {
         if self.header.info(name).is_none() {
             return Ok(None);
         }
-        self.taken += 1;
         let view = self
             .header
             .tensor(self.bytes, name)
             .map_err(|error| error.to_string())?;
-        if view.dtype != dtype || view.shape.len() != rank {
+        if view.dtype != T::DTYPE || view.shape.len() != dimensions {
+            let (dtype, shape, wanted) = (view.dtype, view.shape, T::DTYPE);
             return Err(format!(
-                "{name} is {} {:?}, expected {dtype} of {rank} dimensions",
-                view.dtype, view.shape
+                "{name} is {dtype} {shape:?}, expected {wanted} of {dimensions} dimensions"
             ));
         }
-        Ok(Some(
-            view.data.as_chunks::<N>().0.iter().map(|&bytes| from(bytes)).collect(),
-        ))
+        let values = cast(view.data).ok_or_else(|| format!("{name} is not aligned to its numbers"))?;
+        Ok(Some(values))
     }
 }

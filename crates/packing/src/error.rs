@@ -16,6 +16,15 @@ pub enum PackError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The columns of a rollout are malformed.
+    #[error("cannot take the samples of a rollout: {0}")]
+    Rollout(String),
+    /// A model's config does not say what its cost is made of.
+    #[error("cannot take costs from the model's config: {0}")]
+    Config(String),
+    /// Nothing here knows how.
+    #[error("not implemented: {0}; give a cost per sample")]
+    Unsupported(String),
     /// A batch breaks an invariant of its columns.
     #[error("invalid batch: {0}")]
     Batch(String),
@@ -34,12 +43,19 @@ pub enum PackError {
 
 impl PackError {
     /// Every code that [`PackError::code`] can give besides those of [`WeightsError::code`].
-    pub const CODES: [&'static str; 2] = ["PRL_PACKING_INPUT", "PRL_BATCH_INVALID"];
+    pub const CODES: [&'static str; 4] = [
+        "PRL_PACKING_INPUT",
+        "PRL_PACKING_CONFIG",
+        "PRL_PACKING_UNSUPPORTED",
+        "PRL_BATCH_INVALID",
+    ];
 
     /// The stable name of this kind of error in the registry of the TypeScript side.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Input(_) | Self::Sample { .. } => "PRL_PACKING_INPUT",
+            Self::Input(_) | Self::Sample { .. } | Self::Rollout(_) => "PRL_PACKING_INPUT",
+            Self::Config(_) => "PRL_PACKING_CONFIG",
+            Self::Unsupported(_) => "PRL_PACKING_UNSUPPORTED",
             Self::Batch(_) | Self::File { .. } => "PRL_BATCH_INVALID",
             Self::Weights(error) => error.code(),
         }

@@ -1,19 +1,38 @@
-//! First-fit decreasing with a segment tree over the room left in each bin: O(n log n), at most 11/9 OPT + 6/9 bins.
+//! First-fit decreasing: at most 11/9 OPT + 6/9 bins, O(n log n) to sort and O(log bins) for each run of equal lengths
+//! that goes into one bin.
 
-/// Bins of sample indices, each with a total length of at most `capacity`; lengths must not exceed `capacity`.
-pub(crate) fn first_fit_decreasing(lengths: &[u32], capacity: u32) -> Vec<Vec<u32>> {
-    let mut order: Vec<u32> = (0u32..).take(lengths.len()).collect();
-    order.sort_by_key(|&sample| (std::cmp::Reverse(lengths[sample as usize]), sample));
-    let mut room = RoomTree::new(lengths.len(), capacity);
+/// Bins of sample indices, each with a total length of at most `capacity`. `samples` index `lengths`, which must not
+/// exceed `capacity` nor be 0. Samples of equal length go by their index.
+pub(crate) fn first_fit_decreasing(samples: &[u32], lengths: &[u32], capacity: u32) -> Vec<Vec<u32>> {
+    let mut order: Vec<u64> = samples
+        .iter()
+        .map(|&sample| u64::from(!lengths[sample as usize]) << 32 | u64::from(sample))
+        .collect();
+    order.sort_unstable();
+    let total: u64 = samples.iter().map(|&sample| u64::from(lengths[sample as usize])).sum();
+    let mut room = RoomTree::new(most_bins(total, capacity, samples.len()), capacity);
     let mut bins: Vec<Vec<u32>> = Vec::new();
-    for sample in order {
-        let bin = room.take_first(lengths[sample as usize]);
-        if bin == bins.len() {
-            bins.push(Vec::new());
+    for run in order.chunk_by(|left, right| left >> 32 == right >> 32) {
+        let length = !((run[0] >> 32) as u32);
+        let mut left = run;
+        // The next of the run fits no earlier bin than the one before it: each bin takes all that fit at once.
+        while !left.is_empty() {
+            let (bin, count) = room.take_first(length, left.len());
+            let (taken, rest) = left.split_at(count);
+            if bin == bins.len() {
+                bins.push(Vec::new());
+            }
+            bins[bin].extend(taken.iter().map(|&key| key as u32));
+            left = rest;
         }
-        bins[bin].push(sample);
     }
     bins
+}
+
+/// First-fit leaves at most one bin half empty, so twice the tokens' worth of bins is enough.
+fn most_bins(total: u64, capacity: u32, samples: usize) -> usize {
+    let half_full = 2 * total / u64::from(capacity) + 1;
+    usize::try_from(half_full).map_or(samples, |bins| bins.min(samples))
 }
 
 /// A complete binary tree whose leaves are the room left per bin and whose inner nodes are the larger child.
@@ -31,22 +50,24 @@ impl RoomTree {
         }
     }
 
-    /// Takes `length` from the leftmost bin that has the room; there is always one, as there are as many bins as
-    /// samples and each sample fits an empty bin.
-    fn take_first(&mut self, length: u32) -> usize {
+    /// Puts as many of `count` samples of `length` as fit into the leftmost bin with room for one; there always is
+    /// one. The bin and how many it took, at least one.
+    fn take_first(&mut self, length: u32, count: usize) -> (usize, usize) {
         let mut node = 1;
         while node < self.leaves {
-            node *= 2;
-            if self.nodes[node] < length {
-                node += 1;
-            }
+            node = 2 * node + usize::from(self.nodes[2 * node] < length);
         }
         let bin = node - self.leaves;
-        self.nodes[node] -= length;
+        let fit = (self.nodes[node] / length).min(u32::try_from(count).unwrap_or(u32::MAX));
+        self.nodes[node] -= fit * length;
         while node > 1 {
             node /= 2;
-            self.nodes[node] = self.nodes[2 * node].max(self.nodes[2 * node + 1]);
+            let larger = self.nodes[2 * node].max(self.nodes[2 * node + 1]);
+            if self.nodes[node] == larger {
+                break;
+            }
+            self.nodes[node] = larger;
         }
-        bin
+        (bin, fit as usize)
     }
 }

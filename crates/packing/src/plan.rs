@@ -1,76 +1,95 @@
 //! The plan of a step: which samples share a bin, and which rank runs it.
 
 use crate::PackError;
-use crate::balance::{balance_ranks, split_to_multiple};
+use crate::balance::balance_ranks;
+use crate::cost::Cost;
 use crate::first_fit::first_fit_decreasing;
+use crate::split::split_to_multiple;
 
 /// Most ranks that a plan is made for.
 pub const MAX_RANKS: u32 = 1 << 16;
 
-/// Distributes samples over bins of at most `seq_len` tokens; bin `i` belongs to rank `i % ranks`.
-///
-/// Samples longer than `seq_len` count as `seq_len` (and are cut to it by [`crate::build_batch`]). The number of bins
-/// is a multiple of `ranks`: the heaviest bins of several samples are halved until it is. Only when there are fewer
-/// samples than the multiple needs are bins left empty, the last ones of their ranks. Bins of a rank come by descending
-/// cost, so that ranks working in step have similar work; their totals are balanced. `cost` is per sample and defaults
-/// to its tokens. Equal input gives an equal plan; no samples give no bins.
-///
-/// # Errors
-/// [`PackError::Input`] when `seq_len` or `ranks` is 0, `ranks` is above [`MAX_RANKS`], or `cost` has another length
-/// than `lengths`; [`PackError::Sample`] for an empty sample or a cost that is negative or not finite.
-pub fn pack_sequences(
-    lengths: &[u32],
-    seq_len: u32,
-    ranks: u32,
-    cost: Option<&[f64]>,
-) -> Result<Vec<Vec<u32>>, PackError> {
-    check(lengths, seq_len, ranks, cost)?;
-    if lengths.is_empty() {
-        return Ok(Vec::new());
-    }
-    let lengths: Vec<u32> = lengths.iter().map(|&length| length.min(seq_len)).collect();
-    let token_cost: Vec<f64>;
-    let cost = match cost {
-        Some(cost) => cost,
-        None => {
-            token_cost = lengths.iter().map(|&length| f64::from(length)).collect();
-            &token_cost
-        }
-    };
-    let bins = first_fit_decreasing(&lengths, seq_len);
-    let bins = split_to_multiple(bins, ranks as usize, cost);
-    Ok(balance_ranks(bins, ranks as usize, cost))
+/// What a plan must respect.
+#[derive(Debug, Clone, Copy)]
+pub struct PackOptions<'a> {
+    /// Most tokens of a bin; longer samples count as this many.
+    pub seq_len: u32,
+    /// Data-parallel ranks; bin `i` belongs to rank `i % ranks`.
+    pub ranks: u32,
+    /// What the ranks are balanced by.
+    pub cost: Cost<'a>,
+    /// Class of each sample, or none when all are alike. Samples of different classes (other modalities, router replay
+    /// or none) share no bin, and at any time all ranks run bins of one class, as collectives demand.
+    pub classes: &'a [u32],
 }
 
-fn check(lengths: &[u32], seq_len: u32, ranks: u32, cost: Option<&[f64]>) -> Result<(), PackError> {
+impl PackOptions<'_> {
+    /// One class of samples, balanced by tokens.
+    pub fn new(seq_len: u32, ranks: u32) -> Self {
+        Self {
+            seq_len,
+            ranks,
+            cost: Cost::Tokens,
+            classes: &[],
+        }
+    }
+}
+
+/// Distributes samples over bins of at most `seq_len` tokens; bin `i` belongs to rank `i % ranks`.
+///
+/// The number of bins (of each class) is a multiple of `ranks`: the heaviest bins of several samples are halved until
+/// it is. Only when there are fewer samples than that needs are bins left empty, in the last round of their class. The bins
+/// `j * ranks..(j + 1) * ranks` are run at the same time: they are of one class and of similar cost, classes in
+/// ascending order and costs in descending order within a class. The totals of the ranks are balanced too. Equal input
+/// gives an equal plan; no samples give no bins.
+///
+/// # Errors
+/// [`PackError::Input`] when `seq_len` or `ranks` is 0, `ranks` is above [`MAX_RANKS`], or there are not as many costs
+/// or classes as samples; [`PackError::Sample`] for an empty sample or a cost that is negative or not finite.
+pub fn pack_sequences(lengths: &[u32], options: PackOptions<'_>) -> Result<Vec<Vec<u32>>, PackError> {
+    check(lengths, options)?;
+    let PackOptions { seq_len, ranks, .. } = options;
+    let lengths: Vec<u32> = lengths.iter().map(|&length| length.min(seq_len)).collect();
+    let cost = options.cost.of(&lengths);
+    let mut rounds = Vec::new();
+    for samples in classes(lengths.len(), options.classes) {
+        let bins = first_fit_decreasing(&samples, &lengths, seq_len);
+        rounds.extend(split_to_multiple(bins, ranks as usize, &cost));
+    }
+    Ok(balance_ranks(rounds, ranks as usize))
+}
+
+/// The samples of each class, classes and samples in ascending order.
+fn classes(samples: usize, classes: &[u32]) -> Vec<Vec<u32>> {
+    let mut all: Vec<u32> = (0u32..).take(samples).collect();
+    if classes.is_empty() {
+        return if all.is_empty() { Vec::new() } else { vec![all] };
+    }
+    all.sort_by_key(|&sample| classes[sample as usize]);
+    all.chunk_by(|&left, &right| classes[left as usize] == classes[right as usize])
+        .map(<[u32]>::to_vec)
+        .collect()
+}
+
+fn check(lengths: &[u32], options: PackOptions<'_>) -> Result<(), PackError> {
+    let PackOptions { seq_len, ranks, .. } = options;
     if seq_len == 0 {
         return Err(PackError::Input("seq_len is 0".to_owned()));
     }
     if ranks == 0 || ranks > MAX_RANKS {
         return Err(PackError::Input(format!("ranks is {ranks}, expected 1 to {MAX_RANKS}")));
     }
-    if u32::try_from(lengths.len()).is_err() {
-        return Err(PackError::Input(format!("{} samples are too many", lengths.len())));
+    let samples = lengths.len();
+    if u32::try_from(samples).is_err() {
+        return Err(PackError::Input(format!("{samples} samples are too many")));
     }
     if let Some(sample) = lengths.iter().position(|&length| length == 0) {
-        return Err(PackError::Sample {
-            sample,
-            reason: "it has no tokens".to_owned(),
-        });
+        let reason = "it has no tokens".to_owned();
+        return Err(PackError::Sample { sample, reason });
     }
-    let Some(cost) = cost else { return Ok(()) };
-    if cost.len() != lengths.len() {
-        return Err(PackError::Input(format!(
-            "{} costs for {} samples",
-            cost.len(),
-            lengths.len()
-        )));
+    let classes = options.classes.len();
+    if classes != 0 && classes != samples {
+        return Err(PackError::Input(format!("{classes} classes for {samples} samples")));
     }
-    if let Some(sample) = cost.iter().position(|cost| !cost.is_finite() || *cost < 0.0) {
-        return Err(PackError::Sample {
-            sample,
-            reason: format!("its cost is {}", cost[sample]),
-        });
-    }
-    Ok(())
+    options.cost.check(samples)
 }

@@ -2,7 +2,7 @@
 
 use crate::scan::{first, first_pair};
 
-/// One training sample; every slice but `version_spans` has one entry per token.
+/// One training sample; slices have one entry per token where nothing else is said.
 #[derive(Debug, Clone, Copy)]
 pub struct SampleRef<'a> {
     /// Prompt and completion.
@@ -11,15 +11,18 @@ pub struct SampleRef<'a> {
     pub mask: &'a [u8],
     /// Log-probabilities by the sampling policy in nats; 0 where nothing was sampled. The first is taken as 0.
     pub logprobs: &'a [f32],
-    /// Advantages.
-    pub advantages: &'a [f32],
+    /// What the tokens that train are worth.
+    pub advantages: Advantages<'a>,
     /// Sampling temperature.
     pub temperature: f32,
     /// Index into the step's environment names.
     pub env_id: u16,
     /// Rows (first token, version) ascending from token 0, [`crate::UNSAMPLED`] where nothing was sampled; empty means
     /// that nothing was.
-    pub version_spans: &'a [(u32, u32)],
+    pub version_spans: &'a [[u32; 2]],
+    /// Rows (first token, token after the last) ascending, not empty and apart: runs such as the tokens of an image
+    /// that are kept whole or not at all when a sample is cut.
+    pub unbroken: &'a [[u32; 2]],
     /// Weights of the policy loss; absent means 1 on the mask.
     pub rl_weights: Option<&'a [f32]>,
     /// Weights of the cross-entropy loss; absent means 0. The first is 0.
@@ -30,27 +33,32 @@ pub struct SampleRef<'a> {
     pub reference_logprobs: Option<&'a [f32]>,
 }
 
+/// Advantages of a sample's tokens.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Advantages<'a> {
+    /// The same for every token on the mask, 0 elsewhere.
+    Uniform(f32),
+    /// One per token.
+    PerToken(&'a [f32]),
+}
+
 impl SampleRef<'_> {
+    /// How many tokens are left when the sample is cut at its end to at most `seq_len`: fewer than that when the cut
+    /// would go through a run that must stay unbroken.
+    pub fn kept_tokens(&self, seq_len: u32) -> usize {
+        let end = self.token_ids.len().min(seq_len as usize);
+        let holds_cut = |run: &&[u32; 2]| (run[0] as usize) < end && end < run[1] as usize;
+        self.unbroken.iter().find(holds_cut).map_or(end, |run| run[0] as usize)
+    }
+
     /// That the columns fit together and claim nothing about the first token.
     pub(crate) fn check(&self) -> Result<(), String> {
         let tokens = self.token_ids.len();
         if tokens == 0 || u32::try_from(tokens).is_err() {
             return Err(format!("it has {tokens} tokens"));
         }
-        let optional = |stream: Option<&[f32]>| stream.map_or(tokens, <[f32]>::len);
-        let columns = [
-            ("mask", self.mask.len()),
-            ("logprobs", self.logprobs.len()),
-            ("advantages", self.advantages.len()),
-            ("rl_weights", optional(self.rl_weights)),
-            ("ce_weights", optional(self.ce_weights)),
-            ("ref_kl_weights", optional(self.ref_kl_weights)),
-            ("reference_logprobs", optional(self.reference_logprobs)),
-        ];
-        if let Some((name, length)) = columns.iter().find(|(_, length)| *length != tokens) {
-            return Err(format!("{name} has {length} entries for {tokens} tokens"));
-        }
-        if let Some(token) = first(self.mask, |&mask| mask > 1) {
+        self.check_lengths(tokens)?;
+        if let Some(token) = first(self.mask, |mask| mask > 1) {
             return Err(format!(
                 "mask is {} at token {token}, expected 0 or 1",
                 self.mask[token]
@@ -65,7 +73,29 @@ impl SampleRef<'_> {
             }
         }
         self.check_values()?;
-        check_spans(self.version_spans, tokens)
+        check_spans(self.version_spans, tokens)?;
+        check_unbroken(self.unbroken, tokens)
+    }
+
+    fn check_lengths(&self, tokens: usize) -> Result<(), String> {
+        let optional = |stream: Option<&[f32]>| stream.map_or(tokens, <[f32]>::len);
+        let advantages = match self.advantages {
+            Advantages::Uniform(_) => tokens,
+            Advantages::PerToken(advantages) => advantages.len(),
+        };
+        let columns = [
+            ("mask", self.mask.len()),
+            ("logprobs", self.logprobs.len()),
+            ("advantages", advantages),
+            ("rl_weights", optional(self.rl_weights)),
+            ("ce_weights", optional(self.ce_weights)),
+            ("ref_kl_weights", optional(self.ref_kl_weights)),
+            ("reference_logprobs", optional(self.reference_logprobs)),
+        ];
+        match columns.iter().find(|(_, length)| *length != tokens) {
+            Some((name, length)) => Err(format!("{name} has {length} entries for {tokens} tokens")),
+            None => Ok(()),
+        }
     }
 
     /// That every number is finite where it counts.
@@ -73,10 +103,19 @@ impl SampleRef<'_> {
         if !self.temperature.is_finite() || self.temperature < 0.0 {
             return Err(format!("its temperature is {}", self.temperature));
         }
-        for (name, column) in [("logprobs", self.logprobs), ("advantages", self.advantages)] {
-            if let Some(token) = first_pair(column, self.mask, |value, mask| mask != 0 && !value.is_finite()) {
-                return Err(format!("{name} is {} at token {token}, which trains", column[token]));
+        let on_mask = |name: &str, column: &[f32]| match first_pair(column, self.mask, |value, mask| {
+            (mask != 0) & !value.is_finite()
+        }) {
+            Some(token) => Err(format!("{name} is {} at token {token}, which trains", column[token])),
+            None => Ok(()),
+        };
+        on_mask("logprobs", self.logprobs)?;
+        match self.advantages {
+            Advantages::PerToken(advantages) => on_mask("advantages", advantages)?,
+            Advantages::Uniform(advantage) if !advantage.is_finite() => {
+                return Err(format!("its advantage is {advantage}"));
             }
+            Advantages::Uniform(_) => {}
         }
         let weights = [
             ("rl_weights", self.rl_weights),
@@ -94,21 +133,32 @@ impl SampleRef<'_> {
     }
 }
 
-fn check_spans(spans: &[(u32, u32)], tokens: usize) -> Result<(), String> {
-    let (Some((first, _)), Some((last, _))) = (spans.first(), spans.last()) else {
+fn check_spans(spans: &[[u32; 2]], tokens: usize) -> Result<(), String> {
+    let (Some([first, _]), Some([last, _])) = (spans.first(), spans.last()) else {
         return Ok(());
     };
     if *first != 0 {
         return Err(format!("version_spans begin at token {first}, expected 0"));
     }
-    if let Some(pair) = spans.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-        return Err(format!(
-            "version_spans do not ascend from {} to {}",
-            pair[0].0, pair[1].0
-        ));
+    if let Some(pair) = spans.windows(2).find(|pair| pair[0][0] >= pair[1][0]) {
+        let [before, after] = [pair[0][0], pair[1][0]];
+        return Err(format!("version_spans do not ascend from {before} to {after}"));
     }
     if *last as usize >= tokens {
         return Err(format!("version_spans reach token {last} of {tokens}"));
+    }
+    Ok(())
+}
+
+fn check_unbroken(runs: &[[u32; 2]], tokens: usize) -> Result<(), String> {
+    let mut end = 0;
+    for &[first, after] in runs {
+        if first < end || after <= first || after as usize > tokens {
+            return Err(format!(
+                "unbroken runs have {first}..{after} after {end}, of {tokens} tokens"
+            ));
+        }
+        end = after;
     }
     Ok(())
 }

@@ -3,12 +3,15 @@
 const BLOCK: usize = 256;
 
 /// Index of the first value that is `bad`.
-pub(crate) fn first<T: Copy>(values: &[T], bad: impl Fn(&T) -> bool) -> Option<usize> {
+pub(crate) fn first<T: Copy>(values: &[T], bad: impl Fn(T) -> bool) -> Option<usize> {
     let block = values
         .chunks(BLOCK)
-        .position(|block| block.iter().fold(false, |any, value| any | bad(value)))?;
+        .position(|block| block.iter().fold(false, |any, &value| any | bad(value)))?;
     let start = block * BLOCK;
-    values[start..].iter().position(bad).map(|at| start + at)
+    values[start..]
+        .iter()
+        .position(|&value| bad(value))
+        .map(|at| start + at)
 }
 
 /// Index of the first pair that is `bad`; both columns have one length.
@@ -21,4 +24,24 @@ pub(crate) fn first_pair<A: Copy, B: Copy>(left: &[A], right: &[B], bad: impl Fn
         .zip(&right[start..])
         .position(|(&a, &b)| bad(a, b))
         .map(|at| start + at)
+}
+
+/// How many values are `counted`.
+pub(crate) fn count<T: Copy>(values: &[T], counted: impl Fn(T) -> bool) -> u64 {
+    let block = |block: &[T]| block.iter().map(|&value| u32::from(counted(value))).sum::<u32>();
+    values.chunks(BLOCK).map(|values| u64::from(block(values))).sum()
+}
+
+/// How many pairs are `counted`; both columns have one length.
+pub(crate) fn count_pairs<A: Copy, B: Copy>(left: &[A], right: &[B], counted: impl Fn(A, B) -> bool) -> u64 {
+    let block = |(left, right): (&[A], &[B])| {
+        left.iter()
+            .zip(right)
+            .map(|(&a, &b)| u32::from(counted(a, b)))
+            .sum::<u32>()
+    };
+    left.chunks(BLOCK)
+        .zip(right.chunks(BLOCK))
+        .map(|pair| u64::from(block(pair)))
+        .sum()
 }

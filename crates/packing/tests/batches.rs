@@ -1,6 +1,8 @@
 //! Batches: the columns of a plan and what they must obey.
 
-use prl_packing::{Batch, BuildOptions, UNSAMPLED, batch_from_bytes, batch_to_bytes, pack_sequences};
+use prl_packing::{
+    Batch, BuildOptions, Counts, PackOptions, UNSAMPLED, batch_from_bytes, batch_to_bytes, pack_sequences,
+};
 use proptest::prelude::*;
 
 mod support;
@@ -8,6 +10,10 @@ mod support;
 use support::{OPTIONS, Sample, build, metadata, valid_batch};
 
 // ---- building ----
+
+fn counts(rl: u64, ce: u64, ref_kl: u64) -> Counts {
+    Counts { rl, ce, ref_kl }
+}
 
 #[test]
 fn the_columns_of_a_small_batch_are_the_documented_ones() {
@@ -55,7 +61,7 @@ fn the_columns_of_a_small_batch_are_the_documented_ones() {
             [13, none]
         ]
     );
-    assert_eq!((batch.n_rl, batch.n_ce, batch.n_ref_kl), (6, 0, 0));
+    assert_eq!(batch.counts, counts(6, 0, 0));
     assert!(batch.rl_weights.is_none() && batch.ce_weights.is_none());
     assert!(batch.ref_kl_weights.is_none() && batch.reference_logprobs.is_none());
 }
@@ -81,19 +87,79 @@ fn a_stream_of_one_sample_is_filled_for_the_others() {
     assert_eq!(batches[1].reference_logprobs.as_deref(), Some(&[0.0, -4.0][..]));
     // Counts are of the whole step, equal in both batches: a masked token of weight 0 is no member.
     for batch in &batches {
-        assert_eq!((batch.n_rl, batch.n_ce, batch.n_ref_kl), (2, 1, 1));
+        assert_eq!(batch.counts, counts(2, 1, 1));
     }
-    assert_eq!(batches[1].local_counts().rl, 1);
+    assert_eq!(batches[1].view().local_counts().rl, 1);
 }
 
 #[test]
 fn a_long_sample_is_cut_with_its_versions() {
     let mut sample = Sample::new(0, 12, 10, 0);
-    sample.version_spans = vec![(0, UNSAMPLED), (2, 7), (7, 8), (8, 9)];
+    sample.version_spans = vec![[0, UNSAMPLED], [2, 7], [7, 8], [8, 9]];
     let batch = build(&[sample], &[vec![0]], OPTIONS).unwrap().remove(0);
-    assert_eq!(batch.tokens(), 8);
+    assert_eq!(batch.view().tokens(), 8);
     assert_eq!(batch.policy_version_spans, [[0, UNSAMPLED], [2, 7], [7, 8]]);
-    assert_eq!(batch.n_rl, 6);
+    assert_eq!(batch.counts.rl, 6);
+}
+
+#[test]
+fn a_cut_leaves_unbroken_runs_whole() {
+    let cut = |seq_len: u32, unbroken: &[[u32; 2]]| {
+        let mut sample = Sample::new(0, 12, 10, 0);
+        sample.unbroken = unbroken.to_vec();
+        let options = BuildOptions { seq_len, ..OPTIONS };
+        build(&[sample], &[vec![0]], options).map(|batches| batches[0].view().tokens())
+    };
+    assert_eq!(cut(8, &[[1, 3], [6, 9]]).unwrap(), 6);
+    assert_eq!(cut(8, &[[5, 8], [8, 10]]).unwrap(), 8);
+    assert_eq!(cut(12, &[[5, 12]]).unwrap(), 12);
+    for (unbroken, reason) in [
+        (&[[0, 9]][..], "beyond seq_len 8"),
+        (&[[3, 3]], "3..3"),
+        (&[[3, 5], [4, 6]], "4..6 after 5"),
+        (&[[3, 13]], "of 12 tokens"),
+    ] {
+        let error = cut(8, unbroken).unwrap_err();
+        assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
+    }
+}
+
+#[test]
+fn a_batch_of_many_tokens_is_the_same_from_any_number_of_threads() {
+    let mut samples: Vec<Sample> = (0u32..)
+        .take(1200)
+        .map(|first| Sample::new(first, 900, 600, 0))
+        .collect();
+    let lengths = vec![900; samples.len()];
+    let options = BuildOptions {
+        ranks: 2,
+        seq_len: 2000,
+        pad_to_multiple_of: 64,
+        pad_token_id: 1,
+    };
+    let plan = pack_sequences(&lengths, PackOptions::new(2000, 2)).unwrap();
+    let batches = build(&samples, &plan, options).unwrap();
+    for (rank, batch) in batches.iter().enumerate() {
+        batch.validate().unwrap();
+        assert_eq!(batch.counts.rl, 1200 * 600);
+        let mut sequence = 0;
+        for members in plan.iter().skip(rank).step_by(2) {
+            for &sample in members {
+                let start = batch.cu_seqlens[sequence] as usize;
+                assert_eq!(batch.input_ids[start..start + 900], samples[sample as usize].token_ids);
+                sequence += 1;
+            }
+            sequence += 1; // Padding: 1800 is no multiple of 64.
+        }
+    }
+    // Wherever it is: the first bad sample in the order of the plan is named.
+    let last = *plan[plan.len() - 2].last().unwrap() as usize;
+    samples[last].logprobs[500] = f32::NAN;
+    let error = build(&samples, &plan, options).unwrap_err();
+    assert!(
+        error.to_string().contains(&format!("sample {last}: logprobs is NaN")),
+        "{error}"
+    );
 }
 
 #[test]
@@ -104,12 +170,12 @@ fn an_empty_bin_is_padding_so_that_every_rank_has_as_many_bins() {
         pad_to_multiple_of: 4,
         ..OPTIONS
     };
-    let plan = pack_sequences(&[3], 8, 2, None).unwrap();
+    let plan = pack_sequences(&[3], PackOptions::new(8, 2)).unwrap();
     let batches = build(&samples, &plan, options).unwrap();
     assert_eq!(batches[1].input_ids, [99; 4]);
     assert_eq!(batches[1].env_ids, [0]);
-    assert_eq!((batches[0].bins(), batches[1].bins()), (1, 1));
-    assert_eq!((batches[1].n_rl, batches[1].local_counts().rl), (1, 0));
+    assert_eq!((batches[0].view().bins(), batches[1].view().bins()), (1, 1));
+    assert_eq!((batches[1].counts.rl, batches[1].view().local_counts().rl), (1, 0));
 }
 
 #[test]
@@ -153,13 +219,13 @@ fn malformed_samples_are_named() {
             spoil(&|bad| bad.reference_logprobs = Some(vec![])),
             "reference_logprobs has 0 entries",
         ),
-        (spoil(&|bad| bad.version_spans = vec![(1, 0)]), "begin at token 1"),
+        (spoil(&|bad| bad.version_spans = vec![[1, 0]]), "begin at token 1"),
         (
-            spoil(&|bad| bad.version_spans = vec![(0, 0), (2, 1), (2, 2)]),
+            spoil(&|bad| bad.version_spans = vec![[0, 0], [2, 1], [2, 2]]),
             "do not ascend",
         ),
         (
-            spoil(&|bad| bad.version_spans = vec![(0, 0), (4, 1)]),
+            spoil(&|bad| bad.version_spans = vec![[0, 0], [4, 1]]),
             "reach token 4 of 4",
         ),
         (Sample::default(), "it has 0 tokens"),
@@ -258,8 +324,8 @@ fn every_broken_invariant_is_found() {
             "reference_logprobs is NaN",
         ),
         (|bad| bad.reference_logprobs = Some(vec![]), "reference_logprobs has 0"),
-        (|bad| bad.n_rl = 5, "are below"),
-        (|bad| bad.n_ref_kl = 0, "are below"),
+        (|bad| bad.counts.rl = 5, "are below"),
+        (|bad| bad.counts.ref_kl = 0, "are below"),
     ];
     valid_batch().validate().unwrap();
     for (spoil, reason) in cases {
@@ -269,7 +335,7 @@ fn every_broken_invariant_is_found() {
         assert_eq!(error.code(), "PRL_BATCH_INVALID");
         assert!(error.to_string().contains(reason), "{error} does not mention {reason}");
         assert_eq!(
-            batch_to_bytes(&bad, &metadata()).unwrap_err().code(),
+            batch_to_bytes(&bad.view(), &metadata()).unwrap_err().code(),
             "PRL_BATCH_INVALID"
         );
     }
@@ -304,15 +370,15 @@ proptest! {
         pad_to_multiple_of in 1u32..9,
     ) {
         let lengths: Vec<u32> = samples.iter().map(|sample| u32::try_from(sample.token_ids.len()).unwrap()).collect();
-        let plan = pack_sequences(&lengths, seq_len, ranks, None).unwrap();
+        let plan = pack_sequences(&lengths, PackOptions::new(seq_len, ranks)).unwrap();
         let options = BuildOptions { ranks, seq_len, pad_to_multiple_of, pad_token_id: 7 };
         let batches = build(&samples, &plan, options).unwrap();
         prop_assert_eq!(batches.len(), ranks as usize);
         let mut bins = 0;
         for (rank, batch) in batches.iter().enumerate() {
             batch.validate().unwrap();
-            prop_assert_eq!(batch.bins(), plan.len() / ranks as usize);
-            for bin in 0..batch.bins() {
+            prop_assert_eq!(batch.view().bins(), plan.len() / ranks as usize);
+            for bin in 0..batch.view().bins() {
                 let members = &plan[bin * ranks as usize + rank];
                 let first = batch.bin_seq_offsets[bin] as usize;
                 let sequences = batch.bin_seq_offsets[bin + 1] as usize - first;
@@ -332,10 +398,10 @@ proptest! {
         prop_assert_eq!(bins, plan.len());
         let on_mask = |mask: &[u8]| mask.iter().take(seq_len as usize).map(|&mask| u64::from(mask)).sum::<u64>();
         let trained: u64 = samples.iter().map(|sample| on_mask(&sample.mask)).sum();
-        let local: u64 = batches.iter().map(|batch| batch.local_counts().rl).sum();
-        prop_assert_eq!(local, batches[0].n_rl);
-        prop_assert!(batches[0].n_rl <= trained);
-        let bytes = batch_to_bytes(&batches[0], &metadata()).unwrap();
+        let local: u64 = batches.iter().map(|batch| batch.view().local_counts().rl).sum();
+        prop_assert_eq!(local, batches[0].counts.rl);
+        prop_assert!(batches[0].counts.rl <= trained);
+        let bytes = batch_to_bytes(&batches[0].view(), &metadata()).unwrap();
         prop_assert_eq!(&batch_from_bytes(&bytes).unwrap().0, &batches[0]);
     }
 }

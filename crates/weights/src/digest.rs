@@ -95,6 +95,17 @@ impl VersionHasher {
 
     /// Adds one tensor; `shape` in elements, `bytes` row-major and little endian.
     pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
+        self.add_hash(name, dtype, shape, bytes.len(), xxh3_64(bytes));
+    }
+
+    /// Adds one tensor by the digest of its bytes; `None` when that is no digest or the size overflows.
+    pub fn add_digest(&mut self, name: &str, dtype: Dtype, shape: &[usize], digest: &str) -> Option<()> {
+        let hash = is_digest(digest).then(|| u64::from_str_radix(digest, 16).ok())??;
+        self.add_hash(name, dtype, shape, dtype.byte_len(shape)?, hash);
+        Some(())
+    }
+
+    fn add_hash(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: usize, hash: u64) {
         let mut record = Vec::with_capacity(40 + name.len() + 8 * shape.len());
         push_counted(&mut record, name.as_bytes());
         push_counted(&mut record, dtype.name().as_bytes());
@@ -102,8 +113,8 @@ impl VersionHasher {
         for &dim in shape {
             record.extend_from_slice(&(dim as u64).to_le_bytes());
         }
-        record.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-        record.extend_from_slice(&xxh3_64(bytes).to_le_bytes());
+        record.extend_from_slice(&(bytes as u64).to_le_bytes());
+        record.extend_from_slice(&hash.to_le_bytes());
         self.records.push((name.to_owned(), record));
     }
 

@@ -40,6 +40,30 @@ pub enum WeightsError {
         /// The digest of what is there.
         found: String,
     },
+    /// A tensor is not the one that was published.
+    #[error("tensor {name:?} of {} has digest {found}, expected {expected}: its base has other weights", path.display())]
+    TensorDigest {
+        /// The tensor at fault.
+        name: String,
+        /// The sparse shard that promised the digest.
+        path: PathBuf,
+        /// The digest that was promised.
+        expected: String,
+        /// The digest of what came out.
+        found: String,
+    },
+    /// The version that a sparse one applies to is not there.
+    #[error("{} applies to version {version} with digest {digest}, but {reason}", path.display())]
+    Base {
+        /// Directory of the sparse version.
+        path: PathBuf,
+        /// The version that it needs.
+        version: u64,
+        /// The digest of that version.
+        digest: String,
+        /// What is there instead.
+        reason: String,
+    },
     /// A version manifest is missing, malformed, or disagrees with its directory.
     #[error("manifest {}: {reason}", path.display())]
     Manifest {
@@ -65,10 +89,11 @@ pub enum WeightsError {
 
 impl WeightsError {
     /// Every code that [`WeightsError::code`] can give.
-    pub const CODES: [&'static str; 5] = [
+    pub const CODES: [&'static str; 6] = [
         "PRL_WEIGHTS_IO",
         "PRL_WEIGHTS_FORMAT",
         "PRL_WEIGHTS_DIGEST",
+        "PRL_WEIGHTS_BASE",
         "PRL_WEIGHTS_MANIFEST",
         "PRL_WEIGHTS_TENSOR",
     ];
@@ -78,7 +103,8 @@ impl WeightsError {
         match self {
             Self::Io { .. } => "PRL_WEIGHTS_IO",
             Self::Format { .. } => "PRL_WEIGHTS_FORMAT",
-            Self::Digest { .. } => "PRL_WEIGHTS_DIGEST",
+            Self::Digest { .. } | Self::TensorDigest { .. } => "PRL_WEIGHTS_DIGEST",
+            Self::Base { .. } => "PRL_WEIGHTS_BASE",
             Self::Manifest { .. } => "PRL_WEIGHTS_MANIFEST",
             Self::Tensor { .. } => "PRL_WEIGHTS_TENSOR",
         }

@@ -8,6 +8,7 @@
 //! version when belong to its callers.
 
 mod checkpoint;
+mod diff;
 mod digest;
 mod dtype;
 mod durable;
@@ -16,10 +17,14 @@ mod file;
 mod header;
 mod header_json;
 mod manifest;
+mod parallel;
 mod shards;
+mod sparse;
+mod versions;
 mod write;
 
 pub use checkpoint::Checkpoint;
+pub use diff::{Change, TensorDiff, diff};
 pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
 pub use dtype::Dtype;
 pub use durable::{replace_file, sync_directory};
@@ -30,4 +35,11 @@ pub use manifest::{
     BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
 };
 pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
-pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, to_bytes, write_safetensors};
+pub use sparse::{
+    Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
+};
+pub use versions::{
+    Lease, Published, PublisherOptions, Received, Staged, WeightPublisher, WeightReceiver, published_versions,
+    remove_version, retain_versions, version_directory, version_files,
+};
+pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors};

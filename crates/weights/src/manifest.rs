@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::durable::{replace_file, sync_directory};
-use crate::{Checkpoint, WeightsError, digest_file, is_digest};
+use crate::{Checkpoint, SparseVersion, WeightsError, digest_file, is_digest};
 
 /// Name of the manifest in a version's directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -48,10 +48,12 @@ pub struct Manifest {
 pub enum Encoding {
     /// Every tensor whole, as a Hugging Face folder.
     Full,
+    /// What changed since the base, in sparse shards. Config and tokenizer are the base's.
+    Sparse,
 }
 
 /// The version that a sparse one applies to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaseVersion {
     /// Its policy version.
@@ -88,6 +90,24 @@ pub struct Canary {
 }
 
 impl Manifest {
+    /// Reads and checks the text of a manifest; `path` is where it is from or going to.
+    ///
+    /// # Errors
+    /// [`WeightsError::Manifest`] when it is malformed or contradicts itself.
+    pub fn from_json(text: &[u8], path: &Path) -> Result<Self, WeightsError> {
+        let manifest: Self = serde_json::from_slice(text).map_err(|source| WeightsError::Manifest {
+            path: path.to_path_buf(),
+            reason: source.to_string(),
+            source: Some(source),
+        })?;
+        manifest.check().map_err(|reason| WeightsError::Manifest {
+            path: path.to_path_buf(),
+            reason,
+            source: None,
+        })?;
+        Ok(manifest)
+    }
+
     /// Compares every shard's length and digest with the files in `directory`.
     ///
     /// # Errors
@@ -112,11 +132,15 @@ impl Manifest {
         Ok(())
     }
 
-    /// Compares the version digest with the weights in `directory`, which must be a Hugging Face folder.
+    /// Compares the version digest with the weights in `directory`: those of a full version, or the digests that a
+    /// sparse one promises for its tensors.
     ///
     /// # Errors
-    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`] reports.
+    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`] and [`SparseVersion::open`] report.
     pub fn verify_version(&self, directory: &Path) -> Result<(), WeightsError> {
+        if self.encoding == Encoding::Sparse {
+            return SparseVersion::open(directory, self.clone()).map(drop);
+        }
         let found = Checkpoint::open(directory)?.version_digest()?;
         if found == self.digest {
             return Ok(());
@@ -126,6 +150,22 @@ impl Manifest {
             expected: self.digest.clone(),
             found,
         })
+    }
+
+    /// Writes the manifest into a directory that is not visible yet and can be made again: nothing is synced.
+    pub(crate) fn write_unsynced(&self, directory: &Path) -> Result<(), WeightsError> {
+        let path = directory.join(MANIFEST_FILE);
+        fs::write(&path, self.to_json(directory)?).map_err(WeightsError::io("write", &path))
+    }
+
+    fn to_json(&self, directory: &Path) -> Result<Vec<u8>, WeightsError> {
+        let mut text = serde_json::to_vec_pretty(self).map_err(|source| WeightsError::Manifest {
+            path: directory.join(MANIFEST_FILE),
+            reason: source.to_string(),
+            source: Some(source),
+        })?;
+        text.push(b'\n');
+        Ok(text)
     }
 
     fn check(&self) -> Result<(), String> {
@@ -145,8 +185,13 @@ impl Manifest {
         {
             return Err(format!("{bad:?} is no digest of 16 lower-case hexadecimal digits"));
         }
-        if self.encoding == Encoding::Full && self.base.is_some() {
-            return Err("a full version has no base".to_owned());
+        match (self.encoding, &self.base) {
+            (Encoding::Full, Some(_)) => return Err("a full version has no base".to_owned()),
+            (Encoding::Sparse, None) => return Err("a sparse version needs a base".to_owned()),
+            (Encoding::Sparse, Some(base)) if base.version >= self.version => {
+                return Err(format!("version {} cannot apply to {}", self.version, base.version));
+            }
+            _ => {}
         }
         if self.shards.is_empty() {
             return Err("it names no shards".to_owned());
@@ -198,13 +243,7 @@ pub fn read_manifest(directory: &Path) -> Result<Manifest, WeightsError> {
         }
         Err(error) => return Err(WeightsError::io("read", &path)(error)),
     };
-    let manifest: Manifest = serde_json::from_slice(&text).map_err(|source| WeightsError::Manifest {
-        path,
-        reason: source.to_string(),
-        source: Some(source),
-    })?;
-    manifest.check().map_err(|reason| at(directory, reason))?;
-    Ok(manifest)
+    Manifest::from_json(&text, &path)
 }
 
 /// Publishes the version in `directory`: syncs every file there, then puts the manifest in place atomically.
@@ -227,14 +266,8 @@ pub fn write_manifest(directory: &Path, manifest: &Manifest) -> Result<(), Weigh
         }
     }
     sync_files(directory)?;
-    let path = directory.join(MANIFEST_FILE);
-    let mut text = serde_json::to_vec_pretty(manifest).map_err(|source| WeightsError::Manifest {
-        path: path.clone(),
-        reason: source.to_string(),
-        source: Some(source),
-    })?;
-    text.push(b'\n');
-    replace_file(&path, |writer| writer.write_all(&text))
+    let text = manifest.to_json(directory)?;
+    replace_file(&directory.join(MANIFEST_FILE), |writer| writer.write_all(&text))
 }
 
 /// Config and tokenizer files are copied in without syncing; they belong to the version as much as the shards do.
@@ -256,7 +289,7 @@ pub(crate) fn is_plain_file_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\\', '\0', ':'])
 }
 
-fn at(directory: &Path, reason: String) -> WeightsError {
+pub(crate) fn at(directory: &Path, reason: String) -> WeightsError {
     let path: PathBuf = directory.join(MANIFEST_FILE);
     WeightsError::Manifest {
         path,

@@ -90,7 +90,10 @@ pub fn write_checkpoint(
     })
 }
 
-fn group_by_size<'t, 'a>(tensors: &'t [TensorToWrite<'a>], max_shard_bytes: u64) -> Vec<&'t [TensorToWrite<'a>]> {
+pub(crate) fn group_by_size<'t, 'a>(
+    tensors: &'t [TensorToWrite<'a>],
+    max_shard_bytes: u64,
+) -> Vec<&'t [TensorToWrite<'a>]> {
     let mut groups = Vec::new();
     let mut first = 0;
     let mut bytes = 0u64;

@@ -109,8 +109,11 @@ pub fn data_digest(tensors: &[TensorToWrite<'_>]) -> String {
     hasher.finish()
 }
 
-/// Length prefix and padded JSON.
-fn encode_header(
+/// What a file begins with: the length of the header and its padded JSON. The data follows in the order of `tensors`.
+///
+/// # Errors
+/// As [`to_bytes`].
+pub fn encode_header(
     tensors: &[TensorToWrite<'_>],
     metadata: &[(String, String)],
     options: WriteOptions,

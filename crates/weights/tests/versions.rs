@@ -313,6 +313,17 @@ fn manifests_that_contradict_themselves_are_neither_written_nor_read() {
     };
     let cases: Vec<(Manifest, &str)> = vec![
         (spoil(&|bad| bad.format = "other".to_owned()), "format"),
+        (spoil(&|bad| bad.encoding = Encoding::Sparse), "needs a base"),
+        (
+            spoil(&|bad| {
+                bad.encoding = Encoding::Sparse;
+                bad.base = Some(BaseVersion {
+                    version: 3,
+                    digest: good.digest.clone(),
+                });
+            }),
+            "cannot apply",
+        ),
         (spoil(&|bad| bad.version = 1 << 53), "versions end"),
         (spoil(&|bad| bad.digest = "0".to_owned()), "no digest"),
         (
@@ -368,7 +379,7 @@ fn unknown_keys_and_encodings_are_refused() {
     let path = directory.path().join(MANIFEST_FILE);
     let text = fs::read_to_string(&path).unwrap();
     for (from, to) in [
-        ("\"full\"", "\"sparse\""),
+        ("\"full\"", "\"dense\""),
         ("\"version\": 3", "\"version\": 3, \"later\": 1"),
         ("{", "["),
     ] {

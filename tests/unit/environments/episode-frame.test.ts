@@ -89,7 +89,8 @@ describe("episode frames", () => {
         const bytes = encodeEpisode(frame);
         const shifted = new Uint8Array(offset + bytes.length);
         shifted.set(bytes, offset);
-        expect(decodeEpisode(shifted.subarray(offset))).toEqual(frame);
+        const { episode, samples } = decodeEpisode(shifted.subarray(offset));
+        expect({ episode, columns: samples?.columns() }).toEqual(frame);
       }),
     );
   });
@@ -118,9 +119,27 @@ describe("episode frames", () => {
   });
 
   it("are refused when a trace has no columns, or columns that do not fit", () => {
-    const { episode, columns } = oneTrace();
+    const { episode } = oneTrace();
     expect(() => decodeEpisode(encodeEpisode({ episode, columns: [] }))).toThrow(PrlError);
-    const short = columns.map((trace) => ({ ...trace, mask: new Uint8Array(1) }));
-    expect(() => decodeEpisode(encodeEpisode({ episode, columns: short }))).toThrow(/mask has 1 entries for 3 tokens/);
+  });
+
+  it.each([
+    ["mask has 3 entries for 4 tokens", { mask: new Uint8Array(3) }],
+    ["mask is 2 at token 3", { mask: Uint8Array.of(0, 0, 1, 2) }],
+    ["mask is 1 at token 0, where a branch starts", { mask: Uint8Array.of(1, 0, 1, 1) }],
+    ["logprobs has 5 entries", { logprobs: new Float32Array(5) }],
+    ["branch_offsets do not go from 0 to 4", { branchOffsets: Uint32Array.of(0, 3) }],
+    ["branch_offsets do not go from 0 to 4", { branchOffsets: Uint32Array.of() }],
+    ["branch_offsets do not ascend from 2 to 2", { branchOffsets: Uint32Array.of(0, 2, 2, 4) }],
+    ["version_spans are not cut at token 3", { branchOffsets: Uint32Array.of(0, 3, 4), mask: new Uint8Array(4) }],
+    ["version_spans are not cut at token 0", { versionSpans: Uint32Array.of(1, 1) }],
+    ["version_spans do not ascend from 2 to 2", { versionSpans: Uint32Array.of(0, 1, 2, 1, 2, 3) }],
+    ["version_spans reach token 4 of 4", { versionSpans: Uint32Array.of(0, 1, 4, 1) }],
+  ])("are refused when their columns do not fit: %s", (problem, change) => {
+    const { episode, columns } = makeFrame([[{ prompt: [1, 2], sampled: [3, 4], version: 4 }]], "a", {}, 0.5);
+    const decode = () =>
+      decodeEpisode(encodeEpisode({ episode, columns: columns.map((trace) => ({ ...trace, ...change })) }));
+    expect(decode).toThrow(`trace 0: ${problem}`);
+    expect(decode).toThrow(expect.objectContaining({ code: "PRL_EPISODE_INVALID" }));
   });
 });

@@ -2,13 +2,14 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import {
-  checkTraceColumns,
+  encodeTraceColumns,
   type Message,
   type PolicyCompletion,
   TraceGraph,
   UNSAMPLED_VERSION,
   versionRange,
 } from "../../../ts/environments/index.ts";
+import { RolloutSamples } from "../../../ts/native/index.ts";
 
 const ids = (...values: number[]) => Uint32Array.from(values);
 const user = (content: string): Message => ({ role: "user", content });
@@ -142,7 +143,7 @@ describe("TraceGraph", () => {
           seen.push(history.tokens);
         });
         const columns = trace.columns();
-        checkTraceColumns(columns, "test");
+        expect(RolloutSamples.parse(encodeTraceColumns([columns]), 1).columns()).toEqual([columns]);
         const branches = [...columns.branchOffsets.subarray(1)].map((end, b) => [
           ...columns.tokenIds.subarray(columns.branchOffsets[b], end),
         ]);
@@ -156,27 +157,5 @@ describe("TraceGraph", () => {
         });
       }),
     );
-  });
-});
-
-describe("checkTraceColumns", () => {
-  const good = () => {
-    const trace = new TraceGraph();
-    trace.commitTurn({ messages: [user("a")], promptIds: ids(1, 2), completion: completion([3, 4]), text: "" });
-    return trace.columns();
-  };
-  it.each([
-    ["mask", { mask: new Uint8Array(3) }],
-    ["mask holds", { mask: Uint8Array.of(0, 0, 1, 2) }],
-    ["logprobs", { logprobs: new Float32Array(5) }],
-    ["branch_offsets do not go", { branchOffsets: ids(0, 3) }],
-    ["branch_offsets fall", { branchOffsets: ids(0, 5, 4) }],
-    ["pairs", { versionSpans: ids(0, 1, 2) }],
-    ["begin at token 0", { versionSpans: ids(1, 1) }],
-    ["do not rise", { versionSpans: ids(0, 1, 2, 1, 2, 3) }],
-    ["lie outside", { versionSpans: ids(0, 1, 4, 1) }],
-  ])("names what is wrong: %s", (problem, change) => {
-    expect(() => checkTraceColumns(good(), "test")).not.toThrow();
-    expect(() => checkTraceColumns({ ...good(), ...change }, "test")).toThrow(problem);
   });
 });

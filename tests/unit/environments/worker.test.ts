@@ -133,7 +133,7 @@ describe("an env worker", () => {
 
   it("runs a rollout on the engine it is given and answers with the episode and its tokens", async () => {
     const request = await order();
-    const { episode, columns } = await run();
+    const { episode, samples } = await run();
     const { prompt, answer } = request.task.data as { prompt: string; answer: string };
     expect(episode).toMatchObject({
       id: "e-0",
@@ -143,7 +143,7 @@ describe("an env worker", () => {
       task: request.task,
     });
     expect(episode.traces[0]).toMatchObject({ reward: 1, metrics: { exact_match: 1 }, policy: { start: 5, end: 5 } });
-    const [trace] = columns;
+    const [trace] = samples?.columns() ?? [];
     expect([...(trace?.tokenIds ?? [])]).toEqual([...Buffer.from(prompt + answer), EOS]);
     expect([...(trace?.logprobs ?? [])].slice(prompt.length)).toEqual(
       Array.from({ length: answer.length + 1 }, (_, i) => -i / 4 + 0),
@@ -175,13 +175,13 @@ describe("an env worker", () => {
       while (!cancelled)
         ({ cancelled } = (await (await post("/cancel", { episode_id: id })).json()) as { cancelled: boolean });
     }
-    for (const { episode, columns } of await Promise.all(pending)) {
+    for (const { episode, samples } of await Promise.all(pending)) {
       expect(episode).toMatchObject({
         ok: false,
         errors: [{ class: "infra", code: "PRL_EPISODE_CANCELLED" }],
         traces: [],
       });
-      expect(columns).toEqual([]);
+      expect(samples?.samples).toBe(0);
     }
     expect(await (await post("/cancel", { episode_id: "a" })).json()).toEqual({ cancelled: false });
   });

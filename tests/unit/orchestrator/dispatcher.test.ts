@@ -1,16 +1,16 @@
 import * as fc from "fast-check";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import type { Episode, EpisodeFrame } from "../../../ts/environments/index.ts";
+import type { Episode, ReceivedEpisode } from "../../../ts/environments/index.ts";
 import { GroupDispatcher, type Group } from "../../../ts/orchestrator/dispatcher.ts";
 import type { TrainTask } from "../../../ts/orchestrator/tasks.ts";
 
-const finished: EpisodeFrame = { episode: { ok: true } as Episode, columns: [] };
+const finished: ReceivedEpisode = { episode: { ok: true } as Episode, samples: null };
 
 function dispatcher(
   groupSize: number,
   maxInflight: number,
-  runRollout: (signal: AbortSignal) => Promise<EpisodeFrame>,
+  runRollout: (signal: AbortSignal) => Promise<ReceivedEpisode>,
 ) {
   const completed: Group[] = [];
   const failures: unknown[] = [];

@@ -12,11 +12,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import {
   createRng,
+  encodeTraceColumns,
   type Episode,
   type EpisodeErrorClass,
-  type EpisodeFrame,
+  type ReceivedEpisode,
   type RunRequest,
+  type TraceColumns,
 } from "../../../ts/environments/index.ts";
+import { RolloutSamples } from "../../../ts/native/index.ts";
 import { runOrchestrator, type Engine, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import type { PublishedWeights, RolloutTransport, WeightTransport } from "../../../ts/transports/index.ts";
 
@@ -242,11 +245,12 @@ function makeParts(options: SimulationOptions, runDir: string) {
         signal.throwIfAborted();
         const found = published.get(version);
         if (found !== undefined) {
-          return found;
+          return { ...found, release: () => {} };
         }
         await sleep(1, undefined, { signal });
       }
     },
+    close: async () => {},
   };
   const publish = (version: number) => {
     const tokenIds = [1, 2, 3];
@@ -299,13 +303,13 @@ const base = (request: RunRequest) => ({
   run: request.run,
 });
 
-export function errored(request: RunRequest, kind: EpisodeErrorClass): EpisodeFrame {
+export function errored(request: RunRequest, kind: EpisodeErrorClass): ReceivedEpisode {
   const errors = [{ class: kind, code: "PRL_ENVIRONMENT_FAILED", message: `a ${kind} error` }];
-  return { episode: { ...base(request), ok: false, errors, traces: [] }, columns: [] };
+  return { episode: { ...base(request), ok: false, errors, traces: [] }, samples: null };
 }
 
 /** One prompt token and two sampled ones; `start` and `end`: versions that sampled them. */
-export function scored(request: RunRequest, reward: number, start: number, end: number): EpisodeFrame {
+export function scored(request: RunRequest, reward: number, start: number, end: number): ReceivedEpisode {
   const trace: Episode["traces"][number] = {
     id: `${request.episode_id}-0`,
     nodes: [],
@@ -327,5 +331,10 @@ export function scored(request: RunRequest, reward: number, start: number, end: 
       start === end ? Uint32Array.of(0, 0xffffffff, 1, start) : Uint32Array.of(0, 0xffffffff, 1, start, 2, end),
     branchOffsets: Uint32Array.of(0, 3),
   };
-  return { episode: { ...base(request), ok: true, errors: [], traces: [trace] }, columns: [columns] };
+  return { episode: { ...base(request), ok: true, errors: [], traces: [trace] }, samples: samplesOf([columns]) };
+}
+
+/** As they arrive from an env worker. */
+export function samplesOf(columns: readonly TraceColumns[]): RolloutSamples {
+  return RolloutSamples.parse(encodeTraceColumns(columns), columns.length);
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
-import type { EpisodeFrame, RunRequest, TraceColumns } from "../../../ts/environments/index.ts";
+import type { ReceivedEpisode, RunRequest, TraceColumns } from "../../../ts/environments/index.ts";
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
-import { branchesOf, buildTrainBatch, rewardOf } from "../../../ts/orchestrator/train-batch.ts";
-import { errored, scored } from "./simulation.ts";
+import { buildTrainBatch, rewardOf } from "../../../ts/orchestrator/train-batch.ts";
+import { errored, samplesOf, scored } from "./simulation.ts";
 
 function config(orchestrator: Record<string, unknown> = {}): RlConfig {
   return rlConfigSchema.parse({
@@ -22,7 +22,7 @@ function config(orchestrator: Record<string, unknown> = {}): RlConfig {
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
 
-function group(index: number, rollouts: EpisodeFrame[], source = "b", dispatchVersion = 3): Group {
+function group(index: number, rollouts: ReceivedEpisode[], source = "b", dispatchVersion = 3): Group {
   const task = { source, task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: rollouts.length };
   return { index, id: `group-${index}`, task, dispatchVersion, rollouts };
 }
@@ -30,16 +30,16 @@ function group(index: number, rollouts: EpisodeFrame[], source = "b", dispatchVe
 const rollout = (reward: number) => scored(request, reward, 3, 4);
 
 describe("buildTrainBatch", () => {
-  test("gives every sampled token its rollout's advantage, temperature, environment and version", () => {
+  test("gives every sampled token its rollout's advantage, temperature, environment and version", async () => {
     const groups = [group(0, [rollout(1), rollout(0)]), group(1, [rollout(0), rollout(1)], "a")];
-    const { batches, envNames, advantages, samples } = buildTrainBatch(groups, config());
+    const { batches, envNames, advantages, samples } = await buildTrainBatch(groups, config());
     expect(advantages).toEqual([
       [0.5, -0.5],
       [-0.5, 0.5],
     ]);
     expect(envNames).toEqual(["a", "b"]);
     expect(samples).toBe(4);
-    const [batch] = batches;
+    const batch = batches[0]?.columns();
     expect(batch?.counts).toEqual({ rl: 8, ce: 0, refKl: 0 });
     expect([...(batch?.temperatures ?? [])]).toEqual(Array.from({ length: 12 }, () => 0.5));
     expect([...(batch?.envIds ?? [])].toSorted((a, b) => a - b)).toEqual([0, 0, 1, 1]);
@@ -51,29 +51,31 @@ describe("buildTrainBatch", () => {
     expect([...(batch?.policyVersionSpans ?? [])].slice(0, 6)).toEqual([0, 0xffffffff, 1, 3, 2, 4]);
   });
 
-  test("an errored rollout neither trains nor counts in its group's statistics", () => {
+  test("an errored rollout neither trains nor counts in its group's statistics", async () => {
     const groups = [group(0, [rollout(1), errored(request, "environment"), rollout(0)])];
-    const { rewards, advantages, samples } = buildTrainBatch(groups, config());
+    const { rewards, advantages, samples } = await buildTrainBatch(groups, config());
     expect(rewards).toEqual([[1, Number.NaN, 0]]);
     expect(advantages).toEqual([[0.5, 0, -0.5]]);
     expect(samples).toBe(2);
   });
 
-  test("an episode that sampled nothing has no reward: it is not scored 0", () => {
-    const empty: EpisodeFrame = { episode: { ...rollout(1).episode, traces: [] }, columns: [] };
+  test("an episode that sampled nothing has no reward: it is not scored 0", async () => {
+    const empty: ReceivedEpisode = { episode: { ...rollout(1).episode, traces: [] }, samples: null };
     expect(rewardOf(empty.episode)).toBeNaN();
-    expect(buildTrainBatch([group(0, [rollout(1), rollout(0), empty])], config()).advantages).toEqual([[0.5, -0.5, 0]]);
+    expect((await buildTrainBatch([group(0, [rollout(1), rollout(0), empty])], config())).advantages).toEqual([
+      [0.5, -0.5, 0],
+    ]);
   });
 
-  test("leaves out what has no signal, or keeps it when told so; nothing at all is no batch", () => {
+  test("leaves out what has no signal, or keeps it when told so; nothing at all is no batch", async () => {
     const groups = [group(0, [rollout(1), rollout(1)]), group(1, [rollout(0), rollout(1)])];
-    expect(buildTrainBatch(groups, config())).toMatchObject({ samples: 2, zeroAdvantage: 2 });
-    const kept = buildTrainBatch(groups, config({ filter_zero_advantages: false }));
+    expect(await buildTrainBatch(groups, config())).toMatchObject({ samples: 2, zeroAdvantage: 2 });
+    const kept = await buildTrainBatch(groups, config({ filter_zero_advantages: false }));
     expect(kept).toMatchObject({ samples: 4, zeroAdvantage: 0 });
-    expect(buildTrainBatch(groups.slice(0, 1), config())).toMatchObject({ samples: 0, batches: [] });
+    expect(await buildTrainBatch(groups.slice(0, 1), config())).toMatchObject({ samples: 0, batches: [] });
   });
 
-  test("each branch of a trace is a sample of its own, with the spans that lie in it", () => {
+  test("each branch of a trace is a sample of its own, with the spans that lie in it", async () => {
     const none = 0xffffffff;
     const columns: TraceColumns = {
       tokenIds: Uint32Array.of(1, 2, 3, 1, 2, 4, 5),
@@ -82,29 +84,25 @@ describe("buildTrainBatch", () => {
       versionSpans: Uint32Array.of(0, none, 1, 7, 2, 8, 3, none, 6, 9),
       branchOffsets: Uint32Array.of(0, 3, 7),
     };
-    const branches = branchesOf(columns);
-    expect(branches.map(({ tokenIds }) => [...tokenIds])).toEqual([
-      [1, 2, 3],
-      [1, 2, 4, 5],
-    ]);
-    expect(branches.map(({ policyVersionSpans }) => [...policyVersionSpans])).toEqual([
-      [0, none, 1, 7, 2, 8],
-      [0, none, 3, 9],
-    ]);
-    const twoBranches = { episode: rollout(1).episode, columns: [columns] };
-    const { samples, batches } = buildTrainBatch([group(0, [twoBranches, rollout(0)])], config());
+    const twoBranches = { episode: rollout(1).episode, samples: samplesOf([columns]) };
+    const { samples, batches } = await buildTrainBatch([group(0, [twoBranches, rollout(0)])], config());
     expect(samples).toBe(3);
-    expect(batches[0]?.counts.rl).toBe(2 + 1 + 2);
+    const batch = batches[0]?.columns();
+    expect(batch?.counts.rl).toBe(2 + 1 + 2);
+    expect([...(batch?.inputIds ?? [])]).toEqual([1, 2, 3, 1, 2, 4, 5, 9, 10, 11]);
+    expect([...(batch?.cuSeqlens ?? [])]).toEqual([0, 3, 7, 10]);
+    const spans = [0, none, 1, 7, 2, 8, 3, none, 6, 9, 7, none, 8, 3, 9, 4];
+    expect([...(batch?.policyVersionSpans ?? [])]).toEqual(spans);
   });
 });
 
-test("stepMetrics: staleness is against the version that the step trains, rewards without errored rollouts", () => {
+test("stepMetrics: staleness is against the version that the step trains, rewards without errored rollouts", async () => {
   const groups = [
     group(0, [rollout(1), rollout(0)], "b", 3),
     group(1, [rollout(1), errored(request, "model")], "b", 5),
     group(2, [rollout(1), rollout(1)], "b", 4),
   ];
-  const batch = buildTrainBatch(groups, config());
+  const batch = await buildTrainBatch(groups, config());
   const metrics = stepMetrics({ step: 6, groups, batch, dropped: { stale: 2, errored: 1 }, seconds: 1.5 });
   expect(metrics).toMatchObject({
     "train/agg/all/agent/reward/mean": 0.8,

@@ -4,7 +4,18 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
-import { buildBatch, digest, packSequences, writeBatch, type Batch, type Sample } from "../../../ts/native/index.ts";
+import {
+  buildBatch,
+  digest,
+  openSafetensors,
+  packSequences,
+  readManifest,
+  writeBatch,
+  writeSafetensors,
+  type Batch,
+  type Sample,
+  type StagedWeights,
+} from "../../../ts/native/index.ts";
 import { filesystemRollouts, filesystemWeights, rolloutsDir } from "../../../ts/transports/index.ts";
 
 let runDir: string;
@@ -98,34 +109,51 @@ describe("batches by files", () => {
 
 describe("weights by folders", () => {
   const canary = { tokenIds: [1, 2], logprobs: [0, Math.fround(-0.1)], isa: "portable", dtype: "float32" };
+  const folders = async () =>
+    (await readdir(join(runDir, "weights"))).filter((name) => !name.startsWith(".")).toSorted();
 
-  async function save(dir: string) {
-    await mkdir(dir, { recursive: true });
-    const bytes = Buffer.from(`weights of ${dir}`);
-    await writeFile(join(dir, "model.safetensors"), bytes);
-    return {
-      digest: digest(bytes),
-      shards: [{ file: "model.safetensors", bytes: bytes.length, digest: digest(bytes) }],
+  /** Weights of which `changed` of 1,000 elements differ from those that are all 7. */
+  function save(dtype: "F32" | "BF16", changed = 0) {
+    return async (dir: string): Promise<StagedWeights> => {
+      const elements = dtype === "F32" ? new Float32Array(1000).fill(7) : new Uint16Array(1000).fill(7);
+      elements.fill(8, 0, changed);
+      const data = new Uint8Array(elements.buffer);
+      const written = await writeSafetensors(join(dir, "model.safetensors"), { w: { dtype, shape: [1000], data } });
+      await writeFile(join(dir, "config.json"), "{}");
+      return { digest: await versionDigest(dir), shards: [{ file: "model.safetensors", ...written }] };
     };
+  }
+
+  /** By the specification of crates/weights/README.md. */
+  async function versionDigest(dir: string): Promise<string> {
+    const file = await openSafetensors(join(dir, "model.safetensors"));
+    const { dtype, shape, data } = file.tensor("w");
+    file.close();
+    const u64 = (value: number) => Buffer.from(BigUint64Array.of(BigInt(value)).buffer);
+    const text = (value: string) => Buffer.concat([u64(value.length), Buffer.from(value)]);
+    const hash = Buffer.from(BigUint64Array.of(BigInt(`0x${digest(data)}`)).buffer);
+    const head = [text("w"), text(dtype), u64(shape.length), ...shape.map(u64), u64(data.length), hash];
+    return digest(Buffer.concat(head));
   }
 
   test("arrive with manifest and canary, exactly", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
     const waiting = weights.receive(0, { deadlineMs: 5_000, signal: never });
-    const published = await weights.publish(0, save, canary);
-    expect(await waiting).toEqual(published);
+    const published = await weights.publish(0, save("F32"), canary);
+    expect(await waiting).toMatchObject(published);
     expect(published).toMatchObject({ dir: join(runDir, "weights", "step_0"), manifest: { version: 0, canary } });
+    await weights.close();
   });
 
   test("only the newest stay, and a version is not there before its files are", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    for (let version = 0; version < 5; version++) await weights.publish(version, save, null);
-    expect((await readdir(join(runDir, "weights"))).toSorted()).toEqual(["step_3", "step_4"]);
+    for (let version = 0; version < 5; version++) await weights.publish(version, save("F32", version), null);
+    expect(await folders()).toEqual(["step_3", "step_4"]);
     await expect(weights.receive(2, soon)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
     const failed = weights.publish(
       5,
       async (dir) => {
-        await save(dir);
+        await save("F32")(dir);
         throw new PrlError("PRL_WEIGHTS_IO", "disk full");
       },
       null,
@@ -133,30 +161,92 @@ describe("weights by folders", () => {
     await expect(failed).rejects.toThrow("disk full");
     await expect(weights.receive(5, soon)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
     expect((await weights.receive(4, soon)).manifest.version).toBe(4);
-    expect((await readdir(join(runDir, "weights"))).toSorted()).toEqual(["step_3", "step_4", "step_5"]);
+    expect(await folders()).toEqual(["step_3", "step_4"]);
+    await weights.close();
+  });
+
+  test("that someone reads stay until he releases them", async () => {
+    const weights = filesystemWeights(runDir, { keep: 1 });
+    await weights.publish(0, save("F32"), null);
+    const received = await weights.receive(0, soon);
+    await weights.publish(1, save("F32", 1), null);
+    await weights.publish(2, save("F32", 2), null);
+    expect(await folders()).toEqual(["step_0", "step_2"]);
+    received.release();
+    await weights.publish(3, save("F32", 3), null);
+    expect(await folders()).toEqual(["step_3"]);
+    await weights.close();
+  });
+
+  test("of 16 bits travel as what changed and arrive whole", async () => {
+    const [trainer, orchestrator] = [filesystemWeights(runDir, { keep: 2 }), filesystemWeights(runDir, { keep: 2 })];
+    for (let version = 0; version < 4; version++) {
+      const { manifest } = await trainer.publish(version, save("BF16", version), canary, { full: version === 3 });
+      expect(manifest.encoding).toBe(version === 0 || version === 3 ? "full" : "sparse");
+      const received = await orchestrator.receive(version, soon);
+      expect(received.manifest).toMatchObject({ version, digest: manifest.digest, encoding: "full", canary });
+      const file = await openSafetensors(join(received.dir, "model.safetensors"));
+      expect(new Uint16Array(file.tensor("w").data.slice().buffer).filter((element) => element === 8)).toHaveLength(
+        version,
+      );
+      file.close();
+      expect(await readFile(join(received.dir, "config.json"), "utf8")).toBe("{}");
+      expect(await readManifest(received.dir, { verify: true })).toEqual(received.manifest);
+      received.release();
+    }
+    await Promise.all([trainer.close(), orchestrator.close()]);
+  });
+
+  test("whose base is lost are asked for in full", async () => {
+    const trainer = filesystemWeights(runDir, { keep: 4 });
+    for (let version = 0; version < 3; version++) await trainer.publish(version, save("BF16", version), null);
+    await rm(join(runDir, "weights", "step_1"), { recursive: true });
+    const orchestrator = filesystemWeights(runDir, { keep: 4 });
+    const received = await orchestrator.receive(2, { deadlineMs: 10_000, signal: never });
+    expect(received).toMatchObject({
+      dir: join(runDir, "weights", "step_2"),
+      manifest: { version: 2, encoding: "full" },
+    });
+    received.release();
+    await trainer.close();
+    await rm(join(runDir, "weights", "step_0"), { recursive: true });
+    const late = filesystemWeights(runDir, { keep: 4 });
+    expect((await late.receive(2, soon)).manifest.version).toBe(2);
   });
 
   test("of a folder that is written again are not there until it is whole", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    await weights.publish(0, save, null);
-    let seen: Promise<unknown> = Promise.resolve();
+    await weights.publish(0, save("F32"), null);
+    await weights.publish(1, save("F32", 1), null);
+    let seen: Promise<unknown[]> = Promise.resolve([]);
     await weights.publish(
       0,
       async (dir) => {
-        seen = weights.receive(0, soon).catch((error: unknown) => error);
+        const refused = (version: number) => weights.receive(version, soon).catch((error: unknown) => error);
+        seen = Promise.all([refused(0), refused(1)]);
         await seen;
-        return save(dir);
+        return save("F32")(dir);
       },
       null,
     );
-    expect(await seen).toMatchObject({ code: "PRL_DEADLINE" });
+    expect(await seen).toMatchObject([{ code: "PRL_DEADLINE" }, { code: "PRL_DEADLINE" }]);
+    await weights.close();
   });
 
   test("in the folder of another version are PRL_WEIGHTS_MANIFEST", async () => {
     const weights = filesystemWeights(runDir, { keep: 2 });
-    const { dir } = await weights.publish(0, save, null);
+    const { dir } = await weights.publish(0, save("F32"), null);
     await mkdir(join(runDir, "weights", "step_1"));
     await writeFile(join(runDir, "weights", "step_1", "manifest.json"), await readFile(join(dir, "manifest.json")));
     await expect(weights.receive(1, soon)).rejects.toMatchObject({ code: "PRL_WEIGHTS_MANIFEST" });
+    await weights.close();
+  });
+
+  test("have one publisher at a time", async () => {
+    const weights = filesystemWeights(runDir, { keep: 2 });
+    await weights.publish(0, save("F32"), null);
+    const second = filesystemWeights(runDir, { keep: 2 });
+    await expect(second.publish(0, save("F32"), null)).rejects.toMatchObject({ code: "PRL_WEIGHTS_IO" });
+    await weights.close();
   });
 });

@@ -1,6 +1,6 @@
 //! Samples and batches that the tests share.
 
-use prl_packing::{Batch, BatchMetadata, BuildOptions, PackError, SampleRef, UNSAMPLED, build_batch};
+use prl_packing::{Advantages, Batch, BatchMetadata, BuildOptions, PackError, SampleRef, UNSAMPLED, build_batch};
 
 /// Owned columns of a sample.
 #[derive(Debug, Clone, Default)]
@@ -11,7 +11,8 @@ pub(crate) struct Sample {
     pub(crate) advantages: Vec<f32>,
     pub(crate) temperature: f32,
     pub(crate) env_id: u16,
-    pub(crate) version_spans: Vec<(u32, u32)>,
+    pub(crate) version_spans: Vec<[u32; 2]>,
+    pub(crate) unbroken: Vec<[u32; 2]>,
     pub(crate) rl_weights: Option<Vec<f32>>,
     pub(crate) ce_weights: Option<Vec<f32>>,
     pub(crate) ref_kl_weights: Option<Vec<f32>>,
@@ -33,7 +34,7 @@ impl Sample {
             version_spans: if sampled == 0 {
                 vec![]
             } else {
-                vec![(0, UNSAMPLED), (u32::try_from(prompt).unwrap(), 4)]
+                vec![[0, UNSAMPLED], [u32::try_from(prompt).unwrap(), 4]]
             },
             ..Self::default()
         }
@@ -44,10 +45,11 @@ impl Sample {
             token_ids: &self.token_ids,
             mask: &self.mask,
             logprobs: &self.logprobs,
-            advantages: &self.advantages,
+            advantages: Advantages::PerToken(&self.advantages),
             temperature: self.temperature,
             env_id: self.env_id,
             version_spans: &self.version_spans,
+            unbroken: &self.unbroken,
             rl_weights: self.rl_weights.as_deref(),
             ce_weights: self.ce_weights.as_deref(),
             ref_kl_weights: self.ref_kl_weights.as_deref(),

@@ -1,0 +1,199 @@
+//! The samples of one episode in native memory, from the bytes that an env worker sent.
+//!
+//! The bytes are a safetensors blob with, for trace i, `<i>.token_ids` U32[T], `<i>.mask` U8[T], `<i>.logprobs` F32[T],
+//! `<i>.version_spans` U32[K,2] and `<i>.branch_offsets` U32[n+1]. Branch b of a trace is its tokens from offset b to
+//! offset b+1, one training sample. Spans are rows (first token, version), counted from the start of the trace,
+//! ascending from 0 and cut at every branch start. All of it is checked when it arrives.
+
+use std::ops::Range;
+
+use prl_weights::{Dtype, Header, parse};
+
+use crate::PackError;
+use crate::scan::first;
+
+/// The columns of an episode's samples, one after the other.
+#[derive(Debug, Default)]
+pub struct Rollout {
+    token_ids: Vec<u32>,
+    mask: Vec<u8>,
+    logprobs: Vec<f32>,
+    /// Counted from the start of their sample.
+    version_spans: Vec<[u32; 2]>,
+    samples: Vec<Place>,
+    /// Trace i has the samples from `[i]` to `[i+1]`.
+    trace_samples: Vec<usize>,
+}
+
+/// Where a sample lies in the columns.
+#[derive(Debug)]
+struct Place {
+    tokens: Range<usize>,
+    spans: Range<usize>,
+}
+
+/// One sample of a rollout, with the fields of [`crate::SampleRef`] that its env worker knows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[expect(missing_docs, reason = "every field is documented at SampleRef")]
+pub struct RolloutSample<'a> {
+    pub token_ids: &'a [u32],
+    pub mask: &'a [u8],
+    pub logprobs: &'a [f32],
+    pub version_spans: &'a [[u32; 2]],
+}
+
+impl Rollout {
+    /// Copies the columns of `traces` traces out of `blob`, which may lie anywhere in memory.
+    ///
+    /// # Errors
+    /// [`PackError::Rollout`] naming the trace and what is wrong with it, [`PackError::Weights`] when the blob is no
+    /// safetensors file.
+    pub fn parse(blob: &[u8], traces: usize) -> Result<Self, PackError> {
+        let header = parse(blob)?;
+        let mut rollout = Self {
+            trace_samples: vec![0],
+            ..Self::default()
+        };
+        for trace in 0..traces {
+            let columns = Blob {
+                header: &header,
+                blob,
+                trace,
+            };
+            rollout
+                .push_trace(&columns)
+                .map_err(|reason| PackError::Rollout(format!("trace {trace}: {reason}")))?;
+        }
+        Ok(rollout)
+    }
+
+    /// Tokens of all samples.
+    pub fn tokens(&self) -> usize {
+        self.token_ids.len()
+    }
+
+    /// Bytes of memory that its columns take.
+    pub fn bytes(&self) -> usize {
+        9 * self.token_ids.capacity() + 8 * self.version_spans.capacity() + size_of::<Place>() * self.samples.capacity()
+    }
+
+    /// Its samples, in the order of traces and branches.
+    pub fn samples(&self) -> impl ExactSizeIterator<Item = RolloutSample<'_>> {
+        (0..self.samples.len()).map(|index| self.sample(index))
+    }
+
+    /// Sample `index` of [`Rollout::samples`].
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn sample(&self, index: usize) -> RolloutSample<'_> {
+        let Place { tokens, spans } = &self.samples[index];
+        RolloutSample {
+            token_ids: &self.token_ids[tokens.clone()],
+            mask: &self.mask[tokens.clone()],
+            logprobs: &self.logprobs[tokens.clone()],
+            version_spans: &self.version_spans[spans.clone()],
+        }
+    }
+
+    /// Numbers of its samples, by trace.
+    pub fn trace_samples(&self) -> impl ExactSizeIterator<Item = Range<usize>> {
+        self.trace_samples.windows(2).map(|pair| pair[0]..pair[1])
+    }
+
+    fn push_trace(&mut self, columns: &Blob<'_>) -> Result<(), String> {
+        let start = self.token_ids.len();
+        columns.copy("token_ids", Dtype::U32, u32::from_le_bytes, &mut self.token_ids)?;
+        let tokens = self.token_ids.len() - start;
+        columns.copy("mask", Dtype::U8, u8::from_le_bytes, &mut self.mask)?;
+        columns.copy("logprobs", Dtype::F32, f32::from_le_bytes, &mut self.logprobs)?;
+        for (name, end) in [("mask", self.mask.len()), ("logprobs", self.logprobs.len())] {
+            if end != start + tokens {
+                return Err(format!("{name} has {} entries for {tokens} tokens", end - start));
+            }
+        }
+        let mask = &self.mask[start..];
+        if let Some(token) = first(mask, |mask| mask > 1) {
+            return Err(format!("mask is {} at token {token}, expected 0 or 1", mask[token]));
+        }
+        let mut offsets = Vec::new();
+        columns.copy("branch_offsets", Dtype::U32, u32::from_le_bytes, &mut offsets)?;
+        if offsets.first() != Some(&0) || offsets.last().map(|&end| end as usize) != Some(tokens) {
+            return Err(format!("branch_offsets do not go from 0 to {tokens}"));
+        }
+        let mut spans = columns.spans(tokens)?.into_iter().peekable();
+        for branch in offsets.windows(2) {
+            let (from, to) = (branch[0], branch[1]);
+            if from >= to {
+                return Err(format!("branch_offsets do not ascend from {from} to {to}"));
+            }
+            if mask[from as usize] != 0 {
+                return Err(format!("mask is 1 at token {from}, where a branch starts"));
+            }
+            if spans.peek().is_none_or(|[first, _]| *first != from) {
+                return Err(format!(
+                    "version_spans are not cut at token {from}, where a branch starts"
+                ));
+            }
+            let first_span = self.version_spans.len();
+            while let Some([first, version]) = spans.next_if(|[first, _]| *first < to) {
+                self.version_spans.push([first - from, version]);
+            }
+            self.samples.push(Place {
+                tokens: start + from as usize..start + to as usize,
+                spans: first_span..self.version_spans.len(),
+            });
+        }
+        self.trace_samples.push(self.samples.len());
+        Ok(())
+    }
+}
+
+/// The tensors of one trace.
+struct Blob<'a> {
+    header: &'a Header,
+    blob: &'a [u8],
+    trace: usize,
+}
+
+impl Blob<'_> {
+    fn copy<T, const N: usize>(
+        &self,
+        name: &str,
+        dtype: Dtype,
+        from: impl Fn([u8; N]) -> T,
+        target: &mut Vec<T>,
+    ) -> Result<Vec<usize>, String> {
+        let full = format!("{}.{name}", self.trace);
+        let view = self
+            .header
+            .tensor(self.blob, &full)
+            .map_err(|_| format!("the blob has no tensor {full}"))?;
+        if view.dtype != dtype {
+            return Err(format!("{name} is {}, expected {dtype}", view.dtype));
+        }
+        target.extend(view.data.as_chunks().0.iter().map(|&bytes| from(bytes)));
+        Ok(view.shape.to_vec())
+    }
+
+    fn spans(&self, tokens: usize) -> Result<Vec<[u32; 2]>, String> {
+        let mut flat = Vec::new();
+        let shape = self.copy("version_spans", Dtype::U32, u32::from_le_bytes, &mut flat)?;
+        if shape.get(1..) != Some(&[2]) {
+            return Err(format!(
+                "version_spans has shape {shape:?}, expected two numbers per row"
+            ));
+        }
+        let spans = flat.as_chunks().0.to_vec();
+        if let Some(pair) = spans.windows(2).find(|pair: &&[[u32; 2]]| pair[0][0] >= pair[1][0]) {
+            return Err(format!(
+                "version_spans do not ascend from {} to {}",
+                pair[0][0], pair[1][0]
+            ));
+        }
+        match spans.last() {
+            Some([last, _]) if *last as usize >= tokens => Err(format!("version_spans reach token {last} of {tokens}")),
+            _ => Ok(spans),
+        }
+    }
+}

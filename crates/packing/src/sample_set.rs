@@ -1,0 +1,110 @@
+//! The samples of a step, chosen among rollouts that lie in native memory.
+
+use std::sync::Arc;
+
+use crate::build::{BuildOptions, build_batch};
+use crate::cost::Cost;
+use crate::plan::{PackOptions, pack_sequences};
+use crate::rollout::Rollout;
+use crate::sample::{Advantages, SampleRef};
+use crate::{Batch, PackError};
+
+/// Samples of rollouts, each with what it is worth. Holds the rollouts, copies nothing.
+#[derive(Debug, Default)]
+pub struct SampleSet {
+    chosen: Vec<Chosen>,
+}
+
+#[derive(Debug)]
+struct Chosen {
+    rollout: Arc<Rollout>,
+    sample: usize,
+    worth: Worth,
+}
+
+/// What the caller knows of a rollout's samples.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worth {
+    /// Of every token on the mask.
+    pub advantage: f32,
+    /// Of the sampling.
+    pub temperature: f32,
+    /// Index into the step's environment names.
+    pub env_id: u16,
+}
+
+impl SampleSet {
+    /// Adds all samples of `rollout`; how many they are.
+    pub fn add(&mut self, rollout: &Arc<Rollout>, worth: Worth) -> usize {
+        let samples = rollout.samples().len();
+        self.chosen.extend((0..samples).map(|sample| Chosen {
+            rollout: Arc::clone(rollout),
+            sample,
+            worth,
+        }));
+        samples
+    }
+
+    /// Samples in the set.
+    pub fn len(&self) -> usize {
+        self.chosen.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_empty()
+    }
+
+    /// Plans and builds one batch per rank; none when the set is empty.
+    ///
+    /// # Errors
+    /// As [`pack_sequences`] and [`build_batch`]; samples are numbered in the order they were added.
+    pub fn pack(&self, options: BuildOptions, cost: Cost<'_>) -> Result<Vec<Batch>, PackError> {
+        let samples: Vec<SampleRef<'_>> = self.chosen.iter().map(Chosen::as_sample).collect();
+        if samples.is_empty() {
+            return Ok(Vec::new());
+        }
+        pack_batches(&samples, options, cost, &[])
+    }
+}
+
+/// Plans `samples` as [`pack_sequences`] does and builds one batch per rank. `classes` is as in [`PackOptions`].
+///
+/// # Errors
+/// As [`pack_sequences`] and [`build_batch`].
+pub fn pack_batches(
+    samples: &[SampleRef<'_>],
+    options: BuildOptions,
+    cost: Cost<'_>,
+    classes: &[u32],
+) -> Result<Vec<Batch>, PackError> {
+    let length = |sample: &SampleRef<'_>| u32::try_from(sample.kept_tokens(options.seq_len)).unwrap_or(u32::MAX);
+    let lengths: Vec<u32> = samples.iter().map(length).collect();
+    let plan = PackOptions {
+        seq_len: options.seq_len,
+        ranks: options.ranks,
+        cost,
+        classes,
+    };
+    build_batch(samples, &pack_sequences(&lengths, plan)?, options)
+}
+
+impl Chosen {
+    fn as_sample(&self) -> SampleRef<'_> {
+        let sample = self.rollout.sample(self.sample);
+        SampleRef {
+            token_ids: sample.token_ids,
+            mask: sample.mask,
+            logprobs: sample.logprobs,
+            advantages: Advantages::Uniform(self.worth.advantage),
+            temperature: self.worth.temperature,
+            env_id: self.worth.env_id,
+            version_spans: sample.version_spans,
+            unbroken: &[],
+            rl_weights: None,
+            ce_weights: None,
+            ref_kl_weights: None,
+            reference_logprobs: None,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Rollouts: what a worker sent is what arrives, and what contradicts itself is refused.
+
+use std::sync::Arc;
+
+use prl_packing::{BuildOptions, Cost, PackError, Rollout, SampleSet, UNSAMPLED, Worth};
+use prl_weights::{Dtype, TensorToWrite, WriteOptions, to_bytes};
+use proptest::prelude::*;
+
+/// A trace as an env worker has it.
+#[derive(Debug, Clone, Default)]
+struct Trace {
+    token_ids: Vec<u32>,
+    mask: Vec<u8>,
+    logprobs: Vec<f32>,
+    version_spans: Vec<[u32; 2]>,
+    branch_offsets: Vec<u32>,
+}
+
+impl Trace {
+    /// Branches of a prompt and sampled tokens each.
+    fn new(branches: &[(usize, usize, u32)]) -> Self {
+        let mut trace = Self {
+            branch_offsets: vec![0],
+            ..Self::default()
+        };
+        for &(prompt, sampled, version) in branches {
+            let start = u32::try_from(trace.token_ids.len()).unwrap();
+            let end = start + u32::try_from(prompt + sampled).unwrap();
+            trace.token_ids.extend((start..end).map(|token| 100 + token));
+            trace
+                .mask
+                .extend((0..prompt + sampled).map(|token| u8::from(token >= prompt)));
+            trace
+                .logprobs
+                .extend((0..prompt + sampled).map(|token| if token < prompt { 0.0 } else { -0.25 }));
+            trace.version_spans.push([start, UNSAMPLED]);
+            if sampled > 0 {
+                trace
+                    .version_spans
+                    .push([start + u32::try_from(prompt).unwrap(), version]);
+            }
+            trace.branch_offsets.push(end);
+        }
+        trace
+    }
+}
+
+fn bytes<T: Copy, const N: usize>(values: &[T], encode: impl Fn(T) -> [u8; N]) -> Vec<u8> {
+    values.iter().flat_map(|&value| encode(value)).collect()
+}
+
+fn encode(traces: &[Trace]) -> Vec<u8> {
+    let columns: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = traces
+        .iter()
+        .enumerate()
+        .flat_map(|(number, trace)| {
+            let spans = trace.version_spans.as_flattened();
+            let name = move |column: &str| format!("{number}.{column}");
+            let ids = |values: &[u32]| bytes(values, u32::to_le_bytes);
+            let offsets = &trace.branch_offsets;
+            [
+                (
+                    name("token_ids"),
+                    Dtype::U32,
+                    vec![trace.token_ids.len()],
+                    ids(&trace.token_ids),
+                ),
+                (
+                    name("logprobs"),
+                    Dtype::F32,
+                    vec![trace.logprobs.len()],
+                    bytes(&trace.logprobs, f32::to_le_bytes),
+                ),
+                (name("version_spans"), Dtype::U32, vec![spans.len() / 2, 2], ids(spans)),
+                (name("branch_offsets"), Dtype::U32, vec![offsets.len()], ids(offsets)),
+                (name("mask"), Dtype::U8, vec![trace.mask.len()], trace.mask.clone()),
+            ]
+        })
+        .collect();
+    let tensors: Vec<_> = columns
+        .iter()
+        .map(|(name, dtype, shape, data)| TensorToWrite {
+            name,
+            dtype: *dtype,
+            shape,
+            data,
+        })
+        .collect();
+    to_bytes(&tensors, &[], WriteOptions::default()).unwrap()
+}
+
+const OPTIONS: BuildOptions = BuildOptions {
+    ranks: 1,
+    seq_len: 1 << 20,
+    pad_to_multiple_of: 1,
+    pad_token_id: 0,
+};
+
+#[test]
+fn samples_are_the_branches_with_spans_of_their_own() {
+    let traces = [Trace::new(&[(2, 2, 7), (3, 1, 8)]), Trace::new(&[(1, 1, 9)])];
+    let rollout = Rollout::parse(&encode(&traces), 2).unwrap();
+    assert_eq!(rollout.tokens(), 10);
+    assert_eq!(rollout.trace_samples().collect::<Vec<_>>(), [0..2, 2..3]);
+    let second = rollout.sample(1);
+    assert_eq!(second.token_ids, [104, 105, 106, 107]);
+    assert_eq!(second.mask, [0, 0, 0, 1]);
+    assert_eq!(second.logprobs, [0.0, 0.0, 0.0, -0.25]);
+    assert_eq!(second.version_spans, [[0, UNSAMPLED], [3, 8]]);
+    assert_eq!(
+        rollout.samples().last().unwrap().version_spans,
+        [[0, UNSAMPLED], [1, 9]]
+    );
+}
+
+#[test]
+fn a_set_packs_every_sample_with_its_worth() {
+    let rollouts = [Trace::new(&[(2, 2, 7)]), Trace::new(&[(1, 2, 8), (1, 1, 8)])];
+    let mut set = SampleSet::default();
+    for (trace, advantage) in rollouts.iter().zip([1.5, -0.5]) {
+        let rollout = Arc::new(Rollout::parse(&encode(std::slice::from_ref(trace)), 1).unwrap());
+        let worth = Worth {
+            advantage,
+            temperature: 0.7,
+            env_id: 3,
+        };
+        assert_eq!(set.add(&rollout, worth), trace.branch_offsets.len() - 1);
+    }
+    let batch = set.pack(OPTIONS, Cost::Tokens).unwrap().remove(0);
+    assert_eq!(batch.cu_seqlens, [0, 4, 7, 9]);
+    assert_eq!(batch.advantages, [0.0, 0.0, 1.5, 1.5, 0.0, -0.5, -0.5, 0.0, -0.5]);
+    assert_eq!(batch.temperatures, [0.7; 9]);
+    assert_eq!(batch.env_ids, [3; 3]);
+    assert_eq!(batch.counts.rl, 5);
+    assert!(SampleSet::default().pack(OPTIONS, Cost::Tokens).unwrap().is_empty());
+}
+
+#[test]
+fn what_is_missing_or_of_another_type_is_named() {
+    let good = encode(&[Trace::new(&[(1, 1, 0)])]);
+    let error = Rollout::parse(&good, 2).unwrap_err();
+    assert_eq!(error.code(), "PRL_PACKING_INPUT");
+    assert!(
+        error
+            .to_string()
+            .contains("trace 1: the blob has no tensor 1.token_ids"),
+        "{error}"
+    );
+    assert!(matches!(Rollout::parse(&good[..9], 1), Err(PackError::Weights(_))));
+}
+
+fn traces() -> impl Strategy<Value = Vec<Trace>> {
+    let branch = (1usize..12, 0usize..12, 0u32..5);
+    prop::collection::vec(prop::collection::vec(branch, 1..4), 1..4)
+        .prop_map(|traces| traces.iter().map(|branches| Trace::new(branches)).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_token_arrives_wherever_the_blob_lies(traces in traces(), shift in 0usize..8) {
+        let mut shifted = vec![0; shift];
+        shifted.extend(encode(&traces));
+        let rollout = Rollout::parse(&shifted[shift..], traces.len()).unwrap();
+        for (trace, samples) in traces.iter().zip(rollout.trace_samples()) {
+            prop_assert_eq!(samples.len(), trace.branch_offsets.len() - 1);
+            for (sample, branch) in samples.zip(trace.branch_offsets.windows(2)) {
+                let tokens = branch[0] as usize..branch[1] as usize;
+                let sample = rollout.sample(sample);
+                prop_assert_eq!(sample.token_ids, &trace.token_ids[tokens.clone()]);
+                prop_assert_eq!(sample.mask, &trace.mask[tokens.clone()]);
+                prop_assert_eq!(sample.logprobs, &trace.logprobs[tokens]);
+                let spans: Vec<[u32; 2]> = sample.version_spans.iter().map(|[first, version]| [branch[0] + first, *version]).collect();
+                prop_assert!(spans.iter().all(|span| trace.version_spans.contains(span)));
+                prop_assert_eq!(spans[0][0], branch[0]);
+            }
+        }
+        let mut set = SampleSet::default();
+        set.add(&Arc::new(rollout), Worth { advantage: 1.0, temperature: 1.0, env_id: 0 });
+        let batch = set.pack(OPTIONS, Cost::Tokens).unwrap().remove(0);
+        let sampled: u64 = traces.iter().flat_map(|trace| &trace.mask).map(|&mask| u64::from(mask)).sum();
+        prop_assert_eq!(batch.counts.rl, sampled);
+        prop_assert_eq!(batch.view().tokens(), traces.iter().map(|trace| trace.token_ids.len()).sum::<usize>());
+    }
+
+    #[test]
+    fn damaged_columns_are_refused_or_can_be_packed(
+        traces in traces(),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let mut blob = encode(&traces);
+        for (index, value) in edits {
+            let at = index.index(blob.len());
+            blob[at] = value;
+        }
+        let Ok(rollout) = Rollout::parse(&blob, traces.len()) else { return Ok(()) };
+        let mut set = SampleSet::default();
+        set.add(&Arc::new(rollout), Worth { advantage: 1.0, temperature: 1.0, env_id: 0 });
+        // A log-probability on the mask may have become infinite; nothing else is left to be found.
+        if let Err(error) = set.pack(OPTIONS, Cost::Tokens) {
+            prop_assert!(error.to_string().contains("logprobs is"), "{}", error);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! One version to eight receivers.
+
+fn main() {}

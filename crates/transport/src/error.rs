@@ -1,0 +1,188 @@
+//! Everything that can go wrong between two machines, and how it crosses the wire: a status with the code in its metadata.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prl_weights::WeightsError;
+use tonic::metadata::MetadataValue;
+use tonic::{Code, Status};
+
+/// Metadata key of a refusal: the error's `PRL_TRANSPORT_...` code.
+const CODE_KEY: &str = "prl-error-code";
+
+/// Why something was not transported. [`TransportError::code`] gives the name that crosses into TypeScript.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// An address cannot be read, resolved or listened on.
+    #[error("address {address:?}: {reason}")]
+    Address {
+        /// As given.
+        address: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The address asks for TLS.
+    #[error("address {0:?}: TLS is not implemented, use host:port within a trusted network")]
+    TlsUnsupported(String),
+    /// No token or a wrong one.
+    #[error("the token is refused: {0}")]
+    Auth(String),
+    /// Nobody answered usefully for as long as was allowed.
+    #[error("{what}: no progress for {waited_s} s with {from}; last: {reason}")]
+    Unreachable {
+        /// What was to be transported.
+        what: String,
+        /// The addresses tried.
+        from: String,
+        /// The patience that is used up.
+        waited_s: u64,
+        /// What happened last.
+        reason: String,
+    },
+    /// A batch is of another run, or its file says another key than the transport.
+    #[error("batch refused: {0}")]
+    Key(String),
+    /// There is another batch with the same key.
+    #[error("batch refused: {0}")]
+    Conflict(String),
+    /// A newer attempt has replaced it.
+    #[error("batch refused: {0}")]
+    Superseded(String),
+    /// Bytes are not what their digest says, and sending them again does not mend it.
+    #[error("{what} is damaged: digest {found}, expected {expected}")]
+    Corrupt {
+        /// The file.
+        what: String,
+        /// The digest that was promised, or what else was.
+        expected: String,
+        /// What there is.
+        found: String,
+    },
+    /// A weight version is not there, or its description contradicts itself.
+    #[error("{0}")]
+    Version(String),
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The file or directory at fault.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The handle is closed.
+    #[error("the transport is closed")]
+    Closed,
+    /// A file or manifest is malformed.
+    #[error(transparent)]
+    Weights(#[from] WeightsError),
+}
+
+impl TransportError {
+    /// Every code of this crate's own; those of [`WeightsError`] can come too.
+    pub const CODES: [&'static str; 11] = [
+        "PRL_TRANSPORT_ADDRESS",
+        "PRL_TRANSPORT_TLS_UNSUPPORTED",
+        "PRL_TRANSPORT_AUTH",
+        "PRL_TRANSPORT_UNREACHABLE",
+        "PRL_TRANSPORT_KEY",
+        "PRL_TRANSPORT_CONFLICT",
+        "PRL_TRANSPORT_SUPERSEDED",
+        "PRL_TRANSPORT_CORRUPT",
+        "PRL_TRANSPORT_VERSION",
+        "PRL_TRANSPORT_IO",
+        "PRL_TRANSPORT_CLOSED",
+    ];
+
+    /// The stable name of this kind of error in the registry of the TypeScript side.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Address { .. } => "PRL_TRANSPORT_ADDRESS",
+            Self::TlsUnsupported(_) => "PRL_TRANSPORT_TLS_UNSUPPORTED",
+            Self::Auth(_) => "PRL_TRANSPORT_AUTH",
+            Self::Unreachable { .. } => "PRL_TRANSPORT_UNREACHABLE",
+            Self::Key(_) => "PRL_TRANSPORT_KEY",
+            Self::Conflict(_) => "PRL_TRANSPORT_CONFLICT",
+            Self::Superseded(_) => "PRL_TRANSPORT_SUPERSEDED",
+            Self::Corrupt { .. } => "PRL_TRANSPORT_CORRUPT",
+            Self::Version(_) => "PRL_TRANSPORT_VERSION",
+            Self::Io { .. } => "PRL_TRANSPORT_IO",
+            Self::Closed => "PRL_TRANSPORT_CLOSED",
+            Self::Weights(error) => error.code(),
+        }
+    }
+
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { action, path, source }
+    }
+
+    /// As the other side gets it.
+    pub(crate) fn to_status(&self) -> Status {
+        let grpc = match self {
+            Self::Auth(_) => Code::Unauthenticated,
+            Self::Key(_) | Self::Conflict(_) | Self::Superseded(_) => Code::FailedPrecondition,
+            Self::Version(_) => Code::NotFound,
+            Self::Corrupt { .. } => Code::DataLoss,
+            _ => Code::Unavailable,
+        };
+        let mut status = Status::new(grpc, self.to_string());
+        status
+            .metadata_mut()
+            .insert(CODE_KEY, MetadataValue::from_static(self.code()));
+        status
+    }
+}
+
+/// How an exchange failed: for good, or so that it is worth another try.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// Trying again cannot help.
+    Final(TransportError),
+    /// The way or the other side failed; what was said about it.
+    Passing(String),
+}
+
+impl From<TransportError> for Fault {
+    /// Errors of this side: none goes away by itself.
+    fn from(error: TransportError) -> Self {
+        Self::Final(error)
+    }
+}
+
+impl From<Status> for Fault {
+    fn from(status: Status) -> Self {
+        let code = status.metadata().get(CODE_KEY).and_then(|value| value.to_str().ok());
+        let message = status.message();
+        // The other side's text begins as the error here would.
+        let inner = || message.split_once(": ").map_or(message, |(_, rest)| rest).to_owned();
+        match code {
+            Some("PRL_TRANSPORT_AUTH") => Self::Final(TransportError::Auth(inner())),
+            Some("PRL_TRANSPORT_KEY") => Self::Final(TransportError::Key(inner())),
+            Some("PRL_TRANSPORT_CONFLICT") => Self::Final(TransportError::Conflict(inner())),
+            Some("PRL_TRANSPORT_SUPERSEDED") => Self::Final(TransportError::Superseded(inner())),
+            // The other side's disk, digest or missing version may be better at the next try or at the next source.
+            _ => Self::Passing(describe(&status)),
+        }
+    }
+}
+
+/// What a status says, with the causes that it hides.
+fn describe(status: &Status) -> String {
+    let mut text = status.message().to_owned();
+    let mut source = std::error::Error::source(status);
+    while let Some(inner) = source {
+        let message = inner.to_string();
+        if !text.contains(&message) {
+            text = format!("{text}: {message}");
+        }
+        source = inner.source();
+    }
+    if text.is_empty() {
+        status.code().to_string()
+    } else {
+        text
+    }
+}

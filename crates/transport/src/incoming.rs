@@ -1,0 +1,170 @@
+//! A file on its way here: `<name>` in a place of its own, growing chunk by chunk, each checked before it is written.
+//!
+//! Whatever a killed process left of it is used again, but believed only when the digest of the next chunk, which covers
+//! everything before it, agrees.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::TransportError;
+use crate::chunk::{CHUNK_BYTES, chunk_length, digest_chunks};
+
+/// Why a chunk was not taken.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// It does not begin where the file ends, or has not the length that it must have.
+    Place { offset: u64, expected: u64 },
+    /// The digest differs.
+    Digest { offset: u64, expected: u64, found: u64 },
+    /// It could not be written.
+    Io(TransportError),
+}
+
+/// A file being received.
+pub(crate) struct Incoming {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    length: u64,
+    hasher: Xxh3,
+    /// At the end of each chunk that is here.
+    digests: Vec<u64>,
+    /// Something of what is there was checked by this process.
+    is_checked: bool,
+}
+
+impl Incoming {
+    /// Opens what there is of a file that will have `bytes` bytes, or begins it.
+    pub(crate) fn open(path: &Path, bytes: u64) -> Result<Self, TransportError> {
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(TransportError::io("open", path))?;
+        let found = file.metadata().map_err(TransportError::io("look at", path))?.len();
+        let length = if found == bytes {
+            bytes
+        } else {
+            (found / CHUNK_BYTES * CHUNK_BYTES).min(bytes / CHUNK_BYTES * CHUNK_BYTES)
+        };
+        file.set_len(length).map_err(TransportError::io("truncate", path))?;
+        let mut digests = Vec::new();
+        let hasher =
+            digest_chunks(&file, length, |digest| digests.push(digest)).map_err(TransportError::io("read", path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            bytes,
+            length,
+            hasher,
+            digests,
+            is_checked: length == 0,
+        })
+    }
+
+    /// Bytes that are here.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.length == self.bytes
+    }
+
+    /// Of the bytes that are here.
+    pub(crate) fn digest(&self) -> u64 {
+        self.hasher.digest()
+    }
+
+    /// At the end of each chunk; empty as long as what is here is only believed.
+    pub(crate) fn checked_digests(&self) -> &[u64] {
+        if self.is_checked { &self.digests } else { &[] }
+    }
+
+    /// What is here is the whole file, as `digest` shows.
+    pub(crate) fn confirm(&mut self, digest: u64) -> bool {
+        self.is_checked |= self.is_complete() && self.digest() == digest;
+        self.is_checked
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Appends one chunk. One with a wrong digest is not written; if nothing of the file was checked yet, what a former
+    /// process left may be at fault, and the file begins anew.
+    pub(crate) fn append(&mut self, offset: u64, data: &[u8], prefix_digest: u64) -> Result<(), Refused> {
+        if offset != self.length || self.is_complete() || data.len() != chunk_length(offset, self.bytes) {
+            return Err(Refused::Place {
+                offset,
+                expected: self.length,
+            });
+        }
+        let mut hasher = self.hasher.clone();
+        hasher.update(data);
+        let found = hasher.digest();
+        if found != prefix_digest {
+            if !self.is_checked {
+                self.restart().map_err(Refused::Io)?;
+            }
+            return Err(Refused::Digest {
+                offset,
+                expected: prefix_digest,
+                found,
+            });
+        }
+        self.file
+            .write_all_at(data, offset)
+            .map_err(|source| Refused::Io(TransportError::io("write", &self.path)(source)))?;
+        self.hasher = hasher;
+        self.digests.push(found);
+        self.length += data.len() as u64;
+        self.is_checked = true;
+        Ok(())
+    }
+
+    /// Throws away what is here.
+    pub(crate) fn restart(&mut self) -> Result<(), TransportError> {
+        self.file
+            .set_len(0)
+            .map_err(TransportError::io("truncate", &self.path))?;
+        self.length = 0;
+        self.hasher = Xxh3::new();
+        self.digests.clear();
+        self.is_checked = true;
+        Ok(())
+    }
+
+    /// Makes the bytes survive a power cut.
+    pub(crate) fn sync(&self) -> Result<(), TransportError> {
+        self.file.sync_all().map_err(TransportError::io("sync", &self.path))
+    }
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Place { offset, expected } => write!(f, "a chunk at byte {offset} came where {expected} was due"),
+            Self::Digest {
+                offset,
+                expected,
+                found,
+            } => {
+                write!(
+                    f,
+                    "the bytes up to the end of the chunk at {offset} have digest {found:016x}, expected {expected:016x}"
+                )
+            }
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}

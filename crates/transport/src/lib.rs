@@ -1,0 +1,32 @@
+//! The two streams of a run between machines: batches one way, weight versions the other. gRPC, nothing lost, nothing twice.
+//!
+//! - **Batches** are pushed. [`RolloutSender`] keeps each in its spool until [`RolloutReceiver`] has it on disk under its
+//!   name and says so; a connection that breaks is resumed from the last byte that arrived whole.
+//! - **Weight versions** are pulled. A [`WeightNode`] serves the version directories below its root, and pulls them from
+//!   an ordered list of other nodes. It serves each byte as soon as it has it, so that nodes form trees in which a version
+//!   flows through all levels at once.
+//!
+//! Bytes are checked as they arrive: each chunk carries the digest of its file up to its end, so one pass over the bytes
+//! checks the chunk, everything before it, and at the end the file. What a version's files hold is not looked into; a
+//! batch's metadata is, for its key. Every wait has a deadline ([`Times`]), every queue is a few chunks long.
+
+mod address;
+mod chunk;
+mod error;
+mod incoming;
+mod link;
+#[rustfmt::skip]
+#[expect(unreachable_pub, clippy::allow_attributes, reason = "generated code")]
+mod pb;
+mod retry;
+mod rollouts;
+mod server;
+mod weights;
+
+pub use address::Address;
+pub use chunk::CHUNK_BYTES;
+pub use error::TransportError;
+pub use retry::Times;
+pub use rollouts::{BatchKey, Inbox, RolloutReceiver, RolloutSender, SenderOptions};
+pub use server::Token;
+pub use weights::{Pulled, Wanted, WeightNode};

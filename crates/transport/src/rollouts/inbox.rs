@@ -1,0 +1,153 @@
+//! Where batches arrive: `step_<s>/rank_<r>.safetensors` below a root, each whole, durable and what its key says, or not
+//! there. What is under way lies beside it as `.rank_<r>-<attempt>-<digest>.part`.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use prl_weights::{digest_file, sync_directory};
+
+use crate::TransportError;
+use crate::chunk::hex;
+use crate::incoming::Incoming;
+use crate::rollouts::BatchKey;
+
+/// No batch is larger, in bytes; an offer beyond it is a mistake.
+const MAX_BATCH_BYTES: u64 = 1 << 40;
+
+/// What one receiver keeps its batches in.
+#[derive(Debug)]
+pub struct Inbox {
+    root: PathBuf,
+    run_id: String,
+}
+
+/// A batch that someone wants to deliver.
+#[derive(Debug, Clone)]
+pub(crate) struct Offered {
+    pub(crate) key: BatchKey,
+    pub(crate) bytes: u64,
+    pub(crate) digest: u64,
+}
+
+impl Inbox {
+    /// Takes batches of `run_id` into `root`.
+    pub fn new(root: impl Into<PathBuf>, run_id: impl Into<String>) -> Self {
+        Self {
+            root: root.into(),
+            run_id: run_id.into(),
+        }
+    }
+
+    /// Compares an offer with what is here: `None` when the batch is, else the file whose bytes are wanted from its length on.
+    ///
+    /// # Errors
+    /// [`TransportError::Key`] for another run's, [`TransportError::Conflict`] when another batch has its key,
+    /// [`TransportError::Superseded`] when that of a newer attempt is here.
+    pub(crate) fn admit(&self, offered: &Offered) -> Result<Option<Incoming>, TransportError> {
+        let Offered { key, bytes, digest } = offered;
+        if key.run_id != self.run_id {
+            return Err(TransportError::Key(format!(
+                "{key}: this receiver is of run {}",
+                self.run_id
+            )));
+        }
+        if *bytes == 0 || *bytes > MAX_BATCH_BYTES {
+            return Err(TransportError::Key(format!(
+                "{key}: a batch of {bytes} bytes cannot be"
+            )));
+        }
+        let place = self.root.join(BatchKey::path(key.step, key.rank));
+        if self.holds(&place, key, *digest)? {
+            return Ok(None);
+        }
+        let directory = place.parent().unwrap_or(&self.root);
+        fs::create_dir_all(directory).map_err(TransportError::io("create", directory))?;
+        let part = directory.join(format!(".rank_{}-{}-{}.part", key.rank, key.attempt, hex(*digest)));
+        let mut incoming = Incoming::open(&part, *bytes)?;
+        if incoming.is_complete() && incoming.digest() != *digest {
+            incoming.restart()?;
+        }
+        Ok(Some(incoming))
+    }
+
+    /// Puts a complete batch in its place and makes it durable.
+    ///
+    /// # Errors
+    /// [`TransportError::Corrupt`] when the bytes are not those of the offer, [`TransportError::Key`] when the file says
+    /// another key; it is gone then.
+    pub(crate) fn store(&self, offered: &Offered, incoming: &Incoming) -> Result<(), TransportError> {
+        let part = incoming.path();
+        let remove = || fs::remove_file(part).map_err(TransportError::io("remove", part));
+        if incoming.digest() != offered.digest {
+            remove()?;
+            return Err(TransportError::Corrupt {
+                what: offered.key.to_string(),
+                expected: hex(offered.digest),
+                found: hex(incoming.digest()),
+            });
+        }
+        incoming.sync()?;
+        match BatchKey::of_file(part) {
+            Ok(said) if said == offered.key => {}
+            Ok(said) => {
+                remove()?;
+                return Err(TransportError::Key(format!(
+                    "{} was offered, the file says {said}",
+                    offered.key
+                )));
+            }
+            Err(error) => {
+                remove()?;
+                return Err(TransportError::Key(format!("{}: {error}", offered.key)));
+            }
+        }
+        let place = self.root.join(BatchKey::path(offered.key.step, offered.key.rank));
+        fs::rename(part, &place).map_err(TransportError::io("rename a received batch to", &place))?;
+        let directory = place.parent().unwrap_or(&self.root);
+        sync_directory(directory)?;
+        sync_directory(&self.root)?;
+        remove_parts(directory, offered.key.rank)
+    }
+
+    /// Whether the batch at `place` is the one of `key` and `digest`.
+    fn holds(&self, place: &Path, key: &BatchKey, digest: u64) -> Result<bool, TransportError> {
+        match fs::metadata(place) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(TransportError::io("look at", place)(error)),
+        }
+        let here = BatchKey::of_file(place)?;
+        if here.run_id != key.run_id || here.attempt < key.attempt {
+            return Ok(false);
+        }
+        if here.attempt > key.attempt {
+            return Err(TransportError::Superseded(format!(
+                "{key}: attempt {} has replaced it",
+                here.attempt
+            )));
+        }
+        let (found, _) = digest_file(place)?;
+        if found == hex(digest) {
+            return Ok(true);
+        }
+        Err(TransportError::Conflict(format!(
+            "{key}: another batch with this key is here, of digest {found}, this one has {}",
+            hex(digest)
+        )))
+    }
+}
+
+/// Removes what was begun of other batches for the same place.
+fn remove_parts(directory: &Path, rank: u32) -> Result<(), TransportError> {
+    let prefix = format!(".rank_{rank}-");
+    for entry in fs::read_dir(directory).map_err(TransportError::io("list", directory))? {
+        let entry = entry.map_err(TransportError::io("list", directory))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with(&prefix) && name.ends_with(".part") {
+            fs::remove_file(entry.path()).map_err(TransportError::io("remove", &entry.path()))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! The sending end: delivers what is in a spool and forgets it when the receiver has it on disk.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, mpsc};
+use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::timeout;
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::chunk::is_boundary;
+use crate::error::Fault;
+use crate::pb::deliver_reply::State;
+use crate::pb::deliver_request::Part;
+use crate::pb::rollouts_client::RolloutsClient;
+use crate::pb::{DeliverReply, DeliverRequest, Offer};
+use crate::retry::Patience;
+use crate::rollouts::receiver::offer_check;
+use crate::rollouts::spool::{self, Spooled};
+use crate::{Address, Times, Token, TransportError, link};
+
+/// Chunks that wait for the network.
+const CHUNKS_AHEAD: usize = 2;
+
+/// What a sender needs to know.
+#[derive(Debug, Clone)]
+pub struct SenderOptions {
+    /// Folder with `step_<s>/rank_<r>.safetensors`, written whole and durable.
+    pub spool: PathBuf,
+    /// Of the receivers, by rank.
+    pub receivers: Vec<Address>,
+    /// That the receivers demand.
+    pub token: Token,
+    /// Deadlines.
+    pub times: Times,
+}
+
+/// Delivers batches, each until it is acknowledged.
+#[derive(Debug)]
+pub struct RolloutSender {
+    shared: Arc<Shared>,
+    /// One delivery of the whole spool at a time.
+    turn: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    options: SenderOptions,
+    closing: CancellationToken,
+}
+
+impl RolloutSender {
+    /// A sender that has connected to nothing yet.
+    pub fn new(options: SenderOptions) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                options,
+                closing: CancellationToken::new(),
+            }),
+            turn: Mutex::new(()),
+        }
+    }
+
+    /// Delivers everything that is in the spool, also what an earlier process left there: per rank by ascending step, the
+    /// ranks side by side. How many batches were delivered.
+    ///
+    /// # Errors
+    /// The first of any batch; the others are still in the spool. [`TransportError::Unreachable`] when a receiver took
+    /// nothing for `times.patience`; [`TransportError::Key`] and [`TransportError::Conflict`] when it refuses one;
+    /// [`TransportError::Superseded`] when a newer attempt has replaced one, which then leaves the spool too;
+    /// [`TransportError::Corrupt`] when a file of the spool was changed.
+    pub async fn deliver(&self) -> Result<usize, TransportError> {
+        let _turn = self.turn.lock().await;
+        let root = self.shared.options.spool.clone();
+        let waiting = blocking(move || spool::list(&root)).await?;
+        let mut ranks: Vec<u32> = waiting.iter().map(|&(_, rank)| rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        let mut deliveries = JoinSet::new();
+        for rank in ranks {
+            let steps: Vec<u64> = waiting
+                .iter()
+                .filter(|batch| batch.1 == rank)
+                .map(|batch| batch.0)
+                .collect();
+            let shared = Arc::clone(&self.shared);
+            deliveries.spawn(async move {
+                for step in steps {
+                    shared.deliver(step, rank).await?;
+                }
+                Ok(())
+            });
+        }
+        while let Some(end) = deliveries.join_next().await {
+            end.unwrap_or_else(|join| {
+                Err(TransportError::io("deliver from", &self.shared.options.spool)(
+                    join.into(),
+                ))
+            })?;
+        }
+        Ok(waiting.len())
+    }
+
+    /// Ends what is under way; what was not acknowledged stays in the spool.
+    pub fn close(&self) {
+        self.shared.closing.cancel();
+    }
+}
+
+impl Drop for RolloutSender {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    /// Delivers one batch and takes it out of the spool.
+    async fn deliver(&self, step: u64, rank: u32) -> Result<(), TransportError> {
+        let SenderOptions {
+            receivers,
+            spool,
+            times,
+            ..
+        } = &self.options;
+        let receiver = usize::try_from(rank)
+            .ok()
+            .and_then(|rank| receivers.get(rank))
+            .ok_or_else(|| {
+                TransportError::Key(format!(
+                    "the spool holds a batch for rank {rank}, there are {} receivers",
+                    receivers.len()
+                ))
+            })?;
+        let root = spool.clone();
+        let batch = Arc::new(blocking(move || Spooled::open(&root, step, rank)).await?);
+        let what = format!("batch of {}", batch.key);
+        let mut patience = Patience::new(*times);
+        let mut furthest = 0;
+        loop {
+            let reason = match self.attempt(receiver, &batch, &mut furthest, &mut patience).await {
+                Ok(()) => break,
+                Err(Fault::Final(error @ TransportError::Superseded(_))) => {
+                    remove(batch).await?;
+                    return Err(error);
+                }
+                Err(Fault::Final(error)) => return Err(error),
+                Err(Fault::Passing(reason)) => reason,
+            };
+            // Should the way not be to blame, nothing but this file can be.
+            let checked = Arc::clone(&batch);
+            blocking(move || checked.check()).await?;
+            patience
+                .pause(&what, &receiver.to_string(), &reason, &self.closing)
+                .await?;
+        }
+        remove(batch).await
+    }
+
+    /// One connection's worth: offers the batch, sends what is wanted of it, waits until it is durable.
+    async fn attempt(
+        &self,
+        receiver: &Address,
+        batch: &Arc<Spooled>,
+        furthest: &mut u64,
+        patience: &mut Patience,
+    ) -> Result<(), Fault> {
+        let times = &self.options.times;
+        let channel = link::connect(receiver, times).await.map_err(Fault::Passing)?;
+        let mut client = RolloutsClient::with_interceptor(channel, self.options.token.present());
+        let (requests, stream) = mpsc::channel(CHUNKS_AHEAD);
+        let offer = Offer {
+            run_id: batch.key.run_id.clone(),
+            attempt: batch.key.attempt,
+            step: batch.key.step,
+            rank: batch.key.rank,
+            bytes: batch.bytes,
+            digest: batch.digest,
+            check: 0,
+        };
+        let check = offer_check(&offer);
+        let offer = Offer { check, ..offer };
+        let offer = DeliverRequest {
+            part: Some(Part::Offer(offer)),
+        };
+        requests
+            .send(offer)
+            .await
+            .map_err(|_| Fault::Passing("the call ended at once".to_owned()))?;
+        let late = |what: &str| Fault::Passing(format!("{what} was not acknowledged in time"));
+        let mut replies = self
+            .unless_closing(timeout(times.stall, client.deliver(ReceiverStream::new(stream))))
+            .await?
+            .map_err(|_| late("the call"))??
+            .into_inner();
+        // The receiver digests what it has.
+        let first = self.unless_closing(timeout(times.durable, replies.message())).await?;
+        let offset = match state(first.map_err(|_| late("the offer"))??)? {
+            State::Durable(digest) => return durable(batch, digest),
+            State::Resume(offset) if is_boundary(offset, batch.bytes) => offset,
+            State::Resume(offset) => return Err(Fault::Passing(format!("the receiver wants byte {offset}"))),
+        };
+        if offset > *furthest {
+            *furthest = offset;
+            patience.progress();
+        }
+        // A refusal can come while chunks are being sent; the last answer can only come after them.
+        let last = self
+            .unless_closing(async {
+                let mut sending = std::pin::pin!(send_chunks(batch, offset, requests, times));
+                tokio::select! {
+                    sent = &mut sending => sent?,
+                    reply = replies.message() => return Ok(reply?),
+                }
+                let reply = timeout(times.durable, replies.message()).await;
+                Ok::<_, Fault>(reply.map_err(|_| late("the batch"))??)
+            })
+            .await??;
+        match state(last)? {
+            State::Durable(digest) => durable(batch, digest),
+            State::Resume(_) => Err(Fault::Passing("the receiver asked twice where to begin".to_owned())),
+        }
+    }
+
+    async fn unless_closing<T>(&self, work: impl Future<Output = T>) -> Result<T, Fault> {
+        tokio::select! {
+            done = work => Ok(done),
+            () = self.closing.cancelled() => Err(Fault::Final(TransportError::Closed)),
+        }
+    }
+}
+
+/// An acknowledgement counts only for the bytes that were sent.
+fn durable(batch: &Spooled, digest: u64) -> Result<(), Fault> {
+    if digest == batch.digest {
+        return Ok(());
+    }
+    Err(Fault::Passing(format!("digest {digest:016x} was acknowledged")))
+}
+
+async fn remove(batch: Arc<Spooled>) -> Result<(), TransportError> {
+    blocking(move || batch.remove()).await
+}
+
+fn state(reply: Option<DeliverReply>) -> Result<State, Fault> {
+    reply
+        .and_then(|reply| reply.state)
+        .ok_or_else(|| Fault::Passing("the receiver ended the call without an answer".to_owned()))
+}
+
+async fn send_chunks(
+    batch: &Arc<Spooled>,
+    offset: u64,
+    requests: mpsc::Sender<DeliverRequest>,
+    times: &Times,
+) -> Result<(), Fault> {
+    let opened = Arc::clone(batch);
+    let mut chunks = blocking(move || opened.chunks_from(offset)).await?;
+    loop {
+        let path = batch.path.clone();
+        let (rest, chunk) = blocking(move || {
+            let chunk = chunks.next().map_err(TransportError::io("read", &path))?;
+            Ok((chunks, chunk))
+        })
+        .await?;
+        let Some(chunk) = chunk else { return Ok(()) };
+        chunks = rest;
+        let request = DeliverRequest {
+            part: Some(Part::Chunk(chunk)),
+        };
+        match timeout(times.stall, requests.send(request)).await {
+            Ok(Ok(())) => {}
+            // Why is in the reply.
+            Ok(Err(_)) => return Ok(()),
+            Err(_) => return Err(Fault::Passing("nothing was taken for too long".to_owned())),
+        }
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, TransportError> + Send + 'static,
+) -> Result<T, TransportError> {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(join) => std::panic::resume_unwind(join.into_panic()),
+    }
+}

@@ -1,0 +1,144 @@
+//! What a sender keeps until it is acknowledged: batch files below a root, as the orchestrator wrote them. They are
+//! written whole (temporary file, rename), so whatever is there is to be delivered.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::TransportError;
+use crate::chunk::{digest_prefix, hex, read_chunk};
+use crate::pb::Chunk;
+use crate::rollouts::BatchKey;
+
+/// A batch in the spool.
+pub(crate) struct Spooled {
+    pub(crate) key: BatchKey,
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) digest: u64,
+    file: File,
+}
+
+impl Spooled {
+    /// Opens the batch of (step, rank).
+    pub(crate) fn open(root: &Path, step: u64, rank: u32) -> Result<Self, TransportError> {
+        let path = root.join(BatchKey::path(step, rank));
+        let key = BatchKey::of_file(&path)?;
+        if (key.step, key.rank) != (step, rank) {
+            return Err(TransportError::Key(format!("{} says that it is {key}", path.display())));
+        }
+        let file = File::open(&path).map_err(TransportError::io("open", &path))?;
+        let bytes = file.metadata().map_err(TransportError::io("look at", &path))?.len();
+        let digest = digest_prefix(&file, bytes)
+            .map_err(TransportError::io("read", &path))?
+            .digest();
+        Ok(Self {
+            key,
+            path,
+            bytes,
+            digest,
+            file,
+        })
+    }
+
+    /// A reader of its chunks from `offset` on.
+    pub(crate) fn chunks_from(&self, offset: u64) -> Result<Chunks, TransportError> {
+        let file = self.file.try_clone().map_err(TransportError::io("open", &self.path))?;
+        let hasher = digest_prefix(&file, offset).map_err(TransportError::io("read", &self.path))?;
+        Ok(Chunks {
+            file,
+            bytes: self.bytes,
+            offset,
+            hasher,
+        })
+    }
+
+    /// Whether the file is still what it was when it was opened.
+    pub(crate) fn check(&self) -> Result<(), TransportError> {
+        let found = digest_prefix(&self.file, self.bytes)
+            .map_err(TransportError::io("read", &self.path))?
+            .digest();
+        if found == self.digest {
+            return Ok(());
+        }
+        Err(TransportError::Corrupt {
+            what: self.path.display().to_string(),
+            expected: hex(self.digest),
+            found: hex(found),
+        })
+    }
+
+    /// Forgets the batch.
+    pub(crate) fn remove(&self) -> Result<(), TransportError> {
+        fs::remove_file(&self.path).map_err(TransportError::io("remove", &self.path))?;
+        // The folder goes with its last batch; that others are in it is no error.
+        if let Some(directory) = self.path.parent() {
+            let _ = fs::remove_dir(directory);
+        }
+        Ok(())
+    }
+}
+
+/// Consecutive chunks of a batch.
+pub(crate) struct Chunks {
+    file: File,
+    bytes: u64,
+    offset: u64,
+    hasher: Xxh3,
+}
+
+impl Chunks {
+    /// The next one; `None` after the last.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Chunk>> {
+        if self.offset >= self.bytes {
+            return Ok(None);
+        }
+        let data = read_chunk(&self.file, self.offset, self.bytes)?;
+        self.hasher.update(&data);
+        let chunk = Chunk {
+            file: 0,
+            offset: self.offset,
+            prefix_digest: self.hasher.digest(),
+            data: data.into(),
+        };
+        self.offset += chunk.data.len() as u64;
+        Ok(Some(chunk))
+    }
+}
+
+/// (step, rank) of everything in the spool, in the order in which it is to be delivered.
+pub(crate) fn list(root: &Path) -> Result<Vec<(u64, u32)>, TransportError> {
+    let mut found = Vec::new();
+    for (name, directory) in entries(root)? {
+        let Some(step) = name.strip_prefix("step_").and_then(|step| step.parse().ok()) else {
+            continue;
+        };
+        for (name, _) in entries(&directory)? {
+            let rank = name
+                .strip_prefix("rank_")
+                .and_then(|name| name.strip_suffix(".safetensors"))
+                .and_then(|rank| rank.parse().ok());
+            found.extend(rank.map(|rank| (step, rank)));
+        }
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>, TransportError> {
+    let listing = match fs::read_dir(directory) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // A file where a folder is expected is none of ours.
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => return Ok(Vec::new()),
+        Err(error) => return Err(TransportError::io("list", directory)(error)),
+    };
+    listing
+        .map(|entry| {
+            let entry = entry.map_err(TransportError::io("list", directory))?;
+            Ok((entry.file_name().to_string_lossy().into_owned(), entry.path()))
+        })
+        .collect()
+}

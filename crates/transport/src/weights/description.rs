@@ -1,0 +1,126 @@
+//! The contents of a version: its manifest byte for byte, and length and digest of every other file.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use prl_weights::{MANIFEST_FILE, Manifest, digest_file};
+use prost::Message;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::TransportError;
+use crate::chunk::{from_hex, hex};
+use crate::pb;
+
+/// Files of one version; a folder with more is none of ours.
+const MAX_FILES: usize = 100_000;
+
+/// A described version.
+#[derive(Debug, Clone)]
+pub(crate) struct Description {
+    pub(crate) wire: pb::Version,
+    pub(crate) manifest: Manifest,
+    /// Digest of `wire` as encoded: nodes that agree on it mean the same bytes.
+    pub(crate) id: u64,
+}
+
+impl Description {
+    /// Describes the version in a directory; `None` when there is none, or it is being replaced.
+    ///
+    /// Digests of shards are taken from the manifest; the other files, which are small, are read.
+    pub(crate) fn of_directory(directory: &Path) -> Result<Option<Self>, TransportError> {
+        let Some(text) = manifest_text(directory)? else {
+            return Ok(None);
+        };
+        let manifest = Manifest::from_json(&text, &directory.join(MANIFEST_FILE))?;
+        let mut files = Vec::new();
+        for entry in fs::read_dir(directory).map_err(TransportError::io("list", directory))? {
+            let entry = entry.map_err(TransportError::io("list", directory))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = entry.path();
+            let is_file = fs::metadata(&path)
+                .map_err(TransportError::io("look at", &path))?
+                .is_file();
+            if !is_file || !is_shipped(&name) {
+                continue;
+            }
+            let shard = manifest.shards.iter().find(|shard| shard.file == name);
+            let (digest, bytes) = match shard {
+                Some(shard) => (shard.digest.clone(), shard.bytes),
+                None => digest_file(&path)?,
+            };
+            let digest = from_hex(&digest).unwrap_or_default();
+            files.push(pb::File { name, bytes, digest });
+        }
+        files.sort_by(|a, b| a.name.cmp(&b.name));
+        // A version that was replaced meanwhile has another manifest, or none for a moment.
+        if manifest_text(directory)?.as_ref() != Some(&text) {
+            return Ok(None);
+        }
+        let wire = pb::Version {
+            version: manifest.version,
+            manifest: text.into(),
+            files,
+        };
+        Self::from_wire(wire).map(Some)
+    }
+
+    /// Checks what another node described.
+    ///
+    /// # Errors
+    /// [`TransportError::Version`] when it contradicts itself or names files that must not be written.
+    pub(crate) fn from_wire(wire: pb::Version) -> Result<Self, TransportError> {
+        let wrong =
+            |reason: String| TransportError::Version(format!("description of version {}: {reason}", wire.version));
+        let manifest =
+            Manifest::from_json(&wire.manifest, Path::new(MANIFEST_FILE)).map_err(|error| wrong(error.to_string()))?;
+        if manifest.version != wire.version {
+            return Err(wrong(format!("its manifest is of version {}", manifest.version)));
+        }
+        if let Some(base) = manifest.base.as_ref().filter(|base| base.version >= wire.version) {
+            return Err(wrong(format!("its base, version {}, is not older", base.version)));
+        }
+        if wire.files.len() > MAX_FILES {
+            return Err(wrong(format!("it has {} files", wire.files.len())));
+        }
+        let mut names = HashSet::new();
+        for file in &wire.files {
+            if !is_shipped(&file.name) || !names.insert(file.name.as_str()) {
+                return Err(wrong(format!("file {:?} is no plain name, or occurs twice", file.name)));
+            }
+        }
+        for shard in &manifest.shards {
+            let described = wire.files.iter().find(|file| file.name == shard.file);
+            if !described.is_some_and(|file| file.bytes == shard.bytes && hex(file.digest) == shard.digest) {
+                return Err(wrong(format!("shard {} is not as its manifest says", shard.file)));
+            }
+        }
+        let id = xxh3_64(&wire.encode_to_vec());
+        Ok(Self { wire, manifest, id })
+    }
+
+    pub(crate) fn files(&self) -> &[pb::File] {
+        &self.wire.files
+    }
+
+    /// For messages.
+    pub(crate) fn name(&self) -> String {
+        format!("weight version {} ({})", self.manifest.version, self.manifest.digest)
+    }
+}
+
+/// `manifest.json` of a directory; `None` when there is none.
+pub(crate) fn manifest_text(directory: &Path) -> Result<Option<Vec<u8>>, TransportError> {
+    let path = directory.join(MANIFEST_FILE);
+    match fs::read(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(TransportError::io("read", &path)(error)),
+    }
+}
+
+/// Whether a file travels: plain names, but neither the manifest, which comes last, nor hidden and temporary files.
+fn is_shipped(name: &str) -> bool {
+    !name.is_empty() && !name.starts_with('.') && name != MANIFEST_FILE && !name.contains(['/', '\\', '\0', ':'])
+}

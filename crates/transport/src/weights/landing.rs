@@ -1,0 +1,156 @@
+//! A version on its way here: `.incoming-<version>-<description>` below the root, renamed to `step_<version>` when every
+//! file is whole, synced and right, the manifest last. A pull that was cut goes on with what it finds there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use prl_weights::{MANIFEST_FILE, replace_file, sync_directory};
+
+use crate::TransportError;
+use crate::chunk::hex;
+use crate::incoming::{Incoming, Refused};
+use crate::pb::Chunk;
+use crate::weights::description::Description;
+use crate::weights::replica::Replica;
+use crate::weights::shelf::{Shelf, remove_version};
+
+const PREFIX: &str = ".incoming-";
+
+/// What became of a chunk.
+pub(crate) enum Landed {
+    Taken,
+    /// It was not taken; why. The source may send it right the next time.
+    Refused(String),
+    /// The file is complete and not what was described: everything of the version is in doubt.
+    Wrong(String),
+}
+
+/// A version being received.
+pub(crate) struct Landing {
+    shelf: Arc<Shelf>,
+    directory: PathBuf,
+    files: Vec<Incoming>,
+    replica: Arc<Replica>,
+    is_finished: bool,
+}
+
+impl Landing {
+    /// Begins a version, or goes on with it, and lets others read what is here. Whatever else was begun below this root
+    /// is removed.
+    pub(crate) fn begin(shelf: Arc<Shelf>, description: Description) -> Result<Self, TransportError> {
+        let name = format!("{PREFIX}{}-{}", description.manifest.version, hex(description.id));
+        remove_others(shelf.root(), &name)?;
+        let directory = shelf.root().join(name);
+        fs::create_dir_all(&directory).map_err(TransportError::io("create", &directory))?;
+        let mut files = Vec::new();
+        let mut shared = Vec::new();
+        for file in description.files() {
+            let path = directory.join(&file.name);
+            let mut incoming = Incoming::open(&path, file.bytes)?;
+            if incoming.is_complete() && !incoming.confirm(file.digest) {
+                incoming.restart()?;
+            }
+            shared.push(incoming.file().try_clone().map_err(TransportError::io("open", &path))?);
+            files.push(incoming);
+        }
+        let replica = Arc::new(Replica::new(description, shared));
+        for (index, incoming) in files.iter().enumerate() {
+            replica.publish(index, incoming.checked_digests());
+        }
+        shelf.set_arriving(Some(Arc::clone(&replica)));
+        Ok(Self {
+            shelf,
+            directory,
+            files,
+            replica,
+            is_finished: false,
+        })
+    }
+
+    pub(crate) fn description(&self) -> &Description {
+        &self.replica.description
+    }
+
+    /// Per file, from which byte on it is wanted.
+    pub(crate) fn offsets(&self) -> Vec<u64> {
+        self.files.iter().map(Incoming::length).collect()
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.files.iter().all(Incoming::is_complete)
+    }
+
+    /// Takes one chunk.
+    pub(crate) fn take(&mut self, chunk: Chunk) -> Result<Landed, TransportError> {
+        let Chunk {
+            file,
+            offset,
+            data,
+            prefix_digest,
+        } = chunk;
+        let index = file as usize;
+        let (Some(incoming), Some(described)) =
+            (self.files.get_mut(index), self.replica.description.files().get(index))
+        else {
+            return Ok(Landed::Refused(format!("there is no file {file}")));
+        };
+        match incoming.append(offset, &data, prefix_digest) {
+            Ok(()) => {}
+            Err(Refused::Io(error)) => return Err(error),
+            Err(refused) => return Ok(Landed::Refused(format!("{}: {refused}", described.name))),
+        }
+        if incoming.is_complete() && incoming.digest() != described.digest {
+            return Ok(Landed::Wrong(format!(
+                "{} has digest {}, expected {}",
+                described.name,
+                hex(incoming.digest()),
+                hex(described.digest)
+            )));
+        }
+        self.replica.publish(index, incoming.checked_digests());
+        Ok(Landed::Taken)
+    }
+
+    /// Puts the complete version in its place; the directory it is in then.
+    pub(crate) fn finish(mut self) -> Result<PathBuf, TransportError> {
+        for incoming in &self.files {
+            incoming.sync()?;
+        }
+        let manifest = self.directory.join(MANIFEST_FILE);
+        replace_file(&manifest, |writer| writer.write_all(&self.description().wire.manifest))?;
+        let place = self.shelf.directory(self.description().manifest.version);
+        remove_version(&place)?;
+        fs::rename(&self.directory, &place).map_err(TransportError::io("rename a received version to", &place))?;
+        sync_directory(self.shelf.root())?;
+        self.shelf.shelve(&self.replica);
+        self.is_finished = true;
+        Ok(place)
+    }
+
+    /// Throws everything away.
+    pub(crate) fn discard(self) -> Result<(), TransportError> {
+        fs::remove_dir_all(&self.directory).map_err(TransportError::io("remove", &self.directory))
+    }
+}
+
+impl Drop for Landing {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            self.replica.fail();
+        }
+        self.shelf.set_arriving(None);
+    }
+}
+
+fn remove_others(root: &Path, name: &str) -> Result<(), TransportError> {
+    fs::create_dir_all(root).map_err(TransportError::io("create", root))?;
+    for entry in fs::read_dir(root).map_err(TransportError::io("list", root))? {
+        let entry = entry.map_err(TransportError::io("list", root))?;
+        let other = entry.file_name();
+        if other != name && other.to_string_lossy().starts_with(PREFIX) {
+            fs::remove_dir_all(entry.path()).map_err(TransportError::io("remove", &entry.path()))?;
+        }
+    }
+    Ok(())
+}

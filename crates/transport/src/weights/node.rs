@@ -1,0 +1,194 @@
+//! One node of the tree: a root directory, a server if it listens, and pulls from other nodes.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use prl_weights::Manifest;
+use tokio::sync::{Mutex, OnceCell};
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+use tonic::service::Routes;
+
+use crate::pb::weights_server::WeightsServer;
+use crate::server::Server;
+use crate::weights::description::Description;
+use crate::weights::pull::Pull;
+use crate::weights::service::Service;
+use crate::weights::shelf::Shelf;
+use crate::{Address, Times, Token, TransportError};
+
+/// One receiving process per root holds it.
+const LOCK_FILE: &str = ".receiving.lock";
+
+/// Which version is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// This one; `None` for the newest.
+    pub version: Option<u64>,
+    /// With `version`: the version digest that its manifest must say. With none, whatever the source has.
+    pub digest: Option<String>,
+    /// Without `version`: newer than this.
+    pub after: Option<u64>,
+    /// Versions (number and version digest) that are held elsewhere, so that a sparse version's chain ends at them.
+    pub held: Vec<(u64, String)>,
+}
+
+/// A version that is here.
+#[derive(Debug, Clone)]
+pub struct Pulled {
+    /// `<root>/step_<v>`.
+    pub directory: PathBuf,
+    /// Its manifest.
+    pub manifest: Manifest,
+}
+
+/// Serves the versions below a root and pulls others into it.
+#[derive(Debug)]
+pub struct WeightNode {
+    shelf: Arc<Shelf>,
+    token: Token,
+    times: Times,
+    closing: CancellationToken,
+    server: OnceCell<Server>,
+    /// Held by whoever pulls, one at a time, with the lock on the root once there was a pull.
+    pulling: Mutex<Option<File>>,
+}
+
+impl WeightNode {
+    /// A node over `root`, whose versions are `step_<v>/` with a manifest. It need not exist yet.
+    pub fn new(root: impl Into<PathBuf>, token: Token, times: Times) -> Self {
+        Self {
+            shelf: Arc::new(Shelf::new(root.into())),
+            token,
+            times,
+            closing: CancellationToken::new(),
+            server: OnceCell::new(),
+            pulling: Mutex::default(),
+        }
+    }
+
+    /// Listens on `listen` (`host:port`, port 0 for any) for nodes that pull from this one; where it listens then.
+    ///
+    /// Versions are found as soon as their manifest is there; nothing need be announced.
+    ///
+    /// # Errors
+    /// [`TransportError::Address`].
+    pub async fn listen(&self, listen: &str) -> Result<SocketAddr, TransportError> {
+        let start = || {
+            let service = Service::new(Arc::clone(&self.shelf), self.times, self.closing.clone());
+            let routes = Routes::new(WeightsServer::with_interceptor(service, self.token.demand()));
+            Server::start(listen, &self.token, &self.times, routes, self.closing.clone())
+        };
+        Ok(self.server.get_or_try_init(start).await?.address())
+    }
+
+    /// The manifest of a version that one of `sources` has or is getting; waits for it as long as there is patience.
+    ///
+    /// # Errors
+    /// [`TransportError::Unreachable`] when none has it in time, [`TransportError::Auth`], [`TransportError::Closed`].
+    pub async fn describe(&self, wanted: &Wanted, sources: &[Address]) -> Result<Manifest, TransportError> {
+        let pull = self.pull_from(sources)?;
+        let description: Description = self.unless_closing(pull.describe(wanted)).await?;
+        Ok(description.manifest)
+    }
+
+    /// Pulls a version, and before it those that it builds on as far as they are neither here nor in `wanted.held`.
+    ///
+    /// `sources` are in order of preference, the nearest relay first, the publisher last: one that fails, stalls or is
+    /// slow is left for the next, and what has arrived is kept. When a pull is cut the next one goes on with its bytes.
+    /// This node serves what it pulls while it pulls. One pull at a time; further ones wait.
+    ///
+    /// # Errors
+    /// [`TransportError::Unreachable`] when no source gave anything for `times.patience`; [`TransportError::Auth`];
+    /// [`TransportError::Io`], also when another process receives into this root; [`TransportError::Closed`].
+    pub async fn pull(&self, wanted: &Wanted, sources: &[Address]) -> Result<Pulled, TransportError> {
+        let mut lock = self.pulling.lock().await;
+        if lock.is_none() {
+            *lock = Some(self.lock_root().await?);
+        }
+        self.unless_closing(self.pull_from(sources)?.run(wanted)).await
+    }
+
+    /// Removes all versions of the root but the newest `keep` and those that they build on. Nodes that are being served
+    /// one go on reading it.
+    ///
+    /// # Errors
+    /// [`TransportError::Io`].
+    pub async fn prune(&self, keep: usize) -> Result<(), TransportError> {
+        let shelf = Arc::clone(&self.shelf);
+        blocking(move || shelf.prune(keep)).await
+    }
+
+    /// Ends serving and pulling.
+    pub async fn close(&self) {
+        self.closing.cancel();
+        if let Some(server) = self.server.get() {
+            server.close().await;
+        }
+        *self.pulling.lock().await = None;
+    }
+
+    fn pull_from(&self, sources: &[Address]) -> Result<Pull, TransportError> {
+        if sources.is_empty() {
+            return Err(TransportError::Version(
+                "there is no node to pull weights from".to_owned(),
+            ));
+        }
+        Ok(Pull {
+            shelf: Arc::clone(&self.shelf),
+            sources: sources.to_vec(),
+            token: self.token.clone(),
+            times: self.times,
+            closing: self.closing.clone(),
+        })
+    }
+
+    async fn unless_closing<T>(
+        &self,
+        work: impl Future<Output = Result<T, TransportError>>,
+    ) -> Result<T, TransportError> {
+        tokio::select! {
+            done = work => done,
+            () = self.closing.cancelled() => Err(TransportError::Closed),
+        }
+    }
+
+    async fn lock_root(&self) -> Result<File, TransportError> {
+        let root = self.shelf.root().to_owned();
+        blocking(move || {
+            fs::create_dir_all(&root).map_err(TransportError::io("create", &root))?;
+            let path = root.join(LOCK_FILE);
+            let file = File::create(&path).map_err(TransportError::io("create", &path))?;
+            match file.try_lock() {
+                Ok(()) => Ok(file),
+                Err(TryLockError::WouldBlock) => {
+                    let source = io::Error::new(
+                        io::ErrorKind::WouldBlock,
+                        "another process receives weights into this folder",
+                    );
+                    Err(TransportError::io("lock", &path)(source))
+                }
+                Err(TryLockError::Error(source)) => Err(TransportError::io("lock", &path)(source)),
+            }
+        })
+        .await
+    }
+}
+
+impl Drop for WeightNode {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, TransportError> + Send + 'static,
+) -> Result<T, TransportError> {
+    match spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(join) => std::panic::resume_unwind(join.into_panic()),
+    }
+}

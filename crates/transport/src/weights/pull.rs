@@ -1,0 +1,335 @@
+//! One pull: which versions are needed, from whom, and going on where it was cut.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tonic::Streaming;
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Channel;
+
+use crate::error::Fault;
+use crate::pb::weights_client::WeightsClient;
+use crate::pb::{Chunk, DescribeRequest, FetchRequest};
+use crate::retry::Patience;
+use crate::weights::description::Description;
+use crate::weights::landing::{Landed, Landing};
+use crate::weights::node::{Pulled, Wanted, blocking};
+use crate::weights::shelf::Shelf;
+use crate::weights::sources::Sources;
+use crate::{Address, Times, Token, TransportError, link};
+
+/// Longest chain of sparse versions.
+const MAX_CHAIN: usize = 4096;
+/// One question's wait for a version that is not there yet.
+const DESCRIBE_WAIT: Duration = Duration::from_secs(5);
+/// Manifests and lists of files are far smaller.
+const MAX_DESCRIPTION_BYTES: usize = 64 << 20;
+
+pub(crate) struct Pull {
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) sources: Vec<Address>,
+    pub(crate) token: Token,
+    pub(crate) times: Times,
+    pub(crate) closing: CancellationToken,
+}
+
+impl Pull {
+    /// Pulls the version and what it builds on, the oldest first.
+    pub(crate) async fn run(&self, wanted: &Wanted) -> Result<Pulled, TransportError> {
+        let mut chain = vec![wanted.clone()];
+        loop {
+            let Some(next) = chain.last() else {
+                return Err(TransportError::Version("the chain is empty".to_owned()));
+            };
+            if chain.len() > MAX_CHAIN {
+                return Err(TransportError::Version(format!(
+                    "the version builds on more than {MAX_CHAIN} others"
+                )));
+            }
+            let here = match self.here(next).await? {
+                Some(here) => here,
+                None => {
+                    let manifest = self.describe(next).await?.manifest;
+                    let exact = exactly(manifest.version, &manifest.digest, wanted);
+                    if let Some(base) = &manifest.base {
+                        let base = exactly(base.version, &base.digest, wanted);
+                        let is_held = wanted.held.iter().any(|(version, digest)| {
+                            base.version == Some(*version) && base.digest.as_ref() == Some(digest)
+                        });
+                        if !is_held && self.here(&base).await?.is_none() {
+                            // What is the newest must not change while its base is pulled.
+                            if let Some(last) = chain.last_mut() {
+                                *last = exact;
+                            }
+                            chain.push(base);
+                            continue;
+                        }
+                    }
+                    self.land(&exact).await?
+                }
+            };
+            chain.pop();
+            if chain.is_empty() {
+                return Ok(here);
+            }
+        }
+    }
+
+    /// Asks the sources, one after the other, until one has the version.
+    pub(crate) async fn describe(&self, wanted: &Wanted) -> Result<Description, TransportError> {
+        let mut sources = Sources::new(&self.sources);
+        let mut patience = Patience::new(self.times);
+        loop {
+            let Some((index, address)) = sources.pick() else {
+                return Err(TransportError::Closed);
+            };
+            let outcome = async { self.ask(&mut self.connect(address).await?, wanted).await }.await;
+            let reason = match outcome {
+                Ok(description) => return Ok(description),
+                Err(Fault::Final(error)) => return Err(error),
+                Err(Fault::Passing(reason)) => reason,
+            };
+            sources.failed(index);
+            patience
+                .pause(&name(wanted), &sources.names(), &reason, &self.closing)
+                .await?;
+        }
+    }
+
+    /// The version, if its directory is here; only one that is fully named can be known to be the one that is wanted.
+    async fn here(&self, wanted: &Wanted) -> Result<Option<Pulled>, TransportError> {
+        let (Some(version), Some(digest)) = (wanted.version, wanted.digest.clone()) else {
+            return Ok(None);
+        };
+        let shelf = Arc::clone(&self.shelf);
+        blocking(move || {
+            let manifest = shelf.manifest(version)?.filter(|manifest| manifest.digest == digest);
+            Ok(manifest.map(|manifest| Pulled {
+                directory: shelf.directory(version),
+                manifest,
+            }))
+        })
+        .await
+    }
+
+    /// Receives one version into its place.
+    async fn land(&self, wanted: &Wanted) -> Result<Pulled, TransportError> {
+        let mut sources = Sources::new(&self.sources);
+        let mut patience = Patience::new(self.times);
+        let mut landing = None;
+        loop {
+            let Some((index, address)) = sources.pick().map(|(index, address)| (index, address.clone())) else {
+                return Err(TransportError::Closed);
+            };
+            let reason = match self
+                .fetch(wanted, &address, index, &mut landing, &mut sources, &mut patience)
+                .await
+            {
+                Ok(()) => match landing.take() {
+                    Some(complete) => return finish(complete).await,
+                    None => "nothing was described".to_owned(),
+                },
+                Err(Fault::Final(error)) => return Err(error),
+                Err(Fault::Passing(reason)) => reason,
+            };
+            tracing::info!(%address, reason, "weights from another source");
+            patience
+                .pause(&name(wanted), &sources.names(), &reason, &self.closing)
+                .await?;
+        }
+    }
+
+    /// Gets what one source gives; Ok when the landing is complete.
+    async fn fetch(
+        &self,
+        wanted: &Wanted,
+        address: &Address,
+        index: usize,
+        landing: &mut Option<Landing>,
+        sources: &mut Sources,
+        patience: &mut Patience,
+    ) -> Result<(), Fault> {
+        let mut stream = match self.begin(wanted, address, landing).await {
+            Ok(Some(stream)) => stream,
+            Ok(None) => return Ok(()),
+            Err(fault) => {
+                sources.failed(index);
+                return Err(fault);
+            }
+        };
+        let mut window = Window::new(self.times.stall / 2);
+        loop {
+            let message = timeout(self.times.stall, stream.message()).await;
+            let chunk = match message {
+                Ok(Ok(Some(chunk))) => chunk,
+                Ok(Ok(None)) => {
+                    sources.failed(index);
+                    return Err(Fault::Passing("the source ended before the version did".to_owned()));
+                }
+                Ok(Err(status)) => {
+                    sources.failed(index);
+                    return Err(status.into());
+                }
+                Err(_) => {
+                    sources.failed(index);
+                    return Err(Fault::Passing("nothing came for too long".to_owned()));
+                }
+            };
+            let Some(mut current) = landing.take() else {
+                return Err(Fault::Final(TransportError::Closed));
+            };
+            let bytes = chunk.data.len();
+            let (current, landed) = blocking(move || {
+                let landed = current.take(chunk)?;
+                Ok((current, landed))
+            })
+            .await?;
+            match landed {
+                Landed::Taken => patience.progress(),
+                Landed::Refused(reason) => {
+                    *landing = Some(current);
+                    sources.failed(index);
+                    return Err(Fault::Passing(reason));
+                }
+                Landed::Wrong(reason) => {
+                    sources.failed(index);
+                    blocking(move || current.discard()).await?;
+                    return Err(Fault::Passing(reason));
+                }
+            }
+            let is_complete = current.is_complete();
+            *landing = Some(current);
+            if is_complete {
+                return Ok(());
+            }
+            if let Some(rate) = window.count(bytes)
+                && sources.measured(index, rate)
+            {
+                return Err(Fault::Passing(format!("{address} gives {rate:.0} bytes per second")));
+            }
+        }
+    }
+
+    /// Describes the version at one source and asks for what is missing of it; `None` when nothing is.
+    async fn begin(
+        &self,
+        wanted: &Wanted,
+        address: &Address,
+        landing: &mut Option<Landing>,
+    ) -> Result<Option<Streaming<Chunk>>, Fault> {
+        let mut client = self.connect(address).await?;
+        let description = self.ask(&mut client, wanted).await?;
+        if landing
+            .as_ref()
+            .is_none_or(|landing| landing.description().id != description.id)
+        {
+            *landing = None;
+            let shelf = Arc::clone(&self.shelf);
+            *landing = Some(blocking(move || Landing::begin(shelf, description)).await?);
+        }
+        let Some(current) = landing.as_ref().filter(|landing| !landing.is_complete()) else {
+            return Ok(None);
+        };
+        let request = FetchRequest {
+            version: current.description().manifest.version,
+            description: current.description().id,
+            offsets: current.offsets(),
+        };
+        match timeout(self.times.stall, client.fetch(request)).await {
+            Ok(response) => Ok(Some(response?.into_inner())),
+            Err(_) => Err(Fault::Passing("the source did not begin to send in time".to_owned())),
+        }
+    }
+
+    async fn connect(
+        &self,
+        address: &Address,
+    ) -> Result<Client<impl tonic::service::Interceptor + Clone + use<>>, Fault> {
+        let channel = link::connect(address, &self.times).await.map_err(Fault::Passing)?;
+        let client = WeightsClient::with_interceptor(channel, self.token.present());
+        Ok(client.max_decoding_message_size(MAX_DESCRIPTION_BYTES))
+    }
+
+    async fn ask(
+        &self,
+        client: &mut Client<impl tonic::service::Interceptor + Clone>,
+        wanted: &Wanted,
+    ) -> Result<Description, Fault> {
+        let wait = DESCRIBE_WAIT.min(self.times.patience);
+        let request = DescribeRequest {
+            version: wanted.version,
+            after: wanted.after,
+            digest: wanted.digest.clone(),
+            wait_ms: u32::try_from(wait.as_millis()).unwrap_or(u32::MAX),
+        };
+        let version = match timeout(wait + self.times.stall, client.describe(request)).await {
+            Ok(response) => response?.into_inner(),
+            Err(_) => return Err(Fault::Passing("the source did not answer in time".to_owned())),
+        };
+        // Damaged on the way or by the source; either may be better the next time.
+        let description = Description::from_wire(version).map_err(|error| Fault::Passing(error.to_string()))?;
+        let manifest = &description.manifest;
+        let is_wanted = wanted.version.is_none_or(|version| version == manifest.version)
+            && wanted.digest.as_ref().is_none_or(|digest| *digest == manifest.digest);
+        if is_wanted {
+            return Ok(description);
+        }
+        Err(Fault::Passing(format!("the source described {}", description.name())))
+    }
+}
+
+type Client<I> = WeightsClient<InterceptedService<Channel, I>>;
+
+async fn finish(landing: Landing) -> Result<Pulled, TransportError> {
+    let manifest = landing.description().manifest.clone();
+    let directory = blocking(move || landing.finish()).await?;
+    Ok(Pulled { directory, manifest })
+}
+
+fn exactly(version: u64, digest: &str, wanted: &Wanted) -> Wanted {
+    Wanted {
+        version: Some(version),
+        digest: Some(digest.to_owned()),
+        after: None,
+        held: wanted.held.clone(),
+    }
+}
+
+fn name(wanted: &Wanted) -> String {
+    match (wanted.version, wanted.after) {
+        (Some(version), _) => format!("weight version {version}"),
+        (None, Some(after)) => format!("a weight version after {after}"),
+        (None, None) => "the newest weight version".to_owned(),
+    }
+}
+
+/// Measures how fast a source is, now and then.
+struct Window {
+    length: Duration,
+    since: Instant,
+    bytes: usize,
+}
+
+impl Window {
+    fn new(length: Duration) -> Self {
+        Self {
+            length,
+            since: Instant::now(),
+            bytes: 0,
+        }
+    }
+
+    /// Bytes per second, at the end of each window.
+    fn count(&mut self, bytes: usize) -> Option<f64> {
+        self.bytes += bytes;
+        let elapsed = self.since.elapsed();
+        if elapsed < self.length {
+            return None;
+        }
+        let rate = self.bytes as f64 / elapsed.as_secs_f64();
+        *self = Self::new(self.length);
+        Some(rate)
+    }
+}

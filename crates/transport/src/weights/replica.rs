@@ -1,0 +1,136 @@
+//! A version as far as it is here: each chunk can be read by others as soon as it was checked.
+
+use std::fs::File;
+use std::path::Path;
+use std::sync::{PoisonError, RwLock};
+
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::TransportError;
+use crate::chunk::{CHUNK_BYTES, digest_chunks, hex, read_chunk};
+use crate::pb::Chunk;
+use crate::weights::description::Description;
+
+/// A version that is here or on its way here. It keeps its files open: what has begun to be served can be removed.
+#[derive(Debug)]
+pub(crate) struct Replica {
+    pub(crate) description: Description,
+    slots: Vec<Slot>,
+    failed: CancellationToken,
+}
+
+#[derive(Debug)]
+struct Slot {
+    file: File,
+    /// Up to the end of each chunk that can be read.
+    digests: RwLock<Vec<u64>>,
+    /// How many can.
+    ready: watch::Sender<usize>,
+}
+
+impl Replica {
+    /// A version of which nothing can be read yet; `files` in the order of the description.
+    pub(crate) fn new(description: Description, files: Vec<File>) -> Self {
+        let slots = files
+            .into_iter()
+            .map(|file| Slot {
+                file,
+                digests: RwLock::default(),
+                ready: watch::Sender::new(0),
+            })
+            .collect();
+        Self {
+            description,
+            slots,
+            failed: CancellationToken::new(),
+        }
+    }
+
+    /// The version in a directory; [`Replica::check`] is what makes it readable.
+    pub(crate) fn of_directory(description: Description, directory: &Path) -> Result<Self, TransportError> {
+        let files = description
+            .files()
+            .iter()
+            .map(|file| {
+                let path = directory.join(&file.name);
+                File::open(&path).map_err(TransportError::io("open", &path))
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self::new(description, files))
+    }
+
+    /// Reads every file once and lets others read behind. A file that is not what the description says fails the replica.
+    pub(crate) fn check(&self) -> Result<(), TransportError> {
+        for (index, (slot, described)) in self.slots.iter().zip(self.description.files()).enumerate() {
+            let path = Path::new(&described.name);
+            let chunks = described.bytes.div_ceil(CHUNK_BYTES) as usize;
+            let mut digests = Vec::with_capacity(chunks);
+            let outcome = digest_chunks(&slot.file, described.bytes, |digest| {
+                digests.push(digest);
+                // The last chunk only after the whole is known to be right.
+                if digests.len() < chunks {
+                    self.publish(index, &digests);
+                }
+            });
+            let found = outcome
+                .map_err(TransportError::io("read", path))
+                .inspect_err(|_| self.fail())?
+                .digest();
+            if found != described.digest {
+                self.fail();
+                return Err(TransportError::Corrupt {
+                    what: format!("{} of {}", described.name, self.description.name()),
+                    expected: hex(described.digest),
+                    found: hex(found),
+                });
+            }
+            self.publish(index, &digests);
+        }
+        Ok(())
+    }
+
+    /// Lets the first `digests.len()` chunks of a file be read.
+    pub(crate) fn publish(&self, file: usize, digests: &[u64]) {
+        let slot = &self.slots[file];
+        {
+            let mut known = slot.digests.write().unwrap_or_else(PoisonError::into_inner);
+            let have = known.len();
+            if digests.len() <= have {
+                return;
+            }
+            known.extend_from_slice(&digests[have..]);
+        }
+        slot.ready.send_replace(digests.len());
+    }
+
+    /// Ends the waits of all readers: the rest will not come.
+    pub(crate) fn fail(&self) {
+        self.failed.cancel();
+    }
+
+    /// Waits until a chunk can be read; false when it will not come.
+    pub(crate) async fn wait(&self, file: usize, chunk: usize) -> bool {
+        let mut ready = self.slots[file].ready.subscribe();
+        tokio::select! {
+            came = ready.wait_for(|&ready| ready > chunk) => came.is_ok(),
+            () = self.failed.cancelled() => false,
+        }
+    }
+
+    /// Reads a chunk that was waited for.
+    pub(crate) fn read(&self, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
+        let described = &self.description.files()[file];
+        let slot = &self.slots[file];
+        let offset = chunk as u64 * CHUNK_BYTES;
+        let data = read_chunk(&slot.file, offset, described.bytes)
+            .map_err(TransportError::io("read", Path::new(&described.name)))?;
+        let digests = slot.digests.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(Chunk {
+            file: file as u32,
+            offset,
+            data: data.into(),
+            prefix_digest: digests[chunk],
+        })
+    }
+}

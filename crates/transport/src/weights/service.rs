@@ -1,0 +1,179 @@
+//! Serving versions to other nodes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+
+use crate::chunk::{CHUNK_BYTES, chunk_count, is_boundary};
+use crate::pb::weights_server::Weights;
+use crate::pb::{Chunk, DescribeRequest, FetchRequest, Version};
+use crate::weights::replica::Replica;
+use crate::weights::shelf::{Lookup, Shelf};
+use crate::{Times, TransportError};
+
+/// Chunks that wait for the network, per reader.
+const CHUNKS_AHEAD: usize = 2;
+/// Longest wait of one call for a version; whoever wants to wait longer asks again.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(5);
+/// Readers at a time.
+const MAX_READERS: usize = 256;
+
+pub(crate) struct Service {
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) times: Times,
+    pub(crate) closing: CancellationToken,
+    pub(crate) readers: Arc<Semaphore>,
+}
+
+impl Service {
+    pub(crate) fn new(shelf: Arc<Shelf>, times: Times, closing: CancellationToken) -> Self {
+        Self {
+            shelf,
+            times,
+            closing,
+            readers: Arc::new(Semaphore::new(MAX_READERS)),
+        }
+    }
+
+    async fn find(&self, request: DescribeRequest) -> Result<Option<Arc<Replica>>, Status> {
+        let shelf = Arc::clone(&self.shelf);
+        spawn_blocking(move || {
+            let digest = request.digest.as_deref();
+            let lookup = match request.version {
+                Some(version) => Lookup::Exactly(version, digest),
+                None => Lookup::Newest(request.after),
+            };
+            shelf.find(lookup)
+        })
+        .await
+        .map_err(|join| Status::internal(join.to_string()))?
+        .map_err(|error| error.to_status())
+    }
+}
+
+#[tonic::async_trait]
+impl Weights for Service {
+    type FetchStream = ReceiverStream<Result<Chunk, Status>>;
+
+    async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<Version>, Status> {
+        let request = request.into_inner();
+        let wait = Duration::from_millis(request.wait_ms.into()).min(LONGEST_WAIT);
+        let until = Instant::now() + wait;
+        loop {
+            if let Some(replica) = self.find(request.clone()).await? {
+                return Ok(Response::new(replica.description.wire.clone()));
+            }
+            if Instant::now() >= until || self.closing.is_cancelled() {
+                return Err(missing(&request).to_status());
+            }
+            sleep(POLL).await;
+        }
+    }
+
+    async fn fetch(&self, request: Request<FetchRequest>) -> Result<Response<Self::FetchStream>, Status> {
+        let FetchRequest {
+            version,
+            description,
+            offsets,
+        } = request.into_inner();
+        let wanted = DescribeRequest {
+            version: Some(version),
+            ..Default::default()
+        };
+        let replica = self
+            .find(wanted.clone())
+            .await?
+            .filter(|replica| replica.description.id == description)
+            .ok_or_else(|| missing(&wanted).to_status())?;
+        let files = replica.description.files();
+        let fits = offsets.len() == files.len()
+            && offsets
+                .iter()
+                .zip(files)
+                .all(|(&offset, file)| is_boundary(offset, file.bytes));
+        if !fits {
+            return Err(Status::invalid_argument("the offsets do not fit the files"));
+        }
+        let permit = Arc::clone(&self.readers)
+            .try_acquire_owned()
+            .map_err(|_| Status::resource_exhausted("too many readers"))?;
+        let (chunks, stream) = mpsc::channel(CHUNKS_AHEAD);
+        let reader = Reader {
+            replica,
+            chunks,
+            times: self.times,
+            _permit: permit,
+        };
+        let closing = self.closing.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = reader.run(&offsets) => {}
+                () = closing.cancelled() => {}
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+}
+
+fn missing(request: &DescribeRequest) -> TransportError {
+    let which = match (request.version, &request.digest, request.after) {
+        (Some(version), Some(digest), _) => format!("version {version} of digest {digest}"),
+        (Some(version), None, _) => format!("version {version}"),
+        (None, _, Some(after)) => format!("version after {after}"),
+        (None, _, None) => "version".to_owned(),
+    };
+    TransportError::Version(format!("there is no weight {which} here"))
+}
+
+/// Sends one replica to one other node.
+struct Reader {
+    replica: Arc<Replica>,
+    chunks: mpsc::Sender<Result<Chunk, Status>>,
+    times: Times,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Reader {
+    async fn run(self, offsets: &[u64]) {
+        if let Err(status) = self.send_all(offsets).await {
+            // One that has gone resumes elsewhere.
+            let _ = self.chunks.send(Err(status)).await;
+        }
+    }
+
+    async fn send_all(&self, offsets: &[u64]) -> Result<(), Status> {
+        for (file, &offset) in offsets.iter().enumerate() {
+            let count = chunk_count(self.replica.description.files()[file].bytes);
+            for chunk in offset.div_ceil(CHUNK_BYTES)..count {
+                self.send(file, chunk as usize).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn send(&self, file: usize, chunk: usize) -> Result<(), Status> {
+        match timeout(self.times.stall, self.replica.wait(file, chunk)).await {
+            Ok(true) => {}
+            Ok(false) => return Err(Status::unavailable("the rest of this version will not come")),
+            Err(_) => return Err(Status::unavailable("the rest of this version does not come here")),
+        }
+        let replica = Arc::clone(&self.replica);
+        let read = spawn_blocking(move || replica.read(file, chunk))
+            .await
+            .map_err(|join| Status::internal(join.to_string()))?
+            .map_err(|error| error.to_status())?;
+        // A slow reader slows nobody else; one that takes nothing at all is left.
+        match timeout(self.times.durable, self.chunks.send(Ok(read))).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Status::cancelled("the reader has gone")),
+            Err(_) => Err(Status::deadline_exceeded("nothing was taken for too long")),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! From which node to pull next: in the order given, away from those that fail or are slow while others may be better.
+
+use crate::Address;
+
+/// Slower than this (bytes per second), a source is left for one that is not known to be slow.
+const SLOW: f64 = (16 << 20) as f64;
+/// A source is left for one that was so many times as fast.
+const MUCH_FASTER: f64 = 2.0;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Standing {
+    Untried,
+    /// Bytes per second.
+    Rate(f64),
+    /// When it failed last, in failures of all sources.
+    Failed(u64),
+}
+
+/// The sources of one pull. Nothing is remembered from one pull to the next, so one that recovered is used again.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    list: Vec<(Address, Standing)>,
+    failures: u64,
+}
+
+impl Sources {
+    /// In order of preference; at least one.
+    pub(crate) fn new(addresses: &[Address]) -> Self {
+        Self {
+            list: addresses
+                .iter()
+                .map(|address| (address.clone(), Standing::Untried))
+                .collect(),
+            failures: 0,
+        }
+    }
+
+    /// The next to use: the first untried, else the fastest, else the one whose failure is longest ago.
+    pub(crate) fn pick(&self) -> Option<(usize, &Address)> {
+        let rank = |standing: Standing| match standing {
+            Standing::Untried => f64::INFINITY,
+            Standing::Rate(rate) => rate,
+            Standing::Failed(at) => -1.0 - at as f64,
+        };
+        // The first of equals.
+        let best = self
+            .list
+            .iter()
+            .enumerate()
+            .rev()
+            .max_by(|a, b| rank(a.1.1).total_cmp(&rank(b.1.1)));
+        best.map(|(index, (address, _))| (index, address))
+    }
+
+    pub(crate) fn failed(&mut self, index: usize) {
+        self.failures += 1;
+        self.list[index].1 = Standing::Failed(self.failures);
+    }
+
+    /// Notes how fast a source is; true when it is to be left.
+    pub(crate) fn measured(&mut self, index: usize, rate: f64) -> bool {
+        self.list[index].1 = Standing::Rate(rate);
+        self.list
+            .iter()
+            .enumerate()
+            .any(|(other, (_, standing))| match *standing {
+                _ if other == index => false,
+                Standing::Untried => rate < SLOW,
+                Standing::Rate(known) => known > MUCH_FASTER * rate,
+                Standing::Failed(_) => false,
+            })
+    }
+
+    /// All of them, for messages.
+    pub(crate) fn names(&self) -> String {
+        self.list
+            .iter()
+            .map(|(address, _)| address.to_string())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources(count: u16) -> Sources {
+        let addresses: Vec<Address> = (1..=count)
+            .map(|port| format!("127.0.0.1:{port}").parse().expect("an address"))
+            .collect();
+        Sources::new(&addresses)
+    }
+
+    fn picked(sources: &Sources) -> usize {
+        sources.pick().expect("a source").0
+    }
+
+    #[test]
+    fn keeps_to_the_order_and_goes_on_when_one_fails() {
+        let mut sources = sources(3);
+        assert_eq!(picked(&sources), 0);
+        sources.failed(0);
+        assert_eq!(picked(&sources), 1);
+        sources.failed(1);
+        sources.failed(2);
+        assert_eq!(picked(&sources), 0, "the one whose failure is longest ago");
+        sources.failed(0);
+        assert_eq!(picked(&sources), 1);
+    }
+
+    #[test]
+    fn leaves_a_slow_source_for_an_untried_one_and_comes_back_to_the_faster() {
+        let mut sources = sources(2);
+        assert!(!sources.measured(0, 1e9), "a fast one is kept");
+        assert!(sources.measured(0, 1e6));
+        assert_eq!(picked(&sources), 1);
+        assert!(!sources.measured(1, 0.9e6), "the other is no better by much");
+        assert_eq!(picked(&sources), 0);
+        assert!(sources.measured(1, 0.4e6));
+    }
+
+    #[test]
+    fn a_slow_source_is_kept_when_it_is_the_only_one_that_works() {
+        let mut sources = sources(2);
+        sources.failed(1);
+        assert!(!sources.measured(0, 1.0));
+        assert_eq!(picked(&sources), 0);
+    }
+}

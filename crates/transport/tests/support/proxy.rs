@@ -1,0 +1,166 @@
+//! A TCP proxy that treats the bytes of each connection as badly as it is told to.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// What happens to the bytes of one direction of one connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    None,
+    /// The connection breaks after so many bytes.
+    Cut(u64),
+    /// Nothing more comes through after so many bytes, and nobody is told.
+    Hang(u64),
+    /// The byte at this position is another one.
+    Corrupt(u64),
+    /// Every piece is held back for so many milliseconds.
+    Delay(u64),
+    /// The piece that holds this byte comes twice.
+    Repeat(u64),
+    /// The piece that holds this byte comes after the next one.
+    Reorder(u64),
+}
+
+/// What happens to one connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// From the one who connects.
+    pub up: Fault,
+    /// To it.
+    pub down: Fault,
+}
+
+impl Plan {
+    pub fn up(up: Fault) -> Self {
+        Self { up, down: Fault::None }
+    }
+
+    pub fn down(down: Fault) -> Self {
+        Self { up: Fault::None, down }
+    }
+}
+
+/// Forwards to one address; connections take the plans in order, and those after the last suffer nothing.
+pub struct Proxy {
+    address: SocketAddr,
+    target: Arc<Mutex<SocketAddr>>,
+    carried: Arc<AtomicU64>,
+    task: JoinHandle<()>,
+}
+
+impl Proxy {
+    pub async fn start(target: SocketAddr, plans: impl IntoIterator<Item = Plan>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let target = Arc::new(Mutex::new(target));
+        let mut plans = plans.into_iter().collect::<VecDeque<_>>();
+        let carried = Arc::new(AtomicU64::new(0));
+        let (to, count) = (Arc::clone(&target), Arc::clone(&carried));
+        let task = tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let plan = plans.pop_front().unwrap_or(Plan::up(Fault::None));
+                let to = *to.lock().expect("a target");
+                tokio::spawn(connection(client, to, plan, Arc::clone(&count)));
+            }
+        });
+        Self {
+            address,
+            target,
+            carried,
+            task,
+        }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// New connections go elsewhere.
+    pub fn retarget(&self, target: SocketAddr) {
+        *self.target.lock().expect("a target") = target;
+    }
+
+    /// Bytes that went through, both ways.
+    pub fn carried(&self) -> u64 {
+        self.carried.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn connection(client: TcpStream, target: SocketAddr, plan: Plan, carried: Arc<AtomicU64>) {
+    let Ok(server) = TcpStream::connect(target).await else {
+        return;
+    };
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    // When one direction ends, both are dropped: the connection breaks.
+    tokio::select! {
+        () = pump(from_client, to_server, plan.up, &carried) => {}
+        () = pump(from_server, to_client, plan.down, &carried) => {}
+    }
+}
+
+async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, fault: Fault, carried: &AtomicU64) {
+    let mut buffer = vec![0; 16 << 10];
+    let mut position = 0u64;
+    let mut held: Option<Vec<u8>> = None;
+    loop {
+        let Ok(count) = from.read(&mut buffer).await else {
+            return;
+        };
+        if count == 0 {
+            return;
+        }
+        let mut piece = buffer[..count].to_vec();
+        let end = position + count as u64;
+        let holds = |at: u64| (position..end).contains(&at);
+        match fault {
+            Fault::Cut(at) if end >= at => {
+                piece.truncate(usize::try_from(at.saturating_sub(position)).expect("a length"));
+                let _ = to.write_all(&piece).await;
+                let _ = to.flush().await;
+                return;
+            }
+            Fault::Hang(at) if end >= at => {
+                piece.truncate(usize::try_from(at.saturating_sub(position)).expect("a length"));
+                let _ = to.write_all(&piece).await;
+                std::future::pending::<()>().await;
+            }
+            Fault::Corrupt(at) if holds(at) => {
+                piece[usize::try_from(at - position).expect("an index")] ^= 0x5A;
+            }
+            Fault::Delay(ms) => tokio::time::sleep(Duration::from_millis(ms)).await,
+            Fault::Repeat(at) if holds(at) => piece.extend_from_within(..),
+            Fault::Reorder(at) if holds(at) => {
+                position = end;
+                held = Some(piece);
+                continue;
+            }
+            _ => {}
+        }
+        position = end;
+        carried.fetch_add(piece.len() as u64, Ordering::Relaxed);
+        if to.write_all(&piece).await.is_err() {
+            return;
+        }
+        if let Some(late) = held.take()
+            && to.write_all(&late).await.is_err()
+        {
+            return;
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What changed between two sets of weights, tensor by tensor.
+
+use std::collections::BTreeSet;
+
+use crate::checkpoint::Checkpoint;
+use crate::file::TensorView;
+use crate::{Dtype, WeightsError, encode_tensor, parallel};
+
+/// How a tensor of two sets of weights differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TensorDiff {
+    /// Its name.
+    pub name: String,
+    /// In the second set; in the first when it is only there.
+    pub dtype: Dtype,
+    /// As `dtype`.
+    pub shape: Vec<usize>,
+    /// What happened to it.
+    pub change: Change,
+    /// Elements that differ; of dtypes below a byte, bytes.
+    pub changed: u64,
+    /// Elements that there are, counted alike.
+    pub elements: u64,
+    /// What a sparse version would spend on it, in bytes.
+    pub sparse_bytes: u64,
+}
+
+/// What happened to a tensor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Every byte is equal.
+    Same,
+    /// Some elements differ.
+    Values,
+    /// It has another dtype or shape.
+    Layout,
+    /// Only the first set has it.
+    Removed,
+    /// Only the second set has it.
+    Added,
+}
+
+/// Compares `new` with `old`; tensors in ascending order of the names. `threads` 0 takes the cores this process may
+/// run on, up to 8.
+///
+/// # Errors
+/// None for checkpoints that opened; the result keeps the signature of [`Checkpoint::tensor`].
+pub fn diff(old: &Checkpoint, new: &Checkpoint, threads: usize) -> Result<Vec<TensorDiff>, WeightsError> {
+    let names: BTreeSet<&str> = old.names().chain(new.names()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    parallel::map(names.len(), parallel::thread_count(threads), |index| {
+        let name = names[index];
+        if !new.contains(name) {
+            return Ok(whole(name, old.tensor(name)?, Change::Removed, 0));
+        }
+        let tensor = new.tensor(name)?;
+        if !old.contains(name) {
+            return Ok(whole(name, tensor, Change::Added, tensor.data.len() as u64));
+        }
+        Ok(compare(name, old.tensor(name)?, tensor))
+    })
+}
+
+fn compare(name: &str, old: TensorView<'_>, new: TensorView<'_>) -> TensorDiff {
+    if (old.dtype, old.shape) != (new.dtype, new.shape) {
+        return whole(name, new, Change::Layout, new.data.len() as u64);
+    }
+    let width = element_bytes(new.dtype);
+    let pairs = old.data.chunks_exact(width).zip(new.data.chunks_exact(width));
+    let changed = pairs.filter(|(old, new)| old != new).count() as u64;
+    let bytes = match (changed, width) {
+        (0, _) => 0,
+        (_, 2) => encode_tensor(old.data, new.data).len().min(new.data.len()),
+        _ => new.data.len(),
+    };
+    let change = if changed == 0 { Change::Same } else { Change::Values };
+    TensorDiff {
+        changed,
+        ..whole(name, new, change, bytes as u64)
+    }
+}
+
+fn whole(name: &str, tensor: TensorView<'_>, change: Change, sparse_bytes: u64) -> TensorDiff {
+    let elements = (tensor.data.len() / element_bytes(tensor.dtype)) as u64;
+    TensorDiff {
+        name: name.to_owned(),
+        dtype: tensor.dtype,
+        shape: tensor.shape.to_vec(),
+        change,
+        changed: elements,
+        elements,
+        sparse_bytes,
+    }
+}
+
+fn element_bytes(dtype: Dtype) -> usize {
+    (dtype.bits() / 8).max(1)
+}

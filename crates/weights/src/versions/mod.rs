@@ -1,0 +1,79 @@
+//! Directories of versions: who publishes them, who reads them, and when they go.
+//!
+//! A root holds `step_<version>/` for each version. One [`WeightPublisher`] fills it; any number of readers take a
+//! [`Lease`] on what they read, which retention respects. [`WeightReceiver`] gives every version as a complete folder,
+//! whatever its encoding. Names that begin with `.` are the publisher's and the receivers' own.
+
+mod lease;
+mod publisher;
+mod receiver;
+mod retention;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use lease::Lease;
+pub use publisher::{Published, PublisherOptions, Staged, WeightPublisher};
+pub use receiver::{Received, WeightReceiver};
+pub use retention::{remove_version, retain_versions};
+
+use crate::WeightsError;
+use crate::manifest::{MANIFEST_FILE, is_plain_file_name};
+
+/// In a root: a receiver that cannot use the newest version asks for it in full.
+const FULL_REQUEST_FILE: &str = "full.request";
+
+/// The directory of `version` in `root`.
+pub fn version_directory(root: &Path, version: u64) -> PathBuf {
+    root.join(format!("step_{version}"))
+}
+
+/// The versions in `root` that are published, in ascending order; none when there is no `root`.
+///
+/// # Errors
+/// [`WeightsError::Io`] when `root` cannot be read.
+pub fn published_versions(root: &Path) -> Result<Vec<u64>, WeightsError> {
+    let entries = match fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(WeightsError::io("list", root)(error)),
+    };
+    let mut versions = Vec::new();
+    for entry in entries {
+        let name = entry.map_err(WeightsError::io("list", root))?.file_name();
+        let Some(number) = name.to_str().and_then(|name| name.strip_prefix("step_")) else {
+            continue;
+        };
+        // Only the spelling that `version_directory` gives.
+        let Some(version) = number
+            .parse()
+            .ok()
+            .filter(|version: &u64| version.to_string() == number)
+        else {
+            continue;
+        };
+        if version_directory(root, version).join(MANIFEST_FILE).is_file() {
+            versions.push(version);
+        }
+    }
+    versions.sort_unstable();
+    Ok(versions)
+}
+
+/// Names of the plain files in `directory` that belong to a version, without the manifest, in ascending order.
+///
+/// # Errors
+/// [`WeightsError::Io`] when it cannot be read.
+pub fn version_files(directory: &Path) -> Result<Vec<String>, WeightsError> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory).map_err(WeightsError::io("list", directory))? {
+        let entry = entry.map_err(WeightsError::io("list", directory))?;
+        let kind = entry.file_type().map_err(WeightsError::io("list", directory))?;
+        let name = entry.file_name().into_string().unwrap_or_default();
+        if kind.is_file() && name != MANIFEST_FILE && is_plain_file_name(&name) && !name.starts_with('.') {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}

@@ -1,0 +1,383 @@
+//! The one who fills a root with versions.
+//!
+//! Each version is staged as a complete folder under `.publisher/`, and appears in the root by renaming a finished
+//! directory, so that a reader meets a whole version or none. A sparse version is made by comparing the staged folder
+//! with the one before it, which stays for that purpose; nothing of the weights is held in memory.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory, version_files};
+use crate::checkpoint::Checkpoint;
+use crate::durable::sync_directory;
+use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, write_manifest};
+use crate::sparse::{SparseOptions, write_sparse};
+use crate::write::TensorToWrite;
+use crate::{Lease, WeightsError, WrittenCheckpoint};
+
+const OWN_DIRECTORY: &str = ".publisher";
+/// A sparse version of more than this share of the full one's bytes saves too little to be worth its base.
+const MAX_SPARSE_SHARE: f64 = 0.5;
+/// Whoever joins late reads the whole chain; it is cut when it is as long as a full version, or at this many.
+const MAX_CHAIN: u64 = 64;
+/// Weights that a sparse shard stands for: bounds the memory of publishing.
+const SPARSE_SHARD_BYTES: u64 = 1 << 30;
+
+/// How versions are published.
+#[derive(Debug, Clone, Copy)]
+pub struct PublisherOptions {
+    /// How many of the newest versions stay; at least 1.
+    pub keep: usize,
+    /// Whether versions of 16-bit weights may be sparse.
+    pub sparse: bool,
+    /// Threads to compare with; 0 takes the cores this process may run on, up to 8.
+    pub threads: usize,
+}
+
+/// What was saved into a staged folder: its digest and its weight files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Staged {
+    /// Version digest of the weights.
+    pub digest: String,
+    /// The files that hold them.
+    pub shards: Vec<Shard>,
+}
+
+/// A version that was published.
+#[derive(Debug)]
+pub struct Published {
+    /// Where it is.
+    pub directory: PathBuf,
+    /// What it is.
+    pub manifest: Manifest,
+}
+
+/// Publishes versions into a root, each as small as pays.
+#[derive(Debug)]
+pub struct WeightPublisher {
+    root: PathBuf,
+    options: PublisherOptions,
+    newest: Option<Newest>,
+    /// Held so that no second publisher works in the same root.
+    _lock: File,
+}
+
+/// The newest version in full, to compare the next one with.
+#[derive(Debug)]
+struct Newest {
+    manifest: Manifest,
+    shards: Vec<Shard>,
+    weights: Checkpoint,
+    /// The version's own directory when it was published in full.
+    lease: Option<Lease>,
+    chain_bytes: u64,
+    chain_length: u64,
+}
+
+impl WeightPublisher {
+    /// Publishes into `root`, which is made when missing. What an earlier publisher left unfinished is removed; the
+    /// first version will be full.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`], also when another publisher works in `root`.
+    pub fn open(root: &Path, options: PublisherOptions) -> Result<Self, WeightsError> {
+        let own = root.join(OWN_DIRECTORY);
+        fs::create_dir_all(&own).map_err(WeightsError::io("create", &own))?;
+        let lock = File::open(&own).map_err(WeightsError::io("open", &own))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => {
+                let reason = io::Error::new(io::ErrorKind::WouldBlock, "another publisher works there");
+                WeightsError::io("publish into", root)(reason)
+            }
+            TryLockError::Error(error) => WeightsError::io("lock", &own)(error),
+        })?;
+        for entry in fs::read_dir(&own).map_err(WeightsError::io("list", &own))? {
+            let path = entry.map_err(WeightsError::io("list", &own))?.path();
+            remove_version(&path)?;
+        }
+        Ok(Self {
+            root: root.to_path_buf(),
+            options,
+            newest: None,
+            _lock: lock,
+        })
+    }
+
+    /// An empty folder for the files of `version`: a complete Hugging Face folder without manifest. Versions from this
+    /// number on are of an earlier attempt: they are no more, except for those who read them already.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`] when the system refuses.
+    pub fn stage(&mut self, version: u64) -> Result<PathBuf, WeightsError> {
+        let newest = self.newest.as_ref().map(|newest| newest.manifest.version);
+        if newest.is_some_and(|newest| newest >= version) {
+            self.replace_newest(None)?;
+        }
+        for stale in published_versions(&self.root)?
+            .into_iter()
+            .filter(|&stale| stale >= version)
+        {
+            self.retire(stale)?;
+        }
+        let directory = self.staging(version);
+        make_empty(&directory)?;
+        Ok(directory)
+    }
+
+    /// Publishes what was staged as `version`, and removes versions that need not stay. It is sparse when that pays,
+    /// unless `full` is asked for, here or by a receiver.
+    ///
+    /// # Errors
+    /// [`WeightsError::Digest`] when the staged weights are not those that `staged` says, otherwise as
+    /// [`write_manifest`] and [`Checkpoint::open`]. The version does not exist then.
+    pub fn publish(
+        &mut self,
+        version: u64,
+        staged: Staged,
+        canary: Option<Canary>,
+        full: bool,
+    ) -> Result<Published, WeightsError> {
+        let full = full || self.take_full_request()?;
+        let weights = self.may_be_sparse(version)?;
+        let sparse = match &weights {
+            Some(weights) if !full => self.write_sparse(version, weights)?,
+            _ => None,
+        };
+        let manifest = |encoding, base, shards| Manifest {
+            format: MANIFEST_FORMAT.to_owned(),
+            version,
+            digest: staged.digest.clone(),
+            base,
+            encoding,
+            shards,
+            canary,
+        };
+        let Some((directory, written, base)) = sparse else {
+            let manifest = manifest(Encoding::Full, None, staged.shards.clone());
+            return self.publish_full(manifest, weights.is_some());
+        };
+        if written.digest != staged.digest {
+            return Err(WeightsError::Digest {
+                path: self.staging(version),
+                expected: staged.digest,
+                found: written.digest,
+            });
+        }
+        let bytes: u64 = written.shards.iter().map(|shard| shard.bytes).sum();
+        let manifest = manifest(Encoding::Sparse, Some(base), written.shards);
+        write_manifest(&directory, &manifest)?;
+        let published = self.put_in_place(&directory, version)?;
+        let (chain_bytes, chain_length) = self
+            .newest
+            .as_ref()
+            .map_or((0, 0), |old| (old.chain_bytes, old.chain_length));
+        self.replace_newest(Some(Newest {
+            manifest: manifest.clone(),
+            shards: staged.shards,
+            weights: weights.expect("a sparse version was written from them"),
+            lease: None,
+            chain_bytes: chain_bytes + bytes,
+            chain_length: chain_length + 1,
+        }))?;
+        retain_versions(&self.root, self.options.keep)?;
+        Ok(Published {
+            directory: published,
+            manifest,
+        })
+    }
+
+    /// Makes the newest version full when it is sparse, because a receiver asked for it or because it is to be kept.
+    /// Its digest stays. Returns its manifest; `None` when there is nothing to do.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`] when the system refuses; the version is then still the sparse one.
+    pub fn make_newest_full(&mut self) -> Result<Option<Manifest>, WeightsError> {
+        let Some(newest) = self
+            .newest
+            .as_mut()
+            .filter(|newest| newest.manifest.encoding == Encoding::Sparse)
+        else {
+            return Ok(None);
+        };
+        let directory = version_directory(&self.root, newest.manifest.version);
+        let staged = newest.weights.directory();
+        for name in version_files(staged)? {
+            let target = directory.join(&name);
+            match fs::hard_link(staged.join(&name), &target) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(WeightsError::io("link", &target)(error));
+                }
+                _ => {}
+            }
+        }
+        let manifest = Manifest {
+            base: None,
+            encoding: Encoding::Full,
+            shards: newest.shards.clone(),
+            ..newest.manifest.clone()
+        };
+        write_manifest(&directory, &manifest)?;
+        newest.manifest = manifest.clone();
+        newest.chain_bytes = 0;
+        newest.chain_length = 0;
+        Ok(Some(manifest))
+    }
+
+    /// [`WeightPublisher::make_newest_full`] when a receiver has asked for it since the last call.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn serve_full_request(&mut self) -> Result<Option<Manifest>, WeightsError> {
+        if self.take_full_request()? {
+            return self.make_newest_full();
+        }
+        Ok(None)
+    }
+
+    fn take_full_request(&self) -> Result<bool, WeightsError> {
+        let path = self.root.join(FULL_REQUEST_FILE);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(WeightsError::io("remove", &path)(error)),
+        }
+    }
+
+    fn staging(&self, version: u64) -> PathBuf {
+        self.root.join(OWN_DIRECTORY).join(format!("step_{version}"))
+    }
+
+    /// The staged weights when versions may be sparse and most of these are 16-bit.
+    fn may_be_sparse(&self, version: u64) -> Result<Option<Checkpoint>, WeightsError> {
+        if !self.options.sparse {
+            return Ok(None);
+        }
+        let weights = Checkpoint::open(&self.staging(version))?;
+        let (mut all, mut half) = (0, 0);
+        for name in weights.names() {
+            let tensor = weights.tensor(name)?;
+            all += tensor.data.len();
+            half += if tensor.dtype.bits() == 16 {
+                tensor.data.len()
+            } else {
+                0
+            };
+        }
+        Ok((half * 2 > all).then_some(weights))
+    }
+
+    /// A sparse version in a directory of its own, when it pays.
+    fn write_sparse(
+        &self,
+        version: u64,
+        weights: &Checkpoint,
+    ) -> Result<Option<(PathBuf, WrittenCheckpoint, BaseVersion)>, WeightsError> {
+        let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.version < version) else {
+            return Ok(None);
+        };
+        let full_bytes: u64 = newest.shards.iter().map(|shard| shard.bytes).sum();
+        let left = full_bytes.saturating_sub(newest.chain_bytes);
+        if newest.chain_length >= MAX_CHAIN {
+            return Ok(None);
+        }
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a threshold need not be exact"
+        )]
+        let max_bytes = left.min((full_bytes as f64 * MAX_SPARSE_SHARE) as u64);
+        let directory = self.root.join(OWN_DIRECTORY).join(format!("delta_{version}"));
+        make_empty(&directory)?;
+        let tensors = tensors_of(weights)?;
+        let options = SparseOptions {
+            max_shard_bytes: SPARSE_SHARD_BYTES,
+            max_bytes,
+            threads: self.options.threads,
+        };
+        let Some(written) = write_sparse(&directory, &newest.weights, &tensors, options)? else {
+            fs::remove_dir_all(&directory).map_err(WeightsError::io("remove", &directory))?;
+            return Ok(None);
+        };
+        let base = BaseVersion {
+            version: newest.manifest.version,
+            digest: newest.manifest.digest.clone(),
+        };
+        Ok(Some((directory, written, base)))
+    }
+
+    fn publish_full(&mut self, manifest: Manifest, keep_for_sparse: bool) -> Result<Published, WeightsError> {
+        let version = manifest.version;
+        let staged = self.staging(version);
+        write_manifest(&staged, &manifest)?;
+        let directory = self.put_in_place(&staged, version)?;
+        if keep_for_sparse {
+            self.replace_newest(Some(Newest {
+                shards: manifest.shards.clone(),
+                manifest: manifest.clone(),
+                weights: Checkpoint::open(&directory)?,
+                lease: Lease::take(&directory)?,
+                chain_bytes: 0,
+                chain_length: 0,
+            }))?;
+        }
+        retain_versions(&self.root, self.options.keep)?;
+        Ok(Published { directory, manifest })
+    }
+
+    /// Renames a finished directory to its place.
+    fn put_in_place(&self, finished: &Path, version: u64) -> Result<PathBuf, WeightsError> {
+        let target = version_directory(&self.root, version);
+        if target.exists() {
+            self.retire(version)?;
+        }
+        fs::rename(finished, &target).map_err(WeightsError::io("rename a finished version to", &target))?;
+        sync_directory(&self.root)?;
+        Ok(target)
+    }
+
+    /// Takes a version's directory out of sight; it is removed unless someone reads it, then by the next publisher.
+    fn retire(&self, version: u64) -> Result<(), WeightsError> {
+        let directory = version_directory(&self.root, version);
+        let own = self.root.join(OWN_DIRECTORY);
+        let retired = (0..=u32::MAX)
+            .map(|number| own.join(format!("retired_{version}_{number}")))
+            .find(|path| !path.exists())
+            .expect("a number is free");
+        fs::rename(&directory, &retired).map_err(WeightsError::io("retire", &directory))?;
+        remove_version(&retired)?;
+        Ok(())
+    }
+
+    fn replace_newest(&mut self, newest: Option<Newest>) -> Result<(), WeightsError> {
+        if let Some(old) = std::mem::replace(&mut self.newest, newest)
+            && old.lease.is_none()
+        {
+            let directory = old.weights.directory().to_path_buf();
+            drop(old);
+            fs::remove_dir_all(&directory).map_err(WeightsError::io("remove", &directory))?;
+        }
+        Ok(())
+    }
+}
+
+fn make_empty(directory: &Path) -> Result<(), WeightsError> {
+    if directory.exists() {
+        fs::remove_dir_all(directory).map_err(WeightsError::io("remove", directory))?;
+    }
+    fs::create_dir(directory).map_err(WeightsError::io("create", directory))
+}
+
+fn tensors_of(weights: &Checkpoint) -> Result<Vec<TensorToWrite<'_>>, WeightsError> {
+    let names = weights.names().map(|name| {
+        let tensor = weights.tensor(name)?;
+        Ok(TensorToWrite {
+            name,
+            dtype: tensor.dtype,
+            shape: tensor.shape,
+            data: tensor.data,
+        })
+    });
+    names.collect()
+}

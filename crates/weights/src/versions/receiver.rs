@@ -1,0 +1,260 @@
+//! The one who needs versions as complete folders.
+//!
+//! A full version is used where it is; a sparse one is applied to what this machine already has, or to the newest full
+//! version before it and everything in between. Folders that are made so live in a state directory, which several
+//! receivers of one machine may share: one makes the folder, the others find it.
+
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::retention::remove_version;
+use super::{FULL_REQUEST_FILE, Lease, published_versions, version_directory, version_files};
+use crate::WeightsError;
+use crate::checkpoint::Checkpoint;
+use crate::durable::replace_file;
+use crate::manifest::{BaseVersion, Encoding, MANIFEST_FILE, Manifest, at, read_manifest};
+use crate::sparse::{SparseVersion, apply_sparse};
+
+/// Folders that stay in the state directory: the newest, and the one before it for engines that still load it.
+const KEPT_FOLDERS: usize = 2;
+/// Another receiver that makes a folder for this long has hung.
+const LOCK_DEADLINE: Duration = Duration::from_secs(600);
+const LOCK_POLL: Duration = Duration::from_millis(10);
+
+/// A version as a complete folder, held in place until this is dropped.
+#[derive(Debug)]
+pub struct Received {
+    /// The folder.
+    pub directory: PathBuf,
+    /// What it holds; always full.
+    pub manifest: Manifest,
+    /// Keeps it there.
+    pub lease: Lease,
+}
+
+/// Gives the versions of a root as complete folders.
+#[derive(Debug)]
+pub struct WeightReceiver {
+    root: PathBuf,
+    state: PathBuf,
+    threads: usize,
+    /// Folders in the state directory whose bytes this receiver has made or checked.
+    trusted: HashSet<BaseVersion>,
+}
+
+impl WeightReceiver {
+    /// Receives the versions in `root`; folders made of sparse ones go to `state`, best on a fast local disk or in
+    /// memory. `threads` 0 takes the cores this process may run on, up to 8.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`] when `state` cannot be made.
+    pub fn open(root: &Path, state: &Path, threads: usize) -> Result<Self, WeightsError> {
+        fs::create_dir_all(state).map_err(WeightsError::io("create", state))?;
+        Ok(Self {
+            root: root.to_path_buf(),
+            state: state.to_path_buf(),
+            threads,
+            trusted: HashSet::new(),
+        })
+    }
+
+    /// The version as a complete folder. The digests of a folder made here have been checked; a full version is given
+    /// as it is ([`Manifest::verify_shards`] checks it).
+    ///
+    /// # Errors
+    /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and what it applies
+    /// to is neither here nor there, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the
+    /// last three [`WeightReceiver::request_full`] gets it in full.
+    pub fn receive(&mut self, version: u64) -> Result<Received, WeightsError> {
+        let (lease, manifest) = self.published(version)?;
+        if manifest.encoding == Encoding::Full {
+            return Ok(Received {
+                directory: lease.directory().to_path_buf(),
+                manifest,
+                lease,
+            });
+        }
+        let _lock = self.lock()?;
+        let wanted = BaseVersion {
+            version,
+            digest: manifest.digest.clone(),
+        };
+        if let Some(received) = self.have(&wanted)? {
+            return Ok(received);
+        }
+        let target = SparseVersion::open(lease.directory(), manifest)?;
+        let made = self.make(lease, target);
+        self.drop_old_folders(version)?;
+        made
+    }
+
+    /// Asks the publisher to publish its newest version in full.
+    ///
+    /// # Errors
+    /// [`WeightsError::Io`] when the root cannot be written to.
+    pub fn request_full(&self) -> Result<(), WeightsError> {
+        replace_file(&self.root.join(FULL_REQUEST_FILE), |_| Ok(()))
+    }
+
+    fn published(&self, version: u64) -> Result<(Lease, Manifest), WeightsError> {
+        let directory = version_directory(&self.root, version);
+        let missing = || {
+            at(
+                &directory,
+                "there is none, so there is no finished version here".to_owned(),
+            )
+        };
+        let mut lease = Lease::take(&directory)?.ok_or_else(missing)?;
+        let mut manifest = read_manifest(&directory)?;
+        while !lease.is_current()? {
+            lease = Lease::take(&directory)?.ok_or_else(missing)?;
+            manifest = read_manifest(&directory)?;
+        }
+        if manifest.version != version {
+            return Err(at(
+                &directory,
+                format!("it is of version {}, not {version}", manifest.version),
+            ));
+        }
+        Ok((lease, manifest))
+    }
+
+    fn lock(&self) -> Result<File, WeightsError> {
+        let failed = WeightsError::io("lock", &self.state);
+        let lock = File::open(&self.state).map_err(WeightsError::io("open", &self.state))?;
+        let started = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if started.elapsed() < LOCK_DEADLINE => thread::sleep(LOCK_POLL),
+                Err(TryLockError::WouldBlock) => return Err(failed(std::io::ErrorKind::TimedOut.into())),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+            }
+        }
+    }
+
+    /// The folder of `wanted` in the state directory. One that another process left is checked first, and removed when
+    /// it is damaged.
+    fn have(&mut self, wanted: &BaseVersion) -> Result<Option<Received>, WeightsError> {
+        let directory = version_directory(&self.state, wanted.version);
+        if !directory.join(MANIFEST_FILE).exists() {
+            return Ok(None);
+        }
+        let Some(lease) = Lease::take(&directory)? else {
+            return Ok(None);
+        };
+        let sound = || -> Result<Manifest, WeightsError> {
+            let manifest = read_manifest(&directory)?;
+            if !self.trusted.contains(wanted) && manifest.digest == wanted.digest {
+                manifest.verify_shards(&directory)?;
+                manifest.verify_version(&directory)?;
+            }
+            Ok(manifest)
+        };
+        match sound() {
+            Ok(manifest) if manifest.digest == wanted.digest => {
+                self.trusted.insert(wanted.clone());
+                return Ok(Some(Received {
+                    directory,
+                    manifest,
+                    lease,
+                }));
+            }
+            Ok(_) => {}
+            Err(error) => tracing::warn!(directory = %directory.display(), %error, "a received version is damaged"),
+        }
+        drop(lease);
+        remove_version(&directory)?;
+        Ok(None)
+    }
+
+    fn make(&mut self, lease: Lease, target: SparseVersion) -> Result<Received, WeightsError> {
+        let mut leases = vec![lease];
+        let mut chain = vec![target];
+        let base = loop {
+            let newest = chain.last().expect("it begins with the target");
+            let wanted = newest.base().clone();
+            if let Some(received) = self.have(&wanted)? {
+                break received;
+            }
+            let missing = |reason: String| WeightsError::Base {
+                path: newest.directory().to_path_buf(),
+                version: wanted.version,
+                digest: wanted.digest.clone(),
+                reason,
+            };
+            let (lease, manifest) = self
+                .published(wanted.version)
+                .map_err(|error| missing(format!("that is neither here nor published: {error}")))?;
+            if manifest.digest != wanted.digest {
+                return Err(missing(format!("the one published has digest {}", manifest.digest)));
+            }
+            let directory = lease.directory().to_path_buf();
+            if manifest.encoding == Encoding::Full {
+                break Received {
+                    directory,
+                    manifest,
+                    lease,
+                };
+            }
+            chain.push(SparseVersion::open(&directory, manifest)?);
+            leases.push(lease);
+        };
+        chain.reverse();
+        self.apply(&base, &chain)
+    }
+
+    fn apply(&mut self, base: &Received, chain: &[SparseVersion]) -> Result<Received, WeightsError> {
+        let target = chain.last().expect("it ends with the target").manifest();
+        let directory = version_directory(&self.state, target.version);
+        let unfinished = self.state.join(format!(".step_{}", target.version));
+        if unfinished.exists() {
+            fs::remove_dir_all(&unfinished).map_err(WeightsError::io("remove", &unfinished))?;
+        }
+        fs::create_dir(&unfinished).map_err(WeightsError::io("create", &unfinished))?;
+        let written = apply_sparse(&Checkpoint::open(&base.directory)?, chain, &unfinished, self.threads)?;
+        for name in version_files(&base.directory)? {
+            let copy = unfinished.join(&name);
+            if !name.ends_with(".safetensors") && !copy.exists() {
+                fs::copy(base.directory.join(&name), &copy).map_err(WeightsError::io("copy to", &copy))?;
+            }
+        }
+        let manifest = Manifest {
+            base: None,
+            encoding: Encoding::Full,
+            shards: written.shards,
+            ..target.clone()
+        };
+        manifest.write_unsynced(&unfinished)?;
+        remove_version(&directory)?;
+        fs::rename(&unfinished, &directory).map_err(WeightsError::io("rename a finished version to", &directory))?;
+        let lease = Lease::take(&directory)?.ok_or_else(|| at(&directory, "it was removed at once".to_owned()))?;
+        self.trusted.insert(BaseVersion {
+            version: manifest.version,
+            digest: manifest.digest.clone(),
+        });
+        Ok(Received {
+            directory,
+            manifest,
+            lease,
+        })
+    }
+
+    fn drop_old_folders(&mut self, newest: u64) -> Result<(), WeightsError> {
+        let folders = published_versions(&self.state)?;
+        for &version in folders
+            .iter()
+            .rev()
+            .filter(|&&version| version <= newest)
+            .skip(KEPT_FOLDERS)
+        {
+            if remove_version(&version_directory(&self.state, version))? {
+                self.trusted.retain(|folder| folder.version != version);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,437 @@
+//! A publisher and its receivers: every version arrives whole, whatever is deleted, damaged or late.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use prl_weights::{
+    Canary, Change, Checkpoint, Dtype, Encoding, Lease, MANIFEST_FILE, PublisherOptions, Received, Staged,
+    TensorToWrite, WeightPublisher, WeightReceiver, diff, published_versions, read_manifest, remove_version,
+    retain_versions, version_directory, write_checkpoint,
+};
+use tempfile::TempDir;
+
+const ELEMENTS: usize = 200_000;
+const SPARSE: PublisherOptions = PublisherOptions {
+    keep: 2,
+    sparse: true,
+    threads: 2,
+};
+
+/// Weights of version `version`: about one in `period` elements differs from the version before.
+fn weights(version: u64, period: u64) -> Vec<u8> {
+    let element = |index: u64| {
+        let mix = |value: u64| {
+            value
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+                .rotate_left(31)
+                .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        };
+        let changes = (1..=version)
+            .filter(|&step| (mix(index ^ mix(step)) >> 20).is_multiple_of(period))
+            .count();
+        (mix(index) >> 40) as u16 ^ changes as u16
+    };
+    (0..ELEMENTS as u64)
+        .flat_map(|index| element(index).to_le_bytes())
+        .collect()
+}
+
+struct Place {
+    root: TempDir,
+    publisher: WeightPublisher,
+    dtype: Dtype,
+    period: u64,
+}
+
+impl Place {
+    fn new(options: PublisherOptions) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        Self {
+            publisher: WeightPublisher::open(root.path(), options).unwrap(),
+            root,
+            dtype: Dtype::BF16,
+            period: 60,
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    fn directory(&self, version: u64) -> PathBuf {
+        version_directory(self.path(), version)
+    }
+
+    fn stage(&mut self, version: u64) -> Staged {
+        let directory = self.publisher.stage(version).unwrap();
+        fs::write(directory.join("config.json"), format!("{{\"version\": {version}}}")).unwrap();
+        let data = weights(version, self.period);
+        let shape = [data.len() * 8 / self.dtype.bits()];
+        let tensors = [TensorToWrite {
+            name: "w",
+            dtype: self.dtype,
+            shape: &shape,
+            data: &data,
+        }];
+        let written = write_checkpoint(&directory, &tensors, u64::MAX).unwrap();
+        Staged {
+            digest: written.digest,
+            shards: written.shards,
+        }
+    }
+
+    fn publish(&mut self, version: u64, full: bool) -> Encoding {
+        let staged = self.stage(version);
+        let canary = Canary {
+            token_ids: vec![1],
+            logprobs: vec![-(version as f32)],
+            isa: "avx2".to_owned(),
+            dtype: "bfloat16".to_owned(),
+        };
+        self.publisher
+            .publish(version, staged, Some(canary), full)
+            .unwrap()
+            .manifest
+            .encoding
+    }
+
+    fn receiver(&self) -> (TempDir, WeightReceiver) {
+        let state = tempfile::tempdir().unwrap();
+        let receiver = WeightReceiver::open(self.path(), state.path(), 2).unwrap();
+        (state, receiver)
+    }
+
+    fn check(&self, received: &Received, version: u64) {
+        assert_eq!(
+            (received.manifest.version, received.manifest.encoding),
+            (version, Encoding::Full)
+        );
+        assert_eq!(received.manifest.canary.as_ref().unwrap().logprobs, [-(version as f32)]);
+        received.manifest.verify_shards(&received.directory).unwrap();
+        received.manifest.verify_version(&received.directory).unwrap();
+        let checkpoint = Checkpoint::open(&received.directory).unwrap();
+        assert!(checkpoint.tensor("w").unwrap().data == weights(version, self.period));
+        assert!(received.directory.join("config.json").is_file());
+    }
+}
+
+#[test]
+fn every_version_arrives_and_all_but_the_first_are_sparse() {
+    let mut place = Place::new(SPARSE);
+    let (_state, mut receiver) = place.receiver();
+    for version in 0..6 {
+        let encoding = place.publish(version, false);
+        assert_eq!(encoding == Encoding::Full, version == 0);
+        place.check(&receiver.receive(version).unwrap(), version);
+    }
+    let sparse: u64 = read_manifest(&place.directory(5))
+        .unwrap()
+        .shards
+        .iter()
+        .map(|shard| shard.bytes)
+        .sum();
+    assert!(sparse < ELEMENTS as u64 * 2 / 50, "{sparse} bytes");
+}
+
+#[test]
+fn a_late_receiver_and_one_that_missed_versions_catch_up() {
+    let mut place = Place::new(SPARSE);
+    let (_state, mut sleepy) = place.receiver();
+    for version in 0..8 {
+        place.publish(version, version == 4);
+        if version == 5 {
+            place.check(&sleepy.receive(5).unwrap(), 5);
+        }
+    }
+    place.check(&sleepy.receive(7).unwrap(), 7);
+    let (_state, mut late) = place.receiver();
+    place.check(&late.receive(7).unwrap(), 7);
+    // Versions 6 and 7 are built on 4, which is full.
+    assert_eq!(published_versions(place.path()).unwrap(), [4, 5, 6, 7]);
+    assert_eq!(late.receive(3).unwrap_err().code(), "PRL_WEIGHTS_MANIFEST");
+}
+
+#[test]
+fn a_receiver_that_lacks_the_base_asks_for_the_full_version() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..3 {
+        place.publish(version, false);
+    }
+    assert!(remove_version(&place.directory(1)).unwrap());
+    let (_state, mut receiver) = place.receiver();
+    let error = receiver.receive(2).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_BASE");
+    assert!(error.to_string().contains("version 1"), "{error}");
+    assert!(place.publisher.serve_full_request().unwrap().is_none());
+    receiver.request_full().unwrap();
+    let manifest = place.publisher.serve_full_request().unwrap().unwrap();
+    assert_eq!((manifest.version, manifest.encoding), (2, Encoding::Full));
+    let received = receiver.receive(2).unwrap();
+    place.check(&received, 2);
+    assert_eq!(received.directory, place.directory(2));
+    assert!(place.publisher.serve_full_request().unwrap().is_none());
+    // The chain goes on from there, and a request between two versions makes the next one full.
+    assert_eq!(place.publish(3, false), Encoding::Sparse);
+    receiver.request_full().unwrap();
+    assert_eq!(place.publish(4, false), Encoding::Full);
+    place.check(&receiver.receive(4).unwrap(), 4);
+}
+
+#[test]
+fn the_last_version_can_be_made_full_afterwards() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    assert!(place.publisher.make_newest_full().unwrap().is_none());
+    place.publish(1, false);
+    let sparse = read_manifest(&place.directory(1)).unwrap();
+    let full = place.publisher.make_newest_full().unwrap().unwrap();
+    assert_eq!((full.encoding, &full.digest), (Encoding::Full, &sparse.digest));
+    full.verify_shards(&place.directory(1)).unwrap();
+    full.verify_version(&place.directory(1)).unwrap();
+}
+
+#[test]
+fn a_delta_that_stops_paying_is_replaced_by_a_full_version() {
+    let mut place = Place::new(SPARSE);
+    // Every second element changes: a few such versions together are as long as a full one.
+    place.period = 2;
+    let encodings: Vec<Encoding> = (0..9).map(|version| place.publish(version, false)).collect();
+    let full = encodings.iter().filter(|&&encoding| encoding == Encoding::Full).count();
+    assert!((2..7).contains(&full), "{encodings:?}");
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(8).unwrap(), 8);
+}
+
+#[test]
+fn weights_of_32_bits_are_published_in_full() {
+    let mut place = Place::new(SPARSE);
+    place.dtype = Dtype::F32;
+    for version in 0..3 {
+        assert_eq!(place.publish(version, false), Encoding::Full);
+    }
+    assert_eq!(published_versions(place.path()).unwrap(), [1, 2]);
+}
+
+#[test]
+fn what_someone_reads_is_not_removed_until_he_is_done() {
+    let mut place = Place::new(PublisherOptions {
+        keep: 1,
+        sparse: false,
+        threads: 1,
+    });
+    place.publish(0, false);
+    let (_state, mut receiver) = place.receiver();
+    let received = receiver.receive(0).unwrap();
+    for version in 1..4 {
+        place.publish(version, false);
+    }
+    assert_eq!(published_versions(place.path()).unwrap(), [0, 3]);
+    place.check(&received, 0);
+    drop(received);
+    assert_eq!(retain_versions(place.path(), 1).unwrap(), [0]);
+    assert!(!place.directory(0).exists());
+    assert!(Lease::take(&place.directory(0)).unwrap().is_none());
+}
+
+#[test]
+fn a_damaged_folder_of_the_receiver_is_made_again() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..3 {
+        place.publish(version, false);
+    }
+    let (state, mut receiver) = place.receiver();
+    let directory = receiver.receive(2).unwrap().directory.clone();
+    assert!(directory.starts_with(state.path()));
+    let path = directory.join("model.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let mut restarted = WeightReceiver::open(place.path(), state.path(), 2).unwrap();
+    place.check(&restarted.receive(2).unwrap(), 2);
+    // And one that a kill left unfinished.
+    fs::create_dir(state.path().join(".step_3")).unwrap();
+    place.publish(3, false);
+    place.check(&restarted.receive(3).unwrap(), 3);
+}
+
+#[test]
+fn damage_on_the_way_has_a_name_and_a_full_version_mends_it() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let path = place.directory(1).join("delta.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let (_state, mut receiver) = place.receiver();
+    assert_eq!(receiver.receive(1).unwrap_err().code(), "PRL_WEIGHTS_DIGEST");
+    receiver.request_full().unwrap();
+    place.publisher.serve_full_request().unwrap().unwrap();
+    place.check(&receiver.receive(1).unwrap(), 1);
+}
+
+#[test]
+fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    place.stage(2);
+    let error = WeightPublisher::open(place.path(), SPARSE).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_IO");
+    assert!(error.to_string().contains("another publisher"), "{error}");
+    let Place { root, publisher, .. } = place;
+    drop(publisher);
+    let publisher = WeightPublisher::open(root.path(), SPARSE).unwrap();
+    let mut place = Place {
+        root,
+        publisher,
+        dtype: Dtype::BF16,
+        period: 60,
+    };
+    assert!(!place.path().join(".publisher/step_2").exists());
+    assert_eq!(place.publish(2, false), Encoding::Full);
+}
+
+#[test]
+fn versions_of_an_earlier_attempt_are_gone_as_soon_as_theirs_is_staged_again() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let reader = Lease::take(&place.directory(1)).unwrap().unwrap();
+    assert!(reader.is_current().unwrap());
+    place.publish(2, false);
+    place.period = 50;
+    let staged = place.stage(1);
+    assert_eq!(published_versions(place.path()).unwrap(), [0]);
+    assert!(!reader.is_current().unwrap());
+    assert_eq!(
+        place
+            .publisher
+            .publish(1, staged, None, false)
+            .unwrap()
+            .manifest
+            .encoding,
+        Encoding::Full
+    );
+    assert_eq!(place.publish(1, false), Encoding::Full);
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(1).unwrap(), 1);
+}
+
+#[test]
+fn staged_weights_that_are_not_what_was_promised_are_not_published() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    let staged = place.stage(1);
+    let wrong = Staged {
+        digest: "0123456789abcdef".to_owned(),
+        ..staged
+    };
+    let error = place.publisher.publish(1, wrong, None, false).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_DIGEST");
+    assert_eq!(published_versions(place.path()).unwrap(), [0]);
+    assert_eq!(place.publish(1, false), Encoding::Sparse);
+}
+
+/// Readers race with the publisher and with retention: what they get is a whole version, the one they asked for.
+#[test]
+fn readers_never_see_half_a_version() {
+    const VERSIONS: u64 = 25;
+    let mut place = Place::new(PublisherOptions { keep: 1, ..SPARSE });
+    place.publish(0, false);
+    let newest = AtomicU64::new(0);
+    let root = place.path().to_path_buf();
+    let shared = tempfile::tempdir().unwrap();
+    let read = |number: u64| {
+        let own = tempfile::tempdir().unwrap();
+        // Two share a state directory, the others have their own.
+        let state = if number < 2 { shared.path() } else { own.path() };
+        let mut receiver = WeightReceiver::open(&root, state, 1).unwrap();
+        let mut count = 0;
+        while newest.load(Ordering::Relaxed) < VERSIONS {
+            let version = newest.load(Ordering::Relaxed);
+            match receiver.receive(version) {
+                Ok(received) => {
+                    assert_eq!(received.manifest.version, version);
+                    received.manifest.verify_shards(&received.directory).unwrap();
+                    received.manifest.verify_version(&received.directory).unwrap();
+                    assert!(received.directory.join(MANIFEST_FILE).exists());
+                    count += 1;
+                }
+                // Superseded and removed before it was leased.
+                Err(error) => assert!(
+                    ["PRL_WEIGHTS_MANIFEST", "PRL_WEIGHTS_BASE"].contains(&error.code()),
+                    "{error}"
+                ),
+            }
+        }
+        count
+    };
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..4).map(|number| scope.spawn(move || read(number))).collect();
+        for version in 1..=VERSIONS {
+            place.publish(version, version % 6 == 0);
+            newest.store(version, Ordering::Relaxed);
+        }
+        for reader in readers {
+            assert!(reader.join().unwrap() > 0);
+        }
+    });
+}
+
+#[test]
+fn a_diff_counts_what_changed_and_what_a_sparse_version_costs() {
+    let root = tempfile::tempdir().unwrap();
+    let (first, second) = (weights(0, 60), weights(1, 60));
+    let write = |name: &str, data: &[u8], extra: &'static str, extra_dtype| {
+        let directory = root.path().join(name);
+        fs::create_dir(&directory).unwrap();
+        let tensor = |name, dtype, shape, data| TensorToWrite {
+            name,
+            dtype,
+            shape,
+            data,
+        };
+        let tensors = [
+            tensor("kept", Dtype::BF16, &[8][..], &data[..16]),
+            tensor("w", Dtype::BF16, &[ELEMENTS][..], data),
+            tensor("cast", extra_dtype, &[16][..], &first[..extra_dtype.bits() * 2]),
+            tensor(extra, Dtype::F32, &[4][..], &first[..16]),
+        ];
+        write_checkpoint(&directory, &tensors, u64::MAX).unwrap();
+        Checkpoint::open(&directory).unwrap()
+    };
+    let old = write("old", &first, "gone", Dtype::F32);
+    let mut same_start = second.clone();
+    same_start[..16].copy_from_slice(&first[..16]);
+    let new = write("new", &same_start, "more", Dtype::BF16);
+    let found = diff(&old, &new, 2).unwrap();
+    let changes: Vec<_> = found
+        .iter()
+        .map(|tensor| (tensor.name.as_str(), tensor.change))
+        .collect();
+    let expected = [
+        ("cast", Change::Layout),
+        ("gone", Change::Removed),
+        ("kept", Change::Same),
+        ("more", Change::Added),
+        ("w", Change::Values),
+    ];
+    assert_eq!(changes, expected);
+    let differing = first
+        .chunks(2)
+        .zip(same_start.chunks(2))
+        .filter(|(old, new)| old != new)
+        .count();
+    assert_eq!(
+        (found[4].changed, found[4].elements),
+        (differing as u64, ELEMENTS as u64)
+    );
+    assert!(
+        (1000..10_000).contains(&found[4].sparse_bytes),
+        "{}",
+        found[4].sparse_bytes
+    );
+}

@@ -1,0 +1,220 @@
+//! Rollouts in native memory, and the batches that are packed from them without a JavaScript object per sample.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Env, Float32Array, ObjectFinalize, PromiseRaw, Uint8Array, Uint32Array};
+use napi_derive::napi;
+use prl_packing::{Batch, Cost, Rollout, SampleSet, Worth};
+
+use crate::error::NativeError;
+use crate::packing::{NativeBatch, NativeBatchKey, NativeBatchOptions, NativeFlopModel, env_id};
+use crate::runtime::blocking;
+
+/// The samples of an episode.
+#[napi(custom_finalize)]
+pub struct NativeRollout {
+    rollout: Arc<Rollout>,
+}
+
+/// A trace's columns, copied.
+#[napi(object, use_nullable = true)]
+pub struct NativeTraceColumns {
+    /// T.
+    pub token_ids: Uint32Array,
+    /// T.
+    pub mask: Uint8Array,
+    /// T.
+    pub logprobs: Float32Array,
+    /// 2 K.
+    pub version_spans: Uint32Array,
+    /// Branches + 1.
+    pub branch_offsets: Uint32Array,
+}
+
+#[napi]
+impl NativeRollout {
+    /// Checks the binary part of an episode and copies it out of JavaScript's memory.
+    #[napi(factory, catch_unwind)]
+    pub fn parse(env: &Env, blob: &[u8], traces: u32) -> napi::Result<Self> {
+        let rollout = Rollout::parse(blob, traces as usize).map_err(NativeError::from)?;
+        env.adjust_external_memory(external_bytes(&rollout))?;
+        Ok(Self {
+            rollout: Arc::new(rollout),
+        })
+    }
+
+    /// Tokens of all samples.
+    #[napi(catch_unwind)]
+    pub fn tokens(&self) -> f64 {
+        self.rollout.tokens() as f64
+    }
+
+    /// Root-to-leaf branches of all traces.
+    #[napi(catch_unwind)]
+    pub fn samples(&self) -> u32 {
+        u32::try_from(self.rollout.samples().len()).unwrap_or(u32::MAX)
+    }
+
+    /// Of every trace.
+    #[napi(catch_unwind)]
+    pub fn columns(&self) -> Vec<NativeTraceColumns> {
+        let trace = |numbers: std::ops::Range<usize>| {
+            let (mut token_ids, mut mask, mut logprobs) = (Vec::new(), Vec::new(), Vec::new());
+            let (mut version_spans, mut branch_offsets) = (Vec::new(), vec![0]);
+            for sample in numbers.map(|number| self.rollout.sample(number)) {
+                let start = u32::try_from(token_ids.len()).unwrap_or(u32::MAX);
+                version_spans.extend(
+                    sample
+                        .version_spans
+                        .iter()
+                        .flat_map(|[first, version]| [start + first, *version]),
+                );
+                token_ids.extend_from_slice(sample.token_ids);
+                mask.extend_from_slice(sample.mask);
+                logprobs.extend_from_slice(sample.logprobs);
+                branch_offsets.push(u32::try_from(token_ids.len()).unwrap_or(u32::MAX));
+            }
+            NativeTraceColumns {
+                token_ids: token_ids.into(),
+                mask: mask.into(),
+                logprobs: logprobs.into(),
+                version_spans: version_spans.into(),
+                branch_offsets: branch_offsets.into(),
+            }
+        };
+        self.rollout.trace_samples().map(trace).collect()
+    }
+}
+
+impl ObjectFinalize for NativeRollout {
+    fn finalize(self, env: Env) -> napi::Result<()> {
+        env.adjust_external_memory(-external_bytes(&self.rollout))?;
+        Ok(())
+    }
+}
+
+/// What the garbage collector is told of, as it sees none of it.
+fn external_bytes(rollout: &Rollout) -> i64 {
+    i64::try_from(rollout.bytes()).unwrap_or(i64::MAX)
+}
+
+/// The samples that a step trains on.
+#[napi]
+#[derive(Default)]
+pub struct NativeSampleSet {
+    samples: SampleSet,
+}
+
+#[napi]
+impl NativeSampleSet {
+    /// An empty one.
+    #[napi(constructor, catch_unwind)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds every sample of a rollout; how many they are.
+    #[napi(catch_unwind)]
+    pub fn add(&mut self, rollout: &NativeRollout, advantage: f64, temperature: f64, env: u32) -> napi::Result<u32> {
+        let worth = Worth {
+            advantage: advantage as f32,
+            temperature: temperature as f32,
+            env_id: env_id(env)?,
+        };
+        let added = self.samples.add(&rollout.rollout, worth);
+        Ok(u32::try_from(added).unwrap_or(u32::MAX))
+    }
+
+    /// One batch per rank; leaves the set empty.
+    #[napi(catch_unwind)]
+    pub fn pack<'env>(
+        &mut self,
+        env: &'env Env,
+        options: NativeBatchOptions,
+        cost: Option<NativeFlopModel>,
+    ) -> napi::Result<PromiseRaw<'env, Vec<NativePackedBatch>>> {
+        let samples = std::mem::take(&mut self.samples);
+        blocking(env, move || {
+            let cost = cost.map_or(Cost::Tokens, |model| Cost::Flops(model.into()));
+            let batches = samples.pack(options.into(), cost)?;
+            Ok(batches.into_iter().map(NativePackedBatch::from).collect())
+        })
+    }
+}
+
+/// Denominators.
+#[napi(object, use_nullable = true)]
+pub struct NativeCounts {
+    /// Of the policy loss.
+    pub rl: f64,
+    /// Of the cross-entropy loss.
+    pub ce: f64,
+    /// Of the reference KL loss.
+    pub ref_kl: f64,
+}
+
+/// One rank's batch in native memory.
+#[napi]
+pub struct NativePackedBatch {
+    batch: Option<Arc<Batch>>,
+}
+
+impl From<Batch> for NativePackedBatch {
+    fn from(batch: Batch) -> Self {
+        Self {
+            batch: Some(Arc::new(batch)),
+        }
+    }
+}
+
+#[napi]
+impl NativePackedBatch {
+    /// Padding included.
+    #[napi(catch_unwind)]
+    pub fn tokens(&self) -> napi::Result<f64> {
+        Ok(self.batch()?.view().tokens() as f64)
+    }
+
+    /// Members of the three loss streams over all ranks.
+    #[napi(catch_unwind)]
+    pub fn counts(&self) -> napi::Result<NativeCounts> {
+        let counts = self.batch()?.counts;
+        Ok(NativeCounts {
+            rl: counts.rl as f64,
+            ce: counts.ce as f64,
+            ref_kl: counts.ref_kl as f64,
+        })
+    }
+
+    /// A copy of its columns.
+    #[napi(catch_unwind)]
+    pub fn columns(&self) -> napi::Result<NativeBatch> {
+        Ok(self.batch()?.view().to_batch().into())
+    }
+
+    /// Writes it atomically; the digest of its data.
+    #[napi(catch_unwind)]
+    pub fn write<'env>(
+        &self,
+        env: &'env Env,
+        path: String,
+        key: NativeBatchKey,
+    ) -> napi::Result<PromiseRaw<'env, String>> {
+        let batch = Arc::clone(self.batch()?);
+        blocking(env, move || {
+            Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch.view(), &key.into())?.digest)
+        })
+    }
+
+    /// Frees its memory as soon as nothing writes it any more.
+    #[napi(catch_unwind)]
+    pub fn close(&mut self) {
+        self.batch = None;
+    }
+
+    fn batch(&self) -> Result<&Arc<Batch>, NativeError> {
+        let closed = || NativeError::new("PRL_PACKING_INPUT", "the batch is closed");
+        self.batch.as_ref().ok_or_else(closed)
+    }
+}

@@ -1,0 +1,30 @@
+/** `prl weights <form>`: weight versions by hand. Each form is a module of `weights/`, imported when it is asked for. */
+import { PrlError } from "../../errors.ts";
+import { parseOptions } from "../args.ts";
+import type { Command, CommandIo } from "../command.ts";
+import { FORMS } from "./weights/forms.ts";
+
+const widest = Math.max(0, ...FORMS.map(({ name }) => name.length));
+
+export const command: Command = {
+  name: "weights",
+  summary: "Serve, relay, pull, verify and compare weight versions",
+  usage: FORMS.map(({ name, usage }) => `weights ${name} ${usage}`).join("\n       prl "),
+  details: `${FORMS.map(({ name, summary }) => `${name.padEnd(widest)}  ${summary}`).join("\n")}\n`,
+  options: FORMS.flatMap(({ name, options }) =>
+    options.map((option) => ({ ...option, required: false, summary: `${name}: ${option.summary}` })),
+  ),
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...rest] = args;
+  const form = FORMS.find((known) => known.name === name);
+  if (form === undefined) {
+    const known = FORMS.map((each) => each.name).join(", ");
+    const got = name === undefined ? "" : `, got ${JSON.stringify(name)}`;
+    throw new PrlError("PRL_CLI_USAGE", `prl weights: expected ${known}${got}; see prl weights --help`);
+  }
+  const module = await form.load();
+  return module.run(parseOptions({ name: `weights ${form.name}`, options: form.options }, rest), io);
+}

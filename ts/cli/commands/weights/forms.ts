@@ -1,0 +1,32 @@
+/** The forms of `prl weights`: what each is called and takes; its module is loaded only when it runs. */
+import type { PlainArguments } from "../../args.ts";
+import type { CommandIo, CommandOption } from "../../command.ts";
+
+export interface WeightsForm {
+  /** As typed after `prl weights`. */
+  readonly name: string;
+  /** What comes after the name. */
+  readonly usage: string;
+  /** One line. */
+  readonly summary: string;
+  readonly options: readonly CommandOption[];
+  /** Its module in this folder; `run` resolves to the exit code. */
+  load(): Promise<{ run(args: PlainArguments, io: CommandIo): Promise<number> }>;
+}
+
+export const FORMS: readonly WeightsForm[] = [
+  {
+    name: "verify",
+    usage: "<dir>",
+    summary: "Check a version's files and weights against its manifest",
+    options: [],
+    load: () => import("./verify.ts"),
+  },
+  {
+    name: "diff",
+    usage: "<old dir> <new dir> [--all]",
+    summary: "What changed between two versions, and what a sparse version of it costs",
+    options: [{ flag: "--all", summary: "List every tensor that differs, not only the ten that cost most" }],
+    load: () => import("./diff.ts"),
+  },
+];

@@ -1,0 +1,94 @@
+/**
+ * Rollouts in native memory: from the bytes of an env worker to a rank's batch without a JavaScript object per sample or token.
+ */
+
+import { addon } from "./addon.ts";
+import { finite, whole } from "./checks.ts";
+import { native, nativeAsync } from "./errors.ts";
+import { batchOptions, PackedBatch, type BatchOptions, type FlopModel } from "./packing.ts";
+
+const INPUT = "PRL_PACKING_INPUT";
+
+/** The tokens of a trace: all branches, one after the other, T tokens in total. `x[t]` belongs to `tokenIds[t]`. */
+export interface TraceColumns {
+  /** [T] */
+  tokenIds: Uint32Array;
+  /** [T], 1 where the policy sampled the token and it is to train. */
+  mask: Uint8Array;
+  /** [T], 0 where not sampled. */
+  logprobs: Float32Array;
+  /**
+   * [K, 2] row-major: from token `index` on, sampled by `version` (0xFFFFFFFF: not sampled). Ascending, the first row at 0, cut at every
+   * branch start.
+   */
+  versionSpans: Uint32Array;
+  /** [n + 1]: branch b is the tokens from [b] to [b + 1]; the last entry is T. */
+  branchOffsets: Uint32Array;
+}
+
+/** The samples of an episode. Its memory is freed when nothing refers to it any more. */
+export class RolloutSamples {
+  readonly #native: NativeRollout;
+
+  private constructor(rollout: NativeRollout) {
+    this.#native = rollout;
+  }
+
+  /**
+   * Checks the binary part of an episode of `traces` traces and copies it into native memory. Errors: PRL_PACKING_INPUT naming the trace
+   * and what is wrong with it, PRL_WEIGHTS_FORMAT.
+   */
+  static parse(blob: Uint8Array, traces: number): RolloutSamples {
+    return new RolloutSamples(native(() => addon().NativeRollout.parse(blob, traces)));
+  }
+
+  /** Of all samples. */
+  get tokens(): number {
+    return this.#native.tokens();
+  }
+
+  /** Root-to-leaf branches of all traces: training samples. */
+  get samples(): number {
+    return this.#native.samples();
+  }
+
+  /** A copy of the columns of each trace. */
+  columns(): TraceColumns[] {
+    return native(() => this.#native.columns());
+  }
+
+  /** @internal */
+  addTo(set: NativeSampleSet, advantage: number, temperature: number, envId: number): number {
+    return native(() => set.add(this.#native, advantage, temperature, envId));
+  }
+}
+
+/** The samples that a step trains on: rollouts, each with what it is worth. */
+export class SampleSet {
+  readonly #native = new (addon().NativeSampleSet)();
+  #size = 0;
+
+  /** Samples added since it was last packed. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Adds every sample of a rollout; `advantage` is that of its sampled tokens. */
+  add(rollout: RolloutSamples, worth: { advantage: number; temperature: number; envId: number }): void {
+    const advantage = finite(INPUT, "advantage", worth.advantage);
+    const temperature = finite(INPUT, "temperature", worth.temperature);
+    const envId = whole(INPUT, "envId", worth.envId, { max: 0xffff });
+    this.#size += rollout.addTo(this.#native, advantage, temperature, envId);
+  }
+
+  /** Plans and builds one batch per rank, off the JavaScript thread, and empties the set; no samples give no batches. */
+  async pack({ cost, ...layout }: BatchOptions & { cost?: FlopModel }): Promise<PackedBatch[]> {
+    const options = batchOptions(layout);
+    this.#size = 0;
+    const packed = await nativeAsync(() => this.#native.pack(options, cost ?? null));
+    return packed.map((batch) => new PackedBatch(batch));
+  }
+}
+
+type NativeRollout = InstanceType<ReturnType<typeof addon>["NativeRollout"]>;
+type NativeSampleSet = InstanceType<ReturnType<typeof addon>["NativeSampleSet"]>;

@@ -1,0 +1,60 @@
+/** `manifest.json` of a weight version: the version exists when this file does. */
+
+import { addon } from "./addon.ts";
+import { nativeAsync } from "./errors.ts";
+
+/** Log-probabilities that the trainer computed with a version's weights, for the engines to reproduce. */
+export interface Canary {
+  tokenIds: number[];
+  logprobs: number[];
+  isa: string;
+  dtype: string;
+}
+
+export interface WeightManifest {
+  format: string;
+  version: number;
+  digest: string;
+  base: { version: number; digest: string } | null;
+  encoding: "full" | "sparse";
+  shards: { file: string; bytes: number; digest: string }[];
+  canary: Canary | null;
+}
+
+/** Reads a version's manifest; with `verify`, also the digests of its shards. */
+export async function readManifest(
+  dir: string,
+  { verify = false }: { verify?: boolean } = {},
+): Promise<WeightManifest> {
+  const { readManifest: read } = addon();
+  return parseManifest(await nativeAsync(() => read(dir, verify)));
+}
+
+/** Publishes a version: writes `manifest.json` last, fsynced and renamed. */
+export async function writeManifest(dir: string, manifest: WeightManifest): Promise<void> {
+  const { writeManifest: write } = addon();
+  const { canary } = manifest;
+  const scored = canary === null ? null : fileCanary(canary);
+  await nativeAsync(() => write(dir, JSON.stringify({ ...manifest, canary: scored })));
+}
+
+/** The manifest that the native side gives as JSON. */
+export function parseManifest(text: string): WeightManifest {
+  const { canary, ...manifest } = JSON.parse(text) as ManifestFile;
+  if (canary === null) return { ...manifest, canary };
+  const { token_ids: tokenIds, ...scored } = canary;
+  return { ...manifest, canary: { tokenIds, ...scored } };
+}
+
+/** The canary as the native side takes it. */
+export function canaryJson(canary: Canary): string {
+  return JSON.stringify(fileCanary(canary));
+}
+
+/** As it stands in the file. */
+type ManifestFile = Omit<WeightManifest, "canary"> & { canary: CanaryFile | null };
+type CanaryFile = Omit<Canary, "tokenIds"> & { token_ids: number[] };
+
+function fileCanary({ tokenIds, ...scored }: Canary): CanaryFile {
+  return { token_ids: tokenIds, ...scored };
+}

@@ -1,0 +1,141 @@
+/**
+ * Publishing and receiving weight versions by folders, checking and comparing them. Part of the public `prl/weights`; the rules are those
+ * of crates/weights/README.md ("Roots").
+ */
+
+import { join } from "node:path";
+import { addon } from "./addon.ts";
+import { nativeAsync } from "./errors.ts";
+import { canaryJson, parseManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
+
+/** What was saved into a staged folder: the version digest of its weights, and its weight files. */
+export interface StagedWeights {
+  digest: string;
+  shards: WeightManifest["shards"];
+}
+
+export interface WeightPublisherOptions {
+  /** Newest versions that stay (default 4); those that they are built on and those that someone reads stay too. */
+  keep?: number;
+  /** auto (default) publishes 16-bit weights as what changed since the version before, where that pays. */
+  encoding?: "auto" | "full";
+}
+
+/** Fills a root with `step_<version>/` folders, each visible only when it is whole. One publisher at a time works in a root. */
+export class WeightPublisher {
+  readonly #native: NativePublisher;
+
+  private constructor(publisher: NativePublisher) {
+    this.#native = publisher;
+  }
+
+  /** Takes `root`, which is made when missing. The first version will be full. Errors: PRL_WEIGHTS_IO when another publisher works there. */
+  static async open(
+    root: string,
+    { keep = 4, encoding = "auto" }: WeightPublisherOptions = {},
+  ): Promise<WeightPublisher> {
+    const { NativeWeightPublisher } = addon();
+    return new WeightPublisher(await nativeAsync(() => NativeWeightPublisher.open(root, keep, encoding === "auto")));
+  }
+
+  /**
+   * Lets `save` write the version's complete Hugging Face folder (without a manifest) and publishes it, in full when `full` is set, when a
+   * receiver has asked for it, or when a sparse version does not pay. When `save` or publishing fails there is no such version.
+   */
+  async publish(
+    version: number,
+    save: (dir: string) => Promise<StagedWeights>,
+    { canary = null, full = false }: { canary?: Canary | null; full?: boolean } = {},
+  ): Promise<{ dir: string; manifest: WeightManifest }> {
+    const staging = await nativeAsync(() => this.#native.stage(version));
+    const { digest, shards } = await save(staging);
+    const scored = canary === null ? null : canaryJson(canary);
+    const { dir, manifest } = await nativeAsync(() => this.#native.publish(version, digest, shards, scored, full));
+    return { dir, manifest: parseManifest(manifest) };
+  }
+
+  /** Makes the newest version full when it is sparse: same version, same digest. Resolves to whether there was something to do. */
+  makeNewestFull(): Promise<boolean> {
+    return nativeAsync(() => this.#native.makeNewestFull());
+  }
+
+  /** The same when a receiver has asked for it since the last call. */
+  serveFullRequest(): Promise<boolean> {
+    return nativeAsync(() => this.#native.serveFullRequest());
+  }
+
+  close(): Promise<void> {
+    return nativeAsync(() => this.#native.close());
+  }
+}
+
+/** A version as a complete folder. It stays in place until it is released or the process ends. */
+export interface ReceivedWeights {
+  readonly dir: string;
+  readonly manifest: WeightManifest;
+  release(): void;
+}
+
+/** Gives the versions of a root as complete folders, whatever their encoding. */
+export class WeightReceiver {
+  readonly #native: NativeReceiver;
+
+  private constructor(receiver: NativeReceiver) {
+    this.#native = receiver;
+  }
+
+  /** Folders made of sparse versions go to `stateDir` (default `<root>/.received`), which the receivers of one machine may share. */
+  static async open(
+    root: string,
+    { stateDir = join(root, ".received") }: { stateDir?: string } = {},
+  ): Promise<WeightReceiver> {
+    const { NativeWeightReceiver } = addon();
+    return new WeightReceiver(await nativeAsync(() => NativeWeightReceiver.open(root, stateDir)));
+  }
+
+  /**
+   * The version as a complete folder. Errors: PRL_WEIGHTS_MANIFEST when it is not published, PRL_WEIGHTS_BASE when it is sparse and what it
+   * applies to is nowhere, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` mends it.
+   */
+  async receive(version: number): Promise<ReceivedWeights> {
+    const received = await nativeAsync(() => this.#native.receive(version));
+    return {
+      dir: received.dir(),
+      manifest: parseManifest(received.manifest()),
+      release: () => received.release(),
+    };
+  }
+
+  /** Asks the publisher to publish its newest version in full. */
+  requestFull(): Promise<void> {
+    return nativeAsync(() => this.#native.requestFull());
+  }
+}
+
+/** Checks the digests of a version's files, and its tensors against the version digest (of a sparse one: those that it promises). */
+export async function verifyWeights(dir: string): Promise<WeightManifest> {
+  const { verifyWeights: verify } = addon();
+  return parseManifest(await nativeAsync(() => verify(dir)));
+}
+
+/** How a tensor differs between two sets of weights. */
+export interface TensorDiff {
+  name: string;
+  dtype: string;
+  shape: number[];
+  change: "same" | "values" | "layout" | "removed" | "added";
+  /** Elements that differ, of `elements`. */
+  changed: number;
+  elements: number;
+  /** What a sparse version would spend on it. */
+  sparseBytes: number;
+}
+
+/** Compares the weights of two complete folders, tensors in the order of their names. */
+export async function diffWeights(oldDir: string, newDir: string): Promise<TensorDiff[]> {
+  const { diffWeights: diff } = addon();
+  return (await nativeAsync(() => diff(oldDir, newDir))) as TensorDiff[];
+}
+
+type NativePublisher = Awaited<ReturnType<ReturnType<typeof addon>["NativeWeightPublisher"]["open"]>>;
+type NativeReceiver = Awaited<ReturnType<ReturnType<typeof addon>["NativeWeightReceiver"]["open"]>>;
