@@ -6,3 +6,9 @@ export { verifyMath, type MathVerdict, type VerifyMathOptions } from "./math/ver
 export { sequenceRatio } from "./sequence-ratio.ts";
 export { stripThinking, type StripThinkingOptions } from "./strip-thinking.ts";
 export { stripWhitespace } from "./strip-whitespace.ts";
+export { compareLines, compareStdout, type CompareStdoutOptions } from "./compare-stdout.ts";
+export { judgeChoice } from "./judge-choice.ts";
+export { lastAssistantText, thinkFormatReward } from "./messages.ts";
+export { pytestOutcomes, type PytestOutcome } from "./pytest-outcomes.ts";
+export { editDistance, rougeL, type RougeL } from "./text-distance.ts";
+export { xmlParser, type XmlField, type XmlParser, type XmlParserOptions } from "./xml-parser.ts";
