@@ -12,3 +12,4 @@ export { lastAssistantText, thinkFormatReward } from "./messages.ts";
 export { pytestOutcomes, type PytestOutcome } from "./pytest-outcomes.ts";
 export { editDistance, rougeL, type RougeL } from "./text-distance.ts";
 export { xmlParser, type XmlField, type XmlParser, type XmlParserOptions } from "./xml-parser.ts";
+export { checkInstruction, INSTRUCTION_IDS, type InstructionVerdict } from "./instructions/check-instruction.ts";
