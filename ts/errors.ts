@@ -52,6 +52,8 @@ export const ERROR_CODES = {
   // ---- text ----
   PRL_TOKENIZER: "the tokenizer failed",
   PRL_TOKENIZER_UNSUPPORTED: "the tokenizer or renderer feature is not implemented",
+  PRL_RENDERER_UNKNOWN: "no renderer has this name",
+  PRL_RENDERER_TEMPLATE: "a renderer has no chat template",
   PRL_TEMPLATE: "the chat template failed",
   // ---- inference ----
   PRL_INFERENCE_REQUEST: "a request to the inference server is malformed",
@@ -61,6 +63,8 @@ export const ERROR_CODES = {
   PRL_INFERENCE_FAILED: "an inference server answered with an error",
   PRL_CANARY_OUT_OF_BAND: "an engine's log-probabilities differ from the trainer's",
   // ---- environments and orchestration ----
+  PRL_VERIFY_OPTIONS: "an option of a verifier is out of range",
+  PRL_VERIFY_FAILED: "a verifier failed: a bug",
   PRL_ENVIRONMENT_UNKNOWN: "no environment has this id",
   PRL_ENVIRONMENT_INVALID: "an environment's definition is wrong",
   PRL_ENVIRONMENT_REQUEST: "a request to an env worker is malformed",

@@ -4,3 +4,7 @@ export { loadTokenizer } from "./tokenizer.ts";
 export type { ChatTemplateOptions, RenderedChat, Tokenizer } from "./tokenizer.ts";
 export type { ChatMessage } from "./chat-template.ts";
 export type { DecodeStream, DecodeStreamOptions } from "./decode-stream.ts";
+export { loadRenderer } from "./renderer.ts";
+export type { Renderer, RendererOptions, RenderOptions as RendererRenderOptions } from "./renderer.ts";
+export type { RendererName } from "./families.ts";
+export type { ParsedCompletion, ParsedToolCall, ToolCallStatus } from "./parse-completion.ts";

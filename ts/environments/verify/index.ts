@@ -1,6 +1,15 @@
 /**
- * Verification toolbox for rewards: pure functions over text, no model, no file, no network. Public as
- * `prl/environments/verify`.
+ * Verification toolbox for rewards: no model, no file, no network. Public as `prl/environments/verify`.
  */
+export { extractAnswer, type ExtractAnswerOptions } from "./extract-answer.ts";
+export { verifyMath, type MathVerdict, type VerifyMathOptions } from "./math/verify-math.ts";
 export { sequenceRatio } from "./sequence-ratio.ts";
+export { stripThinking, type StripThinkingOptions } from "./strip-thinking.ts";
 export { stripWhitespace } from "./strip-whitespace.ts";
+export { compareLines, compareStdout, type CompareStdoutOptions } from "./compare-stdout.ts";
+export { judgeChoice } from "./judge-choice.ts";
+export { lastAssistantText, thinkFormatReward } from "./messages.ts";
+export { pytestOutcomes, type PytestOutcome } from "./pytest-outcomes.ts";
+export { editDistance, rougeL, type RougeL } from "./text-distance.ts";
+export { xmlParser, type XmlField, type XmlParser, type XmlParserOptions } from "./xml-parser.ts";
+export { checkInstruction, INSTRUCTION_IDS, type InstructionVerdict } from "./instructions/check-instruction.ts";

@@ -1,0 +1,273 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+
+import { extractAnswer } from "../../../ts/environments/verify/extract-answer.ts";
+import { judge, type Judgement } from "../../../ts/environments/verify/math/judge.ts";
+
+/** Judged by hand; the families are those in which other verifiers are known to fail. */
+const SAME: [gold: string, answer: string][] = [
+  ["1/2", "0.5"],
+  ["\\frac12", "0.5"],
+  ["\\boxed{\\frac{1}{2}}", "The answer is $\\frac{2}{4}$."],
+  ["1/3", "0.333333"],
+  ["x+1", "1 + x"],
+  ["(x+1)^2", "x^2+2x+1"],
+  ["\\sin^2 x+\\cos^2 x", "1"],
+  ["\\sqrt{8}", "2\\sqrt2"],
+  ["0.\\overline{3}", "1/3"],
+  ["0.(3)", "\\frac13"],
+  ["0.1\\overline{6}", "1/6"],
+  ["0.333...", "1/3"],
+  ["3\\frac12", "7/2"],
+  ["3 1/2", "3.5"],
+  ["1,234", "1234"],
+  ["1{,}234", "1234"],
+  ["11,\\! 111", "11111"],
+  ["1 234 567", "1234567"],
+  ["1.5e-3", "0.0015"],
+  ["1.5\\times 10^{-3}", "0.0015"],
+  ["28\\%", "28"],
+  ["28\\%", "0.28"],
+  ["28", "28\\%"],
+  ["28 percent", "28%"],
+  ["5 cm", "5"],
+  ["1 m", "100 cm"],
+  ["5\\text{ cm}^2", "5 \\text{ square centimeters}"],
+  ["90^\\circ", "90"],
+  ["90°", "\\pi/2"],
+  ["\\sin(30^\\circ)", "1/2"],
+  ["(1,2)", "(1,2)"],
+  ["\\{1,2\\}", "\\{2,1\\}"],
+  ["\\{1,2\\}", "1, 2"],
+  ["[1,2)", "1\\le x<2"],
+  ["(-\\infty,2)\\cup(2,\\infty)", "x\\ne 2"],
+  ["-2\\le x\\le7", "x\\in[-2,7]"],
+  ["x<3", "2x<6"],
+  ["|x-1|<2", "-1<x<3"],
+  ["x^2>4", "x<-2 or x>2"],
+  ["x=5", "5"],
+  ["5", "x=5"],
+  ["2x+4y-3=0", "y=-x/2+3/4"],
+  ["x=3", "2x+1=7"],
+  ["x=\\pm2", "x^2=4"],
+  ["x^2=4", "x=2 or x=-2"],
+  ["2+3i", "3i+2"],
+  ["i^2", "-1"],
+  ["\\sqrt{-4}", "2i"],
+  ["e^{i\\pi}", "-1"],
+  ["|3+4i|", "5"],
+  ["2i", "2\\cdot i"],
+  ["\\overline{2+i}", "2-i"],
+  ["101_2", "101"],
+  ["101_2", "5_{10}"],
+  ["3:4", "6:8"],
+  ["3:30", "1:10"],
+  ["\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}", "\\begin{bmatrix}1&2\\\\3&4.0\\end{bmatrix}"],
+  ["\\text{no solution}", "no solutions"],
+  ["(C)", "C"],
+  ["\\text{even}", "even"],
+  ["\\text{E}", "E"],
+  ["1\\pm\\sqrt{19}", "1+\\sqrt{19}, 1-\\sqrt{19}"],
+  ["\\frac{1\\pm\\sqrt5}{2}", "\\left\\{\\frac{1-\\sqrt5}{2},\\frac{1+\\sqrt5}{2}\\right\\}"],
+  ["7!!", "105"],
+  ["\\binom{5}{2}", "10"],
+  ["\\lfloor 2.7\\rfloor", "2"],
+  ["17 \\bmod 5", "2"],
+  ["\\log_2 8", "3"],
+  ["\\ln e^2", "2"],
+  ["\\lg 100", "2"],
+  ["\\sum_{k=1}^{10}k", "55"],
+  ["\\frac{\\sqrt{3}}{3}", "1/\\sqrt3"],
+  ["\\sqrt[3]{-8}", "-2"],
+  ["2^{1/2}", "√2"],
+  ["x²", "x^2"],
+  ["½", "0.5"],
+  ["3 × 10⁶", "3000000"],
+  ["−5", "-5"],
+  ["∞", "\\infty"],
+  ["\\$5", "5"],
+  ["\\$5.00", "5 dollars"],
+  ["5.", "5"],
+  ["\\displaystyle \\frac{\\pi}{4}", "\\tan^{-1}(1)"],
+  ["\\arctan 1", "\\frac\\pi4"],
+  ["x \\ge 2", "[2,\\infty)"],
+  ["\\emptyset", "\\{\\}"],
+  ["\\mathbb{R}", "(-\\infty,\\infty)"],
+  ["(x-1)(x+2)", "x^2+x-2"],
+  ["\\sqrt{x^2}", "|x|"],
+  ["y=2x+1", "2x-y+1=0"],
+  ["f(x)=2x", "2x"],
+  ["2^{1000}", "2^{1000}"],
+  ["\\boxed{5} or actually \\boxed{6}", "6"],
+  ["the answer is 42", "42"],
+  ["So we get 12 apples and 7 steps", "7"],
+  ["11", "x = 5+5+1 = 11"],
+  ["x=1/3\\approx 0.33", "1/3"],
+  ["\\frac{3}{4}x", "0.75x"],
+  ["\\boxed{\\{x \\mid x > 2\\}}", "(2,\\infty)"],
+  ["]1,2[", "(1,2)"],
+  ["\\langle 1,2\\rangle", "(1,2)"],
+  ["a^2-b^2", "(a-b)(a+b)"],
+  ["-\\frac{1}{2}", "\\frac{-1}{2}"],
+  ["6\\text{ hours}", "360 minutes"],
+  ["12:30 \\text{ PM}", "12:30"],
+  ["\\cos 20^\\circ", "0.9396926"],
+  ["1,000,000", "10^6"],
+  ["\\frac{1}{2}\\%", "0.005"],
+  ["\\text{True}", "True"],
+  ["2\\sqrt{3}\\,\\text{m/s}", "2\\sqrt3"],
+  ["3\\pi", "9.424778"],
+  ["4x^3+C", "C+4x^3"],
+  ["\\{1,3\\}", "(1,3)"],
+  ["x=1,y=2", "(1,2)"],
+  ["x=1, x=2", "\\{1,2\\}"],
+  ["4,2", "2,4"],
+  ["14", "2 \\times 7"],
+  ["\\sqrt{1+\\sqrt{2}}", "1.553774"],
+];
+
+const DIFFERENT: [gold: string, answer: string][] = [
+  ["1/3", "0.33333"],
+  ["1/3", "0.5"],
+  ["32, 349", "32349"],
+  ["1e-7", "2e-7"],
+  ["2\\cdot 10^{-19}", "1\\cdot 10^{-19}"],
+  ["0.28", "28"],
+  ["28", "28/100"],
+  ["5 cm", "5 m"],
+  ["(1,2)", "(2,1)"],
+  ["(1,2,3)", "(1,3,2)"],
+  ["x<3", "2x<7"],
+  ["x<3", "x\\le 3"],
+  ["x^2>4", "x<-2 \\text{ or } x>3"],
+  ["x=1", "y=1"],
+  ["1", "2x+z=1"],
+  ["101_2", "101_3"],
+  ["\\begin{pmatrix}1\\\\2\\end{pmatrix}", "\\begin{pmatrix}1&2\\end{pmatrix}"],
+  ["C", "B"],
+  ["abc", "cab"],
+  ["\\sqrt{x^2}", "x"],
+  ["10^{100}", "10^{100}+1"],
+  ["<think> \\boxed{5}", "5"],
+  ["9.42", "3\\pi"],
+];
+
+function judged(gold: string, answer: string): Judgement {
+  const targets = ["boxed", "phrase", "latex", "number", "whole"] as const;
+  return judge(gold, answer, { precision: 6, strict: true, allowSetRelations: true, targets, boxedPriority: "normal" });
+}
+
+describe("judge", () => {
+  test.each(SAME)("%s is %s", (gold, answer) => {
+    expect(judged(gold, answer)).toEqual({ correct: true, status: "ok" });
+  });
+
+  test.each(DIFFERENT)("%s is not %s", (gold, answer) => {
+    expect(judged(gold, answer).correct).toBe(false);
+  });
+
+  test("equal fractions in any notation are equal, others are not", () => {
+    const whole = fc.integer({ min: -999, max: 999 });
+    const natural = fc.integer({ min: 1, max: 99 });
+    const property = fc.property(whole, natural, natural, (a, b, k) => {
+      expect(judged(`\\frac{${a}}{${b}}`, `${a * k}/${b * k}`).correct).toBe(true);
+      expect(judged(`\\boxed{${a}/${b}}`, `The answer is $${a * k + 1}/${b * k}$.`).correct).toBe(false);
+    });
+    fc.assert(property, { numRuns: 100 });
+  });
+
+  test("polynomials are equal to their expansions", () => {
+    const digit = fc.integer({ min: -9, max: 9 });
+    const property = fc.property(digit, digit, digit, (a, b, c) => {
+      const expanded = `${c}x^2 + ${-c * (a + b)}x + ${c * a * b}`;
+      expect(judged(`${c}(x - (${a}))(x - (${b}))`, expanded).correct).toBe(true);
+      expect(judged(`${c}(x - (${a}))(x - (${b}))`, `${expanded} + 1`).correct).toBe(false);
+    });
+    fc.assert(property, { numRuns: 100 });
+  });
+
+  test("never throws and never hangs, whatever the texts are", () => {
+    const piece = fc.constantFrom(
+      "\\frac",
+      "{",
+      "}",
+      "(",
+      ")",
+      "[",
+      "]",
+      "^",
+      "_",
+      "\\sqrt",
+      "x",
+      "1",
+      ",",
+      "=",
+      "<",
+      "\\cup",
+      "|",
+      "\\pm",
+      "%",
+      "$",
+      "\\sum_{k=1}^{9}",
+      "\\begin{pmatrix}",
+      "\\\\",
+      "&",
+      "\\end{pmatrix}",
+      "!",
+      "\\text{a b}",
+      "\\boxed{",
+      ".",
+      "e",
+      "0.",
+      "i",
+      "°",
+    );
+    const text = fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join(""));
+    const property = fc.property(text, text, (gold, answer) => {
+      const verdict = judged(gold, answer);
+      expect(["ok", "unparsable"]).toContain(verdict.status);
+    });
+    fc.assert(property, { numRuns: 400 });
+  });
+
+  test("300 nested roots and 5000 terms are ordinary answers", () => {
+    const roots = "\\sqrt{".repeat(300) + "2" + "}".repeat(300);
+    expect(judged(roots, roots)).toEqual({ correct: true, status: "ok" });
+    const terms = Array.from({ length: 5000 }, (_, i) => i).join("+");
+    expect(judged(terms, String(4999 * 2500))).toEqual({ correct: true, status: "ok" });
+  });
+
+  test("words and letters are equal only to themselves", () => {
+    for (const [gold, answer] of [
+      ["abc", "cab"],
+      ["east", "seat"],
+      ["\\text{odd}", "even"],
+    ] as const) {
+      expect(judged(gold, answer).correct).toBe(false);
+      expect(judged(gold, gold.toUpperCase()).correct).toBe(!gold.startsWith("\\"));
+    }
+  });
+});
+
+describe("extractAnswer", () => {
+  test.each([
+    ["boxed", "first \\boxed{1} then \\boxed{\\frac{1}{2}}", "\\frac{1}{2}"],
+    ["boxed", "closed \\boxed{3} and open \\boxed{4", "3"],
+    ["boxed", "none", null],
+    ["hash", "so\n#### 1,234\nbye", "1,234"],
+    ["hash", "#### 1\n#### 2", "2"],
+    ["last_number", "12 apples and -7.5 pears", "-7.5"],
+    ["last_number", "AZYUK2A", null],
+    ["the_answer_is", "I think the answer is $x+1$.", "x+1"],
+    ["the_answer_is", "The answer is 42. Bye.", "42"],
+    ["boxed", "<think>\\boxed{1}</think> \\boxed{2}", "2"],
+    ["boxed", "<think>\\boxed{1}", null],
+  ] as const)("%s: %s", (from, text, expected) => {
+    expect(extractAnswer(text, { from })).toBe(expected);
+  });
+
+  test("without strictness the whole text is the answer", () => {
+    expect(extractAnswer(" plain ", { strict: false })).toBe("plain");
+    expect(() => extractAnswer("1", { from: "nowhere" as "hash" })).toThrow(/use boxed, hash/u);
+  });
+});

@@ -1,0 +1,232 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import {
+  loadRenderer,
+  loadTokenizer,
+  type Renderer,
+  type RendererName,
+  type Tokenizer,
+} from "../../../ts/renderers/index.ts";
+
+const EXAMPLE = fileURLToPath(new URL("../../../configs/reverse-text/model", import.meta.url));
+const SPECIAL: Record<string, string[]> = {
+  "qwen2.5": ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<tool_call>", "</tool_call>"],
+  qwen3: ["<|im_start|>", "<|im_end|>", "<|endoftext|>", "<think>", "</think>", "<tool_call>", "</tool_call>"],
+  chatml: ["<|im_start|>", "<|im_end|>"],
+  llama3: [
+    "<|begin_of_text|>",
+    "<|start_header_id|>",
+    "<|end_header_id|>",
+    "<|eot_id|>",
+    "<|end_of_text|>",
+    "<|eom_id|>",
+  ],
+};
+const dirs: string[] = [];
+const loaded = new Map<string, { renderer: Renderer; tokenizer: Tokenizer; dir: string }>();
+
+/** A byte-level tokenizer with the special tokens of a family, and a template of its own when given. */
+async function folder(special: readonly string[], template?: string): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), "prl-renderer-"));
+  dirs.push(dir);
+  const tokenizer = JSON.parse(await readFile(join(EXAMPLE, "tokenizer.json"), "utf8")) as {
+    added_tokens: { id: number; content: string }[];
+  };
+  const [first] = tokenizer.added_tokens;
+  tokenizer.added_tokens = special.map((content, index) => ({ ...first, id: 256 + index, content }));
+  const config = {
+    bos_token: special.find((token) => token.includes("begin")),
+    ...(template === undefined ? {} : { chat_template: template }),
+  };
+  await writeFile(join(dir, "tokenizer.json"), JSON.stringify(withoutSpecial(tokenizer)));
+  await writeFile(join(dir, "tokenizer_config.json"), JSON.stringify(config));
+  return dir;
+}
+
+/** The example's vocabulary names its own special tokens too. */
+function withoutSpecial(tokenizer: object): object {
+  const model = (tokenizer as { model: { vocab: Record<string, number> } }).model;
+  const vocab = Object.fromEntries(Object.entries(model.vocab).filter(([, id]) => id < 256));
+  return { ...tokenizer, model: { ...model, vocab } };
+}
+
+beforeAll(async () => {
+  for (const [name, special] of Object.entries(SPECIAL)) {
+    const dir = await folder(special);
+    const renderer = await loadRenderer(dir, { name: name as RendererName });
+    loaded.set(name, { renderer, tokenizer: await loadTokenizer(dir), dir });
+  }
+});
+
+afterAll(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true }))));
+
+function family(name: string) {
+  const found = loaded.get(name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}
+
+const words = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
+  .filter((text) => text.trim() === text && !/[<>|]/u.test(text));
+const user = (content: string) => ({ role: "user", content });
+const assistant = (content: string) => ({ role: "assistant", content });
+const tool = (content: string) => ({ role: "tool", content });
+
+describe("bridgeToNextTurn", () => {
+  const cases = [
+    ["chatml", "<|im_end|>"],
+    ["qwen2.5", "<|im_end|>"],
+    ["qwen3", "<|im_end|>"],
+    ["llama3", "<|eot_id|>"],
+  ] as const;
+
+  it.each(cases)("%s: extends the tokens and equals the template where nothing was retokenised", (name, close) => {
+    const { renderer, tokenizer } = family(name);
+    const news = fc.oneof(
+      fc.array(words.map(tool), { minLength: 1, maxLength: 3 }),
+      ...(name === "qwen3" ? [] : [words.map((text) => [user(text)]), words.map((text) => [tool("r"), user(text)])]),
+    );
+    fc.assert(
+      fc.property(fc.option(words), words, words, news, fc.boolean(), (system, question, reply, next, closed) => {
+        const start = [...(system === null ? [] : [{ role: "system", content: system }]), user(question)];
+        const prompt = renderer.render(start);
+        const completion = tokenizer.encode(closed ? `${reply}${close}` : reply);
+        const bridged = renderer.bridgeToNextTurn(prompt, completion, next);
+        expect(bridged).not.toBeNull();
+        expect([...(bridged ?? [])].slice(0, prompt.length + completion.length)).toEqual([...prompt, ...completion]);
+        expect([...(bridged ?? [])]).toEqual([...renderer.render([...start, assistant(reply), ...next])]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is refused where it would not be exact", () => {
+    const { renderer, tokenizer } = family("qwen2.5");
+    const prompt = renderer.render([user("hi")]);
+    const ids = (text: string) => tokenizer.encode(text);
+    expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>"), [])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>"), [assistant("b")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(new Uint32Array(0), ids("a<|im_end|>"), [user("b")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, ids("a<|endoftext|>"), [user("b")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>b"), [user("c")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, ids("a<|im_end|>"), [user("b")])).not.toBeNull();
+  });
+
+  it("qwen3 renders anew when its template forgets thinking, unless it is kept", async () => {
+    const { renderer, tokenizer, dir } = family("qwen3");
+    const prompt = renderer.render([user("hi")]);
+    const completion = tokenizer.encode("<think>\nhm\n</think>\n\nyes<|im_end|>");
+    expect(renderer.bridgeToNextTurn(prompt, completion, [user("and?")])).toBeNull();
+    expect(renderer.bridgeToNextTurn(prompt, completion, [tool("42")])).not.toBeNull();
+    const keeping = await loadRenderer(dir, {
+      name: "qwen3",
+      earlierThinking: "keep",
+      templateKwargs: { enable_thinking: false },
+    });
+    const bridged = keeping.bridgeToNextTurn(prompt, completion, [user("and?")]);
+    expect(tokenizer.decode(bridged ?? [])).toBe(
+      "<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n<think>\nhm\n</think>\n\nyes<|im_end|>\n" +
+        "<|im_start|>user\nand?<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
+    );
+  });
+
+  it("a template that counts its messages is not bridged", async () => {
+    const counting =
+      "{% for m in messages %}{{ '<|im_start|>' ~ loop.index ~ m.content ~ '<|im_end|>' }}{% endfor %}{{ '<|im_start|>' }}";
+    const renderer = await loadRenderer(await folder(["<|im_start|>", "<|im_end|>"], counting), { name: "chatml" });
+    const prompt = renderer.render([user("hi")]);
+    expect(renderer.bridgeToNextTurn(prompt, Uint32Array.of(65, 257), [user("b")])).toBeNull();
+  });
+});
+
+describe("parse", () => {
+  const parse = (name: string, text: string) => {
+    const { renderer, tokenizer } = family(name);
+    return renderer.parse(tokenizer.encode(text));
+  };
+
+  it("qwen: content, thinking and every attempt to call", () => {
+    expect(parse("qwen3", "<think>\na\n</think>\n\nb<|im_end|>x")).toEqual({
+      content: "b",
+      reasoning: "a",
+      toolCalls: [],
+    });
+    expect(parse("qwen3", "<think>never closed <tool_call>{}</tool_call>")).toMatchObject({
+      content: "",
+      toolCalls: [],
+    });
+    expect(parse("qwen3", "<think></think>b").reasoning).toBe("");
+    expect(parse("qwen3", "a</think>b")).toMatchObject({ reasoning: "a", content: "b" });
+    expect(parse("qwen2.5", "a").reasoning).toBeNull();
+    const calls = parse(
+      "qwen2.5",
+      'ok <tool_call>\n{"name": "f", "arguments": {"x": "a</b>"}}\n</tool_call><tool_call>{bad}</tool_call><tool_call>{"x": 1}</tool_call><tool_call>{"name": "g"',
+    );
+    expect(calls.content).toBe("ok");
+    expect(calls.toolCalls.map(({ status, name }) => [status, name])).toEqual([
+      ["ok", "f"],
+      ["invalid_json", null],
+      ["missing_name", null],
+      ["unclosed_block", null],
+    ]);
+    expect(calls.toolCalls[0]?.arguments).toEqual({ x: "a</b>" });
+  });
+
+  it("llama: a message that is JSON calls", () => {
+    const one = parse("llama3", '{"name": "f", "parameters": {"x": "}"}}; {"name": "g", "parameters": {}}<|eot_id|>');
+    expect(one.toolCalls.map(({ name, arguments: args }) => [name, args])).toEqual([
+      ["f", { x: "}" }],
+      ["g", {}],
+    ]);
+    expect(parse("llama3", '{"answer": 1}')).toMatchObject({ content: '{"answer": 1}', toolCalls: [] });
+    expect(parse("llama3", '{"name": "f"').toolCalls[0]?.status).toBe("invalid_json");
+    expect(parse("llama3", "plain").content).toBe("plain");
+  });
+
+  it("reads what the template writes", () => {
+    for (const name of ["qwen2.5", "qwen3", "llama3"]) {
+      const { renderer, tokenizer } = family(name);
+      const start = [user("hi")];
+      const calls = [
+        { function: { name: "f", arguments: { x: [1, "two"] } } },
+        { function: { name: "g", arguments: {} } },
+      ];
+      const whole = renderer.render([...start, { role: "assistant", content: "", tool_calls: calls }], {
+        addGenerationPrompt: false,
+      });
+      const completion = whole.subarray(renderer.render(start).length);
+      expect(tokenizer.decode(completion)).not.toBe("");
+      expect(renderer.parse(completion).toolCalls).toMatchObject([
+        { status: "ok", name: "f", arguments: { x: [1, "two"] } },
+        { status: "ok", name: "g", arguments: {} },
+      ]);
+    }
+  });
+});
+
+describe("loadRenderer", () => {
+  it("tells the family by tokens and template", async () => {
+    for (const name of ["chatml", "llama3"]) {
+      expect((await loadRenderer(family(name).dir)).name).toBe(name);
+    }
+    const thinking =
+      "{% if enable_thinking %}{% endif %}{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}";
+    expect((await loadRenderer(await folder(SPECIAL["qwen3"] ?? [], thinking))).name).toBe("qwen3");
+    const plain = await loadRenderer(await folder([], "{% for m in messages %}{{ m.content }}{% endfor %}"));
+    expect(plain.name).toBe("default");
+    expect(plain.bridgeToNextTurn(plain.render([user("a")]), Uint32Array.of(65), [user("b")])).toBeNull();
+    expect(plain.parse(Uint32Array.of(65, 66))).toEqual({ content: "AB", reasoning: null, toolCalls: [] });
+  });
+
+  it("names what is wrong", async () => {
+    await expect(loadRenderer(EXAMPLE, { name: "gpt" as "chatml" })).rejects.toThrow(/there are auto, chatml/u);
+    await expect(loadRenderer(await folder([]))).rejects.toThrow(/has no chat template/u);
+  });
+});

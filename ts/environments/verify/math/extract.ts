@@ -1,0 +1,139 @@
+/**
+ * Where in a text the final answer stands. One order, from the surest sign to the weakest:
+ *
+ * 1. "final answer is X. I hope" (the phrase of few-shot prompts);
+ * 2. the last closed box or "final answer is X", whichever comes later;
+ * 3. the last "answer: X" or "answer is X";
+ * 4. the whole text, when it is an answer and nothing else;
+ * 5. the last formula or number.
+ *
+ * A text with thinking that is not closed has no answer yet. Candidates come in that order; the first that parses counts.
+ */
+import { balancedEnd } from "../balanced.ts";
+
+export interface ExtractOptions {
+  /** Kinds of places that are looked at. Default all. */
+  targets: readonly ("boxed" | "phrase" | "latex" | "number" | "whole")[];
+  /** Before everything ("first"), as in the order above ("normal"), or not at all ("never"). */
+  boxedPriority: "first" | "normal" | "never";
+}
+
+/** Longer texts are searched only in their last part. */
+const MAX_TEXT = 200_000;
+/** A whole text that is longer is prose. */
+const MAX_WHOLE = 50_000;
+
+export function candidates(text: string, options: ExtractOptions): string[] {
+  const answer = afterThinking(text.slice(-MAX_TEXT));
+  if (answer === null) return [];
+  const found: string[] = [];
+  const wants = (target: ExtractOptions["targets"][number]): boolean => options.targets.includes(target);
+  const boxes = options.boxedPriority === "never" || !wants("boxed") ? [] : closedBoxes(answer);
+  if (options.boxedPriority === "first") found.push(...boxes.slice(-1).map(({ content }) => content));
+  if (wants("phrase")) {
+    const hope = /final answer is:?\s*(.+?)\.?\s*I hope/isu.exec(answer)?.[1];
+    if (hope !== undefined) found.push(undelimited(hope));
+  }
+  const finals = wants("phrase") ? phrases(answer, /final answer\s*(?:is)?\s*[:=]?\s*/giu) : [];
+  const anchors = [...boxes, ...finals].sort((a, b) => b.at - a.at);
+  found.push(...anchors.map(({ content }) => content));
+  if (wants("phrase")) {
+    const loose = phrases(answer, /\banswer\s*(?:is\s*:?|[:=]|to\s[^.:]{0,60}?\bis)\s*/giu);
+    found.push(...loose.reverse().map(({ content }) => content));
+  }
+  const whole = answer.trim();
+  if (wants("whole") && whole.length <= MAX_WHOLE && !isProse(whole)) found.push(undelimited(whole));
+  if (wants("latex") || wants("number")) {
+    const places = [...(wants("latex") ? formulas(answer) : []), ...(wants("number") ? numbers(answer) : [])];
+    places.sort((a, b) => b.end - a.end || a.at - b.at);
+    found.push(...places.slice(0, 8).map(({ content }) => content));
+  }
+  return found.filter((candidate) => candidate.trim() !== "");
+}
+
+/** The text behind closed thinking; null while it is still thinking. */
+export function afterThinking(text: string): string | null {
+  const open = text.lastIndexOf("<think>");
+  const close = text.lastIndexOf("</think>");
+  if (open > close) return null;
+  return close >= 0 ? text.slice(close + "</think>".length) : text;
+}
+
+interface Place {
+  readonly at: number;
+  readonly end: number;
+  readonly content: string;
+}
+
+/** Boxes with their closing brace, in order; a box inside another is part of it. */
+export function closedBoxes(text: string): Place[] {
+  const boxes: Place[] = [];
+  const pattern = /\\(?:boxed|fbox)\s*(?=\{|[^\s{])/gu;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const start = match.index + match[0].length;
+    if (text[start] !== "{") {
+      const content = /^(?:\\[a-zA-Z]+|-?\d+(?:\.\d+)?|\w)/u.exec(text.slice(start, start + 40))?.[0] ?? "";
+      if (content !== "") boxes.push({ at: match.index, end: start + content.length, content });
+      continue;
+    }
+    const end = balancedEnd(text, start);
+    if (end === null) continue;
+    boxes.push({ at: match.index, end, content: text.slice(start + 1, end - 1) });
+    pattern.lastIndex = end;
+  }
+  return boxes.filter(({ content }) => content.trim() !== "");
+}
+
+/** What follows a phrase, to the end of its formula or sentence. */
+function phrases(text: string, phrase: RegExp): Place[] {
+  return Array.from(text.matchAll(phrase), (match) => {
+    const start = match.index + match[0].length;
+    const rest = text.slice(start, start + 2000);
+    const [line = ""] = rest.split(/\n(?!\s*\\)/u);
+    const delimited = /^[\s*]*(?:\$\$(.+?)\$\$|\$(.+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\])/su.exec(rest);
+    const content =
+      delimited?.slice(1).find((part) => part !== undefined) ??
+      line.replace(/\.\s+[A-Z].*$/su, "").replace(/[.\s*]+$/u, "");
+    return { at: match.index, end: start + content.length, content: undelimited(content) };
+  });
+}
+
+function formulas(text: string): Place[] {
+  const pattern = /\$\$(.+?)\$\$|\\\[(.+?)\\\]|\$((?:\\\$|[^$\n])+?)\$|\\\((.+?)\\\)/gsu;
+  return Array.from(text.matchAll(pattern), (match) => ({
+    at: match.index,
+    end: match.index + match[0].length,
+    content: match.slice(1).find((part) => part !== undefined) ?? "",
+  }));
+}
+
+/** Numbers and digit expressions that stand by themselves. */
+function numbers(text: string): Place[] {
+  const pattern =
+    /(?<=^|[\s=(*:]|[$€£])-?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-+*/^×÷]\s*-?\d+(?:\.\d+)?)*\s*(?:%|percent\b)?(?![\p{L}\d])/gu;
+  return Array.from(text.matchAll(pattern), (match) => ({
+    at: match.index,
+    end: match.index + match[0].trimEnd().length,
+    content: match[0].trim(),
+  }));
+}
+
+/** Without math delimiters around the whole. */
+function undelimited(text: string): string {
+  return text
+    .trim()
+    .replace(/^\$\$(.*)\$\$\.?$/su, "$1")
+    .replace(/^\$([^$]*)\$\.?$/su, "$1")
+    .replace(/^\\\((.*)\\\)\.?$/su, "$1")
+    .replace(/^\\\[(.*)\\\]\.?$/su, "$1")
+    .replace(/^\*\*(.*)\*\*$/su, "$1")
+    .trim();
+}
+
+/** Sentences rather than an answer: several words in a row next to something else. */
+function isProse(text: string): boolean {
+  if (/\\boxed/u.test(text)) return true;
+  const plain = text.replace(/\\text\w*\s*\{[^{}]*\}/gu, " ").replace(/\\[a-zA-Z]+/gu, " ");
+  const words = plain.match(/\p{L}{3,}/gu) ?? [];
+  return words.length > 3 && /\d|[=+]|\n/u.test(plain);
+}

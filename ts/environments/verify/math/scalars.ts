@@ -1,0 +1,101 @@
+/**
+ * Whether two expressions have the same value: exactly as fractions where both are, else numerically, for all values of their
+ * symbols as far as samples can tell.
+ *
+ * A comparison never rests on digits that rounding may have made: beyond its error bound a difference is a difference.
+ */
+import * as c from "./complex.ts";
+import type { Complex } from "./complex.ts";
+import { approximate, exact } from "./evaluate.ts";
+import { type Expression, some, symbolsOf } from "./expression.ts";
+import * as q from "./rational.ts";
+import type { Rational } from "./rational.ts";
+
+/** Agreement asked of values that are computed with rounding and mean the same number. */
+const NUMERIC_AGREEMENT = 1e-11;
+/** Fractions between -3 and 3 without structure; each symbol walks through them in its own order. */
+const SAMPLES: readonly Rational[] = [
+  [17n, 11n],
+  [7n, 13n],
+  [29n, 10n],
+  [23n, 9n],
+  [5n, 7n],
+  [-19n, 12n],
+  [-8n, 15n],
+  [-27n, 11n],
+  [31n, 14n],
+  [-13n, 6n],
+].map(([numerator = 0n, denominator = 1n]) => ({ numerator, denominator }));
+const LEAST_SAMPLES = 3;
+
+/** `precision`: decimal digits that a rounded number has to agree in. */
+export function sameValue(gold: Expression, answer: Expression, precision: number): boolean {
+  const symbols = [...new Set([...symbolsOf(gold), ...symbolsOf(answer)])].sort();
+  const rounded = isRounded(gold) || isRounded(answer);
+  if (symbols.length === 0) {
+    return (
+      sameNumber(values(gold, new Map(), new Map()), values(answer, new Map(), new Map()), rounded, precision) === true
+    );
+  }
+  let agreeing = 0;
+  for (let sample = 0; sample < SAMPLES.length; sample++) {
+    const exactly = new Map(symbols.map((name, index) => [name, sampleOf(sample, index)] as const));
+    const roughly = new Map([...exactly].map(([name, value]) => [name, c.complex(q.toNumber(value))] as const));
+    const [a, b] = [values(gold, exactly, roughly), values(answer, exactly, roughly)];
+    const same = sameNumber(a, b, rounded, precision);
+    if (same === false) return false;
+    if (same === true) agreeing++;
+  }
+  return agreeing >= LEAST_SAMPLES;
+}
+
+export function sampleOf(sample: number, symbol: number): Rational {
+  return SAMPLES[(sample * (symbol + 1) * 3 + sample + symbol * 4) % SAMPLES.length] ?? q.ONE;
+}
+
+interface Values {
+  readonly exact: Rational | null;
+  readonly rough: Complex | null;
+}
+
+function values(
+  expression: Expression,
+  exactly: ReadonlyMap<string, Rational>,
+  roughly: ReadonlyMap<string, Complex>,
+): Values {
+  const value = exact(expression, exactly);
+  return { exact: value, rough: value === null ? approximate(expression, roughly) : c.complex(q.toNumber(value)) };
+}
+
+/** Null when neither has a value there; a value on one side only is a difference. */
+function sameNumber(a: Values, b: Values, rounded: boolean, precision: number): boolean | null {
+  if (a.rough === null && b.rough === null && a.exact === null && b.exact === null) return null;
+  if (a.exact !== null && b.exact !== null) {
+    return q.equal(a.exact, b.exact) || (rounded && withinPrecision(a.exact, b.exact, precision));
+  }
+  if (a.rough === null || b.rough === null) return false;
+  const distance = Math.hypot(a.rough.re - b.rough.re, a.rough.im - b.rough.im);
+  const size = Math.max(c.modulus(a.rough), c.modulus(b.rough));
+  if (rounded && distance <= tolerance(size, precision)) return true;
+  const uncertain = 8 * (a.rough.error + b.rough.error);
+  // A value that rounding has eaten says nothing: only what is zero for certain is equal to it.
+  if (size > 0 && uncertain > size * 1e-4) return size <= uncertain ? distance <= uncertain && size < 1e-12 : false;
+  return distance <= Math.max(uncertain, NUMERIC_AGREEMENT * size);
+}
+
+/** Both absolutely and relatively: 10^-precision of the larger value, and never more than 10^-precision. */
+function tolerance(size: number, precision: number): number {
+  return 10 ** -precision * Math.min(1, size) * (1 + 1e-9);
+}
+
+function withinPrecision(a: Rational, b: Rational, precision: number): boolean {
+  const difference = q.add(a, q.negate(b));
+  if (difference === null) return false;
+  return (
+    Math.abs(q.toNumber(difference)) <= tolerance(Math.max(Math.abs(q.toNumber(a)), Math.abs(q.toNumber(b))), precision)
+  );
+}
+
+function isRounded(expression: Expression): boolean {
+  return some(expression, (node) => node.kind === "number" && node.decimal);
+}

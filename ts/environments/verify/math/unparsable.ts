@@ -1,0 +1,2 @@
+/** The text is no mathematics that we know. */
+export class Unparsable extends Error {}

@@ -1,0 +1,45 @@
+/** Mathematical answers: are two the same, and where does a text state one. */
+import { PrlError } from "../../../errors.ts";
+import type { ExtractOptions } from "./extract.ts";
+import { JudgeThread, type TimedJudgement } from "./judge-thread.ts";
+
+export interface VerifyMathOptions {
+  /** Where answers are looked for. Default: everywhere. */
+  targets?: ExtractOptions["targets"];
+  /** Decimal digits in which a rounded number has to agree, absolutely and relatively. Default 6. */
+  precision?: number;
+  /** Symbols have to have the same names. Default true. */
+  strict?: boolean;
+  /** An inequality may stand for a gold interval. Default true. */
+  allowSetRelations?: boolean;
+  /** Whether a box comes before every phrase, in the usual order, or never. Default "normal". */
+  boxedPriority?: ExtractOptions["boxedPriority"];
+  /** Computing time for one pair. Default 2000. */
+  deadlineMs?: number;
+}
+
+/** `unparsable`: gold or answer is no mathematics that we know; then `correct` says whether they are written alike. */
+export type MathVerdict = TimedJudgement;
+
+const TARGETS: ExtractOptions["targets"] = ["boxed", "phrase", "latex", "number", "whole"];
+let thread: JudgeThread | undefined;
+
+/**
+ * Whether `answer` states what `gold` states. Both are texts: plain, LaTeX, with a box, or a whole reply. Runs in a thread of its own,
+ * never longer than `deadlineMs`, and never rejects for what the texts contain.
+ *
+ * Errors: PRL_VERIFY_OPTIONS for an option that is out of range.
+ */
+export async function verifyMath(gold: string, answer: string, options: VerifyMathOptions = {}): Promise<MathVerdict> {
+  const { targets = TARGETS, precision = 6, strict = true, allowSetRelations = true } = options;
+  const { boxedPriority = "normal", deadlineMs = 2000 } = options;
+  if (!Number.isInteger(precision) || precision < 0 || precision > 15) {
+    throw new PrlError("PRL_VERIFY_OPTIONS", `precision: expected a whole number from 0 to 15, got ${precision}`);
+  }
+  if (!(deadlineMs > 0 && deadlineMs <= 600_000)) {
+    throw new PrlError("PRL_VERIFY_OPTIONS", `deadlineMs: expected a number from 1 to 600000, got ${deadlineMs}`);
+  }
+  thread ??= new JudgeThread();
+  const judgeOptions = { targets, precision, strict, allowSetRelations, boxedPriority };
+  return thread.judge(gold, answer, judgeOptions, deadlineMs);
+}

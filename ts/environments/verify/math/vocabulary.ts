@@ -1,0 +1,69 @@
+/** Names that mean something: functions with the number of their arguments, Greek letters, words between items. */
+
+/** Number of arguments; -1: any. */
+export const FUNCTIONS: Readonly<Record<string, number>> = {
+  sin: 1,
+  cos: 1,
+  tan: 1,
+  cot: 1,
+  sec: 1,
+  csc: 1,
+  arcsin: 1,
+  arccos: 1,
+  arctan: 1,
+  arccot: 1,
+  asin: 1,
+  acos: 1,
+  atan: 1,
+  sinh: 1,
+  cosh: 1,
+  tanh: 1,
+  coth: 1,
+  arcsinh: 1,
+  arccosh: 1,
+  arctanh: 1,
+  exp: 1,
+  ln: 1,
+  log: 1,
+  lg: 1,
+  sqrt: 1,
+  cbrt: 1,
+  abs: 1,
+  floor: 1,
+  ceil: 1,
+  sgn: 1,
+  sign: 1,
+  cis: 1,
+  arg: 1,
+  det: 1,
+  gcd: -1,
+  lcm: -1,
+  max: -1,
+  min: -1,
+};
+
+/** One spelling for each function. */
+export const CANONICAL: Readonly<Record<string, string>> = {
+  asin: "arcsin",
+  acos: "arccos",
+  atan: "arctan",
+  sign: "sgn",
+};
+
+export const GREEK: Readonly<Record<string, true>> = Object.fromEntries(
+  (
+    "alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi pi rho sigma tau phi varphi " +
+    "chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega ell hbar"
+  )
+    .split(" ")
+    .map((name) => [name, true] as const),
+);
+
+export function isSeparatorWord(word: string): boolean {
+  return /^(?:and|or)$/iu.test(word.trim());
+}
+
+/** Letters without space between are factors; longer runs than any product are one name. */
+export function splitWord(word: string): string[] {
+  return word.length > 12 ? [word] : Array.from(word);
+}

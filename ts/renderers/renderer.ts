@@ -1,0 +1,141 @@
+/**
+ * Conversations as tokens of one model: whole ones by its chat template, the next turn by extending the tokens that are there.
+ *
+ * The bridge: what stands behind an assistant's reply in a rendered conversation does not depend on the reply, so it is rendered once
+ * behind a stand-in, cut off, and appended to the very tokens that the policy saw and sampled. Whatever would not be exact (a reply that
+ * stopped elsewhere, a template that looks further back) gives null, and the caller renders anew.
+ */
+import { PrlError } from "../errors.ts";
+import type { ChatMessage } from "./chat-template.ts";
+import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
+import { parseCompletion, type ParsedCompletion } from "./parse-completion.ts";
+import { readTokenizerConfig } from "./tokenizer-config.ts";
+import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
+
+export interface RendererOptions {
+  /** `auto` (default) tells the family by the tokenizer's special tokens and its template. */
+  name?: "auto" | RendererName;
+  /** Variables for the template, for example `{ enable_thinking: false }`. */
+  templateKwargs?: Readonly<Record<string, unknown>>;
+  /**
+   * What becomes of earlier thinking when the user speaks again: `template` does what the model's template does, so such turns are rendered
+   * anew; `keep` leaves it in the context, so they are bridged. Default `template`.
+   */
+  earlierThinking?: "template" | "keep";
+}
+
+export interface RenderOptions {
+  tools?: readonly unknown[] | null;
+  /** End with the beginning of an assistant turn. Default true. */
+  addGenerationPrompt?: boolean;
+}
+
+export interface Renderer {
+  readonly name: RendererName;
+  /** Ids at which sampling stops. */
+  readonly stopTokenIds: readonly number[];
+  /** A whole conversation. Errors: PRL_TEMPLATE. */
+  render(messages: readonly ChatMessage[], options?: RenderOptions): Uint32Array;
+  /**
+   * `promptIds` and `completionIds` verbatim, then the new messages and the beginning of the next assistant turn; null when that cannot be
+   * done exactly. New messages are those of users, tools and systems.
+   */
+  bridgeToNextTurn(
+    promptIds: Uint32Array,
+    completionIds: Uint32Array,
+    newMessages: readonly ChatMessage[],
+    options?: Pick<RenderOptions, "tools">,
+  ): Uint32Array | null;
+  parse(completionIds: Uint32Array): ParsedCompletion;
+}
+
+/** Stands for a reply while the rest is rendered; no template changes it and no conversation holds it. */
+const STAND_IN = "\uE0F2reply\uE0F2";
+
+/** Errors: PRL_RENDERER_UNKNOWN for a name, PRL_RENDERER_TEMPLATE when neither folder nor family has a template, PRL_TOKENIZER. */
+export async function loadRenderer(dir: string, options: RendererOptions = {}): Promise<Renderer> {
+  const { name = "auto" } = options;
+  if (name !== "auto" && !Object.hasOwn(FAMILIES, name)) {
+    const known = ["auto", ...Object.keys(FAMILIES)].join(", ");
+    throw new PrlError("PRL_RENDERER_UNKNOWN", `no renderer is named ${JSON.stringify(name)}; there are ${known}`);
+  }
+  const [tokenizer, config] = await Promise.all([loadTokenizer(dir), readTokenizerConfig(dir)]);
+  const own = config.chatTemplates.get("default") ?? null;
+  const family = name === "auto" ? detectFamily(tokenizer, own) : FAMILIES[name];
+  const template = own ?? family.template;
+  if (template === null) {
+    const message = `${dir} has no chat template and the renderer "${family.name}" has none of its own; name another renderer`;
+    throw new PrlError("PRL_RENDERER_TEMPLATE", message);
+  }
+  return createRenderer(tokenizer, family, own === null ? template : undefined, options);
+}
+
+/** `chatTemplate`: undefined takes the tokenizer's own, chosen by the tools as transformers does. */
+export function createRenderer(
+  tokenizer: Tokenizer,
+  family: Family,
+  chatTemplate: string | undefined,
+  { templateKwargs = {}, earlierThinking = "template" }: RendererOptions = {},
+): Renderer {
+  const text = (
+    messages: readonly ChatMessage[],
+    tools: readonly unknown[] | null,
+    addGenerationPrompt: boolean,
+  ): string => {
+    const common = { tools, addGenerationPrompt, templateKwargs };
+    return tokenizer.applyChatTemplate(messages, chatTemplate === undefined ? common : { ...common, chatTemplate })
+      .text;
+  };
+  const idOf = (token: string): number[] => {
+    const id = tokenizer.tokenToId(token);
+    return id === null ? [] : [id];
+  };
+  const close = family.close === null ? null : tokenizer.tokenToId(family.close);
+  const stopTokenIds = [
+    ...new Set([
+      ...(close === null ? [] : [close]),
+      ...family.stop.flatMap(idOf),
+      ...(tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId]),
+    ]),
+  ];
+  const stopIds = new Set(stopTokenIds);
+
+  /** What stands behind a reply; null when it depends on what stands before. */
+  const continuation = (messages: readonly ChatMessage[], tools: readonly unknown[] | null): Uint32Array | null => {
+    const reply: ChatMessage = { role: "assistant", content: STAND_IN };
+    const user = (content: string): ChatMessage => ({ role: "user", content });
+    const before = [[user("a")], [user("b"), { role: "assistant", content: "c" }, user("d")]];
+    const behind = before.map((start) => {
+      const [, rest, more] = text([...start, reply, ...messages], tools, true).split(STAND_IN);
+      return more === undefined ? rest : undefined;
+    });
+    const [rest, other] = behind;
+    return rest === undefined || rest !== other ? null : tokenizer.encode(rest);
+  };
+
+  return {
+    name: family.name,
+    stopTokenIds,
+    render: (messages, { tools = null, addGenerationPrompt = true } = {}) =>
+      tokenizer.encode(text(messages, tools, addGenerationPrompt)),
+    bridgeToNextTurn(promptIds, completionIds, newMessages, { tools = null } = {}) {
+      if (close === null || promptIds.length === 0 || newMessages.length === 0) return null;
+      if (newMessages.some(({ role }) => role === "assistant")) return null;
+      const forgets = family.forgetsThinking && earlierThinking === "template";
+      if (forgets && newMessages.some(({ role }) => role === "user")) return null;
+      const stopped = completionIds.findIndex((id) => stopIds.has(id));
+      const isClosed = stopped >= 0 && completionIds[stopped] === close;
+      // A turn that another token ended, or that goes on behind its end, is none that the template writes.
+      if (stopped >= 0 && (!isClosed || stopped !== completionIds.length - 1)) return null;
+      const rest = continuation(newMessages, tools);
+      if (rest === null || rest[0] !== close) return null;
+      const suffix = isClosed ? rest.subarray(1) : rest;
+      const bridged = new Uint32Array(promptIds.length + completionIds.length + suffix.length);
+      bridged.set(promptIds);
+      bridged.set(completionIds, promptIds.length);
+      bridged.set(suffix, promptIds.length + completionIds.length);
+      return bridged;
+    },
+    parse: (completionIds) => parseCompletion(tokenizer, family, stopIds, completionIds),
+  };
+}
