@@ -1,6 +1,6 @@
 //! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages, client and server stubs.
 //!
-//! `pb.rs` is generated from `proto/prl/sandbox/v1/sandbox.proto` and committed, so that a build needs no protobuf
+//! `pb.rs` is generated from `proto/prl/sandbox/v1/*.proto` and committed, so that a build needs no protobuf
 //! compiler; `tests/codegen.rs` holds the two together and rewrites `pb.rs` under `PRL_BLESS=1`.
 
 #[rustfmt::skip]

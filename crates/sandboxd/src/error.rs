@@ -59,6 +59,9 @@ pub enum SandboxError {
     /// The kept result of a key was dropped to bound memory.
     #[error("the result of this key was dropped after {0} s; it is not run again")]
     Expired(u64),
+    /// Asked for something that this daemon does not do.
+    #[error("{0} is not implemented")]
+    Unsupported(&'static str),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Draining,
@@ -88,6 +91,7 @@ impl SandboxError {
             Self::Protocol(_) => "PRL_SANDBOX_PROTOCOL",
             Self::Restarted(_) => "PRL_SANDBOX_DAEMON_RESTARTED",
             Self::Expired(_) => "PRL_SANDBOX_RESULT_EXPIRED",
+            Self::Unsupported(_) => "PRL_SANDBOX_UNSUPPORTED",
             Self::Draining => "PRL_SANDBOX_DRAINING",
             Self::Serve { .. } => "PRL_SANDBOX_SERVE",
         }
@@ -113,6 +117,7 @@ impl From<SandboxError> for Status {
             SandboxError::Invalid(_) | SandboxError::Usage(_) => Code::InvalidArgument,
             SandboxError::Overloaded { .. } => Code::ResourceExhausted,
             SandboxError::Isolation { .. } => Code::FailedPrecondition,
+            SandboxError::Unsupported(_) => Code::Unimplemented,
             SandboxError::Draining => Code::Unavailable,
             _ => Code::Internal,
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prl_sandbox_proto::sandboxes_server::Sandboxes;
 use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
-    RunOnceRequest, RunOnceResult, Timings,
+    RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
@@ -113,6 +113,12 @@ impl Sandboxes for Service {
         }
     }
 
+    type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
+
+    async fn run_tests(&self, _: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
+        Err(SandboxError::Unsupported("RunTests").into())
+    }
+
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
         let found = self.0.keys.unfinished(&request.into_inner().idempotency_key);
         if let Some(handle) = &found {
@@ -133,6 +139,8 @@ impl Sandboxes for Service {
             max_running: count(shop.max_running),
             max_queued: count(shop.max_queued),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            runtimes: Vec::new(),
+            images: Vec::new(),
         }))
     }
 
@@ -146,6 +154,7 @@ impl Sandboxes for Service {
             parked: count(shop.pool.parked()),
             completed: shop.completed.load(Ordering::Relaxed),
             instance_id: shop.instance.clone(),
+            held: 0,
         }))
     }
 }
