@@ -19,6 +19,7 @@ mod filter;
 mod glob;
 mod init;
 mod keys;
+mod listen;
 mod options;
 mod output;
 mod plan;
@@ -32,6 +33,7 @@ mod service;
 mod spawner;
 mod sys;
 mod template;
+mod tenants;
 mod wire;
 
 use std::io::{self, Write};

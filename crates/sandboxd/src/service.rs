@@ -19,6 +19,7 @@ use crate::pool::Pool;
 use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::run;
+use crate::tenants::Tenant;
 
 /// How long a run waits for a slot when the request does not say.
 const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
@@ -55,6 +56,7 @@ impl Drop for CancelOnDrop {
 #[tonic::async_trait]
 impl Sandboxes for Service {
     async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
+        let tenant = Tenant::of(&request);
         let request = request.into_inner();
         let shop = &self.0;
         if shop.draining.load(Ordering::Relaxed) {
@@ -67,7 +69,7 @@ impl Sandboxes for Service {
             )));
         }
         demand(&shop.probe, request.min_isolation)?;
-        let key = request.idempotency_key.clone();
+        let key = tenant.scoped(&request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
         let plan = plan::plan(request, shop.probe.counts_cpu)?;
         let (cancel, cancelled) = watch::channel(false);
@@ -120,7 +122,9 @@ impl Sandboxes for Service {
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
-        let found = self.0.keys.unfinished(&request.into_inner().idempotency_key);
+        let tenant = Tenant::of(&request);
+        let key = tenant.scoped(&request.into_inner().idempotency_key);
+        let found = self.0.keys.unfinished(&key);
         if let Some(handle) = &found {
             handle.cancel.send_replace(true);
         }
