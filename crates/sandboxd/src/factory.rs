@@ -1,7 +1,7 @@
 //! Makes sandboxes: talks to the spawner and brings each new init to the point where it is parked.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -15,9 +15,9 @@ use tokio::net::UnixStream;
 
 use crate::cgroup::{Group, Layout};
 use crate::error::SandboxError;
-use crate::sandbox::{self, Control, Init, Sandbox, Uid};
+use crate::sandbox::{self, Init, Sandbox, Uid};
 use crate::spawner;
-use crate::sys::{pipe, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
 
 /// First of the user numbers of sandboxes; no machine's accounts are there.
@@ -103,12 +103,12 @@ impl Factory {
     pub(crate) async fn make(&self) -> Result<Sandbox, SandboxError> {
         let mut sandbox = self.begin()?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
-            sandbox.control.send(Order::Prepare(true)).await?;
-            sandbox.control.receive().await
+            sandbox.orders.send(0, Order::Prepare(true), &[]).await?;
+            sandbox.events.receive().await
         });
         let failure = match parked.await {
-            Ok(Ok(Some(Event::Parked(_)))) => return Ok(sandbox),
-            Ok(Ok(Some(Event::Failed(failure)))) => SandboxError::Setup {
+            Ok(Ok(Some((_, Event::Parked(_), _)))) => return Ok(sandbox),
+            Ok(Ok(Some((_, Event::Failed(failure), _)))) => SandboxError::Setup {
                 step: failure.step,
                 source: io::Error::from_raw_os_error(failure.errno),
             },
@@ -127,7 +127,7 @@ impl Factory {
         Err(failure)
     }
 
-    /// Groups, pipes, sockets and the process, attached to its groups before it does anything.
+    /// Groups, the control socket and the process, attached to its groups before it does anything.
     fn begin(&self) -> Result<Sandbox, SandboxError> {
         let setup = |step: &'static str| {
             move |source| SandboxError::Setup {
@@ -137,29 +137,23 @@ impl Factory {
         };
         let uid = self.uid()?;
         let (control, control_init) = socket_pair(libc::SOCK_STREAM).map_err(setup("control socket"))?;
-        let (stdin_guest, stdin) = pipe().map_err(setup("pipe"))?;
-        let (stdout, stdout_guest) = pipe().map_err(setup("pipe"))?;
-        let (stderr, stderr_guest) = pipe().map_err(setup("pipe"))?;
-        for fd in [&control, &stdin, &stdout, &stderr] {
-            set_nonblocking(std::os::fd::AsFd::as_fd(fd)).map_err(setup("pipe"))?;
-        }
+        set_nonblocking(control.as_fd()).map_err(setup("control socket"))?;
         let control = UnixStream::from_std(BlockingStream::from(control)).map_err(setup("control socket"))?;
         let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let group = Group::create(&self.layout, &name).map_err(setup("cgroup"))?;
-        let fds = [&control_init, &stdin_guest, &stdout_guest, &stderr_guest].map(AsRawFd::as_raw_fd);
         let (pid, pidfd) = self.order(
             &Spawn {
                 uid: uid.number,
                 wanted: true,
             },
-            &fds,
+            &[control_init.as_raw_fd()],
         )?;
         let init = Init::new(pidfd).map_err(setup("pidfd"))?;
         let attached = group.attach(pid);
-        let stdio = Some(sandbox::Stdio { stdin, stdout, stderr });
+        let (orders, events) = sandbox::control(control);
         let sandbox = Sandbox {
-            control: Control::new(control),
-            stdio,
+            orders,
+            events,
             group,
             init,
             uid,

@@ -7,7 +7,7 @@ use prl_sandbox_proto::{Isolation, Limits, RunOnceRequest};
 
 use crate::cgroup::GroupLimits;
 use crate::error::SandboxError;
-use crate::wire::{FileSpec, RunSpec};
+use crate::wire::{FileSpec, Finish, Furnish, Program, Start};
 
 /// The work directory.
 const WORK: &str = "/work";
@@ -63,7 +63,7 @@ impl From<LimitsOfGroup> for GroupLimits {
 /// One run, ready to be carried out.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) spec: RunSpec,
+    pub(crate) start: Start,
     pub(crate) stdin: bytes::Bytes,
     pub(crate) limits: RunLimits,
     pub(crate) queue: Option<Duration>,
@@ -192,17 +192,28 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         }
         env.push(format!("{name}={value}"));
     }
-    let spec = RunSpec {
-        command: request.command,
-        env,
-        cwd: working_directory(&request.cwd)?,
-        files,
-        collect: request.collect,
-        collect_bytes,
-        disk_bytes,
-        inodes,
-        open_files,
-        cpu_seconds: if counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
+    let cwd = working_directory(&request.cwd)?;
+    let start = Start {
+        program: Program {
+            command: request.command,
+            env,
+            cwd: cwd.clone(),
+            open_files,
+            cpu_seconds: if counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
+            nobody: false,
+        },
+        furnish: Some(Furnish {
+            disk_bytes,
+            inodes,
+            cwd: cwd.clone(),
+            files,
+        }),
+        finish: Some(Finish {
+            cwd,
+            collect: request.collect,
+            collect_bytes,
+        }),
+        terminal: None,
     };
     let limits = RunLimits {
         wall: Duration::from_millis(wall_ms),
@@ -215,7 +226,7 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         output_kill_bytes,
     };
     Ok(Plan {
-        spec,
+        start,
         stdin: request.stdin,
         limits,
         queue: request.queue_ms.map(Duration::from_millis),

@@ -21,8 +21,9 @@ use crate::cgroup::Observed;
 use crate::error::SandboxError;
 use crate::output::Recorder;
 use crate::plan::{Plan, RunLimits};
-use crate::sandbox::{Control, Init, Sandbox};
-use crate::wire::{Event, Failure, Finished, Order};
+use crate::sandbox::{Init, Orders, Sandbox};
+use crate::sys;
+use crate::wire::{Ended, Event, Failure, Finished, Order};
 
 /// How often the groups' counters are read while a program runs.
 const OBSERVE_EVERY: Duration = Duration::from_millis(20);
@@ -30,6 +31,10 @@ const OBSERVE_EVERY: Duration = Duration::from_millis(20);
 const REFUSED_FORKS_PATIENCE: Duration = Duration::from_millis(500);
 /// When init does not end a run in this time after it was told to, the sandbox is killed from outside.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// When init does not end what a finished run left, and collect, in this time, it is killed too.
+const FINISH_PATIENCE: Duration = Duration::from_secs(30);
+/// The id of a run's only order.
+const RUN: u64 = 1;
 const READ_BYTES: usize = 64 << 10;
 
 /// Says once that a run is to be cancelled.
@@ -56,6 +61,7 @@ struct Flood {
 /// What happened until the end of the program.
 struct Course {
     verdict: Option<Verdict>,
+    main: Option<Ended>,
     finished: Option<Finished>,
     not_executed: Option<Failure>,
     disk_full: Option<Failure>,
@@ -73,10 +79,6 @@ pub(crate) async fn execute(
     queued: Duration,
 ) -> Result<RunOnceResult, SandboxError> {
     let began = Instant::now();
-    let stdio = sandbox
-        .stdio
-        .take()
-        .ok_or_else(|| SandboxError::Protocol("a sandbox was used twice".to_owned()))?;
     let setup = |step: &'static str| {
         move |source| SandboxError::Setup {
             step: step.to_owned(),
@@ -90,15 +92,19 @@ pub(crate) async fn execute(
         over: Notify::new(),
     });
     let cpu_before_ns = sandbox.group.observe().cpu_ns.unwrap_or(0);
+    let (ours, guests) = stdio().map_err(setup("pipes"))?;
+    let ends = guests.each_ref().map(AsFd::as_fd);
     sandbox
-        .control
-        .send(Order::Run(plan.spec))
+        .orders
+        .send(RUN, Order::Start(plan.start), &ends)
         .await
         .map_err(setup("send the run"))?;
+    drop(guests);
+    let [stdin, stdout, stderr] = ours;
     let (over, dead) = watch::channel(false);
-    let stdout = record(stdio.stdout, plan.limits.output_bytes, &flood, dead.clone()).map_err(setup("stdout"))?;
-    let stderr = record(stdio.stderr, plan.limits.output_bytes, &flood, dead).map_err(setup("stderr"))?;
-    let feeder = feed(stdio.stdin, plan.stdin).map_err(setup("stdin"))?;
+    let stdout = record(stdout, plan.limits.output_bytes, &flood, dead.clone()).map_err(setup("stdout"))?;
+    let stderr = record(stderr, plan.limits.output_bytes, &flood, dead).map_err(setup("stderr"))?;
+    let feeder = feed(stdin, plan.stdin).map_err(setup("stdin"))?;
     let course = follow(sandbox, &plan.limits, &flood, cancel, cpu_before_ns).await;
     feeder.abort();
     // Everybody who could write is dead.
@@ -111,9 +117,9 @@ pub(crate) async fn execute(
         queue_ms: millis(queued),
         setup_ms: millis(course.started.unwrap_or(course.ended) - began),
         run_ms: course
-            .finished
+            .main
             .as_ref()
-            .map_or(millis(run), |finished| finished.run_us as f64 / 1000.0),
+            .map_or(millis(run), |main| main.run_us as f64 / 1000.0),
         drain_ms: millis(course.ended.elapsed()),
     };
     judge(course, &plan.limits, stdout, stderr, timings)
@@ -124,6 +130,18 @@ fn millis(duration: Duration) -> f64 {
 }
 
 // ---- stdio ----
+
+/// Three pipes: our ends, which never block, and the guest's.
+fn stdio() -> io::Result<([OwnedFd; 3], [OwnedFd; 3])> {
+    let (stdin_guest, stdin) = sys::pipe()?;
+    let (stdout, stdout_guest) = sys::pipe()?;
+    let (stderr, stderr_guest) = sys::pipe()?;
+    let ours = [stdin, stdout, stderr];
+    for fd in &ours {
+        sys::set_nonblocking(fd.as_fd())?;
+    }
+    Ok((ours, [stdin_guest, stdout_guest, stderr_guest]))
+}
 
 /// Reads a stream to its end. When everybody is dead and the pipe still does not end (a descriptor that the kernel has
 /// yet to collect), what is in it is all there is.
@@ -205,10 +223,15 @@ async fn follow(
     cpu_before_ns: u64,
 ) -> Result<Course, SandboxError> {
     let Sandbox {
-        control, group, init, ..
+        orders,
+        events,
+        group,
+        init,
+        ..
     } = sandbox;
     let mut course = Course {
         verdict: None,
+        main: None,
         finished: None,
         not_executed: None,
         disk_full: None,
@@ -220,42 +243,52 @@ async fn follow(
     let mut forks = RefusedForks::default();
     // Before the start the wall clock stands still; init's own work has the same time.
     let mut wall = tokio::time::Instant::now() + limits.wall + KILL_PATIENCE;
-    let mut killed_at: Option<tokio::time::Instant> = None;
+    // When init must be done with what it was told.
+    let mut outside: Option<tokio::time::Instant> = None;
     loop {
         let mut verdict = None;
-        let outside = killed_at.map(|at| at + KILL_PATIENCE);
+        let settled = course.verdict.is_some() || course.main.is_some();
         tokio::select! {
             biased;
-            event = control.receive() => {
+            event = events.receive() => {
                 let event = event.map_err(|source| SandboxError::Setup { step: "talk to init".to_owned(), source })?;
-                match event {
+                match event.map(|(_, event, _)| event) {
                     Some(Event::Started(_)) => {
                         course.started = Some(Instant::now());
                         wall = tokio::time::Instant::now() + limits.wall;
                         continue;
                     }
+                    Some(Event::Ended(main)) => {
+                        course.main = Some(main);
+                        course.ended = Instant::now();
+                        outside = Some(tokio::time::Instant::now() + FINISH_PATIENCE);
+                        continue;
+                    }
                     Some(Event::Finished(finished)) => course.finished = Some(finished),
                     Some(Event::NotExecuted(failure)) => course.not_executed = Some(failure),
-                    Some(Event::DiskFull(failure)) => course.disk_full = Some(failure),
-                    Some(Event::Parked(_) | Event::Failed(_)) => {
-                        return Err(SandboxError::Protocol("set-up event during a run".to_owned()));
+                    Some(Event::NotFurnished(failure)) if matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) => {
+                        course.disk_full = Some(failure);
                     }
+                    Some(Event::NotFurnished(failure)) => course.not_executed = Some(failure),
+                    Some(other) => return Err(SandboxError::Protocol(format!("{other:?} during a run"))),
                     None => {}
                 }
-                course.ended = Instant::now();
+                if course.main.is_none() {
+                    course.ended = Instant::now();
+                }
                 course.seen = group.observe();
                 return Ok(course);
             }
-            changed = cancel.wait_for(|cancelled| *cancelled), if course.verdict.is_none() => {
+            changed = cancel.wait_for(|cancelled| *cancelled), if !settled => {
                 // The sender lives as long as the run.
                 drop(changed);
                 verdict = Some(Verdict::Cancelled);
             }
-            () = flood.over.notified(), if course.verdict.is_none() => verdict = Some(Verdict::Output),
-            () = sleep_until(wall), if course.verdict.is_none() => {
+            () = flood.over.notified(), if !settled => verdict = Some(Verdict::Output),
+            () = sleep_until(wall), if !settled => {
                 verdict = Some(if forks.late(course.started) { Verdict::Pids } else { Verdict::Wall });
             }
-            () = sleep(OBSERVE_EVERY), if course.verdict.is_none() => {
+            () = sleep(OBSERVE_EVERY), if !settled => {
                 let seen = group.observe();
                 forks.note(seen.refused_forks.unwrap_or(0));
                 let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(cpu_before_ns));
@@ -269,21 +302,21 @@ async fn follow(
             }
             () = sleep_until(outside.unwrap_or(wall)), if outside.is_some() => {
                 // Init was told and did not manage: end it from outside. Its end closes the control socket.
-                killed_at = None;
+                outside = None;
                 init.kill();
             }
         }
         if let Some(verdict) = verdict {
             course.verdict = Some(verdict);
-            killed_at = Some(tokio::time::Instant::now());
-            end(control, init).await;
+            outside = Some(tokio::time::Instant::now() + KILL_PATIENCE);
+            end(orders, init).await;
         }
     }
 }
 
 /// Tells init to end the run; when it cannot be told, ends it.
-async fn end(control: &mut Control, init: &Init) {
-    if control.send(Order::Kill(true)).await.is_err() {
+async fn end(orders: &mut Orders, init: &Init) {
+    if orders.send(RUN, Order::KillAll(true), &[]).await.is_err() {
         init.kill();
     }
 }
@@ -340,6 +373,7 @@ fn judge(
 ) -> Result<RunOnceResult, SandboxError> {
     let Course {
         mut verdict,
+        main,
         finished,
         not_executed,
         disk_full,
@@ -376,7 +410,7 @@ fn judge(
     if oom && verdict.is_none() {
         verdict = Some(Verdict::Oom);
     }
-    let status = finished.as_ref().map(|finished| finished.status);
+    let status = main.as_ref().map(|main| main.status);
     let exit_code = status
         .filter(|status| libc::WIFEXITED(*status))
         .map(|status| libc::WEXITSTATUS(status));
@@ -392,23 +426,21 @@ fn judge(
         usage: Some(Usage {
             cpu_ms: cpu_ns
                 .map(|used| used as f64 / 1e6)
-                .or_else(|| finished.as_ref().map(|finished| finished.cpu_us as f64 / 1e3)),
+                .or_else(|| main.as_ref().map(|main| main.cpu_us as f64 / 1e3)),
             peak_memory_bytes: seen.peak_memory_bytes,
             processes: seen.peak_processes,
         }),
         timings: Some(timings),
         ..RunOnceResult::default()
     };
+    if finished.is_none() && not_executed.is_none() && disk_full.is_none() {
+        result.uncollected.push(Uncollected {
+            path: "**".to_owned(),
+            reason: "the sandbox had to be ended from outside".to_owned(),
+        });
+    }
     let (cause, reason) = match (verdict, &disk_full, &not_executed, exit_code, signal) {
-        (Some(verdict), ..) => {
-            if finished.is_none() && not_executed.is_none() {
-                result.uncollected.push(Uncollected {
-                    path: "**".to_owned(),
-                    reason: "the sandbox had to be ended from outside".to_owned(),
-                });
-            }
-            verdict_text(verdict, limits)
-        }
+        (Some(verdict), ..) => verdict_text(verdict, limits),
         (None, Some(failure), ..) => (Cause::DiskFull, format!("{}: {}", failure.step, os_text(failure.errno))),
         (None, None, Some(failure), ..) => {
             // As shells have it: 127 not found, 126 found and not executable.

@@ -24,8 +24,6 @@ pub(crate) const ROLE: &str = "prl-sandbox-spawner";
 const SOCKET: RawFd = libc::STDIN_FILENO;
 /// Messages on this socket are small; content travels on the control sockets.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
-/// Descriptors that come with a Spawn: control socket, stdin, stdout, stderr.
-const SPAWN_FDS: usize = 4;
 
 /// Runs until the daemon's end of the socket is closed. Returns the exit status.
 pub(crate) fn run() -> u8 {
@@ -75,7 +73,7 @@ fn serve() -> io::Result<()> {
             } else {
                 format!("{step}: {error}")
             };
-            return send_with_fds(
+            send_with_fds(
                 SOCKET,
                 &encode(&SpawnerReady {
                     error,
@@ -83,7 +81,8 @@ fn serve() -> io::Result<()> {
                     answered: true,
                 }),
                 &[],
-            );
+            )?;
+            return Ok(());
         }
     };
     let mut children = VecDeque::new();
@@ -146,10 +145,10 @@ fn encode(message: &impl Message) -> Vec<u8> {
 }
 
 /// Clones an init into new namespaces. The child never returns from here.
-fn spawn(order: &Spawn, fds: Vec<OwnedFd>, program: &Program) -> io::Result<(i32, OwnedFd)> {
-    if fds.len() != SPAWN_FDS {
+fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program) -> io::Result<(i32, OwnedFd)> {
+    let (Some(control), true) = (fds.pop(), fds.is_empty()) else {
         return Err(io::Error::from_raw_os_error(libc::EBADMSG));
-    }
+    };
     let mut pidfd: RawFd = -1;
     // SAFETY: clone_args is plain data; all-zero is a valid value.
     let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
@@ -164,7 +163,7 @@ fn spawn(order: &Spawn, fds: Vec<OwnedFd>, program: &Program) -> io::Result<(i32
     // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.
     let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
     if pid == 0 {
-        init::main(order.uid, fds, program);
+        init::main(order.uid, control, program);
     }
     // SAFETY: the kernel wrote a new descriptor that is ours.
     let pidfd = unsafe { OwnedFd::from_raw_fd(check(pidfd)?) };

@@ -78,8 +78,9 @@ pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends bytes and file descriptors as one message.
-pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<()> {
+/// Sends bytes and file descriptors. Returns how many bytes went, all of them on a socket of messages; the descriptors
+/// go with the first byte.
+pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<usize> {
     assert!(fds.len() <= MAX_FDS);
     let mut iov = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
@@ -107,8 +108,8 @@ pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::R
     loop {
         // SAFETY: every pointer in `header` is to a live local of the stated length.
         let sent = unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_NOSIGNAL) };
-        if sent >= 0 {
-            return Ok(());
+        if let Ok(sent) = usize::try_from(sent) {
+            return Ok(sent);
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {
