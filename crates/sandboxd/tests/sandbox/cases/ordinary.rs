@@ -6,7 +6,7 @@ use super::Program::{Py, Sh};
 use super::{Case, case};
 
 const fn works(name: &'static str, program: super::Program, out: &'static str) -> Case {
-    case(name, "", program, out)
+    case(name, super::Defence::None, program, out)
 }
 
 /// Need only a shell, the core utilities and Python's standard library.

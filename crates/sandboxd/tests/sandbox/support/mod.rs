@@ -1,5 +1,7 @@
 //! A daemon of its own per test, a client to it, and what must be true of the machine afterwards.
 
+pub(crate) mod ground;
+
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
