@@ -86,10 +86,22 @@ async fn ordinary_programs_work() -> Outcome {
 #[test]
 fn every_case_has_a_name_of_its_own_and_every_attack_a_defence() {
     let mut names = BTreeSet::new();
+    let mut proved = 0;
     for case in cases::attacks::all() {
-        assert!(!matches!(case.defence, Defence::None), "{}", case.name);
+        match case.defence {
+            Defence::By(switch) => {
+                assert!(!switch.is_empty(), "{}", case.name);
+                proved += 1;
+            }
+            Defence::Layers(why) => assert!(!why.is_empty(), "{}", case.name),
+            Defence::None => panic!("{} is no attack", case.name),
+        }
         assert!(names.insert(case.name), "{} twice", case.name);
     }
+    assert!(
+        proved >= 120,
+        "only {proved} attacks have a defence that can be switched off"
+    );
     for case in cases::ordinary::ORDINARY {
         assert!(names.insert(case.name), "{} twice", case.name);
     }

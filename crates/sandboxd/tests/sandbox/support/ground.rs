@@ -43,7 +43,12 @@ impl Ground {
                 libc::shmget(key, 4096, KEPT),
                 libc::msgget(key, KEPT),
                 libc::semget(key, 1, KEPT),
-                libc::mq_open(name.as_ptr(), libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC, 0o666, none),
+                libc::mq_open(
+                    name.as_ptr(),
+                    libc::O_CREAT | libc::O_RDWR | libc::O_CLOEXEC,
+                    0o666,
+                    none,
+                ),
             )
         };
         if [shm, msg, sem, mq].iter().any(|id| *id < 0) {
