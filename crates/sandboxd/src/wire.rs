@@ -266,6 +266,11 @@ pub(crate) struct Ended {
     /// The process that watched over the exec was killed, and `status` is its own.
     #[prost(bool, tag = "4")]
     pub(crate) unwatched: bool,
+    /// No block of the writable layer was free.
+    #[prost(bool, tag = "5")]
+    pub(crate) blocks_full: bool,
+    #[prost(bool, tag = "6")]
+    pub(crate) inodes_full: bool,
 }
 
 /// A step and the errno it met.
@@ -280,17 +285,12 @@ pub(crate) struct Failure {
 /// What a sandbox held when all its processes were dead.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Finished {
-    /// No block of the writable layer was free at the end.
-    #[prost(bool, tag = "1")]
-    pub(crate) blocks_full: bool,
-    #[prost(bool, tag = "2")]
-    pub(crate) inodes_full: bool,
-    #[prost(message, repeated, tag = "3")]
+    #[prost(message, repeated, tag = "1")]
     pub(crate) files: Vec<FileSpec>,
     /// Matching paths that were not collected.
-    #[prost(message, repeated, tag = "4")]
+    #[prost(message, repeated, tag = "2")]
     pub(crate) uncollected: Vec<Uncollected>,
-    #[prost(bool, tag = "5")]
+    #[prost(bool, tag = "3")]
     pub(crate) collect_limit: bool,
 }
 

@@ -6,12 +6,14 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
 use std::time::Instant;
 
 use prost::Message;
 
 use super::{CONTROL, failure, keep_only};
 use crate::child::{self, Launch};
+use crate::collect;
 use crate::sys::{prctl, send_with_fds};
 use crate::wire::{Ended, Event, FromInit};
 
@@ -90,11 +92,14 @@ fn wait_for(pid: libc::pid_t) -> io::Result<i32> {
 
 /// A report on a guest whose parent this process is.
 pub(super) fn ended(status: i32, started: Instant, unwatched: bool) -> Ended {
+    let (blocks_full, inodes_full) = collect::fullness(Path::new("/work"));
     Ended {
         status,
         run_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
         cpu_us: cpu_of_children(),
         unwatched,
+        blocks_full,
+        inodes_full,
     }
 }
 

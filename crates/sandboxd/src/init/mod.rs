@@ -279,13 +279,10 @@ impl Server<'_> {
     fn finish(&mut self, id: u64, wanted: &Finish) -> io::Result<()> {
         end_everybody();
         self.execs.clear();
-        let (blocks_full, inodes_full) = collect::fullness(Path::new("/work"));
         let collected = collect::collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
         self.control.tell(
             id,
             Event::Finished(Finished {
-                blocks_full,
-                inodes_full,
                 files: collected.files,
                 uncollected: collected.uncollected,
                 collect_limit: collected.limit_hit,
