@@ -13,6 +13,7 @@
 mod cgroup;
 mod child;
 mod collect;
+mod egress;
 mod error;
 mod factory;
 mod filter;

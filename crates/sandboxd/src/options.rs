@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 
 /// Printed for `--help` and behind usage errors.
@@ -13,6 +14,8 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --park N             sandboxes made in advance (default 2 per core)
+  --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
+                       address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
   --rootless           do not use root's rights even when they are there
   --stop-with-stdin    stop when standard input is closed: the starter is gone
@@ -27,12 +30,21 @@ pub(crate) struct Options {
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) park: usize,
+    pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) rootless: bool,
     pub(crate) stop_with_stdin: bool,
 }
 
 impl Options {
+    /// What callers may open of this machine and its neighbourhood.
+    pub(crate) fn grants(&self) -> Grants {
+        if self.listen.is_none() {
+            return Grants::Everything;
+        }
+        Grants::Only(self.allow_forward.clone())
+    }
+
     /// Reads arguments behind the program's name.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, SandboxError> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -43,6 +55,7 @@ impl Options {
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             park: 2 * cores,
+            allow_forward: Vec::new(),
             readable: Vec::new(),
             rootless: false,
             stop_with_stdin: false,
@@ -70,6 +83,11 @@ impl Options {
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--park" => options.park = number(value()?)?,
+                "--allow-forward" => {
+                    let service = Service::parse(value()?)
+                        .map_err(|wrong| SandboxError::Usage(format!("--allow-forward: {wrong}")))?;
+                    options.allow_forward.push(service);
+                }
                 "--readable" => {
                     let path = PathBuf::from(value()?);
                     let plain = path.is_absolute() && path.components().all(|part| part.as_os_str() != "..");
@@ -111,6 +129,7 @@ mod tests {
             ("--park many --socket s", "\"many\""),
             ("--listen here", "ADDRESS:PORT"),
             ("--socket s --readable ../x", "--readable"),
+            ("--socket s --allow-forward x", "--allow-forward"),
             ("--socket s --frobnicate", "--frobnicate"),
         ] {
             let message = parse(text)

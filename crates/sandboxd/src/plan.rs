@@ -6,6 +6,7 @@ use std::time::Duration;
 use prl_sandbox_proto::{Isolation, Limits, RunOnceRequest};
 
 use crate::cgroup::GroupLimits;
+use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
 use crate::wire::{FileSpec, Finish, Furnish, Program, Start};
 
@@ -67,6 +68,7 @@ pub(crate) struct Plan {
     pub(crate) stdin: bytes::Bytes,
     pub(crate) limits: RunLimits,
     pub(crate) queue: Option<Duration>,
+    pub(crate) network: NetworkPlan,
 }
 
 /// The defaults of the design.
@@ -95,8 +97,8 @@ pub(crate) fn isolation_name(isolation: Isolation) -> &'static str {
     }
 }
 
-/// Checks a request. `counts_cpu`: a cgroup accounts for CPU time; else each process gets its own limit.
-pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, SandboxError> {
+/// Checks a request. `counts_cpu`: a cgroup accounts for CPU time; else each process gets its own limit. `grants`: what the caller may open.
+pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -> Result<Plan, SandboxError> {
     let invalid = |message: String| Err(SandboxError::Invalid(message));
     if request.command.first().is_none_or(String::is_empty) {
         return invalid("command is empty".to_owned());
@@ -116,11 +118,7 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
             request.collect.len()
         ));
     }
-    if let Some(network) = &request.network
-        && network.mode != 0
-    {
-        return invalid(format!("network mode {} is not known", network.mode));
-    }
+    let network = NetworkPlan::new(request.network.as_ref(), grants)?;
     let asked = request.limits.unwrap_or_default();
     let defaults = default_limits();
     let limit = |name: &str, asked: Option<u64>, default: Option<u64>, low: u64, high: u64| {
@@ -230,6 +228,7 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         stdin: request.stdin,
         limits,
         queue: request.queue_ms.map(Duration::from_millis),
+        network,
     })
 }
 

@@ -3,15 +3,19 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::net::UnixStream;
 
 use crate::cgroup::Group;
+use crate::error::SandboxError;
 use crate::sys::{pidfd_kill, receive_with_fds, send_with_fds};
-use crate::wire::{self, Event, FromInit, Inbox, Order, ToInit};
+use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 
+/// Init makes a socket at once.
+const OPEN_DEADLINE: Duration = Duration::from_secs(10);
 const RECEIVE_BYTES: usize = 16 << 10;
 
 /// A sandbox that no program has run in, or runs in now; it is never used twice.
@@ -140,6 +144,33 @@ impl Events {
 }
 
 impl Sandbox {
+    /// Sockets on the sandbox's loopback, in the order asked for. Only while nothing else is asked of init.
+    pub(crate) async fn open(&mut self, wanted: Vec<OpenSocket>) -> Result<Vec<OwnedFd>, SandboxError> {
+        let failed = |step: &str, source| SandboxError::Setup {
+            step: step.to_owned(),
+            source,
+        };
+        let mut opened = Vec::new();
+        for socket in wanted {
+            let answer = tokio::time::timeout(OPEN_DEADLINE, async {
+                self.orders.send(0, Order::Open(socket), &[]).await?;
+                self.events.receive().await
+            });
+            match answer.await {
+                Ok(Ok(Some((_, Event::Socket(_), fds)))) => opened.extend(fds),
+                Ok(Ok(Some((_, Event::Failed(failure), _)))) => {
+                    let source = io::Error::from_raw_os_error(failure.errno);
+                    return Err(failed(&failure.step, source));
+                }
+                Ok(Ok(Some((_, other, _)))) => return Err(SandboxError::Protocol(format!("{other:?} for a socket"))),
+                Ok(Ok(None)) => return Err(SandboxError::InitDied),
+                Ok(Err(source)) => return Err(failed("ask init for a socket", source)),
+                Err(_) => return Err(failed("wait for a socket", io::ErrorKind::TimedOut.into())),
+            }
+        }
+        Ok(opened)
+    }
+
     /// Ends it, waits until nothing of it is left and removes its groups.
     pub(crate) async fn destroy(self) {
         let Self {

@@ -52,6 +52,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         pool: Arc::clone(&pool),
         queue: Queue::new(options.max_running, options.max_queued),
         probe,
+        grants: options.grants(),
         instance: instance(&directory),
         max_running: options.max_running,
         max_queued: options.max_queued,

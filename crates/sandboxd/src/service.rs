@@ -12,6 +12,7 @@ use prl_sandbox_proto::{
 use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
+use crate::egress::Grants;
 use crate::error::SandboxError;
 use crate::keys::{Claim, Handle, Keys, Shared, fingerprint};
 use crate::plan::{self, Plan};
@@ -30,6 +31,7 @@ pub(crate) struct Shop {
     pub(crate) pool: Arc<Pool>,
     pub(crate) queue: Queue,
     pub(crate) probe: Probe,
+    pub(crate) grants: Grants,
     pub(crate) instance: String,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
@@ -71,7 +73,7 @@ impl Sandboxes for Service {
         demand(&shop.probe, request.min_isolation)?;
         let key = tenant.scoped(&request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let plan = plan::plan(request, shop.probe.counts_cpu)?;
+        let plan = plan::plan(request, shop.probe.counts_cpu, &shop.grants)?;
         let (cancel, cancelled) = watch::channel(false);
         let (end, ended) = watch::channel(None);
         let mut handle = Handle {

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use prl_sandbox_proto::RunOnceResult;
 use tokio::sync::watch;
 
+use crate::egress;
 use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::sandbox::{Events, Init, Orders, Sandbox};
@@ -38,7 +39,7 @@ async fn raised(flag: &mut watch::Receiver<bool>) {
 /// Runs a plan and leaves the sandbox to be destroyed by the caller. `queued`: how long it waited.
 pub(crate) async fn execute(
     sandbox: &mut Sandbox,
-    plan: Plan,
+    mut plan: Plan,
     cancel: Cancel,
     queued: Duration,
 ) -> Result<RunOnceResult, SandboxError> {
@@ -51,6 +52,10 @@ pub(crate) async fn execute(
     };
     sandbox.group.limit(plan.limits.group.into()).map_err(setup("limits"))?;
     let flood = Flood::new(plan.limits.output_kill_bytes);
+    let sockets = sandbox.open(plan.network.sockets()).await?;
+    // The ways out stay open until the result is in.
+    let (_egress, told) = plan.network.serve(sockets).map_err(setup("network"))?;
+    egress::add_missing(&mut plan.start.program.env, &told);
     let before = sandbox.group.observe();
     let (ours, guests) = pipes().map_err(setup("pipes"))?;
     let ends = guests.each_ref().map(AsFd::as_fd);

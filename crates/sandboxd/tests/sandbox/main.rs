@@ -3,6 +3,7 @@
 //! On a machine that cannot make sandboxes, or cannot limit a whole process tree, tests say so and pass.
 
 mod cases;
+mod network;
 mod programs;
 mod protocol;
 mod support;
