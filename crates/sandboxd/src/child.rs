@@ -10,6 +10,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::defence::Defence;
 use crate::filter;
 use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
 use crate::wire::Program;
@@ -119,8 +120,10 @@ fn become_guest(
 
 fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Error)> {
     use crate::template::at;
-    // SAFETY: plain calls on this process.
-    at("session", check(unsafe { libc::setsid() }))?;
+    if Defence::Session.stands() {
+        // SAFETY: plain calls on this process.
+        at("session", check(unsafe { libc::setsid() }))?;
+    }
     for (target, fd) in launch.stdio.into_iter().enumerate() {
         at(
             "stdio",
@@ -136,16 +139,44 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
     // nobody is there yet to look into it.
     at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;
-    at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
+    if Defence::OomScore.stands() {
+        at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
+    }
     at("limits", limits(launch.program))?;
-    at("signals", default_signals())?;
+    if Defence::DefaultSignals.stands() {
+        at("signals", default_signals())?;
+    }
     // SAFETY: a NUL-terminated path; a number.
     unsafe { libc::umask(0o022) };
-    for capability in 0..=LAST_CAPABILITY {
-        // Unknown ones are refused; those that matter are checked by capset below.
-        let _unknown = prctl(libc::PR_CAPBSET_DROP, capability);
+    if Defence::Privileges.stands() {
+        give_up_rights(launch)?;
     }
-    at("secure bits", prctl(libc::PR_SET_SECUREBITS, SECURE_BITS))?;
+    // As the guest, so that it may enter and make only what it may.
+    at("working directory", enter(cwd))?;
+    if !Defence::NoNewPrivileges.stands() {
+        return Ok(());
+    }
+    at(
+        "no new privileges",
+        // SAFETY: numbers.
+        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
+    )?;
+    for program in launch.filter.iter().filter(|_| Defence::Filter.stands()) {
+        at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
+    }
+    Ok(())
+}
+
+/// Becomes the guest's user, for good, without a capability.
+fn give_up_rights(launch: &Launch<'_>) -> Result<(), (&'static str, io::Error)> {
+    use crate::template::at;
+    if Defence::Capabilities.stands() {
+        for capability in 0..=LAST_CAPABILITY {
+            // Unknown ones are refused; those that matter are checked by capset below.
+            let _unknown = prctl(libc::PR_CAPBSET_DROP, capability);
+        }
+        at("secure bits", prctl(libc::PR_SET_SECUREBITS, SECURE_BITS))?;
+    }
     // SAFETY: an empty list; denied where a user namespace has no groups to set, and then there are none to drop.
     let groups = unsafe { libc::setgroups(0, std::ptr::null()) };
     if groups < 0 && launch.uid != 0 {
@@ -161,18 +192,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         // SAFETY: numbers.
         check(unsafe { libc::setresuid(launch.uid, launch.uid, launch.uid) }),
     )?;
-    at("capabilities", set_capabilities(0))?;
-    // As the guest, so that it may enter and make only what it may.
-    at("working directory", enter(cwd))?;
-    at(
-        "no new privileges",
-        // SAFETY: numbers.
-        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
-    )?;
-    for program in launch.filter {
-        at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
-    }
-    Ok(())
+    at("capabilities", set_capabilities(0))
 }
 
 /// Changes to a directory, which is made when it is missing.
@@ -215,14 +235,20 @@ fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::
 
 fn limits(program: &Program) -> io::Result<()> {
     let mut table = vec![
-        (libc::RLIMIT_CORE, 0),
         (libc::RLIMIT_NOFILE, program.open_files),
-        (libc::RLIMIT_MEMLOCK, 64 << 10),
         (libc::RLIMIT_MSGQUEUE, 819_200),
-        (libc::RLIMIT_SIGPENDING, 1024),
         (libc::RLIMIT_NICE, 0),
         (libc::RLIMIT_RTPRIO, 0),
     ];
+    for (defence, resource, limit) in [
+        (Defence::CoreSize, libc::RLIMIT_CORE, 0),
+        (Defence::LockedMemory, libc::RLIMIT_MEMLOCK, 64 << 10),
+        (Defence::PendingSignals, libc::RLIMIT_SIGPENDING, 1024),
+    ] {
+        if defence.stands() {
+            table.push((resource, limit));
+        }
+    }
     if program.cpu_seconds > 0 {
         table.push((libc::RLIMIT_CPU, program.cpu_seconds));
     }
@@ -280,6 +306,9 @@ pub(crate) fn keep_no_capabilities() -> io::Result<()> {
 
 /// Makes these, all below 32, the only permitted and effective capabilities.
 fn set_capabilities(mask: u32) -> io::Result<()> {
+    if !Defence::Privileges.stands() {
+        return Ok(());
+    }
     #[repr(C)]
     struct Header {
         version: u32,

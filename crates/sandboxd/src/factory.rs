@@ -14,6 +14,7 @@ use prost::Message;
 use tokio::net::UnixStream;
 
 use crate::cgroup::{Group, Layout};
+use crate::defence;
 use crate::error::SandboxError;
 use crate::sandbox::{self, Init, Sandbox, Uid};
 use crate::spawner;
@@ -57,6 +58,7 @@ impl Factory {
         let child = Command::new("/proc/self/exe")
             .arg0(spawner::ROLE)
             .arg(spawner::ROLE)
+            .args(defence::pass_on())
             .env_clear()
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())

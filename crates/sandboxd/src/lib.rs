@@ -13,6 +13,7 @@
 mod cgroup;
 mod child;
 mod collect;
+mod defence;
 mod egress;
 mod error;
 mod factory;
@@ -53,6 +54,14 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .init();
+    let arguments = match defence::take(arguments) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            // Nobody is left to tell when standard error is closed.
+            let _closed = writeln!(io::stderr(), "prl-sandboxd: {message}");
+            return ExitCode::from(2);
+        }
+    };
     if arguments.first().is_some_and(|first| first == spawner::ROLE) {
         return ExitCode::from(spawner::run());
     }
@@ -62,7 +71,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    let served = Options::parse(arguments).and_then(|options| {
+    let served = Options::parse(&arguments).and_then(|options| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -6,6 +6,7 @@ use std::time::Duration;
 use prl_sandbox_proto::{Isolation, Limits, RunOnceRequest};
 
 use crate::cgroup::GroupLimits;
+use crate::defence::Defence;
 use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
 use crate::wire::{FileSpec, Finish, Furnish, Program, Start};
@@ -34,6 +35,20 @@ const MAX_FILES: usize = 10_000;
 const MAX_PATTERNS: usize = 100;
 const MAX_KEY_BYTES: usize = 256;
 const MAX_WALL_MS: u64 = 24 * 3600 * 1000;
+/// What a test switches off with a limit, and the value that then takes its place.
+const OF_LIMITS: [(&str, Defence); 10] = [
+    ("wall_ms", Defence::Wall),
+    ("cpu_ms", Defence::Cpu),
+    ("memory_bytes", Defence::Memory),
+    ("processes", Defence::Processes),
+    ("open_files", Defence::OpenFiles),
+    ("output_bytes", Defence::OutputWindow),
+    ("output_kill_bytes", Defence::Output),
+    ("disk_bytes", Defence::LayerBytes),
+    ("inodes", Defence::LayerInodes),
+    ("collect_bytes", Defence::CollectBytes),
+];
+const SWITCHED_OFF: u64 = 1 << 36;
 
 /// Limits with every field set.
 #[derive(Clone, Copy, Debug)]
@@ -124,7 +139,10 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -
     let limit = |name: &str, asked: Option<u64>, default: Option<u64>, low: u64, high: u64| {
         let value = asked.or(default).unwrap_or(low);
         if (low..=high).contains(&value) {
-            return Ok(value);
+            let off = OF_LIMITS
+                .iter()
+                .any(|(limit, defence)| *limit == name && !defence.stands());
+            return Ok(if off { high.min(SWITCHED_OFF) } else { value });
         }
         Err(SandboxError::Invalid(format!(
             "limits.{name} is {value}; it must be between {low} and {high}"
@@ -184,6 +202,9 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -
         .filter(|(name, _)| !request.env.contains_key(*name))
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
+    if !Defence::OwnEnvironment.stands() {
+        env.extend(std::env::vars().map(|(name, value)| format!("{name}={value}")));
+    }
     for (name, value) in &request.env {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             return invalid(format!("environment variable {name:?} cannot be set"));

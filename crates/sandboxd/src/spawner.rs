@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 
+use crate::defence::Defence;
 use crate::filter::{self, Program};
 use crate::sys::{check, check_long, pidfd_kill, prctl, receive_with_fds, send_with_fds};
 use crate::template;
@@ -152,12 +153,16 @@ fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program) -> io::Result<
     let mut pidfd: RawFd = -1;
     // SAFETY: clone_args is plain data; all-zero is a valid value.
     let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
-    args.flags = (libc::CLONE_NEWPID
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWNET
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_PIDFD) as u64;
+    args.flags = (libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_PIDFD) as u64;
+    for (defence, flag) in [
+        (Defence::NetworkNamespace, libc::CLONE_NEWNET),
+        (Defence::IpcNamespace, libc::CLONE_NEWIPC),
+        (Defence::HostName, libc::CLONE_NEWUTS),
+    ] {
+        if defence.stands() {
+            args.flags |= flag as u64;
+        }
+    }
     args.pidfd = (&raw mut pidfd) as u64;
     args.exit_signal = libc::SIGCHLD as u64;
     // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.

@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::defence::Defence;
+
 /// At most this many file descriptors travel in one message.
 const MAX_FDS: usize = 8;
 
@@ -57,8 +59,13 @@ pub(crate) fn mount(source: &str, target: &Path, kind: &str, flags: libc::c_ulon
 
 /// Makes a mount and everything below it read-only, without set-user-id programs and, unless `devices`, device nodes.
 pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
+    let read_only = if Defence::ReadOnly.stands() {
+        libc::MOUNT_ATTR_RDONLY
+    } else {
+        0
+    };
     let mut attr = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | if devices { 0 } else { libc::MOUNT_ATTR_NODEV },
+        attr_set: read_only | libc::MOUNT_ATTR_NOSUID | if devices { 0 } else { libc::MOUNT_ATTR_NODEV },
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,

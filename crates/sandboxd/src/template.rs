@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::defence::Defence;
 use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
 
 /// Mounted over in the private namespace only; it exists everywhere.
@@ -92,7 +93,10 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
             "none",
             Path::new("/"),
             "",
-            libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | libc::MS_NOSUID,
+            libc::MS_REMOUNT
+                | libc::MS_BIND
+                | libc::MS_NOSUID
+                | if Defence::ReadOnly.stands() { libc::MS_RDONLY } else { 0 },
             "",
         ),
     )

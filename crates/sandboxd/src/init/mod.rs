@@ -18,6 +18,7 @@ use std::path::Path;
 
 use crate::child;
 use crate::collect;
+use crate::defence::Defence;
 use crate::filter;
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
 use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
@@ -300,6 +301,9 @@ fn failure((step, error): (impl Into<String>, io::Error)) -> Failure {
 
 /// Kills and reaps until this process is alone in its namespace.
 fn end_everybody() {
+    if !Defence::EverybodyDies.stands() {
+        return;
+    }
     loop {
         // SAFETY: every process of this namespace but ourselves; then waits for any of them.
         let waited = unsafe {

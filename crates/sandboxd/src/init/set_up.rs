@@ -5,6 +5,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::collect;
+use crate::defence::Defence;
 use crate::sys::{check, make_directory, mount, prctl};
 use crate::template::{Step, at};
 use crate::wire::Furnish;
@@ -24,12 +25,14 @@ const MASKED: [&str; 6] = [
 /// Makes the sandbox what its guest will see.
 pub(super) fn set_up(uid: u32) -> Result<(), Step> {
     // After the daemon moved us into our cgroups, so that they are the roots of what can be seen.
-    at(
-        "cgroup namespace",
-        // SAFETY: one thread.
-        check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
-    )?;
-    let safe = libc::MS_NOSUID | libc::MS_NODEV;
+    if Defence::CgroupNamespace.stands() {
+        at(
+            "cgroup namespace",
+            // SAFETY: one thread.
+            check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
+        )?;
+    }
+    let safe = layer_flags();
     let layer = Path::new("/box");
     at("writable layer", mount("box", layer, "tmpfs", safe, PARKED_LAYER))?;
     for (name, target, mode) in [
@@ -50,12 +53,17 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
         // SAFETY: a NUL-terminated path.
         check(unsafe { libc::umount2(c"/box".as_ptr(), libc::MNT_DETACH) }),
     )?;
+    let proc = if Defence::OtherProcesses.stands() {
+        "hidepid=2"
+    } else {
+        ""
+    };
     at(
         "proc",
-        mount("proc", Path::new("/proc"), "proc", safe | libc::MS_NOEXEC, "hidepid=2"),
+        mount("proc", Path::new("/proc"), "proc", safe | libc::MS_NOEXEC, proc),
     )?;
     for path in MASKED {
-        if Path::new(path).exists() {
+        if Defence::MaskedProc.stands() && Path::new(path).exists() {
             at(
                 "masked proc",
                 mount("/dev/null", Path::new(path), "", libc::MS_BIND, ""),
@@ -73,10 +81,20 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
             pts,
         ),
     )?;
-    // SAFETY: a live byte string and its length.
-    at("host name", check(unsafe { libc::sethostname(c"sandbox".as_ptr(), 7) }))?;
-    at("loopback", loopback_up())?;
+    if Defence::HostName.stands() {
+        // SAFETY: a live byte string and its length.
+        at("host name", check(unsafe { libc::sethostname(c"sandbox".as_ptr(), 7) }))?;
+    }
+    if Defence::NetworkNamespace.stands() {
+        at("loopback", loopback_up())?;
+    }
     at("not dumpable", prctl(libc::PR_SET_DUMPABLE, 0))
+}
+
+/// What is never wanted of a file in the writable layer: that it gives rights.
+fn layer_flags() -> libc::c_ulong {
+    let flag = |defence: Defence, flag| if defence.stands() { flag } else { 0 };
+    flag(Defence::NoSetUserId, libc::MS_NOSUID) | flag(Defence::NoDevices, libc::MS_NODEV)
 }
 
 fn loopback_up() -> io::Result<()> {
@@ -98,7 +116,7 @@ fn loopback_up() -> io::Result<()> {
 /// Sizes the writable layer and writes files. Only while no guest has run: paths are followed with init's rights.
 pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Error)> {
     let options = format!("size={},nr_inodes={}", wanted.disk_bytes, wanted.inodes);
-    let flags = libc::MS_REMOUNT | libc::MS_NOSUID | libc::MS_NODEV;
+    let flags = libc::MS_REMOUNT | layer_flags();
     mount("box", Path::new("/work"), "tmpfs", flags, &options).map_err(|error| ("size of the layer".into(), error))?;
     let cwd = Path::new(&wanted.cwd);
     collect::make_parents(cwd, uid).map_err(|error| (format!("make {}", wanted.cwd), error))?;

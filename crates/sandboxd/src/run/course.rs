@@ -12,6 +12,7 @@ use tokio::time::{sleep, sleep_until};
 use super::stdio::Flood;
 use super::{Cancel, raised};
 use crate::cgroup::{Group, Observed};
+use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
 use crate::wire::{Ended, Event, Failure, Finished};
@@ -172,9 +173,11 @@ pub(crate) async fn follow<E: Exec>(
             }
             () = sleep(OBSERVE_EVERY), if !settled => {
                 let seen = group.observe();
-                forks.note(seen.refused_forks.unwrap_or(0));
+                if Defence::PidsVerdict.stands() {
+                    forks.note(seen.refused_forks.unwrap_or(0));
+                }
                 let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(before.cpu_ns.unwrap_or(0)));
-                if seen.oom_kills > before.oom_kills {
+                if seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands() {
                     verdict = Some(Verdict::Oom);
                 } else if used > limits.cpu && E::ALONE {
                     verdict = Some(if forks.recent() { Verdict::Pids } else { Verdict::Cpu });

@@ -5,6 +5,7 @@ use std::io;
 use prl_sandbox_proto::{Cause, CollectedFile, Limit, Output, RunOnceResult, Timings, Uncollected, Usage};
 
 use super::course::{Course, Verdict};
+use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
 
@@ -27,7 +28,7 @@ pub(crate) fn judge(
         before,
         ..
     } = course;
-    let oom = seen.oom_kills > before.oom_kills;
+    let oom = seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands();
     let refused_forks = seen.refused_forks > before.refused_forks;
     // Among others, only what was waited for is its own.
     let cpu_ns = seen

@@ -3,6 +3,8 @@
 //! On a machine that cannot make sandboxes, or cannot limit a whole process tree, tests say so and pass.
 
 mod cases;
+#[cfg(feature = "switch-off")]
+mod defences;
 mod network;
 mod programs;
 mod protocol;

@@ -29,7 +29,7 @@ print('ok')"#),
     .checked(soon_over),
     case(
         "orphans",
-        By("reaping"),
+        Layers("init reaps"),
         Py(r#"
 for i in range(300):
     if os.fork() == 0:
@@ -195,7 +195,7 @@ libc.syscall(60, 0)"#),
     ),
     case(
         "typing into a terminal",
-        By("filter"),
+        Layers("the kernel, filter"),
         Py("import fcntl, pty\nm, s = pty.openpty()\nprint(attempt(fcntl.ioctl, s, 0x5412, b'x'))"),
         "EPERM",
     ),

@@ -113,7 +113,6 @@ try:
         except BlockingIOError: pass
 except OSError as e: print(errno.errorcode[e.errno])"#), "EMFILE"),
     case("memory by locking it", By("locked-memory"), Py("import mmap\nm = mmap.mmap(-1, 4 << 20)\nb = (ctypes.c_char * (4 << 20)).from_buffer(m)\nprint(sc(149, b, 4 << 20))"), "ENOMEM"),
-    case("memory locked as a whole", By("locked-memory"), Py("print(sc(151, 3))"), "ENOMEM"),
     // ---- disk ----
     case("disk fill", By("layer-bytes"), Py("def f():\n  with open('/tmp/x', 'wb') as f:\n    for i in range(24): f.write(bytes(1 << 20))\nprint(attempt(f))"), "ENOSPC").hits(Limit::Disk),
     case("disk fill of the work directory", By("layer-bytes"), Sh("head -c 20000000 /dev/zero > x 2>/dev/null || echo refused"), "refused").hits(Limit::Disk),
