@@ -17,12 +17,13 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
+  --cpus N             ration each sandbox to so many processors' worth of time, for example 0.5; default none
   --rootless           do not use root's rights even when they are there
   --stop-with-stdin    stop when standard input is closed: the starter is gone
 When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id, isolation.";
 
 /// See `HELP`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
@@ -32,6 +33,7 @@ pub(crate) struct Options {
     pub(crate) park: usize,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
+    pub(crate) cpus: Option<f64>,
     pub(crate) rootless: bool,
     pub(crate) stop_with_stdin: bool,
 }
@@ -57,6 +59,7 @@ impl Options {
             park: 2 * cores,
             allow_forward: Vec::new(),
             readable: Vec::new(),
+            cpus: None,
             rootless: false,
             stop_with_stdin: false,
         };
@@ -99,6 +102,12 @@ impl Options {
                     }
                     options.readable.push(path);
                 }
+                "--cpus" => {
+                    let text = value()?;
+                    let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=4096.0).contains(cpus));
+                    let wrong = || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}\n{HELP}"));
+                    options.cpus = Some(cpus.ok_or_else(wrong)?);
+                }
                 "--rootless" => options.rootless = true,
                 "--stop-with-stdin" => options.stop_with_stdin = true,
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
@@ -129,6 +138,7 @@ mod tests {
             ("--park many --socket s", "\"many\""),
             ("--listen here", "ADDRESS:PORT"),
             ("--socket s --readable ../x", "--readable"),
+            ("--socket s --cpus 0", "--cpus"),
             ("--socket s --allow-forward x", "--allow-forward"),
             ("--socket s --frobnicate", "--frobnicate"),
         ] {

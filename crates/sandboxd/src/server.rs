@@ -34,7 +34,11 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     let directory = cgroup::own_directory();
     // SAFETY: reads a process attribute.
     let rootless = options.rootless || unsafe { libc::geteuid() } != 0;
-    let layout = Arc::new(Layout::establish(&directory));
+    let layout = Layout::establish(&directory, options.cpus).map_err(|reason| SandboxError::Setup {
+        step: "--cpus".to_owned(),
+        source: std::io::Error::other(reason),
+    })?;
+    let layout = Arc::new(layout);
     let removed = cgroup::remove_leftovers(&layout.directories());
     if removed > 0 {
         tracing::warn!(removed, "removed what an earlier daemon left");
