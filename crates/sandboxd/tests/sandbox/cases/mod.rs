@@ -42,6 +42,8 @@ pub(crate) struct Case {
     pub(crate) change: fn(&mut RunOnceRequest),
     /// Says what else is wrong.
     pub(crate) check: fn(&RunOnceResult) -> Result<(), String>,
+    /// A path of the machine without which it cannot be run here.
+    pub(crate) needs: &'static str,
 }
 
 pub(crate) const fn case(name: &'static str, defence: Defence, program: Program, out: &'static str) -> Case {
@@ -54,6 +56,7 @@ pub(crate) const fn case(name: &'static str, defence: Defence, program: Program,
         limit: None,
         change: |_| {},
         check: |_| Ok(()),
+        needs: "/usr",
     }
 }
 
@@ -75,6 +78,11 @@ impl Case {
 
     pub(crate) const fn checked(mut self, check: fn(&RunOnceResult) -> Result<(), String>) -> Self {
         self.check = check;
+        self
+    }
+
+    pub(crate) const fn needs(mut self, path: &'static str) -> Self {
+        self.needs = path;
         self
     }
 
