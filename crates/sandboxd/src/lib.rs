@@ -10,6 +10,7 @@
 //!
 //! It does not know what programs mean, who calls, or other daemons.
 
+mod boxes;
 mod cgroup;
 mod child;
 mod collect;
@@ -22,6 +23,8 @@ mod glob;
 mod init;
 mod keys;
 mod listen;
+mod mux;
+mod once;
 mod options;
 mod output;
 mod plan;

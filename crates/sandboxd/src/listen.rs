@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prl_sandbox_proto::MAX_MESSAGE_BYTES;
+use prl_sandbox_proto::boxes_server::BoxesServer;
 use prl_sandbox_proto::sandboxes_server::SandboxesServer;
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::sync::watch;
@@ -19,6 +20,7 @@ use tonic::service::Routes;
 use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
+use crate::boxes::BoxService;
 use crate::error::SandboxError;
 use crate::options::Options;
 use crate::service::{Service, Shop};
@@ -86,7 +88,10 @@ fn routes(shop: &Arc<Shop>) -> Routes {
     let sandboxes = SandboxesServer::new(Service(Arc::clone(shop)))
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES);
-    Routes::new(sandboxes)
+    let boxes = BoxesServer::new(BoxService(Arc::clone(shop)))
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(MAX_MESSAGE_BYTES);
+    Routes::new(sandboxes).add_service(boxes)
 }
 
 fn builder() -> Server {

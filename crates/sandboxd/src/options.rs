@@ -13,6 +13,7 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --token-file PATH    holds the token; or set PRL_SANDBOX_TOKEN
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
+  --max-held N         boxes held at a time (default 1000)
   --park N             sandboxes made in advance (default 2 per core)
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
@@ -30,6 +31,7 @@ pub(crate) struct Options {
     pub(crate) token_file: Option<PathBuf>,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
+    pub(crate) max_held: usize,
     pub(crate) park: usize,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
@@ -56,6 +58,7 @@ impl Options {
             token_file: None,
             max_running: (4 * cores).max(8),
             max_queued: 4096,
+            max_held: 1000,
             park: 2 * cores,
             allow_forward: Vec::new(),
             readable: Vec::new(),
@@ -85,6 +88,7 @@ impl Options {
                 "--token-file" => options.token_file = Some(PathBuf::from(value()?)),
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
+                "--max-held" => options.max_held = number(value()?)?,
                 "--park" => options.park = number(value()?)?,
                 "--allow-forward" => {
                     let service = Service::parse(value()?)

@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use prl_sandbox_proto::{Isolation, Limits, RunOnceRequest};
+use prl_sandbox_proto::{CreateRequest, ExecRequest, Isolation, Limits, RunOnceRequest};
 
 use crate::cgroup::GroupLimits;
 use crate::defence::Defence;
@@ -110,6 +110,73 @@ pub(crate) fn isolation_name(isolation: Isolation) -> &'static str {
         Isolation::Rootless => "rootless",
         Isolation::Full => "full",
     }
+}
+
+/// Checks the part of a held box's request that a run has too. Its program is not used.
+pub(crate) fn plan_box(request: &CreateRequest, counts_cpu: bool, grants: &Grants) -> Result<Plan, SandboxError> {
+    let asked = RunOnceRequest {
+        command: vec!["-".to_owned()],
+        files: request.files.clone(),
+        env: request.env.clone(),
+        limits: request.limits,
+        network: request.network.clone(),
+        queue_ms: request.queue_ms,
+        ..RunOnceRequest::default()
+    };
+    plan(asked, counts_cpu, grants)
+}
+
+/// Checks an exec in a box that was made with `of_box`. Limits that belong to the box are refused.
+pub(crate) fn plan_exec(
+    request: &ExecRequest,
+    of_box: &CreateRequest,
+    counts_cpu: bool,
+    grants: &Grants,
+) -> Result<Plan, SandboxError> {
+    let asked = request.limits.unwrap_or_default();
+    let own = Limits {
+        wall_ms: None,
+        cpu_ms: None,
+        output_bytes: None,
+        output_kill_bytes: None,
+        ..asked
+    };
+    if own != Limits::default() {
+        return Err(SandboxError::Invalid(
+            "limits of an exec are wall_ms, cpu_ms, output_bytes and output_kill_bytes; the others are the box's"
+                .to_owned(),
+        ));
+    }
+    let of_box_limits = of_box.limits.unwrap_or_default();
+    let mut env = of_box.env.clone();
+    env.extend(request.env.clone());
+    let mut planned = plan(
+        RunOnceRequest {
+            command: request.command.clone(),
+            stdin: request.stdin.clone(),
+            env,
+            cwd: request.cwd.clone(),
+            limits: Some(Limits {
+                wall_ms: asked.wall_ms.or(of_box_limits.wall_ms),
+                cpu_ms: asked.cpu_ms.or(of_box_limits.cpu_ms),
+                output_bytes: asked.output_bytes.or(of_box_limits.output_bytes),
+                output_kill_bytes: asked.output_kill_bytes.or(of_box_limits.output_kill_bytes),
+                ..of_box_limits
+            }),
+            idempotency_key: request.idempotency_key.clone(),
+            ..RunOnceRequest::default()
+        },
+        counts_cpu,
+        grants,
+    )?;
+    planned.start.furnish = None;
+    planned.start.finish = None;
+    planned.start.program.nobody = match request.user.as_str() {
+        "" | "sandbox" => false,
+        "nobody" => true,
+        other => return Err(SandboxError::Invalid(format!("user {other:?} is not known"))),
+    };
+    Ok(planned)
 }
 
 /// Checks a request. `counts_cpu`: a cgroup accounts for CPU time; else each process gets its own limit. `grants`: what the caller may open.

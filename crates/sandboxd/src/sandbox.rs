@@ -37,6 +37,7 @@ pub(crate) struct Uid {
 }
 
 impl Drop for Uid {
+    /// Whoever drops it has seen the last process of that user end.
     fn drop(&mut self) {
         if let Some(free) = self.free.upgrade() {
             free.lock()

@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::boxes::Registry;
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
 use crate::factory::{Factory, FactoryOptions};
@@ -62,9 +63,11 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         max_queued: options.max_queued,
         draining: AtomicBool::new(false),
         keys: Keys::default(),
+        boxes: Registry::new(options.max_held),
         completed: AtomicU64::new(0),
     });
     let served = listen(&options, &shop, &factory, isolation_name(isolation)).await;
+    shop.boxes.close().await;
     pool.close().await;
     // Sandboxes that still run end with the spawner, which ends when its socket closes.
     drop((shop, pool));

@@ -28,6 +28,11 @@ impl Tenant {
         request.extensions().get().cloned().unwrap_or_default()
     }
 
+    /// What every name of this tenant begins with, and no other's.
+    pub(crate) fn prefix(&self) -> String {
+        format!("{}\0", self.0)
+    }
+
     /// A name chosen by this tenant, made different from the same name of any other. The empty name stays empty.
     pub(crate) fn scoped(&self, name: &str) -> String {
         if name.is_empty() {

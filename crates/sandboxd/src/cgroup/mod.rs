@@ -96,12 +96,18 @@ impl Group {
             .try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
     }
 
+    /// Sets the number of processes, those of ours among them not counted.
+    pub(crate) fn limit_processes(&self, processes: u64, ours: u64) -> io::Result<()> {
+        match &self.pids {
+            Some((_, directory)) => fs::write(directory.join("pids.max"), (processes + ours).to_string()),
+            None => Ok(()),
+        }
+    }
+
     /// Sets the limits; what the group has used already must fit.
     pub(crate) fn limit(&self, limits: GroupLimits) -> io::Result<()> {
         let init = 1;
-        if let Some((_, directory)) = &self.pids {
-            fs::write(directory.join("pids.max"), (limits.processes + init).to_string())?;
-        }
+        self.limit_processes(limits.processes, init)?;
         match &self.memory {
             Some((Version::V1, directory)) => {
                 fs::write(directory.join("memory.limit_in_bytes"), limits.memory_bytes.to_string())?;
@@ -166,7 +172,7 @@ impl Group {
     ///
     /// # Errors
     /// The last refusal, when they stay busy for five seconds.
-    pub(crate) async fn remove(self) -> io::Result<()> {
+    pub(crate) async fn remove(&self) -> io::Result<()> {
         for directory in &self.directories {
             let mut attempt = 0;
             loop {

@@ -242,15 +242,13 @@ impl Execs {
         }
     }
 
-    /// One more round of killing. A process that has got the signal cannot fork, so the rounds come to an end.
+    /// One more round of killing.
     pub(super) fn kill_on(&mut self) {
         for exec in self.0.values() {
-            let Exec::Led(led) = exec else { continue };
-            if led.killing {
-                for pid in tree::descendants(led.leader) {
-                    // SAFETY: a process of this namespace.
-                    unsafe { libc::kill(pid, libc::SIGKILL) };
-                }
+            if let Exec::Led(led) = exec
+                && led.killing
+            {
+                tree::kill(led.leader);
                 // SAFETY: our child. Where guest and leader are one user, the guest may have stopped it.
                 unsafe { libc::kill(led.leader, libc::SIGCONT) };
             }

@@ -2,7 +2,7 @@
 //!
 //! The leader is a subreaper, so whatever its programs leave behind stays below it: parents name the tree exactly.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
 /// One line of /proc/<pid>/stat.
@@ -13,9 +13,29 @@ struct Process {
     ticks: u64,
 }
 
-/// Every process below `leader`, itself not included.
-pub(super) fn descendants(leader: libc::pid_t) -> Vec<libc::pid_t> {
-    below(&processes(), leader)
+/// Rounds in which new processes are looked for before killing begins.
+const STOP_ROUNDS: usize = 50;
+
+/// Kills every process below `leader`. They are stopped first: one that is stopped cannot fork and still counts against
+/// the limit, so that also a bomb has soon nobody left who forks.
+pub(super) fn kill(leader: libc::pid_t) {
+    let mut stopped = HashSet::new();
+    for _ in 0..STOP_ROUNDS {
+        let found = below(&processes(), leader);
+        let new: Vec<_> = found.into_iter().filter(|pid| stopped.insert(*pid)).collect();
+        if new.is_empty() {
+            break;
+        }
+        signal(&new, libc::SIGSTOP);
+    }
+    signal(&below(&processes(), leader), libc::SIGKILL);
+}
+
+fn signal(pids: &[libc::pid_t], number: libc::c_int) {
+    for pid in pids {
+        // SAFETY: a process of this namespace. That it has ended meanwhile is no error.
+        unsafe { libc::kill(*pid, number) };
+    }
 }
 
 /// CPU time that the tree has used, in microseconds.

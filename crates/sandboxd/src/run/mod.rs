@@ -32,7 +32,7 @@ const RUN: u64 = 1;
 pub(crate) type Cancel = watch::Receiver<bool>;
 
 /// Returns when a flag has been set, or never will be any more.
-async fn raised(flag: &mut watch::Receiver<bool>) {
+pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
     let _gone = flag.wait_for(|raised| *raised).await.is_err();
 }
 
