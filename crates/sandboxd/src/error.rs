@@ -90,6 +90,14 @@ pub enum SandboxError {
     /// More than the caller wanted or this daemon keeps.
     #[error("too large: {0}")]
     TooLarge(String),
+    /// An image that the daemon was started with cannot be used.
+    #[error("image {name}: {reason}")]
+    Image {
+        /// As on the command line.
+        name: String,
+        /// What was wrong with it.
+        reason: String,
+    },
     /// Asked for something that this daemon does not do.
     #[error("{0} is not implemented")]
     Unsupported(&'static str),
@@ -129,6 +137,7 @@ impl SandboxError {
             Self::NoFile(_) => "PRL_SANDBOX_FILE_UNKNOWN",
             Self::File { .. } => "PRL_SANDBOX_FILE",
             Self::TooLarge(_) => "PRL_SANDBOX_TOO_LARGE",
+            Self::Image { .. } => "PRL_SANDBOX_IMAGE",
             Self::Unsupported(_) => "PRL_SANDBOX_UNSUPPORTED",
             Self::Draining => "PRL_SANDBOX_DRAINING",
             Self::Serve { .. } => "PRL_SANDBOX_SERVE",

@@ -33,6 +33,8 @@ const SETUP_DEADLINE: Duration = Duration::from_secs(20);
 pub(crate) struct FactoryOptions {
     pub(crate) rootless: bool,
     pub(crate) readable: Vec<PathBuf>,
+    /// Roots of images.
+    pub(crate) images: Vec<PathBuf>,
 }
 
 /// The spawner process and what is needed to make sandboxes with it.
@@ -66,18 +68,12 @@ impl Factory {
             .process_group(0)
             .spawn()
             .map_err(setup("start the spawner"))?;
+        let texts = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let config = SpawnerConfig {
             rootless: options.rootless,
-            readable: options
-                .readable
-                .iter()
-                .map(|path| path.to_string_lossy().into_owned())
-                .collect(),
-            cgroups: layout
-                .directories()
-                .iter()
-                .map(|path| path.to_string_lossy().into_owned())
-                .collect(),
+            readable: texts(&options.readable),
+            cgroups: texts(&layout.directories()),
+            images: texts(&options.images),
         };
         send_with_fds(ours.as_raw_fd(), &config.encode_to_vec(), &[]).map_err(setup("configure the spawner"))?;
         let mut buffer = vec![0; 4096];
@@ -101,9 +97,9 @@ impl Factory {
         })
     }
 
-    /// Makes one sandbox and waits until it is parked.
-    pub(crate) async fn make(&self) -> Result<Sandbox, SandboxError> {
-        let mut sandbox = self.begin()?;
+    /// Makes one sandbox with this image's root and waits until it is parked.
+    pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
+        let mut sandbox = self.begin(image)?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
             sandbox.orders.send(0, Order::Prepare(true), &[]).await?;
             sandbox.events.receive().await
@@ -130,7 +126,7 @@ impl Factory {
     }
 
     /// Groups, the control socket and the process, attached to its groups before it does anything.
-    fn begin(&self) -> Result<Sandbox, SandboxError> {
+    fn begin(&self, image: u32) -> Result<Sandbox, SandboxError> {
         let setup = |step: &'static str| {
             move |source| SandboxError::Setup {
                 step: step.to_owned(),
@@ -147,6 +143,7 @@ impl Factory {
             &Spawn {
                 uid: uid.number,
                 wanted: true,
+                image,
             },
             &[control_init.as_raw_fd()],
         )?;

@@ -20,6 +20,7 @@ mod error;
 mod factory;
 mod filter;
 mod glob;
+mod images;
 mod init;
 mod keys;
 mod listen;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
+use crate::images::{Source, default_cache};
 
 /// Printed for `--help` and behind usage errors.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -18,6 +19,8 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
+  --image NAME=DIR     a root file system that requests may name: an unpacked directory or an OCI layout; may be given again
+  --image-cache DIR    where OCI layouts are unpacked (default: prl-sandboxd in the user's cache directory)
   --cpus N             ration each sandbox to so many processors' worth of time, for example 0.5; default none
   --rootless           do not use root's rights even when they are there
   --stop-with-stdin    stop when standard input is closed: the starter is gone
@@ -35,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) park: usize,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
+    pub(crate) images: Vec<Source>,
+    pub(crate) image_cache: PathBuf,
     pub(crate) cpus: Option<f64>,
     pub(crate) rootless: bool,
     pub(crate) stop_with_stdin: bool,
@@ -62,6 +67,8 @@ impl Options {
             park: 2 * cores,
             allow_forward: Vec::new(),
             readable: Vec::new(),
+            images: Vec::new(),
+            image_cache: default_cache(),
             cpus: None,
             rootless: false,
             stop_with_stdin: false,
@@ -106,6 +113,12 @@ impl Options {
                     }
                     options.readable.push(path);
                 }
+                "--image" => {
+                    let source =
+                        Source::parse(value()?).map_err(|wrong| SandboxError::Usage(format!("--image: {wrong}")))?;
+                    options.images.push(source);
+                }
+                "--image-cache" => options.image_cache = PathBuf::from(value()?),
                 "--cpus" => {
                     let text = value()?;
                     let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=4096.0).contains(cpus));

@@ -1,5 +1,6 @@
 //! A request checked and completed: every limit has a value, every path is one that a sandbox may have.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use crate::cgroup::GroupLimits;
 use crate::defence::Defence;
 use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
+use crate::images::Images;
 use crate::wire::{FileSpec, Finish, Furnish, Program, Start};
 
 /// The work directory.
@@ -76,6 +78,16 @@ impl From<LimitsOfGroup> for GroupLimits {
     }
 }
 
+/// What this daemon, and what its caller may do, add to a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// A cgroup accounts for CPU time; else each process gets its own limit.
+    pub(crate) counts_cpu: bool,
+    /// What the caller may open.
+    pub(crate) grants: &'a Grants,
+    pub(crate) images: &'a Images,
+}
+
 /// One run, ready to be carried out.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -84,6 +96,8 @@ pub(crate) struct Plan {
     pub(crate) limits: RunLimits,
     pub(crate) queue: Option<Duration>,
     pub(crate) network: NetworkPlan,
+    /// Number of its image, counted from 1; 0: the machine's own system directories.
+    pub(crate) image: u32,
 }
 
 /// The defaults of the design.
@@ -113,7 +127,7 @@ pub(crate) fn isolation_name(isolation: Isolation) -> &'static str {
 }
 
 /// Checks the part of a held box's request that a run has too. Its program is not used.
-pub(crate) fn plan_box(request: &CreateRequest, counts_cpu: bool, grants: &Grants) -> Result<Plan, SandboxError> {
+pub(crate) fn plan_box(request: &CreateRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
     let asked = RunOnceRequest {
         command: vec!["-".to_owned()],
         files: request.files.clone(),
@@ -121,18 +135,14 @@ pub(crate) fn plan_box(request: &CreateRequest, counts_cpu: bool, grants: &Grant
         limits: request.limits,
         network: request.network.clone(),
         queue_ms: request.queue_ms,
+        image: request.image.clone(),
         ..RunOnceRequest::default()
     };
-    plan(asked, counts_cpu, grants)
+    plan(asked, terms)
 }
 
 /// Checks an exec in a box that was made with `of_box`. Limits that belong to the box are refused.
-pub(crate) fn plan_exec(
-    request: &ExecRequest,
-    of_box: &CreateRequest,
-    counts_cpu: bool,
-    grants: &Grants,
-) -> Result<Plan, SandboxError> {
+pub(crate) fn plan_exec(request: &ExecRequest, of_box: &CreateRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
     let asked = request.limits.unwrap_or_default();
     let own = Limits {
         wall_ms: None,
@@ -164,10 +174,10 @@ pub(crate) fn plan_exec(
                 ..of_box_limits
             }),
             idempotency_key: request.idempotency_key.clone(),
+            image: of_box.image.clone(),
             ..RunOnceRequest::default()
         },
-        counts_cpu,
-        grants,
+        terms,
     )?;
     planned.start.furnish = None;
     planned.start.finish = None;
@@ -179,8 +189,8 @@ pub(crate) fn plan_exec(
     Ok(planned)
 }
 
-/// Checks a request. `counts_cpu`: a cgroup accounts for CPU time; else each process gets its own limit. `grants`: what the caller may open.
-pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -> Result<Plan, SandboxError> {
+/// Checks a request.
+pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
     let invalid = |message: String| Err(SandboxError::Invalid(message));
     if request.command.first().is_none_or(String::is_empty) {
         return invalid("command is empty".to_owned());
@@ -200,7 +210,8 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -
             request.collect.len()
         ));
     }
-    let network = NetworkPlan::new(request.network.as_ref(), grants)?;
+    let network = NetworkPlan::new(request.network.as_ref(), terms.grants)?;
+    let image = terms.images.find(&request.image)?;
     let asked = request.limits.unwrap_or_default();
     let defaults = default_limits();
     let limit = |name: &str, asked: Option<u64>, default: Option<u64>, low: u64, high: u64| {
@@ -264,9 +275,12 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -
             mode: file.mode,
         });
     }
-    let mut env: Vec<String> = ENVIRONMENT
+    let mut defaults = BTreeMap::from(ENVIRONMENT);
+    let of_image = image.iter().flat_map(|(_, image)| &image.env);
+    defaults.extend(of_image.map(|(name, value)| (name.as_str(), value.as_str())));
+    let mut env: Vec<String> = defaults
         .iter()
-        .filter(|(name, _)| !request.env.contains_key(*name))
+        .filter(|(name, _)| !request.env.contains_key(**name))
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     if !Defence::OwnEnvironment.stands() {
@@ -285,7 +299,7 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -
             env,
             cwd: cwd.clone(),
             open_files,
-            cpu_seconds: if counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
+            cpu_seconds: if terms.counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
             nobody: false,
         },
         furnish: Some(Furnish {
@@ -317,6 +331,7 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool, grants: &Grants) -
         limits,
         queue: request.queue_ms.map(Duration::from_millis),
         network,
+        image: image.map_or(0, |(number, _)| number),
     })
 }
 

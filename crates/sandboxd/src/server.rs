@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,6 +15,7 @@ use crate::boxes::Registry;
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
 use crate::factory::{Factory, FactoryOptions};
+use crate::images::Images;
 use crate::keys::Keys;
 use crate::listen::Listening;
 use crate::options::Options;
@@ -44,8 +46,12 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     if removed > 0 {
         tracing::warn!(removed, "removed what an earlier daemon left");
     }
-    let started = start(&options, rootless, &layout).await;
-    let (factory, pool, probe) = match started {
+    let images = open_images(&options).await;
+    let started = match images {
+        Ok(images) => start(&options, rootless, &layout, images).await,
+        Err(error) => Err(error),
+    };
+    let (factory, pool, probe, images) = match started {
         Ok(started) => started,
         Err(error) => {
             remove_own(&layout);
@@ -58,6 +64,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         queue: Queue::new(options.max_running, options.max_queued),
         probe,
         grants: options.grants(),
+        images,
         instance: instance(&directory),
         max_running: options.max_running,
         max_queued: options.max_queued,
@@ -75,20 +82,29 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     served
 }
 
+/// Unpacking may take long: off the runtime's own threads.
+async fn open_images(options: &Options) -> Result<Images, SandboxError> {
+    let (sources, cache) = (options.images.clone(), options.image_cache.clone());
+    let opened = tokio::task::spawn_blocking(move || Images::open(&sources, &cache)).await;
+    opened.map_err(|error| SandboxError::Protocol(error.to_string()))?
+}
+
 async fn start(
     options: &Options,
     rootless: bool,
     layout: &Arc<Layout>,
-) -> Result<(Arc<Factory>, Arc<Pool>, Probe), SandboxError> {
+    images: Images,
+) -> Result<(Arc<Factory>, Arc<Pool>, Probe, Images), SandboxError> {
     let factory_options = FactoryOptions {
         rootless,
         readable: options.readable.clone(),
+        images: images.roots().map(Path::to_owned).collect(),
     };
     let factory = Arc::new(Factory::start(&factory_options, Arc::clone(layout))?);
     // The probe is one whole set-up: what it needs and does not find is an error here, not at the first run.
-    factory.make().await?.destroy().await;
+    factory.make(0).await?.destroy().await;
     let pool = Pool::new(Arc::clone(&factory), options.park);
-    Ok((factory, pool, probe(rootless, layout)))
+    Ok((factory, pool, probe(rootless, layout), images))
 }
 
 /// Empty by now, unless runs were cut off: the spawner or the next start removes those.

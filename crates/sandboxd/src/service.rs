@@ -14,9 +14,10 @@ use tonic::{Request, Response, Status};
 use crate::boxes::Registry;
 use crate::egress::Grants;
 use crate::error::SandboxError;
+use crate::images::Images;
 use crate::keys::{Keys, fingerprint};
 use crate::once::{Publisher, infra, once};
-use crate::plan::{self, Plan};
+use crate::plan::{self, Plan, Terms};
 use crate::pool::Pool;
 use crate::probe::Probe;
 use crate::queue::Queue;
@@ -33,6 +34,7 @@ pub(crate) struct Shop {
     pub(crate) queue: Queue,
     pub(crate) probe: Probe,
     pub(crate) grants: Grants,
+    pub(crate) images: Images,
     pub(crate) instance: String,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
@@ -40,6 +42,17 @@ pub(crate) struct Shop {
     pub(crate) keys: Keys,
     pub(crate) boxes: Registry,
     pub(crate) completed: AtomicU64,
+}
+
+impl Shop {
+    /// What a request is checked against.
+    pub(crate) fn terms(&self) -> Terms<'_> {
+        Terms {
+            counts_cpu: self.probe.counts_cpu,
+            grants: &self.grants,
+            images: &self.images,
+        }
+    }
 }
 
 /// The service itself: a handle on the shop.
@@ -64,7 +77,7 @@ impl Sandboxes for Service {
         demand(&shop.probe, request.min_isolation)?;
         let key = tenant.scoped(&request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let plan = plan::plan(request, shop.probe.counts_cpu, &shop.grants)?;
+        let plan = plan::plan(request, shop.terms())?;
         let work = |cancel, publisher| carry_out(Arc::clone(shop), plan, cancel, publisher);
         Ok(Response::new(once(shop, key, mark, work).await?))
     }
@@ -98,7 +111,7 @@ impl Sandboxes for Service {
             max_queued: count(shop.max_queued),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             runtimes: Vec::new(),
-            images: Vec::new(),
+            images: shop.images.names(),
         }))
     }
 
@@ -144,7 +157,7 @@ async fn carry_out(shop: Arc<Shop>, plan: Plan, mut cancel: run::Cancel, publish
         None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
     };
     let queued = arrived.elapsed();
-    let mut sandbox = match shop.pool.acquire().await {
+    let mut sandbox = match shop.pool.acquire(plan.image).await {
         Ok(sandbox) => sandbox,
         Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
     };

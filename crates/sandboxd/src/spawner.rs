@@ -50,8 +50,9 @@ fn serve() -> io::Result<()> {
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
-    let built =
-        template::enter(config.rootless, &readable).and_then(|()| template::at("seccomp filter", filter::build()));
+    let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
+    let built = template::enter(config.rootless, &readable, &images)
+        .and_then(|()| template::at("seccomp filter", filter::build()));
     // Not earlier: a user namespace's maps can be written by a process that owns its own proc files only.
     prctl(libc::PR_SET_DUMPABLE, 0)?;
     let program = match built {
@@ -93,7 +94,7 @@ fn serve() -> io::Result<()> {
             break;
         }
         let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-        let reply = match spawn(&order, fds, &program) {
+        let reply = match spawn(&order, fds, &program, images.len()) {
             Ok((pid, pidfd)) => {
                 let sent = send_with_fds(SOCKET, &encode(&Spawned { pid }), &[pidfd.as_raw_fd()]);
                 forget_dead(&mut children);
@@ -146,7 +147,7 @@ fn encode(message: &impl Message) -> Vec<u8> {
 }
 
 /// Clones an init into new namespaces. The child never returns from here.
-fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program) -> io::Result<(i32, OwnedFd)> {
+fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program, images: usize) -> io::Result<(i32, OwnedFd)> {
     let (Some(control), true) = (fds.pop(), fds.is_empty()) else {
         return Err(io::Error::from_raw_os_error(libc::EBADMSG));
     };
@@ -168,7 +169,7 @@ fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program) -> io::Result<
     // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.
     let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
     if pid == 0 {
-        init::main(order.uid, control, program);
+        init::main(control, order.uid, program, || template::choose(order.image, images));
     }
     // SAFETY: the kernel wrote a new descriptor that is ours.
     let pidfd = unsafe { OwnedFd::from_raw_fd(check(pidfd)?) };

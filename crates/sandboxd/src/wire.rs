@@ -26,6 +26,9 @@ pub(crate) struct SpawnerConfig {
     /// This daemon's cgroup directories, for the spawner to remove when the daemon was killed.
     #[prost(string, repeated, tag = "3")]
     pub(crate) cgroups: Vec<String>,
+    /// Roots of images.
+    #[prost(string, repeated, tag = "4")]
+    pub(crate) images: Vec<String>,
 }
 
 /// The spawner's answer to its configuration.
@@ -51,6 +54,9 @@ pub(crate) struct Spawn {
     /// Always true, so that the message is never empty: an empty one is end of file.
     #[prost(bool, tag = "2")]
     pub(crate) wanted: bool,
+    /// Number of the image, counted from 1; 0: the machine's own system directories.
+    #[prost(uint32, tag = "3")]
+    pub(crate) image: u32,
 }
 
 /// Spawner to daemon, with a pidfd attached when `pid` is positive.

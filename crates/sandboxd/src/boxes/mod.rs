@@ -81,9 +81,9 @@ async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) 
 }
 
 async fn attempt(shop: &Arc<Shop>, request: CreateRequest) -> Result<Arc<HeldBox>, SandboxError> {
-    let plan = plan::plan_box(&request, shop.probe.counts_cpu, &shop.grants)?;
+    let plan = plan::plan_box(&request, shop.terms())?;
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
-    let sandbox = tokio::time::timeout(patience, shop.pool.acquire()).await;
+    let sandbox = tokio::time::timeout(patience, shop.pool.acquire(plan.image)).await;
     let sandbox = sandbox.map_err(|_| SandboxError::Overloaded {
         message: format!("no sandbox was ready within {} ms", patience.as_millis()),
         retry_after_ms: 100,
@@ -125,9 +125,6 @@ fn check(request: &CreateRequest) -> Result<(), SandboxError> {
         "" | "exec" => {}
         "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
         other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
-    }
-    if !request.image.is_empty() {
-        return Err(SandboxError::Unsupported("an image"));
     }
     if !request.from_snapshot.is_empty() {
         return Err(SandboxError::Unsupported("from_snapshot"));
@@ -381,7 +378,7 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
         "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
         other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
     }
-    let mut plan = plan::plan_exec(request, &held.request, shop.probe.counts_cpu, &shop.grants)?;
+    let mut plan = plan::plan_exec(request, &held.request, shop.terms())?;
     add_missing(&mut plan.start.program.env, &held.told);
     Ok(plan)
 }

@@ -21,6 +21,7 @@ use crate::collect;
 use crate::defence::Defence;
 use crate::filter;
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
+use crate::template::Step;
 use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
 use exec::{Exec, Execs};
 
@@ -29,8 +30,13 @@ const CONTROL: RawFd = 3;
 const RECEIVE_BYTES: usize = 64 << 10;
 
 /// Runs as pid 1 until the sandbox is done.
-pub(crate) fn main(uid: u32, control: OwnedFd, filter: &filter::Program) -> ! {
-    let status = match arrange(control).and_then(|()| converse(uid, filter)) {
+pub(crate) fn main(
+    control: OwnedFd,
+    uid: u32,
+    filter: &filter::Program,
+    choose_root: impl Fn() -> Result<(), Step>,
+) -> ! {
+    let status = match arrange(control).and_then(|()| converse(uid, filter, &choose_root)) {
         Ok(()) => 0,
         Err(_) => 1,
     };
@@ -75,12 +81,13 @@ fn keep_only(fds: &[RawFd]) -> io::Result<()> {
 }
 
 /// The whole conversation. An error means that the daemon is gone: nothing is left to tell anyone.
-fn converse(uid: u32, filter: &filter::Program) -> io::Result<()> {
+fn converse(uid: u32, filter: &filter::Program, choose_root: &dyn Fn() -> Result<(), Step>) -> io::Result<()> {
     let mut server = Server {
         control: Control::default(),
         execs: Execs::default(),
         signals: watch_children()?,
         uid,
+        choose_root,
         filter,
         guests_ran: false,
     };
@@ -144,6 +151,8 @@ impl Control {
 }
 
 struct Server<'a> {
+    /// Leaves the spawner's root for the box's own.
+    choose_root: &'a dyn Fn() -> Result<(), Step>,
     control: Control,
     execs: Execs,
     signals: OwnedFd,
@@ -206,7 +215,7 @@ impl Server<'_> {
         let id = message.id;
         let order = message.order.ok_or(io::ErrorKind::InvalidData)?;
         match order {
-            Order::Prepare(_) => match set_up::set_up(self.uid) {
+            Order::Prepare(_) => match (self.choose_root)().and_then(|()| set_up::set_up(self.uid)) {
                 Ok(()) => {
                     child::keep_capabilities_of_starting()?;
                     self.control.tell(id, Event::Parked(true))
