@@ -8,6 +8,7 @@ use prl_sandbox_proto::{Cause, RunOnceResult};
 use tokio::sync::watch;
 
 use super::held::{End, HeldBox};
+use super::processes::Process;
 use crate::error::SandboxError;
 use crate::mux::Exchange;
 use crate::once::infra;
@@ -19,13 +20,24 @@ use crate::wire::{Event, Order};
 pub(super) struct Among {
     pub(super) held: Arc<HeldBox>,
     pub(super) exchange: Exchange,
+    /// An event that was taken before the course began.
+    pub(super) early: Option<Event>,
+    /// Told when it begins.
+    pub(super) process: Option<Arc<Process>>,
 }
 
 impl Exec for Among {
     const ALONE: bool = false;
 
     async fn event(&mut self) -> io::Result<Option<Event>> {
-        Ok(self.exchange.event().await.map(|(event, _)| event))
+        if let Some(event) = self.early.take() {
+            return Ok(Some(event));
+        }
+        let event = self.exchange.event().await.map(|(event, _)| event);
+        if let (Some(Event::Started(pid)), Some(process)) = (&event, &self.process) {
+            process.begin(*pid);
+        }
+        Ok(event)
     }
 
     async fn kill(&mut self) {
@@ -79,6 +91,8 @@ async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunO
     let mut among = Among {
         held: Arc::clone(held),
         exchange,
+        early: None,
+        process: None,
     };
     let course = follow(&mut among, &held.group, before, &plan.limits, &flood, cancel).await;
     feeder.abort();

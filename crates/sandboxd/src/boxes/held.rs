@@ -10,6 +10,7 @@ use prl_sandbox_proto::{CreateRequest, Isolation};
 use tokio::sync::watch;
 
 use super::lease::{Due, Lease};
+use super::processes::Processes;
 use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
 use crate::error::SandboxError;
@@ -50,6 +51,7 @@ pub(crate) struct HeldBox {
     pub(crate) isolation: Isolation,
     pub(crate) mux: Mux,
     pub(crate) group: Group,
+    pub(crate) processes: Processes,
     init: Init,
     _uid: Uid,
     _egress: Egress,
@@ -110,6 +112,7 @@ impl HeldBox {
             created_at: since_1970(),
             isolation,
             mux: Mux::new(orders, events),
+            processes: Processes::default(),
             init,
             _uid: uid,
             _egress: egress,
@@ -185,6 +188,7 @@ impl HeldBox {
         if let Err(error) = self.init.ended().await {
             tracing::error!(%error, "cannot wait for a box's init");
         }
+        self.processes.finish();
         if let Err(error) = self.group.remove().await {
             tracing::error!(%error, "cannot remove a box's cgroup");
         }

@@ -1,9 +1,14 @@
 //! The service of held sandboxes.
 
+mod attach;
 mod exec;
 mod held;
+mod input;
 mod lease;
+mod log;
+mod processes;
 mod registry;
+mod stream;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,13 +16,15 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::boxes_server::Boxes;
 use prl_sandbox_proto::{
-    ArchiveReply, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest, DeleteSnapshotRequest,
-    DialRequest, Directory, Empty, EvaluateReply, EvaluateRequest, ExecRequest, FileInfo, InputReply, InputRequest,
-    ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Process, ProcessEvent, ProcessList,
-    ReadFileRequest, RemoveRequest, RenewReply, RenewRequest, ResizeRequest, RunOnceResult, SetLifetimeRequest,
-    SignalRequest, SnapshotInfo, SnapshotList, SnapshotRequest, StartRequest, WatchEvent, WatchRequest,
-    WriteFileRequest,
+    ArchiveReply, AttachRequest, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest,
+    DeleteSnapshotRequest, DialRequest, Directory, Empty, EvaluateReply, EvaluateRequest, ExecRequest, FileInfo,
+    InputReply, InputRequest, ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Process,
+    ProcessEvent, ProcessList, ReadFileRequest, RemoveRequest, RenewReply, RenewRequest, ResizeRequest, RunOnceResult,
+    SetLifetimeRequest, SignalRequest, SnapshotInfo, SnapshotList, SnapshotRequest, StartRequest, WatchEvent,
+    WatchRequest, WriteFileRequest,
 };
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -37,6 +44,8 @@ use crate::tenants::Tenant;
 const DEFAULT_LEASE_MS: u64 = 60_000;
 const MIN_LEASE_MS: u64 = 100;
 const MAX_ID_BYTES: usize = 128;
+/// Parts of a stream that a slow reader has not taken yet.
+const WAITING_CHUNKS: usize = 4;
 
 /// The service itself: a handle on the shop.
 #[derive(Clone, Debug)]
@@ -273,33 +282,78 @@ impl Boxes for BoxService {
         Ok(Response::new(once(shop, key, fingerprint, work).await?))
     }
 
-    async fn start(&self, _: Request<StartRequest>) -> Result<Response<Process>, Status> {
-        not_yet("Start")
+    async fn start(&self, request: Request<StartRequest>) -> Result<Response<Process>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let exec = request.exec.clone().unwrap_or_default();
+        check_id("process", &request.process)?;
+        let held = self.named(&tenant, &exec.r#box)?;
+        if !request.repl.is_empty() {
+            return not_yet("a repl");
+        }
+        let plan = plan_exec(&exec, &held, &self.0)?;
+        let mut plain = request.clone();
+        let env = plain.exec.as_mut().map(|exec| std::mem::take(&mut exec.env));
+        let mark = mark(&plain, [env.unwrap_or_default()]);
+        // A caller who goes away does not leave half a start behind.
+        let starting = tokio::spawn({
+            let held = Arc::clone(&held);
+            async move { processes::start(&held, &request, mark, plan).await }
+        });
+        let process = starting
+            .await
+            .map_err(|error| SandboxError::Protocol(error.to_string()))??;
+        Ok(Response::new(process.describe(&exec.r#box)))
     }
 
-    async fn list_processes(&self, _: Request<BoxRequest>) -> Result<Response<ProcessList>, Status> {
-        not_yet("ListProcesses")
+    async fn list_processes(&self, request: Request<BoxRequest>) -> Result<Response<ProcessList>, Status> {
+        let tenant = Tenant::of(&request);
+        let id = request.into_inner().r#box;
+        let held = self.named(&tenant, &id)?;
+        let processes = held.processes.list().iter().map(|one| one.describe(&id)).collect();
+        Ok(Response::new(ProcessList { processes }))
     }
 
     type AttachStream = BoxStream<ProcessEvent>;
 
-    async fn attach(
-        &self,
-        _: Request<prl_sandbox_proto::AttachRequest>,
-    ) -> Result<Response<Self::AttachStream>, Status> {
-        not_yet("Attach")
+    async fn attach(&self, request: Request<AttachRequest>) -> Result<Response<Self::AttachStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        let (sender, events) = mpsc::channel(WAITING_CHUNKS);
+        tokio::spawn(attach::attach(held, process, request, sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(events))))
     }
 
-    async fn input(&self, _: Request<InputRequest>) -> Result<Response<InputReply>, Status> {
-        not_yet("Input")
+    async fn input(&self, request: Request<InputRequest>) -> Result<Response<InputReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        let accepted = process.input.append(request.offset, request.data, request.end).await?;
+        Ok(Response::new(InputReply { accepted }))
     }
 
-    async fn signal_process(&self, _: Request<SignalRequest>) -> Result<Response<Empty>, Status> {
-        not_yet("SignalProcess")
+    async fn signal_process(&self, request: Request<SignalRequest>) -> Result<Response<Empty>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        process
+            .signal(&held, i32::try_from(request.signal).unwrap_or(0))
+            .await?;
+        Ok(Response::new(Empty {}))
     }
 
-    async fn resize_pty(&self, _: Request<ResizeRequest>) -> Result<Response<Empty>, Status> {
-        not_yet("ResizePty")
+    async fn resize_pty(&self, request: Request<ResizeRequest>) -> Result<Response<Empty>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        held.processes
+            .find(&request.process)?
+            .resize(request.pty.unwrap_or_default())?;
+        Ok(Response::new(Empty {}))
     }
 
     async fn evaluate(&self, _: Request<EvaluateRequest>) -> Result<Response<EvaluateReply>, Status> {

@@ -17,8 +17,9 @@ use crate::error::SandboxError;
 use crate::plan::RunLimits;
 use crate::wire::{Ended, Event, Failure, Finished};
 
-/// How often the groups' counters are read while a program runs.
+/// How often the groups' counters are read while a program runs: at first, and at last when it runs for long.
 const OBSERVE_EVERY: Duration = Duration::from_millis(20);
+const OBSERVE_RARELY: Duration = Duration::from_millis(250);
 /// How often the CPU time of one exec among several is asked for, once all together are over its limit.
 const MEASURE_EVERY: Duration = Duration::from_millis(40);
 /// A program whose forks keep being refused for this long does not cope: PIDS.
@@ -57,6 +58,12 @@ pub(crate) struct Course {
 }
 
 impl Course {
+    /// Until the counters are read again.
+    fn pause(&self) -> Duration {
+        let elapsed = self.started.map_or(Duration::ZERO, |started| started.elapsed());
+        (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
+    }
+
     /// How long the parts took; what comes after the end is still going on.
     pub(crate) fn timings(&self, began: Instant, queued: Duration) -> Timings {
         let millis = |duration: Duration| duration.as_secs_f64() * 1000.0;
@@ -171,7 +178,7 @@ pub(crate) async fn follow<E: Exec>(
             () = sleep_until(wall), if !settled => {
                 verdict = Some(if forks.late(course.started) { Verdict::Pids } else { Verdict::Wall });
             }
-            () = sleep(OBSERVE_EVERY), if !settled => {
+            () = sleep(course.pause()), if !settled => {
                 let seen = group.observe();
                 if Defence::PidsVerdict.stands() {
                     forks.note(seen.refused_forks.unwrap_or(0));

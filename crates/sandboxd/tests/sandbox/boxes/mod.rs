@@ -2,6 +2,7 @@
 
 mod execs;
 mod life;
+mod processes;
 
 use std::error::Error;
 
