@@ -87,6 +87,14 @@ pub enum SandboxError {
         /// Is a directory, not permitted, no space left, ...
         reason: String,
     },
+    /// Nothing listens on this port of the box's loopback.
+    #[error("port {port} of the box cannot be reached: {reason}")]
+    Unreachable {
+        /// As asked.
+        port: u32,
+        /// Refused, timed out, ...
+        reason: String,
+    },
     /// More than the caller wanted or this daemon keeps.
     #[error("too large: {0}")]
     TooLarge(String),
@@ -136,6 +144,7 @@ impl SandboxError {
             Self::NotFound(_) => "PRL_SANDBOX_UNKNOWN",
             Self::NoFile(_) => "PRL_SANDBOX_FILE_UNKNOWN",
             Self::File { .. } => "PRL_SANDBOX_FILE",
+            Self::Unreachable { .. } => "PRL_SANDBOX_UNREACHABLE",
             Self::TooLarge(_) => "PRL_SANDBOX_TOO_LARGE",
             Self::Image { .. } => "PRL_SANDBOX_IMAGE",
             Self::Unsupported(_) => "PRL_SANDBOX_UNSUPPORTED",
@@ -163,9 +172,10 @@ impl From<SandboxError> for Status {
         let code = match error {
             SandboxError::Invalid(_) | SandboxError::Usage(_) => Code::InvalidArgument,
             SandboxError::Overloaded { .. } => Code::ResourceExhausted,
-            SandboxError::Isolation { .. } | SandboxError::BoxEnded { .. } | SandboxError::File { .. } => {
-                Code::FailedPrecondition
-            }
+            SandboxError::Isolation { .. }
+            | SandboxError::BoxEnded { .. }
+            | SandboxError::File { .. }
+            | SandboxError::Unreachable { .. } => Code::FailedPrecondition,
             SandboxError::NoBox(_) | SandboxError::NotFound(_) | SandboxError::NoFile(_) => Code::NotFound,
             SandboxError::Exists(_) => Code::AlreadyExists,
             SandboxError::TooLarge(_) => Code::OutOfRange,

@@ -1,6 +1,7 @@
 //! The service of held sandboxes.
 
 mod attach;
+mod dial;
 mod exec;
 mod held;
 mod input;
@@ -43,6 +44,8 @@ use crate::tenants::Tenant;
 /// The box ends when no call named it for so long, if its request does not say.
 const DEFAULT_LEASE_MS: u64 = 60_000;
 const MIN_LEASE_MS: u64 = 100;
+/// How long a caller that streams may take to name its box.
+const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 const MAX_ID_BYTES: usize = 128;
 /// Parts of a stream that a slow reader has not taken yet.
 const WAITING_CHUNKS: usize = 4;
@@ -420,8 +423,16 @@ impl Boxes for BoxService {
 
     type DialStream = BoxStream<Chunk>;
 
-    async fn dial(&self, _: Request<Streaming<DialRequest>>) -> Result<Response<Self::DialStream>, Status> {
-        not_yet("Dial")
+    async fn dial(&self, request: Request<Streaming<DialRequest>>) -> Result<Response<Self::DialStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut incoming = request.into_inner();
+        let first = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await;
+        let first = first.map_err(|_| Status::deadline_exceeded("no first message"))??;
+        let first = first.ok_or_else(|| SandboxError::Invalid("a dial without a message".to_owned()))?;
+        let held = self.named(&tenant, &first.r#box)?;
+        let stream = dial::connect(&held, first.port).await?;
+        let chunks = dial::relay(held, stream, first.data, incoming);
+        Ok(Response::new(Box::pin(chunks)))
     }
 }
 

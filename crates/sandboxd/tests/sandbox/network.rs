@@ -5,6 +5,7 @@ use prl_sandbox_proto::{Cause, Forward, Network, RunOnceRequest};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 
+use crate::boxes::{boxes, shell, small};
 use crate::support::{Daemon, Outcome, cause, command, tell, text};
 
 /// Answers every connection with one HTTP response that says `machine`, whatever is asked.
@@ -156,6 +157,32 @@ async fn on_tcp_only_what_the_operator_named_is_opened() -> Outcome {
                 assert!(!fine, "{network:?}: {status}");
                 assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status}");
             }
+        }
+    }
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_held_box_keeps_its_ways_out() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let port = server().await?;
+    let mut network = allow(&[format!("127.0.0.1:{port}")]);
+    network.forward = forward(&[(70, format!("127.0.0.1:{port}"))]).forward;
+    let request = prl_sandbox_proto::CreateRequest {
+        network: Some(network),
+        ..small("out")
+    };
+    let client = boxes(&daemon).await?;
+    client.clone().create(request).await?;
+    let line = format!(
+        "no_proxy= NO_PROXY= python3 -c \"from urllib.request import *; print(urlopen('http://127.0.0.1:{port}').read())\""
+    );
+    for line in [line.as_str(), "exec 3<>/dev/tcp/127.0.0.1/70; echo >&3; tail -c 7 <&3"] {
+        for _ in 0..2 {
+            let result = shell(&client, "out", line).await?;
+            assert!(text(&result.stdout).contains("machine"), "{}", tell(&result));
         }
     }
     daemon.stop()

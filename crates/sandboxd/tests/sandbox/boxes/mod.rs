@@ -1,5 +1,6 @@
 //! Held sandboxes through the real interface.
 
+mod dial;
 mod execs;
 mod life;
 mod processes;
