@@ -139,14 +139,18 @@ impl Factory {
         let control = UnixStream::from_std(BlockingStream::from(control)).map_err(setup("control socket"))?;
         let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let group = Group::create(&self.layout, &name).map_err(setup("cgroup"))?;
-        let (pid, pidfd) = self.order(
-            &Spawn {
-                uid: uid.number,
-                wanted: true,
-                image,
-            },
-            &[control_init.as_raw_fd()],
-        )?;
+        let order = Spawn {
+            uid: uid.number,
+            wanted: true,
+            image,
+        };
+        let (pid, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                group.discard();
+                return Err(error);
+            }
+        };
         let init = Init::new(pidfd).map_err(setup("pidfd"))?;
         let attached = group.attach(pid);
         let (orders, events) = sandbox::control(control);

@@ -168,6 +168,15 @@ impl Group {
         seen
     }
 
+    /// Removes groups that nothing was ever attached to.
+    pub(crate) fn discard(self) {
+        for directory in &self.directories {
+            if let Err(error) = fs::remove_dir(directory) {
+                tracing::warn!(%error, path = %directory.display(), "cannot remove an unused cgroup");
+            }
+        }
+    }
+
     /// Removes the groups once their processes are dead.
     ///
     /// # Errors
