@@ -88,6 +88,7 @@ export const ERROR_CODES = {
   PRL_SANDBOX_START_TIMEOUT: "the embedded sandbox daemon was not ready in time",
   PRL_SANDBOX_MISSING: "the sandbox daemon is not built",
   PRL_SANDBOX_TLS_UNSUPPORTED: "sandbox daemons behind TLS are not implemented yet",
+  PRL_SANDBOX_BENCH: "a program of the sandbox bench did not do what it must",
   PRL_SANDBOX_UNSUPPORTED: "the sandbox feature is not implemented yet",
   PRL_DEADLINE: "something waited for did not happen in time",
 } as const;

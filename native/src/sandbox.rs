@@ -376,6 +376,8 @@ fn run_once_request(request: NativeRunRequest) -> Result<RunOnceRequest, NativeE
         min_isolation: min_isolation.into(),
         labels: request.labels,
         instance_id: String::new(),
+        runtime: String::new(),
+        image: String::new(),
     })
 }
 

@@ -12,11 +12,12 @@ use prl_sandbox_client::{Address, CancellationToken, Client, ClientError, Connec
 use prl_sandbox_proto::sandboxes_server::{Sandboxes, SandboxesServer};
 use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthReply,
-    HealthRequest, Output, RETRY_AFTER_KEY, RunOnceRequest, RunOnceResult,
+    HealthRequest, Output, RETRY_AFTER_KEY, RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest,
 };
 use tempfile::TempDir;
 use tokio::net::UnixListener;
 use tokio::runtime::Runtime;
+use tokio_stream::Empty;
 use tokio_stream::wrappers::UnixListenerStream;
 use tokio_util::sync::CancellationToken as Token;
 use tonic::{Code, Request, Response, Status};
@@ -34,6 +35,12 @@ struct Daemon {
 
 #[tonic::async_trait]
 impl Sandboxes for Daemon {
+    type RunTestsStream = Empty<Result<RunTestsEvent, Status>>;
+
+    async fn run_tests(&self, _: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
+        Err(Status::unimplemented("no test asks for it"))
+    }
+
     async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
         let RunOnceRequest {
             command,

@@ -43,6 +43,73 @@ pub struct RunOnceRequest {
     /// another daemon the answer is INFRA, PRL_SANDBOX_DAEMON_RESTARTED, and nothing is run.
     #[prost(string, tag = "13")]
     pub instance_id: ::prost::alloc::string::String,
+    /// What the program runs on: "" chooses by the command; "exec" always executes it; "python" and "node" want the warm
+    /// interpreter (FAILED_PRECONDITION when the daemon has none or the command is not one that it can run).
+    #[prost(string, tag = "14")]
+    pub runtime: ::prost::alloc::string::String,
+    /// Name of an image that the daemon was started with; empty: the machine's own system directories.
+    #[prost(string, tag = "15")]
+    pub image: ::prost::alloc::string::String,
+}
+/// What the program is and gets is as in RunOnce; `request.stdin` is not used, limits are per case, except disk and inodes,
+/// which the files and the build have too.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RunTestsRequest {
+    #[prost(message, optional, tag = "1")]
+    pub request: ::core::option::Option<RunOnceRequest>,
+    #[prost(message, repeated, tag = "2")]
+    pub cases: ::prost::alloc::vec::Vec<TestCase>,
+    /// No further case is begun after one that did not exit with 0.
+    #[prost(bool, tag = "3")]
+    pub stop_on_failure: bool,
+    /// argv run once before the cases, for example a compiler; when it does not exit with 0 no case is run.
+    #[prost(string, repeated, tag = "4")]
+    pub build: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(message, optional, tag = "5")]
+    pub build_limits: ::core::option::Option<Limits>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct TestCase {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub stdin: ::prost::bytes::Bytes,
+    /// Appended to the command.
+    #[prost(string, repeated, tag = "2")]
+    pub args: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RunTestsEvent {
+    #[prost(oneof = "run_tests_event::Event", tags = "1, 2, 3")]
+    pub event: ::core::option::Option<run_tests_event::Event>,
+}
+/// Nested message and enum types in `RunTestsEvent`.
+pub mod run_tests_event {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Event {
+        #[prost(message, tag = "1")]
+        Build(super::RunOnceResult),
+        #[prost(message, tag = "2")]
+        Case(super::CaseResult),
+        #[prost(message, tag = "3")]
+        End(super::RunTestsEnd),
+    }
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CaseResult {
+    #[prost(uint32, tag = "1")]
+    pub index: u32,
+    #[prost(message, optional, tag = "2")]
+    pub result: ::core::option::Option<RunOnceResult>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RunTestsEnd {
+    /// Cases that got a result.
+    #[prost(uint32, tag = "1")]
+    pub completed: u32,
+    /// Empty, or the code of what ended the whole early: PRL_SANDBOX\_...; cases without a result did not end.
+    #[prost(string, tag = "2")]
+    pub error_code: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub reason: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct InputFile {
@@ -88,10 +155,17 @@ pub struct Limits {
     #[prost(uint64, optional, tag = "10")]
     pub collect_bytes: ::core::option::Option<u64>,
 }
-#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Network {
     #[prost(enumeration = "network::Mode", tag = "1")]
     pub mode: i32,
+    /// "host:port", "host" (ports 80 and 443), "\*.host:port". A name that resolves to a private, loopback or link-local
+    /// address is refused unless the address itself is allowed by "address:port".
+    #[prost(string, repeated, tag = "2")]
+    pub allow: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// A port of the box's loopback that reaches one service which the daemon can reach.
+    #[prost(message, repeated, tag = "3")]
+    pub forward: ::prost::alloc::vec::Vec<Forward>,
 }
 /// Nested message and enum types in `Network`.
 pub mod network {
@@ -110,6 +184,9 @@ pub mod network {
     pub enum Mode {
         /// Own loopback and nothing else.
         None = 0,
+        /// Own loopback, and through the daemon's proxy on it (HTTP CONNECT and SOCKS5; HTTP_PROXY, HTTPS_PROXY and ALL_PROXY
+        /// are set) what `allow` names. Everything else, name resolution included, stays unreachable.
+        Allow = 1,
     }
     impl Mode {
         /// String value of the enum field names used in the ProtoBuf definition.
@@ -119,16 +196,27 @@ pub mod network {
         pub fn as_str_name(&self) -> &'static str {
             match self {
                 Self::None => "NONE",
+                Self::Allow => "ALLOW",
             }
         }
         /// Creates an enum from field names used in the ProtoBuf definition.
         pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
             match value {
                 "NONE" => Some(Self::None),
+                "ALLOW" => Some(Self::Allow),
                 _ => None,
             }
         }
     }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Forward {
+    /// 0 is refused.
+    #[prost(uint32, tag = "1")]
+    pub listen: u32,
+    /// "host:port" or "unix:/path"; on a TCP daemon only what --allow-forward names.
+    #[prost(string, tag = "2")]
+    pub to: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunOnceResult {
@@ -168,6 +256,9 @@ pub struct RunOnceResult {
     /// True when this is the kept result of an earlier call with the same key.
     #[prost(bool, tag = "14")]
     pub replayed: bool,
+    /// What it ran on: "exec", "python" or "node".
+    #[prost(string, tag = "15")]
+    pub runtime: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Output {
@@ -257,6 +348,25 @@ pub struct CapabilitiesReply {
     pub max_queued: u32,
     #[prost(string, tag = "8")]
     pub version: ::prost::alloc::string::String,
+    /// Warm runtimes.
+    #[prost(message, repeated, tag = "9")]
+    pub runtimes: ::prost::alloc::vec::Vec<Runtime>,
+    /// Names of the images.
+    #[prost(string, repeated, tag = "10")]
+    pub images: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Runtime {
+    /// "python" or "node".
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub version: ::prost::alloc::string::String,
+    /// Modules loaded in advance.
+    #[prost(string, repeated, tag = "3")]
+    pub preloads: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(uint32, tag = "4")]
+    pub parked: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Facility {
@@ -286,6 +396,9 @@ pub struct HealthReply {
     pub completed: u64,
     #[prost(string, tag = "6")]
     pub instance_id: ::prost::alloc::string::String,
+    /// Held sandboxes.
+    #[prost(uint32, tag = "7")]
+    pub held: u32,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -544,6 +657,33 @@ pub mod sandboxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Sandboxes", "RunOnce"));
             self.inner.unary(req, path, codec).await
         }
+        /// One sandbox for many tests of one program: an optional build command, then per case a process of its own and a clean
+        /// writable layer over what the files and the build made. Results come in the order of the cases as they end; the stream
+        /// is complete only with `end`. Dropping the stream kills what runs.
+        pub async fn run_tests(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RunTestsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::RunTestsEvent>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Sandboxes/RunTests",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Sandboxes", "RunTests"));
+            self.inner.server_streaming(req, path, codec).await
+        }
         /// Kills the run with this idempotency key, if it is still waiting or running. Its result says CANCELLED.
         pub async fn cancel(
             &mut self,
@@ -639,6 +779,19 @@ pub mod sandboxes_server {
             &self,
             request: tonic::Request<super::RunOnceRequest>,
         ) -> std::result::Result<tonic::Response<super::RunOnceResult>, tonic::Status>;
+        /// Server streaming response type for the RunTests method.
+        type RunTestsStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::RunTestsEvent, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// One sandbox for many tests of one program: an optional build command, then per case a process of its own and a clean
+        /// writable layer over what the files and the build made. Results come in the order of the cases as they end; the stream
+        /// is complete only with `end`. Dropping the stream kills what runs.
+        async fn run_tests(
+            &self,
+            request: tonic::Request<super::RunTestsRequest>,
+        ) -> std::result::Result<tonic::Response<Self::RunTestsStream>, tonic::Status>;
         /// Kills the run with this idempotency key, if it is still waiting or running. Its result says CANCELLED.
         async fn cancel(
             &self,
@@ -773,6 +926,52 @@ pub mod sandboxes_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Sandboxes/RunTests" => {
+                    #[allow(non_camel_case_types)]
+                    struct RunTestsSvc<T: Sandboxes>(pub Arc<T>);
+                    impl<
+                        T: Sandboxes,
+                    > tonic::server::ServerStreamingService<super::RunTestsRequest>
+                    for RunTestsSvc<T> {
+                        type Response = super::RunTestsEvent;
+                        type ResponseStream = T::RunTestsStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RunTestsRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Sandboxes>::run_tests(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RunTestsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)
@@ -945,6 +1144,2722 @@ pub mod sandboxes_server {
     /// Generated gRPC service name
     pub const SERVICE_NAME: &str = "prl.sandbox.v1.Sandboxes";
     impl<T> tonic::server::NamedService for SandboxesServer<T> {
+        const NAME: &'static str = SERVICE_NAME;
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Empty {}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CreateRequest {
+    /// Chosen by the caller: 1 to 128 letters, digits, '-', '\_', '.'.
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    /// The box ends when no call named it for so long. Unset: 60000.
+    #[prost(uint64, optional, tag = "2")]
+    pub lease_ms: ::core::option::Option<u64>,
+    /// It ends so long after now whatever happens. Unset: never.
+    #[prost(uint64, optional, tag = "3")]
+    pub lifetime_ms: ::core::option::Option<u64>,
+    #[prost(map = "string, string", tag = "4")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Of the whole box: memory, processes, disk, inodes, open files; wall, cpu and output are defaults of its execs.
+    #[prost(message, optional, tag = "5")]
+    pub limits: ::core::option::Option<Limits>,
+    #[prost(message, optional, tag = "6")]
+    pub network: ::core::option::Option<Network>,
+    /// "", "exec", "python", "node": the warm runtime that its execs of that interpreter use.
+    #[prost(string, tag = "7")]
+    pub runtime: ::prost::alloc::string::String,
+    #[prost(string, tag = "8")]
+    pub image: ::prost::alloc::string::String,
+    /// Id of a snapshot to begin with.
+    #[prost(string, tag = "9")]
+    pub from_snapshot: ::prost::alloc::string::String,
+    #[prost(map = "string, string", tag = "10")]
+    pub env: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    #[prost(message, repeated, tag = "11")]
+    pub files: ::prost::alloc::vec::Vec<InputFile>,
+    #[prost(enumeration = "Isolation", tag = "12")]
+    pub min_isolation: i32,
+    #[prost(uint64, optional, tag = "13")]
+    pub queue_ms: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Box {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(map = "string, string", tag = "2")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    /// Milliseconds since 1970.
+    #[prost(uint64, tag = "3")]
+    pub created_at: u64,
+    #[prost(uint64, tag = "4")]
+    pub lease_ms: u64,
+    /// Milliseconds until its lifetime ends; unset: none.
+    #[prost(uint64, optional, tag = "5")]
+    pub remaining_ms: ::core::option::Option<u64>,
+    #[prost(enumeration = "Isolation", tag = "6")]
+    pub isolation: i32,
+    #[prost(string, tag = "7")]
+    pub instance_id: ::prost::alloc::string::String,
+    #[prost(string, tag = "8")]
+    pub runtime: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct BoxRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RenewRequest {
+    #[prost(string, repeated, tag = "1")]
+    pub ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RenewReply {
+    /// Those that are gone.
+    #[prost(string, repeated, tag = "1")]
+    pub gone: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetLifetimeRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    /// From now; unset: no limit.
+    #[prost(uint64, optional, tag = "2")]
+    pub lifetime_ms: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListRequest {
+    /// All of them must be equal. Empty: everything of the caller.
+    #[prost(map = "string, string", tag = "1")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListReply {
+    #[prost(message, repeated, tag = "1")]
+    pub boxes: ::prost::alloc::vec::Vec<Box>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct CloseRequest {
+    #[prost(string, repeated, tag = "1")]
+    pub ids: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// All boxes that have these labels; empty: none.
+    #[prost(map = "string, string", tag = "2")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CloseReply {
+    #[prost(string, repeated, tag = "1")]
+    pub closed: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ExecRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, repeated, tag = "2")]
+    pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub stdin: ::prost::bytes::Bytes,
+    /// Added to the box's.
+    #[prost(map = "string, string", tag = "4")]
+    pub env: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+    #[prost(string, tag = "5")]
+    pub cwd: ::prost::alloc::string::String,
+    /// Wall, cpu and output of this exec; the others belong to the box and are refused here.
+    #[prost(message, optional, tag = "6")]
+    pub limits: ::core::option::Option<Limits>,
+    /// "" or "sandbox": the owner of /work; "nobody": a second user who cannot write there.
+    #[prost(string, tag = "7")]
+    pub user: ::prost::alloc::string::String,
+    /// At most one execution per key; empty: none.
+    #[prost(string, tag = "8")]
+    pub idempotency_key: ::prost::alloc::string::String,
+    #[prost(string, tag = "9")]
+    pub runtime: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct StartRequest {
+    #[prost(message, optional, tag = "1")]
+    pub exec: ::core::option::Option<ExecRequest>,
+    /// Chosen by the caller, unique in the box; the same id with an equal request is the same process.
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "3")]
+    pub pty: ::core::option::Option<Pty>,
+    /// Input stays open for `Input`; else it is `exec.stdin` and end of file.
+    #[prost(bool, tag = "4")]
+    pub keep_stdin: bool,
+    /// The program waits when nobody reads its output, so that none is lost; else the oldest is dropped and counted.
+    #[prost(bool, tag = "5")]
+    pub lossless: bool,
+    /// An interpreter that waits for `Evaluate`: "python" or "node". `exec.command` is empty then.
+    #[prost(string, tag = "6")]
+    pub repl: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Pty {
+    #[prost(uint32, tag = "1")]
+    pub rows: u32,
+    #[prost(uint32, tag = "2")]
+    pub columns: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Process {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    /// Inside the box.
+    #[prost(uint32, tag = "3")]
+    pub pid: u32,
+    #[prost(string, repeated, tag = "4")]
+    pub command: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    #[prost(bool, tag = "5")]
+    pub running: bool,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ProcessList {
+    #[prost(message, repeated, tag = "1")]
+    pub processes: ::prost::alloc::vec::Vec<Process>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AttachRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    /// Positions in bytes from where on output is wanted.
+    #[prost(uint64, tag = "3")]
+    pub stdout_from: u64,
+    #[prost(uint64, tag = "4")]
+    pub stderr_from: u64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ProcessEvent {
+    #[prost(oneof = "process_event::Event", tags = "1, 2, 3, 4")]
+    pub event: ::core::option::Option<process_event::Event>,
+}
+/// Nested message and enum types in `ProcessEvent`.
+pub mod process_event {
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
+    pub enum Event {
+        #[prost(message, tag = "1")]
+        Stdout(super::OutputChunk),
+        /// Not with a pty.
+        #[prost(message, tag = "2")]
+        Stderr(super::OutputChunk),
+        /// Its output fields are empty.
+        #[prost(message, tag = "3")]
+        Ended(super::RunOnceResult),
+        /// Sent when nothing else is, so that a dead connection is noticed.
+        #[prost(message, tag = "4")]
+        Alive(super::Empty),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct OutputChunk {
+    /// Position of the first byte; greater than expected when bytes were dropped.
+    #[prost(uint64, tag = "1")]
+    pub offset: u64,
+    #[prost(bytes = "bytes", tag = "2")]
+    pub data: ::prost::bytes::Bytes,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InputRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub offset: u64,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub data: ::prost::bytes::Bytes,
+    /// Nothing comes after this.
+    #[prost(bool, tag = "5")]
+    pub end: bool,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct InputReply {
+    /// Bytes accepted so far.
+    #[prost(uint64, tag = "1")]
+    pub accepted: u64,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SignalRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "3")]
+    pub signal: u32,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ResizeRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(message, optional, tag = "3")]
+    pub pty: ::core::option::Option<Pty>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EvaluateRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub process: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub code: ::prost::alloc::string::String,
+    /// Wall, cpu, output.
+    #[prost(message, optional, tag = "4")]
+    pub limits: ::core::option::Option<Limits>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct EvaluateReply {
+    /// EXITED with exit_code 0 when the code ended, 1 when it raised; any other cause ends the REPL.
+    #[prost(message, optional, tag = "1")]
+    pub result: ::core::option::Option<RunOnceResult>,
+    /// The last expression's repr, when it was one and not None.
+    #[prost(string, tag = "2")]
+    pub value: ::prost::alloc::string::String,
+    /// The exception's last line, when it raised.
+    #[prost(string, tag = "3")]
+    pub error: ::prost::alloc::string::String,
+    /// Whether it takes more code.
+    #[prost(bool, tag = "4")]
+    pub alive: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PathRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ReadFileRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "3")]
+    pub offset: u64,
+    /// Refuse (OUT_OF_RANGE) to send more. Unset: 64 MiB.
+    #[prost(uint64, optional, tag = "4")]
+    pub max_bytes: ::core::option::Option<u64>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Chunk {
+    #[prost(bytes = "bytes", tag = "1")]
+    pub data: ::prost::bytes::Bytes,
+}
+/// The first message names box and path; data may be in all.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WriteFileRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    /// Permission bits; 0 means 0644.
+    #[prost(uint32, tag = "3")]
+    pub mode: u32,
+    #[prost(bytes = "bytes", tag = "4")]
+    pub data: ::prost::bytes::Bytes,
+    /// In the last message: without it nothing is kept.
+    #[prost(bool, tag = "5")]
+    pub end: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FileInfo {
+    #[prost(string, tag = "1")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(enumeration = "file_info::Kind", tag = "2")]
+    pub kind: i32,
+    #[prost(uint64, tag = "3")]
+    pub bytes: u64,
+    #[prost(uint32, tag = "4")]
+    pub mode: u32,
+    /// Milliseconds since 1970.
+    #[prost(uint64, tag = "5")]
+    pub modified_at: u64,
+    #[prost(string, tag = "6")]
+    pub link_target: ::prost::alloc::string::String,
+}
+/// Nested message and enum types in `FileInfo`.
+pub mod file_info {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Kind {
+        Other = 0,
+        File = 1,
+        Directory = 2,
+        Symlink = 3,
+    }
+    impl Kind {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Other => "OTHER",
+                Self::File => "FILE",
+                Self::Directory => "DIRECTORY",
+                Self::Symlink => "SYMLINK",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "OTHER" => Some(Self::Other),
+                "FILE" => Some(Self::File),
+                "DIRECTORY" => Some(Self::Directory),
+                "SYMLINK" => Some(Self::Symlink),
+                _ => None,
+            }
+        }
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListDirectoryRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    /// Levels below it; 0 and 1: its own entries.
+    #[prost(uint32, tag = "3")]
+    pub depth: u32,
+    /// Unset: 10000.
+    #[prost(uint32, optional, tag = "4")]
+    pub max_entries: ::core::option::Option<u32>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Directory {
+    #[prost(message, repeated, tag = "1")]
+    pub entries: ::prost::alloc::vec::Vec<FileInfo>,
+    /// There are more.
+    #[prost(bool, tag = "2")]
+    pub truncated: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct MoveRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub from: ::prost::alloc::string::String,
+    #[prost(string, tag = "3")]
+    pub to: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoveRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(bool, tag = "3")]
+    pub recursive: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+    #[prost(bool, tag = "3")]
+    pub recursive: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct WatchEvent {
+    #[prost(enumeration = "watch_event::Kind", tag = "1")]
+    pub kind: i32,
+    #[prost(string, tag = "2")]
+    pub path: ::prost::alloc::string::String,
+}
+/// Nested message and enum types in `WatchEvent`.
+pub mod watch_event {
+    #[derive(
+        Clone,
+        Copy,
+        Debug,
+        PartialEq,
+        Eq,
+        Hash,
+        PartialOrd,
+        Ord,
+        ::prost::Enumeration
+    )]
+    #[repr(i32)]
+    pub enum Kind {
+        Ready = 0,
+        Created = 1,
+        Modified = 2,
+        Removed = 3,
+        /// Events were lost: look again.
+        Overflow = 4,
+    }
+    impl Kind {
+        /// String value of the enum field names used in the ProtoBuf definition.
+        ///
+        /// The values are not transformed in any way and thus are considered stable
+        /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+        pub fn as_str_name(&self) -> &'static str {
+            match self {
+                Self::Ready => "READY",
+                Self::Created => "CREATED",
+                Self::Modified => "MODIFIED",
+                Self::Removed => "REMOVED",
+                Self::Overflow => "OVERFLOW",
+            }
+        }
+        /// Creates an enum from field names used in the ProtoBuf definition.
+        pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+            match value {
+                "READY" => Some(Self::Ready),
+                "CREATED" => Some(Self::Created),
+                "MODIFIED" => Some(Self::Modified),
+                "REMOVED" => Some(Self::Removed),
+                "OVERFLOW" => Some(Self::Overflow),
+                _ => None,
+            }
+        }
+    }
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ArchiveReply {
+    #[prost(uint32, tag = "1")]
+    pub entries: u32,
+    #[prost(uint64, tag = "2")]
+    pub bytes: u64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SnapshotRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    /// Chosen by the caller.
+    #[prost(string, tag = "2")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(map = "string, string", tag = "3")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SnapshotInfo {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+    #[prost(uint64, tag = "2")]
+    pub bytes: u64,
+    #[prost(uint64, tag = "3")]
+    pub created_at: u64,
+    #[prost(map = "string, string", tag = "4")]
+    pub labels: ::std::collections::HashMap<
+        ::prost::alloc::string::String,
+        ::prost::alloc::string::String,
+    >,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct SnapshotList {
+    #[prost(message, repeated, tag = "1")]
+    pub snapshots: ::prost::alloc::vec::Vec<SnapshotInfo>,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteSnapshotRequest {
+    #[prost(string, tag = "1")]
+    pub id: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DialRequest {
+    #[prost(string, tag = "1")]
+    pub r#box: ::prost::alloc::string::String,
+    #[prost(uint32, tag = "2")]
+    pub port: u32,
+    #[prost(bytes = "bytes", tag = "3")]
+    pub data: ::prost::bytes::Bytes,
+}
+/// Generated client implementations.
+pub mod boxes_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    #[derive(Debug, Clone)]
+    pub struct BoxesClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl BoxesClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> BoxesClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> BoxesClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            BoxesClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// Idempotent: an id that exists with an equal request is the same box, with another one ALREADY_EXISTS. An id whose box
+        /// has ended is FAILED_PRECONDITION, never a new box.
+        pub async fn create(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateRequest>,
+        ) -> std::result::Result<tonic::Response<super::Box>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Create",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Create"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn renew(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RenewRequest>,
+        ) -> std::result::Result<tonic::Response<super::RenewReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Renew",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Renew"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn set_lifetime(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SetLifetimeRequest>,
+        ) -> std::result::Result<tonic::Response<super::Box>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/SetLifetime",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "SetLifetime"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRequest>,
+        ) -> std::result::Result<tonic::Response<super::ListReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/List",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "List"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// By ids, by labels, or both; closing what is gone is no error.
+        pub async fn close(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CloseRequest>,
+        ) -> std::result::Result<tonic::Response<super::CloseReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Close",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Close"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Runs one command to its end in one round trip; processes it leaves behind go on. The result is that of RunOnce.
+        pub async fn exec(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ExecRequest>,
+        ) -> std::result::Result<tonic::Response<super::RunOnceResult>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Exec",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Exec"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Starts a process that outlives the call.
+        pub async fn start(
+            &mut self,
+            request: impl tonic::IntoRequest<super::StartRequest>,
+        ) -> std::result::Result<tonic::Response<super::Process>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Start",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Start"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_processes(
+            &mut self,
+            request: impl tonic::IntoRequest<super::BoxRequest>,
+        ) -> std::result::Result<tonic::Response<super::ProcessList>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/ListProcesses",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ListProcesses"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Output from given positions on, then the result. Complete only with `ended`. May be called again, also after the end.
+        pub async fn attach(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AttachRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::ProcessEvent>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Attach",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Attach"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Appends to the process's input at `offset`; bytes before it that were sent already are skipped, so that it can be
+        /// repeated. Answers when the bytes are accepted into a bounded buffer.
+        pub async fn input(
+            &mut self,
+            request: impl tonic::IntoRequest<super::InputRequest>,
+        ) -> std::result::Result<tonic::Response<super::InputReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Input",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Input"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn signal_process(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SignalRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/SignalProcess",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "SignalProcess"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn resize_pty(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ResizeRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/ResizePty",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ResizePty"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Runs code in a process started with `repl`; one at a time, in order. State is kept.
+        pub async fn evaluate(
+            &mut self,
+            request: impl tonic::IntoRequest<super::EvaluateRequest>,
+        ) -> std::result::Result<tonic::Response<super::EvaluateReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Evaluate",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Evaluate"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// File operations have the rights of the sandbox's user and never follow anything out of the box.
+        pub async fn read_file(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ReadFileRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Chunk>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/ReadFile",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ReadFile"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        pub async fn write_file(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::WriteFileRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/WriteFile",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "WriteFile"));
+            self.inner.client_streaming(req, path, codec).await
+        }
+        pub async fn stat(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PathRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Stat",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Stat"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_directory(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListDirectoryRequest>,
+        ) -> std::result::Result<tonic::Response<super::Directory>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/ListDirectory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ListDirectory"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn make_directory(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PathRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/MakeDirectory",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "MakeDirectory"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn r#move(
+            &mut self,
+            request: impl tonic::IntoRequest<super::MoveRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Move",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Move"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn remove(
+            &mut self,
+            request: impl tonic::IntoRequest<super::RemoveRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Remove",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Remove"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// First event says that the watch stands.
+        pub async fn watch(
+            &mut self,
+            request: impl tonic::IntoRequest<super::WatchRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::WatchEvent>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Watch",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Watch"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// A directory as a tar stream: regular files, directories and symbolic links.
+        pub async fn read_archive(
+            &mut self,
+            request: impl tonic::IntoRequest<super::PathRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Chunk>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/ReadArchive",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ReadArchive"));
+            self.inner.server_streaming(req, path, codec).await
+        }
+        /// Unpacks such a stream below a directory; entries that would leave it, devices and set-id bits are refused.
+        pub async fn write_archive(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::WriteFileRequest>,
+        ) -> std::result::Result<tonic::Response<super::ArchiveReply>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/WriteArchive",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "WriteArchive"));
+            self.inner.client_streaming(req, path, codec).await
+        }
+        /// Keeps a copy of the writable layer; processes are not part of it.
+        pub async fn snapshot(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SnapshotRequest>,
+        ) -> std::result::Result<tonic::Response<super::SnapshotInfo>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Snapshot",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Snapshot"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn list_snapshots(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListRequest>,
+        ) -> std::result::Result<tonic::Response<super::SnapshotList>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/ListSnapshots",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "ListSnapshots"));
+            self.inner.unary(req, path, codec).await
+        }
+        pub async fn delete_snapshot(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteSnapshotRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status> {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/DeleteSnapshot",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "DeleteSnapshot"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// A connection to a port on the box's own loopback. The first message of the caller names box and port.
+        pub async fn dial(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::DialRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::Chunk>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.sandbox.v1.Boxes/Dial",
+            );
+            let mut req = request.into_streaming_request();
+            req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Dial"));
+            self.inner.streaming(req, path, codec).await
+        }
+    }
+}
+/// Generated server implementations.
+pub mod boxes_server {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    /// Generated trait containing gRPC methods that should be implemented for use with BoxesServer.
+    #[async_trait]
+    pub trait Boxes: std::marker::Send + std::marker::Sync + 'static {
+        /// Idempotent: an id that exists with an equal request is the same box, with another one ALREADY_EXISTS. An id whose box
+        /// has ended is FAILED_PRECONDITION, never a new box.
+        async fn create(
+            &self,
+            request: tonic::Request<super::CreateRequest>,
+        ) -> std::result::Result<tonic::Response<super::Box>, tonic::Status>;
+        async fn renew(
+            &self,
+            request: tonic::Request<super::RenewRequest>,
+        ) -> std::result::Result<tonic::Response<super::RenewReply>, tonic::Status>;
+        async fn set_lifetime(
+            &self,
+            request: tonic::Request<super::SetLifetimeRequest>,
+        ) -> std::result::Result<tonic::Response<super::Box>, tonic::Status>;
+        async fn list(
+            &self,
+            request: tonic::Request<super::ListRequest>,
+        ) -> std::result::Result<tonic::Response<super::ListReply>, tonic::Status>;
+        /// By ids, by labels, or both; closing what is gone is no error.
+        async fn close(
+            &self,
+            request: tonic::Request<super::CloseRequest>,
+        ) -> std::result::Result<tonic::Response<super::CloseReply>, tonic::Status>;
+        /// Runs one command to its end in one round trip; processes it leaves behind go on. The result is that of RunOnce.
+        async fn exec(
+            &self,
+            request: tonic::Request<super::ExecRequest>,
+        ) -> std::result::Result<tonic::Response<super::RunOnceResult>, tonic::Status>;
+        /// Starts a process that outlives the call.
+        async fn start(
+            &self,
+            request: tonic::Request<super::StartRequest>,
+        ) -> std::result::Result<tonic::Response<super::Process>, tonic::Status>;
+        async fn list_processes(
+            &self,
+            request: tonic::Request<super::BoxRequest>,
+        ) -> std::result::Result<tonic::Response<super::ProcessList>, tonic::Status>;
+        /// Server streaming response type for the Attach method.
+        type AttachStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::ProcessEvent, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// Output from given positions on, then the result. Complete only with `ended`. May be called again, also after the end.
+        async fn attach(
+            &self,
+            request: tonic::Request<super::AttachRequest>,
+        ) -> std::result::Result<tonic::Response<Self::AttachStream>, tonic::Status>;
+        /// Appends to the process's input at `offset`; bytes before it that were sent already are skipped, so that it can be
+        /// repeated. Answers when the bytes are accepted into a bounded buffer.
+        async fn input(
+            &self,
+            request: tonic::Request<super::InputRequest>,
+        ) -> std::result::Result<tonic::Response<super::InputReply>, tonic::Status>;
+        async fn signal_process(
+            &self,
+            request: tonic::Request<super::SignalRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
+        async fn resize_pty(
+            &self,
+            request: tonic::Request<super::ResizeRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
+        /// Runs code in a process started with `repl`; one at a time, in order. State is kept.
+        async fn evaluate(
+            &self,
+            request: tonic::Request<super::EvaluateRequest>,
+        ) -> std::result::Result<tonic::Response<super::EvaluateReply>, tonic::Status>;
+        /// Server streaming response type for the ReadFile method.
+        type ReadFileStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Chunk, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// File operations have the rights of the sandbox's user and never follow anything out of the box.
+        async fn read_file(
+            &self,
+            request: tonic::Request<super::ReadFileRequest>,
+        ) -> std::result::Result<tonic::Response<Self::ReadFileStream>, tonic::Status>;
+        async fn write_file(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::WriteFileRequest>>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status>;
+        async fn stat(
+            &self,
+            request: tonic::Request<super::PathRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status>;
+        async fn list_directory(
+            &self,
+            request: tonic::Request<super::ListDirectoryRequest>,
+        ) -> std::result::Result<tonic::Response<super::Directory>, tonic::Status>;
+        async fn make_directory(
+            &self,
+            request: tonic::Request<super::PathRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status>;
+        async fn r#move(
+            &self,
+            request: tonic::Request<super::MoveRequest>,
+        ) -> std::result::Result<tonic::Response<super::FileInfo>, tonic::Status>;
+        async fn remove(
+            &self,
+            request: tonic::Request<super::RemoveRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
+        /// Server streaming response type for the Watch method.
+        type WatchStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::WatchEvent, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// First event says that the watch stands.
+        async fn watch(
+            &self,
+            request: tonic::Request<super::WatchRequest>,
+        ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
+        /// Server streaming response type for the ReadArchive method.
+        type ReadArchiveStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Chunk, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// A directory as a tar stream: regular files, directories and symbolic links.
+        async fn read_archive(
+            &self,
+            request: tonic::Request<super::PathRequest>,
+        ) -> std::result::Result<
+            tonic::Response<Self::ReadArchiveStream>,
+            tonic::Status,
+        >;
+        /// Unpacks such a stream below a directory; entries that would leave it, devices and set-id bits are refused.
+        async fn write_archive(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::WriteFileRequest>>,
+        ) -> std::result::Result<tonic::Response<super::ArchiveReply>, tonic::Status>;
+        /// Keeps a copy of the writable layer; processes are not part of it.
+        async fn snapshot(
+            &self,
+            request: tonic::Request<super::SnapshotRequest>,
+        ) -> std::result::Result<tonic::Response<super::SnapshotInfo>, tonic::Status>;
+        async fn list_snapshots(
+            &self,
+            request: tonic::Request<super::ListRequest>,
+        ) -> std::result::Result<tonic::Response<super::SnapshotList>, tonic::Status>;
+        async fn delete_snapshot(
+            &self,
+            request: tonic::Request<super::DeleteSnapshotRequest>,
+        ) -> std::result::Result<tonic::Response<super::Empty>, tonic::Status>;
+        /// Server streaming response type for the Dial method.
+        type DialStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::Chunk, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// A connection to a port on the box's own loopback. The first message of the caller names box and port.
+        async fn dial(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::DialRequest>>,
+        ) -> std::result::Result<tonic::Response<Self::DialStream>, tonic::Status>;
+    }
+    #[derive(Debug)]
+    pub struct BoxesServer<T> {
+        inner: Arc<T>,
+        accept_compression_encodings: EnabledCompressionEncodings,
+        send_compression_encodings: EnabledCompressionEncodings,
+        max_decoding_message_size: Option<usize>,
+        max_encoding_message_size: Option<usize>,
+    }
+    impl<T> BoxesServer<T> {
+        pub fn new(inner: T) -> Self {
+            Self::from_arc(Arc::new(inner))
+        }
+        pub fn from_arc(inner: Arc<T>) -> Self {
+            Self {
+                inner,
+                accept_compression_encodings: Default::default(),
+                send_compression_encodings: Default::default(),
+                max_decoding_message_size: None,
+                max_encoding_message_size: None,
+            }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> InterceptedService<Self, F>
+        where
+            F: tonic::service::Interceptor,
+        {
+            InterceptedService::new(Self::new(inner), interceptor)
+        }
+        /// Enable decompressing requests with the given encoding.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.accept_compression_encodings.enable(encoding);
+            self
+        }
+        /// Compress responses with the given encoding, if the client supports it.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.send_compression_encodings.enable(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.max_decoding_message_size = Some(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.max_encoding_message_size = Some(limit);
+            self
+        }
+    }
+    impl<T, B> tonic::codegen::Service<http::Request<B>> for BoxesServer<T>
+    where
+        T: Boxes,
+        B: Body + std::marker::Send + 'static,
+        B::Error: Into<StdError> + std::marker::Send + 'static,
+    {
+        type Response = http::Response<tonic::body::Body>;
+        type Error = std::convert::Infallible;
+        type Future = BoxFuture<Self::Response, Self::Error>;
+        fn poll_ready(
+            &mut self,
+            _cx: &mut Context<'_>,
+        ) -> Poll<std::result::Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+        fn call(&mut self, req: http::Request<B>) -> Self::Future {
+            match req.uri().path() {
+                "/prl.sandbox.v1.Boxes/Create" => {
+                    #[allow(non_camel_case_types)]
+                    struct CreateSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::CreateRequest>
+                    for CreateSvc<T> {
+                        type Response = super::Box;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CreateRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::create(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CreateSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Renew" => {
+                    #[allow(non_camel_case_types)]
+                    struct RenewSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::RenewRequest>
+                    for RenewSvc<T> {
+                        type Response = super::RenewReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RenewRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::renew(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RenewSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/SetLifetime" => {
+                    #[allow(non_camel_case_types)]
+                    struct SetLifetimeSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::SetLifetimeRequest>
+                    for SetLifetimeSvc<T> {
+                        type Response = super::Box;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SetLifetimeRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::set_lifetime(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SetLifetimeSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/List" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::ListRequest>
+                    for ListSvc<T> {
+                        type Response = super::ListReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::list(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Close" => {
+                    #[allow(non_camel_case_types)]
+                    struct CloseSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::CloseRequest>
+                    for CloseSvc<T> {
+                        type Response = super::CloseReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::CloseRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::close(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = CloseSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Exec" => {
+                    #[allow(non_camel_case_types)]
+                    struct ExecSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::ExecRequest>
+                    for ExecSvc<T> {
+                        type Response = super::RunOnceResult;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ExecRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::exec(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ExecSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Start" => {
+                    #[allow(non_camel_case_types)]
+                    struct StartSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::StartRequest>
+                    for StartSvc<T> {
+                        type Response = super::Process;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::StartRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::start(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = StartSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/ListProcesses" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListProcessesSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::BoxRequest>
+                    for ListProcessesSvc<T> {
+                        type Response = super::ProcessList;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::BoxRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::list_processes(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListProcessesSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Attach" => {
+                    #[allow(non_camel_case_types)]
+                    struct AttachSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ServerStreamingService<super::AttachRequest>
+                    for AttachSvc<T> {
+                        type Response = super::ProcessEvent;
+                        type ResponseStream = T::AttachStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::AttachRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::attach(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = AttachSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Input" => {
+                    #[allow(non_camel_case_types)]
+                    struct InputSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::InputRequest>
+                    for InputSvc<T> {
+                        type Response = super::InputReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::InputRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::input(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = InputSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/SignalProcess" => {
+                    #[allow(non_camel_case_types)]
+                    struct SignalProcessSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::SignalRequest>
+                    for SignalProcessSvc<T> {
+                        type Response = super::Empty;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SignalRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::signal_process(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SignalProcessSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/ResizePty" => {
+                    #[allow(non_camel_case_types)]
+                    struct ResizePtySvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::ResizeRequest>
+                    for ResizePtySvc<T> {
+                        type Response = super::Empty;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ResizeRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::resize_pty(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ResizePtySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Evaluate" => {
+                    #[allow(non_camel_case_types)]
+                    struct EvaluateSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::EvaluateRequest>
+                    for EvaluateSvc<T> {
+                        type Response = super::EvaluateReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::EvaluateRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::evaluate(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = EvaluateSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/ReadFile" => {
+                    #[allow(non_camel_case_types)]
+                    struct ReadFileSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ServerStreamingService<super::ReadFileRequest>
+                    for ReadFileSvc<T> {
+                        type Response = super::Chunk;
+                        type ResponseStream = T::ReadFileStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ReadFileRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::read_file(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ReadFileSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/WriteFile" => {
+                    #[allow(non_camel_case_types)]
+                    struct WriteFileSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ClientStreamingService<super::WriteFileRequest>
+                    for WriteFileSvc<T> {
+                        type Response = super::FileInfo;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<
+                                tonic::Streaming<super::WriteFileRequest>,
+                            >,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::write_file(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WriteFileSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.client_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Stat" => {
+                    #[allow(non_camel_case_types)]
+                    struct StatSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::PathRequest>
+                    for StatSvc<T> {
+                        type Response = super::FileInfo;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PathRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::stat(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = StatSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/ListDirectory" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListDirectorySvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::UnaryService<super::ListDirectoryRequest>
+                    for ListDirectorySvc<T> {
+                        type Response = super::Directory;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListDirectoryRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::list_directory(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListDirectorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/MakeDirectory" => {
+                    #[allow(non_camel_case_types)]
+                    struct MakeDirectorySvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::PathRequest>
+                    for MakeDirectorySvc<T> {
+                        type Response = super::FileInfo;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PathRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::make_directory(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = MakeDirectorySvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Move" => {
+                    #[allow(non_camel_case_types)]
+                    struct MoveSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::MoveRequest>
+                    for MoveSvc<T> {
+                        type Response = super::FileInfo;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::MoveRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::r#move(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = MoveSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Remove" => {
+                    #[allow(non_camel_case_types)]
+                    struct RemoveSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::RemoveRequest>
+                    for RemoveSvc<T> {
+                        type Response = super::Empty;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::RemoveRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::remove(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = RemoveSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Watch" => {
+                    #[allow(non_camel_case_types)]
+                    struct WatchSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ServerStreamingService<super::WatchRequest>
+                    for WatchSvc<T> {
+                        type Response = super::WatchEvent;
+                        type ResponseStream = T::WatchStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::WatchRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::watch(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WatchSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/ReadArchive" => {
+                    #[allow(non_camel_case_types)]
+                    struct ReadArchiveSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ServerStreamingService<super::PathRequest>
+                    for ReadArchiveSvc<T> {
+                        type Response = super::Chunk;
+                        type ResponseStream = T::ReadArchiveStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::PathRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::read_archive(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ReadArchiveSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/WriteArchive" => {
+                    #[allow(non_camel_case_types)]
+                    struct WriteArchiveSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::ClientStreamingService<super::WriteFileRequest>
+                    for WriteArchiveSvc<T> {
+                        type Response = super::ArchiveReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<
+                                tonic::Streaming<super::WriteFileRequest>,
+                            >,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::write_archive(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = WriteArchiveSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.client_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Snapshot" => {
+                    #[allow(non_camel_case_types)]
+                    struct SnapshotSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::SnapshotRequest>
+                    for SnapshotSvc<T> {
+                        type Response = super::SnapshotInfo;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::SnapshotRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::snapshot(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = SnapshotSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/ListSnapshots" => {
+                    #[allow(non_camel_case_types)]
+                    struct ListSnapshotsSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::UnaryService<super::ListRequest>
+                    for ListSnapshotsSvc<T> {
+                        type Response = super::SnapshotList;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::ListRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::list_snapshots(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ListSnapshotsSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/DeleteSnapshot" => {
+                    #[allow(non_camel_case_types)]
+                    struct DeleteSnapshotSvc<T: Boxes>(pub Arc<T>);
+                    impl<
+                        T: Boxes,
+                    > tonic::server::UnaryService<super::DeleteSnapshotRequest>
+                    for DeleteSnapshotSvc<T> {
+                        type Response = super::Empty;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::DeleteSnapshotRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::delete_snapshot(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DeleteSnapshotSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.sandbox.v1.Boxes/Dial" => {
+                    #[allow(non_camel_case_types)]
+                    struct DialSvc<T: Boxes>(pub Arc<T>);
+                    impl<T: Boxes> tonic::server::StreamingService<super::DialRequest>
+                    for DialSvc<T> {
+                        type Response = super::Chunk;
+                        type ResponseStream = T::DialStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<tonic::Streaming<super::DialRequest>>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Boxes>::dial(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = DialSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                _ => {
+                    Box::pin(async move {
+                        let mut response = http::Response::new(
+                            tonic::body::Body::default(),
+                        );
+                        let headers = response.headers_mut();
+                        headers
+                            .insert(
+                                tonic::Status::GRPC_STATUS,
+                                (tonic::Code::Unimplemented as i32).into(),
+                            );
+                        headers
+                            .insert(
+                                http::header::CONTENT_TYPE,
+                                tonic::metadata::GRPC_CONTENT_TYPE,
+                            );
+                        Ok(response)
+                    })
+                }
+            }
+        }
+    }
+    impl<T> Clone for BoxesServer<T> {
+        fn clone(&self) -> Self {
+            let inner = self.inner.clone();
+            Self {
+                inner,
+                accept_compression_encodings: self.accept_compression_encodings,
+                send_compression_encodings: self.send_compression_encodings,
+                max_decoding_message_size: self.max_decoding_message_size,
+                max_encoding_message_size: self.max_encoding_message_size,
+            }
+        }
+    }
+    /// Generated gRPC service name
+    pub const SERVICE_NAME: &str = "prl.sandbox.v1.Boxes";
+    impl<T> tonic::server::NamedService for BoxesServer<T> {
         const NAME: &'static str = SERVICE_NAME;
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 fn committed_stubs_are_generated_from_the_proto() -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let proto = root.join("proto");
-    let descriptors = protox::compile(["prl/sandbox/v1/sandbox.proto"], [&proto])?;
+    let descriptors = protox::compile(["prl/sandbox/v1/sandbox.proto", "prl/sandbox/v1/box.proto"], [&proto])?;
     let out = tempfile::tempdir()?;
     tonic_prost_build::configure()
         .bytes(".")

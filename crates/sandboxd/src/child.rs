@@ -3,33 +3,40 @@
 //! Order matters: everything that needs rights comes first, the filter comes last. A step that fails ends the child and
 //! is reported through a pipe that a successful exec closes, so nothing ever runs with less isolation than all steps.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use crate::filter::Program;
+use crate::defence::Defence;
+use crate::filter;
 use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
-use crate::wire::RunSpec;
+use crate::wire::Program;
 
 /// Highest capability number tried; the kernel refuses those it does not know.
 const LAST_CAPABILITY: libc::c_ulong = 63;
 const CAP_DAC_OVERRIDE: u32 = 1;
 const CAP_DAC_READ_SEARCH: u32 = 2;
 const CAP_KILL: u32 = 5;
+/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, SYS_PTRACE, SYS_ADMIN: to start guests, find their
+/// processes and make layers.
+const CAPS_OF_STARTING: u32 = 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 19 | 1 << 21;
 /// SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, SECBIT_NO_CAP_AMBIENT_RAISE, each with its lock.
 const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
 
 /// What the child needs.
 pub(crate) struct Launch<'a> {
-    /// The validated request.
-    pub(crate) spec: &'a RunSpec,
+    pub(crate) program: &'a Program,
     /// The guest's user and group.
     pub(crate) uid: u32,
-    /// Pipe ends that become the guest's 0, 1 and 2.
+    /// They become the guest's 0, 1 and 2.
     pub(crate) stdio: [RawFd; 3],
+    /// Whether they are a terminal, which becomes the guest's own.
+    pub(crate) terminal: bool,
     /// Installed last.
-    pub(crate) program: &'a Program,
+    pub(crate) filter: &'a filter::Program,
 }
 
 /// Forks and executes the command. Returns once the exec has succeeded or failed.
@@ -38,10 +45,10 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
         let step = step.to_owned();
         move |error| (step, error)
     };
-    let command: Vec<CString> = strings(&launch.spec.command).map_err(named("command"))?;
-    let env: Vec<CString> = strings(&launch.spec.env).map_err(named("environment"))?;
-    let candidates = candidates(launch.spec).map_err(named("command"))?;
-    let cwd = c_path(launch.spec.cwd.as_ref()).map_err(named("working directory"))?;
+    let command: Vec<CString> = strings(&launch.program.command).map_err(named("command"))?;
+    let env: Vec<CString> = strings(&launch.program.env).map_err(named("environment"))?;
+    let candidates = candidates(launch.program).map_err(named("command"))?;
+    let cwd = c_path(launch.program.cwd.as_ref()).map_err(named("working directory"))?;
     let (report, reporter) = pipe().map_err(named("pipe"))?;
     // SAFETY: this process has one thread, so the child may allocate and go on as it is.
     let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
@@ -73,12 +80,12 @@ fn strings(values: &[String]) -> io::Result<Vec<CString>> {
 }
 
 /// The paths to try for the command, in order.
-fn candidates(spec: &RunSpec) -> io::Result<Vec<CString>> {
-    let name = spec.command.first().map_or("", String::as_str);
+fn candidates(program: &Program) -> io::Result<Vec<CString>> {
+    let name = program.command.first().map_or("", String::as_str);
     if name.contains('/') {
         return strings(&[name.to_owned()]);
     }
-    let path = spec
+    let path = program
         .env
         .iter()
         .rev()
@@ -113,8 +120,10 @@ fn become_guest(
 
 fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Error)> {
     use crate::template::at;
-    // SAFETY: plain calls on this process.
-    at("session", check(unsafe { libc::setsid() }))?;
+    if Defence::Session.stands() {
+        // SAFETY: plain calls on this process.
+        at("session", check(unsafe { libc::setsid() }))?;
+    }
     for (target, fd) in launch.stdio.into_iter().enumerate() {
         at(
             "stdio",
@@ -122,20 +131,52 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
             check(unsafe { libc::dup2(fd, i32::try_from(target).unwrap_or(0)) }),
         )?;
     }
+    if launch.terminal {
+        // SAFETY: a terminal that no session has.
+        at("terminal", check(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) }))?;
+    }
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
     // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
     // nobody is there yet to look into it.
     at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;
-    at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
-    at("limits", limits(launch.spec))?;
-    at("signals", default_signals())?;
+    if Defence::OomScore.stands() {
+        at("oom score", std::fs::write("/proc/self/oom_score_adj", "1000"))?;
+    }
+    at("limits", limits(launch.program))?;
+    if Defence::DefaultSignals.stands() {
+        at("signals", default_signals())?;
+    }
     // SAFETY: a NUL-terminated path; a number.
     unsafe { libc::umask(0o022) };
-    for capability in 0..=LAST_CAPABILITY {
-        // Unknown ones are refused; those that matter are checked by capset below.
-        let _unknown = prctl(libc::PR_CAPBSET_DROP, capability);
+    if Defence::Privileges.stands() {
+        give_up_rights(launch)?;
     }
-    at("secure bits", prctl(libc::PR_SET_SECUREBITS, SECURE_BITS))?;
+    // As the guest, so that it may enter and make only what it may.
+    at("working directory", enter(cwd))?;
+    if !Defence::NoNewPrivileges.stands() {
+        return Ok(());
+    }
+    at(
+        "no new privileges",
+        // SAFETY: numbers.
+        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
+    )?;
+    for program in launch.filter.iter().filter(|_| Defence::Filter.stands()) {
+        at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
+    }
+    Ok(())
+}
+
+/// Becomes the guest's user, for good, without a capability.
+fn give_up_rights(launch: &Launch<'_>) -> Result<(), (&'static str, io::Error)> {
+    use crate::template::at;
+    if Defence::Capabilities.stands() {
+        for capability in 0..=LAST_CAPABILITY {
+            // Unknown ones are refused; those that matter are checked by capset below.
+            let _unknown = prctl(libc::PR_CAPBSET_DROP, capability);
+        }
+        at("secure bits", prctl(libc::PR_SET_SECUREBITS, SECURE_BITS))?;
+    }
     // SAFETY: an empty list; denied where a user namespace has no groups to set, and then there are none to drop.
     let groups = unsafe { libc::setgroups(0, std::ptr::null()) };
     if groups < 0 && launch.uid != 0 {
@@ -151,18 +192,22 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         // SAFETY: numbers.
         check(unsafe { libc::setresuid(launch.uid, launch.uid, launch.uid) }),
     )?;
-    at("capabilities", set_capabilities(0))?;
-    // SAFETY: a NUL-terminated path. As the guest, so that it may enter only what it may enter.
-    at("working directory", check(unsafe { libc::chdir(cwd.as_ptr()) }))?;
-    at(
-        "no new privileges",
-        // SAFETY: numbers.
-        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
-    )?;
-    for program in launch.program {
-        at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
+    at("capabilities", set_capabilities(0))
+}
+
+/// Changes to a directory, which is made when it is missing.
+fn enter(cwd: &CStr) -> io::Result<()> {
+    // SAFETY: a NUL-terminated path.
+    let entered = check(unsafe { libc::chdir(cwd.as_ptr()) });
+    match entered {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            std::fs::create_dir_all(Path::new(OsStr::from_bytes(cwd.to_bytes())))?;
+            // SAFETY: as above.
+            check(unsafe { libc::chdir(cwd.as_ptr()) })?;
+            Ok(())
+        }
+        other => other.map(|_| ()),
     }
-    Ok(())
 }
 
 fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
@@ -188,18 +233,24 @@ fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::
     verdict
 }
 
-fn limits(spec: &RunSpec) -> io::Result<()> {
+fn limits(program: &Program) -> io::Result<()> {
     let mut table = vec![
-        (libc::RLIMIT_CORE, 0),
-        (libc::RLIMIT_NOFILE, spec.open_files),
-        (libc::RLIMIT_MEMLOCK, 64 << 10),
+        (libc::RLIMIT_NOFILE, program.open_files),
         (libc::RLIMIT_MSGQUEUE, 819_200),
-        (libc::RLIMIT_SIGPENDING, 1024),
         (libc::RLIMIT_NICE, 0),
         (libc::RLIMIT_RTPRIO, 0),
     ];
-    if spec.cpu_seconds > 0 {
-        table.push((libc::RLIMIT_CPU, spec.cpu_seconds));
+    for (defence, resource, limit) in [
+        (Defence::CoreSize, libc::RLIMIT_CORE, 0),
+        (Defence::LockedMemory, libc::RLIMIT_MEMLOCK, 64 << 10),
+        (Defence::PendingSignals, libc::RLIMIT_SIGPENDING, 1024),
+    ] {
+        if defence.stands() {
+            table.push((resource, limit));
+        }
+    }
+    if program.cpu_seconds > 0 {
+        table.push((libc::RLIMIT_CPU, program.cpu_seconds));
     }
     for (resource, wanted) in table {
         // SAFETY: rlimit is plain data filled by the first call and read by the second.
@@ -235,13 +286,29 @@ fn default_signals() -> io::Result<()> {
     Ok(())
 }
 
-/// What init needs once the guest runs: ending it and reading what it left.
-pub(crate) fn keep_only_init_capabilities() -> io::Result<()> {
-    set_capabilities(1 << CAP_KILL | 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH)
+/// What init needs once the last guest has been started: ending it and reading what it left.
+const CAPS_OF_ENDING: u32 = 1 << CAP_KILL | 1 << CAP_DAC_OVERRIDE | 1 << CAP_DAC_READ_SEARCH;
+
+/// What is left to init while it starts guests.
+pub(crate) fn keep_capabilities_of_starting() -> io::Result<()> {
+    set_capabilities(CAPS_OF_ENDING | CAPS_OF_STARTING)
+}
+
+/// What is left to init when it starts no more.
+pub(crate) fn keep_capabilities_of_ending() -> io::Result<()> {
+    set_capabilities(CAPS_OF_ENDING)
+}
+
+/// For a process that only waits.
+pub(crate) fn keep_no_capabilities() -> io::Result<()> {
+    set_capabilities(0)
 }
 
 /// Makes these, all below 32, the only permitted and effective capabilities.
 fn set_capabilities(mask: u32) -> io::Result<()> {
+    if !Defence::Privileges.stands() {
+        return Ok(());
+    }
     #[repr(C)]
     struct Header {
         version: u32,

@@ -10,6 +10,7 @@ use std::path::{Component, Path};
 
 use bytes::Bytes;
 
+use crate::defence::Defence;
 use crate::glob;
 use crate::sys::c_path;
 use crate::wire::{FileSpec, Uncollected};
@@ -88,10 +89,19 @@ pub(crate) fn collect(root: &Path, patterns: &[String], budget: u64) -> Collecte
         entries: 0,
         found: Collected::default(),
     };
-    if !patterns.is_empty() && fs::symlink_metadata(root).is_ok_and(|kind| kind.is_dir()) {
+    if !patterns.is_empty() && looked_at(root).is_ok_and(|kind| kind.is_dir()) {
         walk.directory(root, "", 0);
     }
     walk.found
+}
+
+/// Of the path itself, never of what it links to.
+fn looked_at(path: &Path) -> io::Result<fs::Metadata> {
+    if Defence::Links.stands() {
+        fs::symlink_metadata(path)
+    } else {
+        fs::metadata(path)
+    }
 }
 
 struct Walk<'a> {
@@ -126,11 +136,11 @@ impl Walk<'_> {
             };
             let below = format!("{relative}{text}");
             let full = path.join(&name);
-            let Ok(kind) = fs::symlink_metadata(&full) else {
+            let Ok(kind) = looked_at(&full) else {
                 continue;
             };
             if kind.is_dir() {
-                if depth + 1 < MAX_DEPTH {
+                if depth + 1 < MAX_DEPTH || !Defence::WalkDepth.stands() {
                     self.directory(&full, &format!("{below}/"), depth + 1);
                 } else {
                     self.leave_out(&below, "too deep");
@@ -142,7 +152,7 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, path: &Path, relative: String, kind: &fs::Metadata) {
-        if !kind.is_file() {
+        if !kind.is_file() && Defence::RegularFiles.stands() {
             return self.leave_out(&relative, "not a regular file");
         }
         if self.found.files.len() >= MAX_REPORTED {
@@ -178,7 +188,7 @@ impl Walk<'_> {
 fn read_whole(path: &Path, length: u64) -> io::Result<Bytes> {
     let file = fs::OpenOptions::new()
         .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .custom_flags(libc::O_NONBLOCK | if Defence::Links.stands() { libc::O_NOFOLLOW } else { 0 })
         .open(path)?;
     let mut content = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     file.take(length).read_to_end(&mut content)?;

@@ -59,6 +59,56 @@ pub enum SandboxError {
     /// The kept result of a key was dropped to bound memory.
     #[error("the result of this key was dropped after {0} s; it is not run again")]
     Expired(u64),
+    /// No box has this id for the caller. Another tenant's and one that never was are the same.
+    #[error("no box {0}")]
+    NoBox(String),
+    /// The box was there and is not any more.
+    #[error("box {id} has ended: {reason}")]
+    BoxEnded {
+        /// Of the box.
+        id: String,
+        /// Closed, its lease, its lifetime, out of memory, ...
+        reason: String,
+    },
+    /// The id is that of another box, process or snapshot.
+    #[error("{0} exists and is another one")]
+    Exists(String),
+    /// The box has no process with this id, or no snapshot has it.
+    #[error("no {0}")]
+    NotFound(String),
+    /// The path names nothing.
+    #[error("no file {0}")]
+    NoFile(String),
+    /// What the file system of the box said.
+    #[error("{path}: {reason}")]
+    File {
+        /// As asked.
+        path: String,
+        /// Is a directory, not permitted, no space left, ...
+        reason: String,
+    },
+    /// Nothing listens on this port of the box's loopback.
+    #[error("port {port} of the box cannot be reached: {reason}")]
+    Unreachable {
+        /// As asked.
+        port: u32,
+        /// Refused, timed out, ...
+        reason: String,
+    },
+    /// More than the caller wanted or this daemon keeps.
+    #[error("too large: {0}")]
+    TooLarge(String),
+    /// An image that the daemon was started with cannot be used.
+    #[error("image {name}: {reason}")]
+    Image {
+        /// As on the command line.
+        name: String,
+        /// What was wrong with it.
+        reason: String,
+    },
+    /// Asked for something that this daemon does not do.
+    #[error("{0} is not implemented")]
+    Unsupported(&'static str),
     /// The daemon is stopping.
     #[error("the daemon is stopping")]
     Draining,
@@ -88,6 +138,16 @@ impl SandboxError {
             Self::Protocol(_) => "PRL_SANDBOX_PROTOCOL",
             Self::Restarted(_) => "PRL_SANDBOX_DAEMON_RESTARTED",
             Self::Expired(_) => "PRL_SANDBOX_RESULT_EXPIRED",
+            Self::NoBox(_) => "PRL_SANDBOX_BOX_UNKNOWN",
+            Self::BoxEnded { .. } => "PRL_SANDBOX_BOX_ENDED",
+            Self::Exists(_) => "PRL_SANDBOX_EXISTS",
+            Self::NotFound(_) => "PRL_SANDBOX_UNKNOWN",
+            Self::NoFile(_) => "PRL_SANDBOX_FILE_UNKNOWN",
+            Self::File { .. } => "PRL_SANDBOX_FILE",
+            Self::Unreachable { .. } => "PRL_SANDBOX_UNREACHABLE",
+            Self::TooLarge(_) => "PRL_SANDBOX_TOO_LARGE",
+            Self::Image { .. } => "PRL_SANDBOX_IMAGE",
+            Self::Unsupported(_) => "PRL_SANDBOX_UNSUPPORTED",
             Self::Draining => "PRL_SANDBOX_DRAINING",
             Self::Serve { .. } => "PRL_SANDBOX_SERVE",
         }
@@ -112,7 +172,14 @@ impl From<SandboxError> for Status {
         let code = match error {
             SandboxError::Invalid(_) | SandboxError::Usage(_) => Code::InvalidArgument,
             SandboxError::Overloaded { .. } => Code::ResourceExhausted,
-            SandboxError::Isolation { .. } => Code::FailedPrecondition,
+            SandboxError::Isolation { .. }
+            | SandboxError::BoxEnded { .. }
+            | SandboxError::File { .. }
+            | SandboxError::Unreachable { .. } => Code::FailedPrecondition,
+            SandboxError::NoBox(_) | SandboxError::NotFound(_) | SandboxError::NoFile(_) => Code::NotFound,
+            SandboxError::Exists(_) => Code::AlreadyExists,
+            SandboxError::TooLarge(_) => Code::OutOfRange,
+            SandboxError::Unsupported(_) => Code::Unimplemented,
             SandboxError::Draining => Code::Unavailable,
             _ => Code::Internal,
         };

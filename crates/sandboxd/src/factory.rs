@@ -1,7 +1,7 @@
 //! Makes sandboxes: talks to the spawner and brings each new init to the point where it is parked.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -14,10 +14,11 @@ use prost::Message;
 use tokio::net::UnixStream;
 
 use crate::cgroup::{Group, Layout};
+use crate::defence;
 use crate::error::SandboxError;
-use crate::sandbox::{self, Control, Init, Sandbox, Uid};
+use crate::sandbox::{self, Init, Sandbox, Uid};
 use crate::spawner;
-use crate::sys::{pipe, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
 
 /// First of the user numbers of sandboxes; no machine's accounts are there.
@@ -32,6 +33,8 @@ const SETUP_DEADLINE: Duration = Duration::from_secs(20);
 pub(crate) struct FactoryOptions {
     pub(crate) rootless: bool,
     pub(crate) readable: Vec<PathBuf>,
+    /// Roots of images.
+    pub(crate) images: Vec<PathBuf>,
 }
 
 /// The spawner process and what is needed to make sandboxes with it.
@@ -57,6 +60,7 @@ impl Factory {
         let child = Command::new("/proc/self/exe")
             .arg0(spawner::ROLE)
             .arg(spawner::ROLE)
+            .args(defence::pass_on())
             .env_clear()
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
@@ -64,18 +68,12 @@ impl Factory {
             .process_group(0)
             .spawn()
             .map_err(setup("start the spawner"))?;
+        let texts = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
         let config = SpawnerConfig {
             rootless: options.rootless,
-            readable: options
-                .readable
-                .iter()
-                .map(|path| path.to_string_lossy().into_owned())
-                .collect(),
-            cgroups: layout
-                .directories()
-                .iter()
-                .map(|path| path.to_string_lossy().into_owned())
-                .collect(),
+            readable: texts(&options.readable),
+            cgroups: texts(&layout.directories()),
+            images: texts(&options.images),
         };
         send_with_fds(ours.as_raw_fd(), &config.encode_to_vec(), &[]).map_err(setup("configure the spawner"))?;
         let mut buffer = vec![0; 4096];
@@ -99,16 +97,16 @@ impl Factory {
         })
     }
 
-    /// Makes one sandbox and waits until it is parked.
-    pub(crate) async fn make(&self) -> Result<Sandbox, SandboxError> {
-        let mut sandbox = self.begin()?;
+    /// Makes one sandbox with this image's root and waits until it is parked.
+    pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
+        let mut sandbox = self.begin(image)?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
-            sandbox.control.send(Order::Prepare(true)).await?;
-            sandbox.control.receive().await
+            sandbox.orders.send(0, Order::Prepare(true), &[]).await?;
+            sandbox.events.receive().await
         });
         let failure = match parked.await {
-            Ok(Ok(Some(Event::Parked(_)))) => return Ok(sandbox),
-            Ok(Ok(Some(Event::Failed(failure)))) => SandboxError::Setup {
+            Ok(Ok(Some((_, Event::Parked(_), _)))) => return Ok(sandbox),
+            Ok(Ok(Some((_, Event::Failed(failure), _)))) => SandboxError::Setup {
                 step: failure.step,
                 source: io::Error::from_raw_os_error(failure.errno),
             },
@@ -127,8 +125,8 @@ impl Factory {
         Err(failure)
     }
 
-    /// Groups, pipes, sockets and the process, attached to its groups before it does anything.
-    fn begin(&self) -> Result<Sandbox, SandboxError> {
+    /// Groups, the control socket and the process, attached to its groups before it does anything.
+    fn begin(&self, image: u32) -> Result<Sandbox, SandboxError> {
         let setup = |step: &'static str| {
             move |source| SandboxError::Setup {
                 step: step.to_owned(),
@@ -137,29 +135,28 @@ impl Factory {
         };
         let uid = self.uid()?;
         let (control, control_init) = socket_pair(libc::SOCK_STREAM).map_err(setup("control socket"))?;
-        let (stdin_guest, stdin) = pipe().map_err(setup("pipe"))?;
-        let (stdout, stdout_guest) = pipe().map_err(setup("pipe"))?;
-        let (stderr, stderr_guest) = pipe().map_err(setup("pipe"))?;
-        for fd in [&control, &stdin, &stdout, &stderr] {
-            set_nonblocking(std::os::fd::AsFd::as_fd(fd)).map_err(setup("pipe"))?;
-        }
+        set_nonblocking(control.as_fd()).map_err(setup("control socket"))?;
         let control = UnixStream::from_std(BlockingStream::from(control)).map_err(setup("control socket"))?;
         let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
         let group = Group::create(&self.layout, &name).map_err(setup("cgroup"))?;
-        let fds = [&control_init, &stdin_guest, &stdout_guest, &stderr_guest].map(AsRawFd::as_raw_fd);
-        let (pid, pidfd) = self.order(
-            &Spawn {
-                uid: uid.number,
-                wanted: true,
-            },
-            &fds,
-        )?;
+        let order = Spawn {
+            uid: uid.number,
+            wanted: true,
+            image,
+        };
+        let (pid, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
+            Ok(spawned) => spawned,
+            Err(error) => {
+                group.discard();
+                return Err(error);
+            }
+        };
         let init = Init::new(pidfd).map_err(setup("pidfd"))?;
         let attached = group.attach(pid);
-        let stdio = Some(sandbox::Stdio { stdin, stdout, stderr });
+        let (orders, events) = sandbox::control(control);
         let sandbox = Sandbox {
-            control: Control::new(control),
-            stdio,
+            orders,
+            events,
             group,
             init,
             uid,

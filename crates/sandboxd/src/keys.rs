@@ -3,7 +3,7 @@
 //! Results are kept for a while and dropped oldest first when they take too much memory; a dropped key is remembered
 //! longer than its result and then answers INFRA, so that it is never run again by mistake.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,14 +64,19 @@ pub(crate) enum Claim {
 
 /// Tells requests apart that carry the same key.
 pub(crate) fn fingerprint(request: &RunOnceRequest) -> u64 {
-    let mut hasher = DefaultHasher::new();
     let mut plain = request.clone();
     plain.instance_id.clear();
-    // Maps have no order of their own.
-    let mut pairs: Vec<_> = plain.env.drain().collect();
-    pairs.sort();
     plain.labels.clear();
-    pairs.hash(&mut hasher);
+    let env = std::mem::take(&mut plain.env);
+    mark(&plain, [env])
+}
+
+/// One number for a message and its maps, which have no order of their own and are not in it any more.
+pub(crate) fn mark<const N: usize>(plain: &impl Message, maps: [HashMap<String, String>; N]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for map in maps {
+        map.into_iter().collect::<BTreeMap<_, _>>().hash(&mut hasher);
+    }
     plain.encode_to_vec().hash(&mut hasher);
     hasher.finish()
 }

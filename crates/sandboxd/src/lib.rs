@@ -10,15 +10,22 @@
 //!
 //! It does not know what programs mean, who calls, or other daemons.
 
+mod boxes;
 mod cgroup;
 mod child;
 mod collect;
+mod defence;
+mod egress;
 mod error;
 mod factory;
 mod filter;
 mod glob;
+mod images;
 mod init;
 mod keys;
+mod listen;
+mod mux;
+mod once;
 mod options;
 mod output;
 mod plan;
@@ -32,6 +39,7 @@ mod service;
 mod spawner;
 mod sys;
 mod template;
+mod tenants;
 mod wire;
 
 use std::io::{self, Write};
@@ -50,6 +58,14 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         .with_env_filter(filter)
         .with_writer(io::stderr)
         .init();
+    let arguments = match defence::take(arguments) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            // Nobody is left to tell when standard error is closed.
+            let _closed = writeln!(io::stderr(), "prl-sandboxd: {message}");
+            return ExitCode::from(2);
+        }
+    };
     if arguments.first().is_some_and(|first| first == spawner::ROLE) {
         return ExitCode::from(spawner::run());
     }
@@ -59,7 +75,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         };
     }
-    let served = Options::parse(arguments).and_then(|options| {
+    let served = Options::parse(&arguments).and_then(|options| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
+use crate::images::{Source, default_cache};
 
 /// Printed for `--help` and behind usage errors.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -12,27 +14,46 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --token-file PATH    holds the token; or set PRL_SANDBOX_TOKEN
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
+  --max-held N         boxes held at a time (default 1000)
   --park N             sandboxes made in advance (default 2 per core)
+  --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
+                       address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
+  --image NAME=DIR     a root file system that requests may name: an unpacked directory or an OCI layout; may be given again
+  --image-cache DIR    where OCI layouts are unpacked (default: prl-sandboxd in the user's cache directory)
+  --cpus N             ration each sandbox to so many processors' worth of time, for example 0.5; default none
   --rootless           do not use root's rights even when they are there
   --stop-with-stdin    stop when standard input is closed: the starter is gone
 When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id, isolation.";
 
 /// See `HELP`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Options {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) token_file: Option<PathBuf>,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
+    pub(crate) max_held: usize,
     pub(crate) park: usize,
+    pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
+    pub(crate) images: Vec<Source>,
+    pub(crate) image_cache: PathBuf,
+    pub(crate) cpus: Option<f64>,
     pub(crate) rootless: bool,
     pub(crate) stop_with_stdin: bool,
 }
 
 impl Options {
+    /// What callers may open of this machine and its neighbourhood.
+    pub(crate) fn grants(&self) -> Grants {
+        if self.listen.is_none() {
+            return Grants::Everything;
+        }
+        Grants::Only(self.allow_forward.clone())
+    }
+
     /// Reads arguments behind the program's name.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, SandboxError> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -42,8 +63,13 @@ impl Options {
             token_file: None,
             max_running: (4 * cores).max(8),
             max_queued: 4096,
+            max_held: 1000,
             park: 2 * cores,
+            allow_forward: Vec::new(),
             readable: Vec::new(),
+            images: Vec::new(),
+            image_cache: default_cache(),
+            cpus: None,
             rootless: false,
             stop_with_stdin: false,
         };
@@ -69,7 +95,13 @@ impl Options {
                 "--token-file" => options.token_file = Some(PathBuf::from(value()?)),
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
+                "--max-held" => options.max_held = number(value()?)?,
                 "--park" => options.park = number(value()?)?,
+                "--allow-forward" => {
+                    let service = Service::parse(value()?)
+                        .map_err(|wrong| SandboxError::Usage(format!("--allow-forward: {wrong}")))?;
+                    options.allow_forward.push(service);
+                }
                 "--readable" => {
                     let path = PathBuf::from(value()?);
                     let plain = path.is_absolute() && path.components().all(|part| part.as_os_str() != "..");
@@ -80,6 +112,18 @@ impl Options {
                         )));
                     }
                     options.readable.push(path);
+                }
+                "--image" => {
+                    let source =
+                        Source::parse(value()?).map_err(|wrong| SandboxError::Usage(format!("--image: {wrong}")))?;
+                    options.images.push(source);
+                }
+                "--image-cache" => options.image_cache = PathBuf::from(value()?),
+                "--cpus" => {
+                    let text = value()?;
+                    let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=4096.0).contains(cpus));
+                    let wrong = || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}\n{HELP}"));
+                    options.cpus = Some(cpus.ok_or_else(wrong)?);
                 }
                 "--rootless" => options.rootless = true,
                 "--stop-with-stdin" => options.stop_with_stdin = true,
@@ -111,6 +155,8 @@ mod tests {
             ("--park many --socket s", "\"many\""),
             ("--listen here", "ADDRESS:PORT"),
             ("--socket s --readable ../x", "--readable"),
+            ("--socket s --cpus 0", "--cpus"),
+            ("--socket s --allow-forward x", "--allow-forward"),
             ("--socket s --frobnicate", "--frobnicate"),
         ] {
             let message = parse(text)

@@ -1,13 +1,17 @@
 //! A request checked and completed: every limit has a value, every path is one that a sandbox may have.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path};
 use std::time::Duration;
 
-use prl_sandbox_proto::{Isolation, Limits, RunOnceRequest};
+use prl_sandbox_proto::{CreateRequest, ExecRequest, Isolation, Limits, RunOnceRequest};
 
 use crate::cgroup::GroupLimits;
+use crate::defence::Defence;
+use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
-use crate::wire::{FileSpec, RunSpec};
+use crate::images::Images;
+use crate::wire::{FileSpec, Finish, Furnish, Program, Start};
 
 /// The work directory.
 const WORK: &str = "/work";
@@ -33,6 +37,20 @@ const MAX_FILES: usize = 10_000;
 const MAX_PATTERNS: usize = 100;
 const MAX_KEY_BYTES: usize = 256;
 const MAX_WALL_MS: u64 = 24 * 3600 * 1000;
+/// What a test switches off with a limit, and the value that then takes its place.
+const OF_LIMITS: [(&str, Defence); 10] = [
+    ("wall_ms", Defence::Wall),
+    ("cpu_ms", Defence::Cpu),
+    ("memory_bytes", Defence::Memory),
+    ("processes", Defence::Processes),
+    ("open_files", Defence::OpenFiles),
+    ("output_bytes", Defence::OutputWindow),
+    ("output_kill_bytes", Defence::Output),
+    ("disk_bytes", Defence::LayerBytes),
+    ("inodes", Defence::LayerInodes),
+    ("collect_bytes", Defence::CollectBytes),
+];
+const SWITCHED_OFF: u64 = 1 << 36;
 
 /// Limits with every field set.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +78,26 @@ impl From<LimitsOfGroup> for GroupLimits {
     }
 }
 
+/// What this daemon, and what its caller may do, add to a request.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    /// A cgroup accounts for CPU time; else each process gets its own limit.
+    pub(crate) counts_cpu: bool,
+    /// What the caller may open.
+    pub(crate) grants: &'a Grants,
+    pub(crate) images: &'a Images,
+}
+
 /// One run, ready to be carried out.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    pub(crate) spec: RunSpec,
+    pub(crate) start: Start,
     pub(crate) stdin: bytes::Bytes,
     pub(crate) limits: RunLimits,
     pub(crate) queue: Option<Duration>,
+    pub(crate) network: NetworkPlan,
+    /// Number of its image, counted from 1; 0: the machine's own system directories.
+    pub(crate) image: u32,
 }
 
 /// The defaults of the design.
@@ -95,8 +126,71 @@ pub(crate) fn isolation_name(isolation: Isolation) -> &'static str {
     }
 }
 
-/// Checks a request. `counts_cpu`: a cgroup accounts for CPU time; else each process gets its own limit.
-pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, SandboxError> {
+/// Checks the part of a held box's request that a run has too. Its program is not used.
+pub(crate) fn plan_box(request: &CreateRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
+    let asked = RunOnceRequest {
+        command: vec!["-".to_owned()],
+        files: request.files.clone(),
+        env: request.env.clone(),
+        limits: request.limits,
+        network: request.network.clone(),
+        queue_ms: request.queue_ms,
+        image: request.image.clone(),
+        ..RunOnceRequest::default()
+    };
+    plan(asked, terms)
+}
+
+/// Checks an exec in a box that was made with `of_box`. Limits that belong to the box are refused.
+pub(crate) fn plan_exec(request: &ExecRequest, of_box: &CreateRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
+    let asked = request.limits.unwrap_or_default();
+    let own = Limits {
+        wall_ms: None,
+        cpu_ms: None,
+        output_bytes: None,
+        output_kill_bytes: None,
+        ..asked
+    };
+    if own != Limits::default() {
+        return Err(SandboxError::Invalid(
+            "limits of an exec are wall_ms, cpu_ms, output_bytes and output_kill_bytes; the others are the box's"
+                .to_owned(),
+        ));
+    }
+    let of_box_limits = of_box.limits.unwrap_or_default();
+    let mut env = of_box.env.clone();
+    env.extend(request.env.clone());
+    let mut planned = plan(
+        RunOnceRequest {
+            command: request.command.clone(),
+            stdin: request.stdin.clone(),
+            env,
+            cwd: request.cwd.clone(),
+            limits: Some(Limits {
+                wall_ms: asked.wall_ms.or(of_box_limits.wall_ms),
+                cpu_ms: asked.cpu_ms.or(of_box_limits.cpu_ms),
+                output_bytes: asked.output_bytes.or(of_box_limits.output_bytes),
+                output_kill_bytes: asked.output_kill_bytes.or(of_box_limits.output_kill_bytes),
+                ..of_box_limits
+            }),
+            idempotency_key: request.idempotency_key.clone(),
+            image: of_box.image.clone(),
+            ..RunOnceRequest::default()
+        },
+        terms,
+    )?;
+    planned.start.furnish = None;
+    planned.start.finish = None;
+    planned.start.program.nobody = match request.user.as_str() {
+        "" | "sandbox" => false,
+        "nobody" => true,
+        other => return Err(SandboxError::Invalid(format!("user {other:?} is not known"))),
+    };
+    Ok(planned)
+}
+
+/// Checks a request.
+pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, SandboxError> {
     let invalid = |message: String| Err(SandboxError::Invalid(message));
     if request.command.first().is_none_or(String::is_empty) {
         return invalid("command is empty".to_owned());
@@ -116,17 +210,17 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
             request.collect.len()
         ));
     }
-    if let Some(network) = &request.network
-        && network.mode != 0
-    {
-        return invalid(format!("network mode {} is not known", network.mode));
-    }
+    let network = NetworkPlan::new(request.network.as_ref(), terms.grants)?;
+    let image = terms.images.find(&request.image)?;
     let asked = request.limits.unwrap_or_default();
     let defaults = default_limits();
     let limit = |name: &str, asked: Option<u64>, default: Option<u64>, low: u64, high: u64| {
         let value = asked.or(default).unwrap_or(low);
         if (low..=high).contains(&value) {
-            return Ok(value);
+            let off = OF_LIMITS
+                .iter()
+                .any(|(limit, defence)| *limit == name && !defence.stands());
+            return Ok(if off { high.min(SWITCHED_OFF) } else { value });
         }
         Err(SandboxError::Invalid(format!(
             "limits.{name} is {value}; it must be between {low} and {high}"
@@ -181,28 +275,45 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
             mode: file.mode,
         });
     }
-    let mut env: Vec<String> = ENVIRONMENT
+    let mut defaults = BTreeMap::from(ENVIRONMENT);
+    let of_image = image.iter().flat_map(|(_, image)| &image.env);
+    defaults.extend(of_image.map(|(name, value)| (name.as_str(), value.as_str())));
+    let mut env: Vec<String> = defaults
         .iter()
-        .filter(|(name, _)| !request.env.contains_key(*name))
+        .filter(|(name, _)| !request.env.contains_key(**name))
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
+    if !Defence::OwnEnvironment.stands() {
+        env.extend(std::env::vars().map(|(name, value)| format!("{name}={value}")));
+    }
     for (name, value) in &request.env {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             return invalid(format!("environment variable {name:?} cannot be set"));
         }
         env.push(format!("{name}={value}"));
     }
-    let spec = RunSpec {
-        command: request.command,
-        env,
-        cwd: working_directory(&request.cwd)?,
-        files,
-        collect: request.collect,
-        collect_bytes,
-        disk_bytes,
-        inodes,
-        open_files,
-        cpu_seconds: if counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
+    let cwd = working_directory(&request.cwd)?;
+    let start = Start {
+        program: Program {
+            command: request.command,
+            env,
+            cwd: cwd.clone(),
+            open_files,
+            cpu_seconds: if terms.counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
+            nobody: false,
+        },
+        furnish: Some(Furnish {
+            disk_bytes,
+            inodes,
+            cwd: cwd.clone(),
+            files,
+        }),
+        finish: Some(Finish {
+            cwd,
+            collect: request.collect,
+            collect_bytes,
+        }),
+        terminal: None,
     };
     let limits = RunLimits {
         wall: Duration::from_millis(wall_ms),
@@ -215,10 +326,12 @@ pub(crate) fn plan(request: RunOnceRequest, counts_cpu: bool) -> Result<Plan, Sa
         output_kill_bytes,
     };
     Ok(Plan {
-        spec,
+        start,
         stdin: request.stdin,
         limits,
         queue: request.queue_ms.map(Duration::from_millis),
+        network,
+        image: image.map_or(0, |(number, _)| number),
     })
 }
 

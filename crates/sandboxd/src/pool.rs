@@ -44,8 +44,11 @@ impl Pool {
         pool
     }
 
-    /// A sandbox that nobody has used.
-    pub(crate) async fn acquire(self: &Arc<Self>) -> Result<Sandbox, SandboxError> {
+    /// A sandbox that nobody has used. Those with an image are made when they are asked for.
+    pub(crate) async fn acquire(self: &Arc<Self>, image: u32) -> Result<Sandbox, SandboxError> {
+        if image > 0 {
+            return self.factory.make(image).await;
+        }
         let receiver = {
             let mut state = self.lock();
             if state.closed {
@@ -105,7 +108,7 @@ impl Pool {
             }
             let pool = Arc::clone(self);
             tokio::spawn(async move {
-                let made = pool.factory.make().await;
+                let made = pool.factory.make(0).await;
                 pool.hand_out(made).await;
                 pool.fill();
             });

@@ -47,6 +47,10 @@ pub(crate) fn probe(rootless: bool, layout: &Layout) -> Probe {
             detail,
         });
     }
+    if let Some((_, path, cpus)) = &layout.quota {
+        let detail = format!("{cpus} processors' worth for each sandbox, {}", path.display());
+        facilities.push(facility("cgroup.quota", true, &detail));
+    }
     let mut unobservable = Vec::new();
     if layout.memory.is_none() {
         unobservable.push(Cause::Oom);

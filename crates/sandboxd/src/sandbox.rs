@@ -1,35 +1,32 @@
-//! The daemon's end of one sandbox: its control socket, pipes, groups and the pidfd of its init.
+//! The daemon's end of one sandbox: its control socket, groups and the pidfd of its init.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
 
-use prost::Message;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use crate::cgroup::Group;
-use crate::sys::pidfd_kill;
-use crate::wire::{self, Event, FromInit, Order, ToInit};
+use crate::error::SandboxError;
+use crate::sys::{pidfd_kill, receive_with_fds, send_with_fds};
+use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
+
+/// Init makes a socket at once.
+const OPEN_DEADLINE: Duration = Duration::from_secs(10);
+const RECEIVE_BYTES: usize = 16 << 10;
 
 /// A sandbox that no program has run in, or runs in now; it is never used twice.
 #[derive(Debug)]
 pub(crate) struct Sandbox {
-    pub(crate) control: Control,
-    /// Taken by the run.
-    pub(crate) stdio: Option<Stdio>,
+    pub(crate) orders: Orders,
+    pub(crate) events: Events,
     pub(crate) group: Group,
     pub(crate) init: Init,
     /// User number, given back when the sandbox is gone.
     pub(crate) uid: Uid,
-}
-
-/// The daemon's ends of the program's standard streams.
-#[derive(Debug)]
-pub(crate) struct Stdio {
-    pub(crate) stdin: OwnedFd,
-    pub(crate) stdout: OwnedFd,
-    pub(crate) stderr: OwnedFd,
 }
 
 /// A user number that no other live sandbox has.
@@ -40,6 +37,7 @@ pub(crate) struct Uid {
 }
 
 impl Drop for Uid {
+    /// Whoever drops it has seen the last process of that user end.
     fn drop(&mut self) {
         if let Some(free) = self.free.upgrade() {
             free.lock()
@@ -74,42 +72,71 @@ impl Init {
     }
 }
 
-/// Framed messages to and from init.
+/// Orders to init.
 #[derive(Debug)]
-pub(crate) struct Control {
-    stream: UnixStream,
-    received: Vec<u8>,
+pub(crate) struct Orders(Arc<UnixStream>);
+
+/// What init has to say.
+#[derive(Debug)]
+pub(crate) struct Events {
+    stream: Arc<UnixStream>,
+    inbox: Inbox,
 }
 
-impl Control {
-    pub(crate) fn new(stream: UnixStream) -> Self {
-        Self {
-            stream,
-            received: Vec::new(),
-        }
-    }
+/// The two directions of a control socket.
+pub(crate) fn control(socket: UnixStream) -> (Orders, Events) {
+    let stream = Arc::new(socket);
+    let events = Events {
+        stream: Arc::clone(&stream),
+        inbox: Inbox::default(),
+    };
+    (Orders(stream), events)
+}
 
-    pub(crate) async fn send(&mut self, order: Order) -> io::Result<()> {
-        self.stream
-            .write_all(&wire::frame(&ToInit { order: Some(order) }))
-            .await
-    }
-
-    /// The next event; `None` when init has closed its end. May be dropped and called again without loss.
-    pub(crate) async fn receive(&mut self) -> io::Result<Option<Event>> {
-        loop {
-            if let Some((prefix, rest)) = self.received.split_first_chunk() {
-                let length = wire::body_length(*prefix)?;
-                if rest.len() >= length {
-                    let mut body = self.received.split_off(4);
-                    self.received = body.split_off(length);
-                    let message = FromInit::decode(bytes::Bytes::from(body)).map_err(io::Error::other)?;
-                    return Ok(message.event);
+impl Orders {
+    /// Sends one order with its descriptors. Must not be dropped halfway: what follows would make no sense to init.
+    pub(crate) async fn send(&mut self, id: u64, order: Order, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+        let bytes = wire::frame(&ToInit {
+            id,
+            descriptors: u32::try_from(descriptors.len()).map_err(io::Error::other)?,
+            order: Some(order),
+        });
+        let mut raw: Vec<_> = descriptors.iter().map(AsRawFd::as_raw_fd).collect();
+        let mut sent = 0;
+        while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
+            self.0.writable().await?;
+            match self
+                .0
+                .try_io(Interest::WRITABLE, || send_with_fds(self.0.as_raw_fd(), rest, &raw))
+            {
+                Ok(length) => {
+                    sent += length;
+                    raw.clear();
                 }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
             }
-            match self.stream.read_buf(&mut self.received).await {
-                Ok(0) => return Ok(None),
-                Ok(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Events {
+    /// The next event with the id of its order and its descriptors; `None` when init has closed its end. May be dropped
+    /// and called again without loss.
+    pub(crate) async fn receive(&mut self) -> io::Result<Option<(u64, Event, Vec<OwnedFd>)>> {
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        loop {
+            if let Some((message, descriptors)) = self.inbox.take::<FromInit>()? {
+                let event = message.event.ok_or(io::ErrorKind::InvalidData)?;
+                return Ok(Some((message.id, event, descriptors)));
+            }
+            self.stream.readable().await?;
+            let stream = &self.stream;
+            match stream.try_io(Interest::READABLE, || receive_with_fds(stream.as_raw_fd(), &mut buffer)) {
+                Ok((0, _)) => return Ok(None),
+                Ok((length, descriptors)) => self.inbox.put(buffer.get(..length).unwrap_or_default(), descriptors),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
                 Err(error) => return Err(error),
             }
@@ -118,17 +145,44 @@ impl Control {
 }
 
 impl Sandbox {
+    /// Sockets on the sandbox's loopback, in the order asked for. Only while nothing else is asked of init.
+    pub(crate) async fn open(&mut self, wanted: Vec<OpenSocket>) -> Result<Vec<OwnedFd>, SandboxError> {
+        let failed = |step: &str, source| SandboxError::Setup {
+            step: step.to_owned(),
+            source,
+        };
+        let mut opened = Vec::new();
+        for socket in wanted {
+            let answer = tokio::time::timeout(OPEN_DEADLINE, async {
+                self.orders.send(0, Order::Open(socket), &[]).await?;
+                self.events.receive().await
+            });
+            match answer.await {
+                Ok(Ok(Some((_, Event::Socket(_), fds)))) => opened.extend(fds),
+                Ok(Ok(Some((_, Event::Failed(failure), _)))) => {
+                    let source = io::Error::from_raw_os_error(failure.errno);
+                    return Err(failed(&failure.step, source));
+                }
+                Ok(Ok(Some((_, other, _)))) => return Err(SandboxError::Protocol(format!("{other:?} for a socket"))),
+                Ok(Ok(None)) => return Err(SandboxError::InitDied),
+                Ok(Err(source)) => return Err(failed("ask init for a socket", source)),
+                Err(_) => return Err(failed("wait for a socket", io::ErrorKind::TimedOut.into())),
+            }
+        }
+        Ok(opened)
+    }
+
     /// Ends it, waits until nothing of it is left and removes its groups.
     pub(crate) async fn destroy(self) {
         let Self {
-            control,
-            stdio,
+            orders,
+            events,
             group,
             init,
             uid,
         } = self;
         init.kill();
-        drop((control, stdio));
+        drop((orders, events));
         if let Err(error) = init.ended().await {
             tracing::error!(%error, "cannot wait for an init");
         }

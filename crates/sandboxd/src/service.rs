@@ -1,4 +1,4 @@
-//! The gRPC service: admission, keys, and a task per run that outlives the call that asked for it.
+//! The service of one-shot runs: admission, and a task per run that outlives the call that asked for it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,21 +7,25 @@ use std::time::{Duration, Instant};
 use prl_sandbox_proto::sandboxes_server::Sandboxes;
 use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
-    RunOnceRequest, RunOnceResult, Timings,
+    RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
-use tokio::sync::watch;
 use tonic::{Request, Response, Status};
 
+use crate::boxes::Registry;
+use crate::egress::Grants;
 use crate::error::SandboxError;
-use crate::keys::{Claim, Handle, Keys, Shared, fingerprint};
-use crate::plan::{self, Plan};
+use crate::images::Images;
+use crate::keys::{Keys, fingerprint};
+use crate::once::{Publisher, infra, once};
+use crate::plan::{self, Plan, Terms};
 use crate::pool::Pool;
 use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::run;
+use crate::tenants::Tenant;
 
 /// How long a run waits for a slot when the request does not say.
-const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
+pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
 
 /// Everything the calls share.
 #[derive(Debug)]
@@ -29,32 +33,36 @@ pub(crate) struct Shop {
     pub(crate) pool: Arc<Pool>,
     pub(crate) queue: Queue,
     pub(crate) probe: Probe,
+    pub(crate) grants: Grants,
+    pub(crate) images: Images,
     pub(crate) instance: String,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) draining: AtomicBool,
     pub(crate) keys: Keys,
+    pub(crate) boxes: Registry,
     pub(crate) completed: AtomicU64,
+}
+
+impl Shop {
+    /// What a request is checked against.
+    pub(crate) fn terms(&self) -> Terms<'_> {
+        Terms {
+            counts_cpu: self.probe.counts_cpu,
+            grants: &self.grants,
+            images: &self.images,
+        }
+    }
 }
 
 /// The service itself: a handle on the shop.
 #[derive(Clone, Debug)]
 pub(crate) struct Service(pub(crate) Arc<Shop>);
 
-/// Cancels the run of a call that nobody waits for any more.
-struct CancelOnDrop(Option<Arc<watch::Sender<bool>>>);
-
-impl Drop for CancelOnDrop {
-    fn drop(&mut self) {
-        if let Some(cancel) = &self.0 {
-            cancel.send_replace(true);
-        }
-    }
-}
-
 #[tonic::async_trait]
 impl Sandboxes for Service {
     async fn run_once(&self, request: Request<RunOnceRequest>) -> Result<Response<RunOnceResult>, Status> {
+        let tenant = Tenant::of(&request);
         let request = request.into_inner();
         let shop = &self.0;
         if shop.draining.load(Ordering::Relaxed) {
@@ -67,54 +75,23 @@ impl Sandboxes for Service {
             )));
         }
         demand(&shop.probe, request.min_isolation)?;
-        let key = request.idempotency_key.clone();
+        let key = tenant.scoped(&request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let plan = plan::plan(request, shop.probe.counts_cpu)?;
-        let (cancel, cancelled) = watch::channel(false);
-        let (end, ended) = watch::channel(None);
-        let mut handle = Handle {
-            cancel: Arc::new(cancel),
-            end: ended,
-        };
-        let mut guard = CancelOnDrop(None);
-        let mut replayed = false;
-        if key.is_empty() {
-            guard.0 = Some(Arc::clone(&handle.cancel));
-        } else {
-            match shop.keys.claim(&key, mark, &handle) {
-                Ok(Claim::New) => {}
-                Ok(Claim::Known(known)) => {
-                    replayed = true;
-                    handle = known;
-                }
-                Err(error @ SandboxError::Expired(_)) => {
-                    return Ok(Response::new(infra(&error, shop.probe.isolation)));
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        if !replayed {
-            let keep = Arc::clone(&handle.cancel);
-            tokio::spawn(carry_out(Arc::clone(shop), plan, cancelled, end, key, keep));
-        }
-        let shared = handle.end.wait_for(Option::is_some).await;
-        let shared = shared
-            .map_err(|_| SandboxError::Protocol("a run's task ended early".to_owned()))?
-            .clone();
-        guard.0 = None;
-        match shared {
-            Some(Ok(result)) => {
-                let mut result = Arc::unwrap_or_clone(result);
-                result.replayed = replayed;
-                Ok(Response::new(result))
-            }
-            Some(Err(error)) => Err(status_of(&error)),
-            None => Err(SandboxError::Protocol("a run ended without a result".to_owned()).into()),
-        }
+        let plan = plan::plan(request, shop.terms())?;
+        let work = |cancel, publisher| carry_out(Arc::clone(shop), plan, cancel, publisher);
+        Ok(Response::new(once(shop, key, mark, work).await?))
+    }
+
+    type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
+
+    async fn run_tests(&self, _: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
+        Err(SandboxError::Unsupported("RunTests").into())
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
-        let found = self.0.keys.unfinished(&request.into_inner().idempotency_key);
+        let tenant = Tenant::of(&request);
+        let key = tenant.scoped(&request.into_inner().idempotency_key);
+        let found = self.0.keys.unfinished(&key);
         if let Some(handle) = &found {
             handle.cancel.send_replace(true);
         }
@@ -133,6 +110,8 @@ impl Sandboxes for Service {
             max_running: count(shop.max_running),
             max_queued: count(shop.max_queued),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            runtimes: Vec::new(),
+            images: shop.images.names(),
         }))
     }
 
@@ -146,28 +125,13 @@ impl Sandboxes for Service {
             parked: count(shop.pool.parked()),
             completed: shop.completed.load(Ordering::Relaxed),
             instance_id: shop.instance.clone(),
+            held: count(shop.boxes.held()),
         }))
     }
 }
 
-/// Errors are shared between all who wait for one run; a status is made for each.
-fn status_of(error: &SandboxError) -> Status {
-    match error {
-        SandboxError::Overloaded {
-            message,
-            retry_after_ms,
-        } => SandboxError::Overloaded {
-            message: message.clone(),
-            retry_after_ms: *retry_after_ms,
-        }
-        .into(),
-        SandboxError::Draining => SandboxError::Draining.into(),
-        other => SandboxError::Protocol(other.chain()).into(),
-    }
-}
-
 /// Fails closed when the request wants more than there is.
-fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
+pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
     let wanted = Isolation::try_from(wanted)
         .map_err(|_| SandboxError::Invalid(format!("min_isolation {wanted} is not known")))?;
     if wanted as i32 <= probe.isolation as i32 {
@@ -180,49 +144,22 @@ fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
     })
 }
 
-fn infra(error: &SandboxError, isolation: Isolation) -> RunOnceResult {
-    RunOnceResult {
-        cause: Cause::Infra.into(),
-        reason: error.chain(),
-        error_code: error.code().to_owned(),
-        isolation: isolation.into(),
-        ..RunOnceResult::default()
-    }
-}
-
-/// One run from the queue to the last trace of its sandbox. `keep` holds the cancel channel open until the end.
-async fn carry_out(
-    shop: Arc<Shop>,
-    plan: Plan,
-    mut cancel: run::Cancel,
-    end: watch::Sender<Option<Shared>>,
-    key: String,
-    keep: Arc<watch::Sender<bool>>,
-) {
-    let publish = |shared: Shared| {
-        if !key.is_empty() {
-            shop.keys.finished(&key, &shared);
-        }
-        shop.completed.fetch_add(1, Ordering::Relaxed);
-        end.send_replace(Some(shared));
-    };
+/// One run from the queue to the last trace of its sandbox.
+async fn carry_out(shop: Arc<Shop>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
     let arrived = Instant::now();
     let admitted = tokio::select! {
         admitted = shop.queue.enter(plan.queue.unwrap_or(DEFAULT_QUEUE)) => Some(admitted),
-        changed = cancel.wait_for(|cancelled| *cancelled) => {
-            drop(changed);
-            None
-        }
+        () = run::raised(&mut cancel) => None,
     };
     let permit = match admitted {
         Some(Ok(permit)) => permit,
-        Some(Err(error)) => return publish(Err(Arc::new(error))),
-        None => return publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
+        Some(Err(error)) => return publisher.publish(Err(Arc::new(error))),
+        None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
     };
     let queued = arrived.elapsed();
-    let mut sandbox = match shop.pool.acquire().await {
+    let mut sandbox = match shop.pool.acquire(plan.image).await {
         Ok(sandbox) => sandbox,
-        Err(error) => return publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
+        Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
     };
     let acquired = arrived.elapsed().saturating_sub(queued);
     let result = match run::execute(&mut sandbox, plan, cancel, queued).await {
@@ -238,9 +175,9 @@ async fn carry_out(
             infra(&error, shop.probe.isolation)
         }
     };
-    publish(Ok(Arc::new(result)));
+    publisher.publish(Ok(Arc::new(result)));
     sandbox.destroy().await;
-    drop((permit, keep));
+    drop((permit, publisher));
 }
 
 fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {

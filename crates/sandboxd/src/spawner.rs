@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use prost::Message;
 
+use crate::defence::Defence;
 use crate::filter::{self, Program};
 use crate::sys::{check, check_long, pidfd_kill, prctl, receive_with_fds, send_with_fds};
 use crate::template;
@@ -24,8 +25,6 @@ pub(crate) const ROLE: &str = "prl-sandbox-spawner";
 const SOCKET: RawFd = libc::STDIN_FILENO;
 /// Messages on this socket are small; content travels on the control sockets.
 const MAX_MESSAGE_BYTES: usize = 64 << 10;
-/// Descriptors that come with a Spawn: control socket, stdin, stdout, stderr.
-const SPAWN_FDS: usize = 4;
 
 /// Runs until the daemon's end of the socket is closed. Returns the exit status.
 pub(crate) fn run() -> u8 {
@@ -51,8 +50,9 @@ fn serve() -> io::Result<()> {
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
-    let built =
-        template::enter(config.rootless, &readable).and_then(|()| template::at("seccomp filter", filter::build()));
+    let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
+    let built = template::enter(config.rootless, &readable, &images)
+        .and_then(|()| template::at("seccomp filter", filter::build()));
     // Not earlier: a user namespace's maps can be written by a process that owns its own proc files only.
     prctl(libc::PR_SET_DUMPABLE, 0)?;
     let program = match built {
@@ -75,7 +75,7 @@ fn serve() -> io::Result<()> {
             } else {
                 format!("{step}: {error}")
             };
-            return send_with_fds(
+            send_with_fds(
                 SOCKET,
                 &encode(&SpawnerReady {
                     error,
@@ -83,7 +83,8 @@ fn serve() -> io::Result<()> {
                     answered: true,
                 }),
                 &[],
-            );
+            )?;
+            return Ok(());
         }
     };
     let mut children = VecDeque::new();
@@ -93,7 +94,7 @@ fn serve() -> io::Result<()> {
             break;
         }
         let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-        let reply = match spawn(&order, fds, &program) {
+        let reply = match spawn(&order, fds, &program, images.len()) {
             Ok((pid, pidfd)) => {
                 let sent = send_with_fds(SOCKET, &encode(&Spawned { pid }), &[pidfd.as_raw_fd()]);
                 forget_dead(&mut children);
@@ -146,25 +147,29 @@ fn encode(message: &impl Message) -> Vec<u8> {
 }
 
 /// Clones an init into new namespaces. The child never returns from here.
-fn spawn(order: &Spawn, fds: Vec<OwnedFd>, program: &Program) -> io::Result<(i32, OwnedFd)> {
-    if fds.len() != SPAWN_FDS {
+fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program, images: usize) -> io::Result<(i32, OwnedFd)> {
+    let (Some(control), true) = (fds.pop(), fds.is_empty()) else {
         return Err(io::Error::from_raw_os_error(libc::EBADMSG));
-    }
+    };
     let mut pidfd: RawFd = -1;
     // SAFETY: clone_args is plain data; all-zero is a valid value.
     let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
-    args.flags = (libc::CLONE_NEWPID
-        | libc::CLONE_NEWNS
-        | libc::CLONE_NEWNET
-        | libc::CLONE_NEWIPC
-        | libc::CLONE_NEWUTS
-        | libc::CLONE_PIDFD) as u64;
+    args.flags = (libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_PIDFD) as u64;
+    for (defence, flag) in [
+        (Defence::NetworkNamespace, libc::CLONE_NEWNET),
+        (Defence::IpcNamespace, libc::CLONE_NEWIPC),
+        (Defence::HostName, libc::CLONE_NEWUTS),
+    ] {
+        if defence.stands() {
+            args.flags |= flag as u64;
+        }
+    }
     args.pidfd = (&raw mut pidfd) as u64;
     args.exit_signal = libc::SIGCHLD as u64;
     // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.
     let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
     if pid == 0 {
-        init::main(order.uid, fds, program);
+        init::main(control, order.uid, program, || template::choose(order.image, images));
     }
     // SAFETY: the kernel wrote a new descriptor that is ours.
     let pidfd = unsafe { OwnedFd::from_raw_fd(check(pidfd)?) };

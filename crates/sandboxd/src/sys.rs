@@ -8,6 +8,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::defence::Defence;
+
 /// At most this many file descriptors travel in one message.
 const MAX_FDS: usize = 8;
 
@@ -57,8 +59,13 @@ pub(crate) fn mount(source: &str, target: &Path, kind: &str, flags: libc::c_ulon
 
 /// Makes a mount and everything below it read-only, without set-user-id programs and, unless `devices`, device nodes.
 pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
+    let read_only = if Defence::ReadOnly.stands() {
+        libc::MOUNT_ATTR_RDONLY
+    } else {
+        0
+    };
     let mut attr = libc::mount_attr {
-        attr_set: libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | if devices { 0 } else { libc::MOUNT_ATTR_NODEV },
+        attr_set: read_only | libc::MOUNT_ATTR_NOSUID | if devices { 0 } else { libc::MOUNT_ATTR_NODEV },
         attr_clr: 0,
         propagation: 0,
         userns_fd: 0,
@@ -78,8 +85,9 @@ pub(crate) fn seal_mount(target: &Path, devices: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends bytes and file descriptors as one message.
-pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<()> {
+/// Sends bytes and file descriptors. Returns how many bytes went, all of them on a socket of messages; the descriptors
+/// go with the first byte.
+pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<usize> {
     assert!(fds.len() <= MAX_FDS);
     let mut iov = libc::iovec {
         iov_base: bytes.as_ptr().cast_mut().cast(),
@@ -107,8 +115,8 @@ pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::R
     loop {
         // SAFETY: every pointer in `header` is to a live local of the stated length.
         let sent = unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_NOSIGNAL) };
-        if sent >= 0 {
-            return Ok(());
+        if let Ok(sent) = usize::try_from(sent) {
+            return Ok(sent);
         }
         let error = io::Error::last_os_error();
         if error.kind() != io::ErrorKind::Interrupted {

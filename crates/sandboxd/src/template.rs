@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use crate::defence::Defence;
 use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
 
 /// Mounted over in the private namespace only; it exists everywhere.
@@ -27,6 +28,16 @@ const DEVICES: [(&str, u32, u32); 6] = [
     ("tty", 5, 0),
 ];
 
+/// Directories of ours in every root.
+const OWN_DIRECTORIES: [&str; 11] = [
+    "proc", "work", "box", "dev", "dev/shm", "dev/pts", "sys", "run", "var", "home", "root",
+];
+/// What of an image is not shown: ours take its place.
+const REPLACED: [&str; 7] = ["proc", "work", "box", "dev", "sys", "run", "tmp"];
+/// Where the roots of images lie until a box has chosen; only root may look.
+const IMAGES: &str = "/.images";
+const ROOT_TMPFS: &str = "size=1m,nr_inodes=4096,mode=755";
+
 /// A step that failed.
 pub(crate) type Step = (&'static str, io::Error);
 
@@ -36,7 +47,8 @@ pub(crate) fn at<T>(step: &'static str, result: io::Result<T>) -> Result<T, Step
 }
 
 /// Moves the calling process, which must have one thread, into a new mount namespace whose root is the template.
-pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
+/// The roots of `images` lie in it too, each as a template of its own, until `choose` has been called.
+pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) -> Result<(), Step> {
     if rootless {
         at("user namespace", enter_user_namespace())?;
     }
@@ -47,25 +59,63 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
         mount("none", Path::new("/"), "", libc::MS_REC | libc::MS_PRIVATE, ""),
     )?;
     let root = Path::new(BUILD_AT);
-    // The extra directories may lie below BUILD_AT, which is about to be covered: hold them by descriptor.
-    let held = at("open readable directory", hold(readable))?;
-    at(
-        "root tmpfs",
-        mount("prl", root, "tmpfs", libc::MS_NOSUID, "size=1m,nr_inodes=4096,mode=755"),
-    )?;
-    for name in [
-        "proc", "work", "box", "dev", "dev/shm", "dev/pts", "sys", "run", "var", "home", "root",
-    ] {
+    // These may lie below BUILD_AT, which is about to be covered: hold them by descriptor.
+    let readable = at("open readable directory", hold(readable))?;
+    let images = at("open image", hold(images))?;
+    at("root tmpfs", mount("prl", root, "tmpfs", libc::MS_NOSUID, ROOT_TMPFS))?;
+    compose(root, rootless, &readable, |root| {
+        SYSTEM
+            .iter()
+            .try_for_each(|source| bind_system(Path::new(source), root))
+    })?;
+    if !images.is_empty() {
+        let all = root.join(IMAGES.trim_start_matches('/'));
+        at("images", make_directory(&all, 0o700, 0))?;
+        at("images", mount("prl", &all, "tmpfs", libc::MS_NOSUID, ROOT_TMPFS))?;
+        for (number, (image, _)) in (1..).zip(&images) {
+            let root = all.join(u32::to_string(&number));
+            at("image", make_directory(&root, 0o755, 0))?;
+            at("image", mount("prl", &root, "tmpfs", libc::MS_NOSUID, ROOT_TMPFS))?;
+            compose(&root, rootless, &readable, |root| bind_image(image, root))?;
+            at("read-only image", read_only(&root))?;
+        }
+    }
+    at("enter root", enter_root(root))?;
+    at("read-only root", read_only(Path::new("/")))
+}
+
+/// Makes one image the root of the calling process's own mount namespace, or with 0 the machine's own system
+/// directories, and takes all others out of it. `known`: how many there are.
+pub(crate) fn choose(image: u32, known: usize) -> Result<(), Step> {
+    if image > 0 {
+        let root = Path::new(IMAGES).join(image.to_string());
+        return at("enter image", enter_root(&root));
+    }
+    if known > 0 {
+        let all = at("leave images", c_path(Path::new(IMAGES)))?;
+        // SAFETY: a NUL-terminated path.
+        let left = check(unsafe { libc::umount2(all.as_ptr(), libc::MNT_DETACH) });
+        at("leave images", left)?;
+    }
+    Ok(())
+}
+
+/// What every root has, around what `fill` puts there.
+fn compose(
+    root: &Path,
+    rootless: bool,
+    readable: &[(PathBuf, &Path)],
+    fill: impl Fn(&Path) -> io::Result<()>,
+) -> Result<(), Step> {
+    for name in OWN_DIRECTORIES {
         at("directories", make_directory(&root.join(name), 0o755, 0))?;
     }
     at("directories", make_directory(&root.join("tmp"), 0o1777, 0))?;
     at("directories", symlink("../tmp", root.join("var/tmp")))?;
     at("devices", devices(&root.join("dev")))?;
-    for source in SYSTEM {
-        at("system directories", bind_system(Path::new(source), root))?;
-    }
-    for (source, path) in held {
-        at("readable directories", bind(&source, path, root))?;
+    at("system directories", fill(root))?;
+    for (source, path) in readable {
+        at("readable directories", bind(source, path, root))?;
     }
     if rootless {
         // A new proc may be mounted in a user namespace only where a whole one can be seen.
@@ -74,28 +124,24 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf]) -> Result<(), Step> {
             mount("/proc", &root.join("proc"), "", libc::MS_BIND | libc::MS_REC, ""),
         )?;
     }
-    at("enter root", std::env::set_current_dir(root))?;
-    at(
-        "pivot_root",
-        // SAFETY: two NUL-terminated paths. The old root comes to lie on top of the new one and is detached next.
-        check_long(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) }),
-    )?;
-    at(
-        "detach old root",
-        // SAFETY: a NUL-terminated path.
-        check(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) }),
-    )?;
-    at("enter root", std::env::set_current_dir("/"))?;
-    at(
-        "read-only root",
-        mount(
-            "none",
-            Path::new("/"),
-            "",
-            libc::MS_REMOUNT | libc::MS_BIND | libc::MS_RDONLY | libc::MS_NOSUID,
-            "",
-        ),
-    )
+    Ok(())
+}
+
+/// Makes a mount the root of this process and its mount namespace, and lets the old one go.
+fn enter_root(root: &Path) -> io::Result<()> {
+    std::env::set_current_dir(root)?;
+    // SAFETY: two NUL-terminated paths. The old root comes to lie on top of the new one and is detached next.
+    check_long(unsafe { libc::syscall(libc::SYS_pivot_root, c".".as_ptr(), c".".as_ptr()) })?;
+    // SAFETY: a NUL-terminated path.
+    check(unsafe { libc::umount2(c".".as_ptr(), libc::MNT_DETACH) })?;
+    std::env::set_current_dir("/")
+}
+
+/// Makes a mount of ours read-only, what is mounted in it not included.
+fn read_only(root: &Path) -> io::Result<()> {
+    let sealed = if Defence::ReadOnly.stands() { libc::MS_RDONLY } else { 0 };
+    let flags = libc::MS_REMOUNT | libc::MS_BIND | libc::MS_NOSUID | sealed;
+    mount("none", root, "", flags, "")
 }
 
 /// Becomes root of a new user namespace in which this process's own user is the only one.
@@ -132,6 +178,24 @@ fn bind_system(source: &Path, root: &Path) -> io::Result<()> {
         );
     }
     bind(source, source, root)
+}
+
+/// Binds an image's directories, and repeats its links.
+fn bind_image(image: &Path, root: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(image)? {
+        let entry = entry?;
+        let (name, kind) = (entry.file_name(), entry.file_type()?);
+        if REPLACED.iter().any(|replaced| name == **replaced) {
+            continue;
+        }
+        let target = Path::new("/").join(&name);
+        if kind.is_dir() {
+            bind(&entry.path(), &target, root)?;
+        } else if kind.is_symlink() && !root.join(&name).exists() {
+            symlink(fs::read_link(entry.path())?, root.join(&name))?;
+        }
+    }
+    Ok(())
 }
 
 /// Binds `source` at `path` below `root`, read-only with everything mounted in it.

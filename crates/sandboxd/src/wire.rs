@@ -1,10 +1,14 @@
 //! Messages between the daemon, the spawner and the init of a sandbox, and their framing on the control socket.
 //!
-//! A frame is a length (u32, little endian) and that many bytes of one protobuf message. Both ends are ours and the
-//! guest never holds the socket, so a frame that cannot be read is an error of the daemon, never of the program.
+//! A frame is a length (u32, little endian) and that many bytes of one protobuf message, with the descriptors that the
+//! message counts. Both ends are ours and the guest never holds the socket, so a frame that cannot be read is an error
+//! of the daemon, never of the program.
 
-use std::io::{self, Read, Write};
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::OwnedFd;
 
+use bytes::{Buf, BytesMut};
 use prost::Message;
 
 /// Largest frame, in bytes: the largest request and its envelope.
@@ -22,6 +26,9 @@ pub(crate) struct SpawnerConfig {
     /// This daemon's cgroup directories, for the spawner to remove when the daemon was killed.
     #[prost(string, repeated, tag = "3")]
     pub(crate) cgroups: Vec<String>,
+    /// Roots of images.
+    #[prost(string, repeated, tag = "4")]
+    pub(crate) images: Vec<String>,
 }
 
 /// The spawner's answer to its configuration.
@@ -38,7 +45,7 @@ pub(crate) struct SpawnerReady {
     pub(crate) answered: bool,
 }
 
-/// Daemon to spawner: start an init with the attached control socket and stdio.
+/// Daemon to spawner: start an init with the attached control socket.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Spawn {
     /// The user the program will run as.
@@ -47,6 +54,9 @@ pub(crate) struct Spawn {
     /// Always true, so that the message is never empty: an empty one is end of file.
     #[prost(bool, tag = "2")]
     pub(crate) wanted: bool,
+    /// Number of the image, counted from 1; 0: the machine's own system directories.
+    #[prost(uint32, tag = "3")]
+    pub(crate) image: u32,
 }
 
 /// Spawner to daemon, with a pidfd attached when `pid` is positive.
@@ -57,30 +67,84 @@ pub(crate) struct Spawned {
     pub(crate) pid: i32,
 }
 
-/// Daemon to init.
+/// Daemon to init: one order with an id that its events carry back.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct ToInit {
-    #[prost(oneof = "Order", tags = "1, 2, 3")]
+    #[prost(uint64, tag = "1")]
+    pub(crate) id: u64,
+    /// How many descriptors came with it.
+    #[prost(uint32, tag = "2")]
+    pub(crate) descriptors: u32,
+    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
     pub(crate) order: Option<Order>,
 }
 
 /// What init is told to do.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Order {
-    /// You are in your cgroups now: set up and park.
-    #[prost(bool, tag = "1")]
-    Prepare(bool),
-    /// Run this.
-    #[prost(message, tag = "2")]
-    Run(RunSpec),
-    /// End the run now.
+    /// You are in your cgroups now: set up and park. Answered by `Parked` or `Failed`.
     #[prost(bool, tag = "3")]
-    Kill(bool),
+    Prepare(bool),
+    /// Sizes and files. Answered by `Furnished` or `NotFurnished`.
+    #[prost(message, tag = "4")]
+    Furnish(Furnish),
+    /// Run this, with the three descriptors that came along as its standard streams, or with a new terminal. Answered by
+    /// `NotFurnished`, `NotExecuted`, or `Started` and later `Ended`, and then `Gone` or `Finished`.
+    #[prost(message, tag = "5")]
+    Start(Start),
+    /// A signal to the main process of the exec with this envelope's id.
+    #[prost(int32, tag = "6")]
+    Signal(i32),
+    /// Ends every process of the exec with this envelope's id. `Gone` says when none is left.
+    #[prost(bool, tag = "7")]
+    KillTree(bool),
+    /// Ends every process.
+    #[prost(bool, tag = "8")]
+    KillAll(bool),
+    /// Ends every process and collects files. Answered by `Finished`.
+    #[prost(message, tag = "9")]
+    Finish(Finish),
+    /// CPU time of the exec with this envelope's id. Answered by `Measured`.
+    #[prost(bool, tag = "10")]
+    Measure(bool),
+    /// A TCP socket on the sandbox's loopback. Answered by `Socket` with a descriptor, or `Failed`.
+    #[prost(message, tag = "11")]
+    Open(OpenSocket),
 }
 
-/// One program to run, validated by the daemon.
+/// What must be there before a program starts.
 #[derive(Clone, PartialEq, Message)]
-pub(crate) struct RunSpec {
+pub(crate) struct Furnish {
+    #[prost(uint64, tag = "1")]
+    pub(crate) disk_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) inodes: u64,
+    /// Absolute; made when missing. The files lie below it.
+    #[prost(string, tag = "3")]
+    pub(crate) cwd: String,
+    #[prost(message, repeated, tag = "4")]
+    pub(crate) files: Vec<FileSpec>,
+}
+
+/// One exec.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Start {
+    #[prost(message, required, tag = "1")]
+    pub(crate) program: Program,
+    /// Done first.
+    #[prost(message, optional, tag = "2")]
+    pub(crate) furnish: Option<Furnish>,
+    /// Done when the main process has ended: this exec is the sandbox's only one, and its last.
+    #[prost(message, optional, tag = "3")]
+    pub(crate) finish: Option<Finish>,
+    /// Instead of three descriptors: a terminal, whose other end comes with `Started`.
+    #[prost(message, optional, tag = "4")]
+    pub(crate) terminal: Option<Terminal>,
+}
+
+/// What is executed, validated by the daemon.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Program {
     #[prost(string, repeated, tag = "1")]
     pub(crate) command: Vec<String>,
     /// `NAME=value`.
@@ -89,21 +153,45 @@ pub(crate) struct RunSpec {
     /// Absolute.
     #[prost(string, tag = "3")]
     pub(crate) cwd: String,
-    #[prost(message, repeated, tag = "4")]
-    pub(crate) files: Vec<FileSpec>,
-    #[prost(string, repeated, tag = "5")]
-    pub(crate) collect: Vec<String>,
-    #[prost(uint64, tag = "6")]
-    pub(crate) collect_bytes: u64,
-    #[prost(uint64, tag = "7")]
-    pub(crate) disk_bytes: u64,
-    #[prost(uint64, tag = "8")]
-    pub(crate) inodes: u64,
-    #[prost(uint64, tag = "9")]
+    #[prost(uint64, tag = "4")]
     pub(crate) open_files: u64,
     /// Per process, seconds; 0: unlimited because the cgroup counts.
-    #[prost(uint64, tag = "10")]
+    #[prost(uint64, tag = "5")]
     pub(crate) cpu_seconds: u64,
+    /// As the second user, who does not own the work directory.
+    #[prost(bool, tag = "6")]
+    pub(crate) nobody: bool,
+}
+
+/// What is wanted of a sandbox that ends.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Finish {
+    /// Where `collect` begins; absolute.
+    #[prost(string, tag = "1")]
+    pub(crate) cwd: String,
+    #[prost(string, repeated, tag = "2")]
+    pub(crate) collect: Vec<String>,
+    #[prost(uint64, tag = "3")]
+    pub(crate) collect_bytes: u64,
+}
+
+/// Size of a terminal in characters.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Terminal {
+    #[prost(uint32, tag = "1")]
+    pub(crate) rows: u32,
+    #[prost(uint32, tag = "2")]
+    pub(crate) columns: u32,
+}
+
+/// A socket on the sandbox's loopback: the daemon uses it although it lives in another network.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OpenSocket {
+    #[prost(uint32, tag = "1")]
+    pub(crate) port: u32,
+    /// Listening; else connecting, not yet connected.
+    #[prost(bool, tag = "2")]
+    pub(crate) listen: bool,
 }
 
 /// A file in or out.
@@ -120,31 +208,75 @@ pub(crate) struct FileSpec {
 /// Init to daemon.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct FromInit {
-    #[prost(oneof = "Event", tags = "1, 2, 3, 4, 5, 6")]
+    /// Of the order that this belongs to.
+    #[prost(uint64, tag = "1")]
+    pub(crate) id: u64,
+    /// How many descriptors came with it.
+    #[prost(uint32, tag = "2")]
+    pub(crate) descriptors: u32,
+    #[prost(oneof = "Event", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
     pub(crate) event: Option<Event>,
 }
 
 /// What init has to say.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Event {
-    /// Set up, waiting for a run.
-    #[prost(bool, tag = "1")]
-    Parked(bool),
-    /// Set-up failed.
-    #[prost(message, tag = "2")]
-    Failed(Failure),
-    /// The command was executed.
+    /// Set up, waiting for orders.
     #[prost(bool, tag = "3")]
-    Started(bool),
-    /// The command could not be executed: the program's fault.
+    Parked(bool),
+    /// An order could not be carried out.
     #[prost(message, tag = "4")]
-    NotExecuted(Failure),
-    /// The files did not fit.
-    #[prost(message, tag = "5")]
-    DiskFull(Failure),
-    /// The command ended, every other process is dead, files are collected.
+    Failed(Failure),
+    #[prost(bool, tag = "5")]
+    Furnished(bool),
+    /// Sizes or files could not be set.
     #[prost(message, tag = "6")]
+    NotFurnished(Failure),
+    /// The command was executed; its pid in the sandbox.
+    #[prost(int32, tag = "7")]
+    Started(i32),
+    /// The command could not be executed: the program's fault.
+    #[prost(message, tag = "8")]
+    NotExecuted(Failure),
+    /// The main process has ended.
+    #[prost(message, tag = "9")]
+    Ended(Ended),
+    /// After `Ended` or `NotExecuted`: what is left of the exec, unless it was killed as a tree, belongs to nobody now.
+    #[prost(bool, tag = "10")]
+    Gone(bool),
+    /// Every process is dead, files are collected.
+    #[prost(message, tag = "11")]
     Finished(Finished),
+    /// Microseconds of CPU time so far.
+    #[prost(uint64, tag = "12")]
+    Measured(u64),
+    /// With a socket.
+    #[prost(bool, tag = "13")]
+    Socket(bool),
+    /// With the other end of a started exec's terminal.
+    #[prost(bool, tag = "14")]
+    Terminal(bool),
+}
+
+/// The end of an exec's main process, seen by the one that waited for it.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Ended {
+    /// As wait(2) gives it.
+    #[prost(int32, tag = "1")]
+    pub(crate) status: i32,
+    #[prost(uint64, tag = "2")]
+    pub(crate) run_us: u64,
+    /// User and system time of the processes that were waited for.
+    #[prost(uint64, tag = "3")]
+    pub(crate) cpu_us: u64,
+    /// The process that watched over the exec was killed, and `status` is its own.
+    #[prost(bool, tag = "4")]
+    pub(crate) unwatched: bool,
+    /// No block of the writable layer was free.
+    #[prost(bool, tag = "5")]
+    pub(crate) blocks_full: bool,
+    #[prost(bool, tag = "6")]
+    pub(crate) inodes_full: bool,
 }
 
 /// A step and the errno it met.
@@ -156,28 +288,15 @@ pub(crate) struct Failure {
     pub(crate) errno: i32,
 }
 
-/// How a run ended, seen by init.
+/// What a sandbox held when all its processes were dead.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Finished {
-    /// As wait(2) gives it.
-    #[prost(int32, tag = "1")]
-    pub(crate) status: i32,
-    #[prost(uint64, tag = "2")]
-    pub(crate) run_us: u64,
-    /// No block of the writable layer was free at the end.
-    #[prost(bool, tag = "3")]
-    pub(crate) blocks_full: bool,
-    #[prost(bool, tag = "4")]
-    pub(crate) inodes_full: bool,
-    #[prost(message, repeated, tag = "5")]
+    #[prost(message, repeated, tag = "1")]
     pub(crate) files: Vec<FileSpec>,
-    /// Matching paths that were not collected; `step` holds the reason.
-    #[prost(message, repeated, tag = "6")]
+    /// Matching paths that were not collected.
+    #[prost(message, repeated, tag = "2")]
     pub(crate) uncollected: Vec<Uncollected>,
-    /// User and system time of the waited-for processes.
-    #[prost(uint64, tag = "7")]
-    pub(crate) cpu_us: u64,
-    #[prost(bool, tag = "8")]
+    #[prost(bool, tag = "3")]
     pub(crate) collect_limit: bool,
 }
 
@@ -190,33 +309,118 @@ pub(crate) struct Uncollected {
     pub(crate) reason: String,
 }
 
+/// A message that says how many descriptors travel with it.
+pub(crate) trait Envelope: Message + Default {
+    fn descriptors(&self) -> u32;
+}
+
+impl Envelope for ToInit {
+    fn descriptors(&self) -> u32 {
+        self.descriptors
+    }
+}
+
+impl Envelope for FromInit {
+    fn descriptors(&self) -> u32 {
+        self.descriptors
+    }
+}
+
 /// One message as a frame.
 pub(crate) fn frame(message: &impl Message) -> Vec<u8> {
     let body = message.encoded_len();
     let mut bytes = Vec::with_capacity(4 + body);
     bytes.extend_from_slice(&u32::try_from(body).unwrap_or(u32::MAX).to_le_bytes());
-    bytes.extend_from_slice(&message.encode_to_vec());
+    // A Vec grows as needed.
+    let _room = message.encode(&mut bytes);
     bytes
 }
 
-/// The length a frame's first four bytes announce.
-pub(crate) fn body_length(prefix: [u8; 4]) -> io::Result<usize> {
-    usize::try_from(u32::from_le_bytes(prefix))
-        .ok()
-        .filter(|length| *length <= MAX_FRAME_BYTES)
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "frame too long"))
+/// What was received and is not yet taken. Descriptors ride on the first byte of their frame, so that they are here no
+/// later than the frame, and in the order of the frames.
+#[derive(Debug, Default)]
+pub(crate) struct Inbox {
+    bytes: BytesMut,
+    descriptors: VecDeque<OwnedFd>,
 }
 
-/// Writes one frame, blocking.
-pub(crate) fn write_message(to: &mut impl Write, message: &impl Message) -> io::Result<()> {
-    to.write_all(&frame(message))
+impl Inbox {
+    /// Adds what one receive brought.
+    pub(crate) fn put(&mut self, bytes: &[u8], descriptors: Vec<OwnedFd>) {
+        self.bytes.extend_from_slice(bytes);
+        self.descriptors.extend(descriptors);
+    }
+
+    /// Takes the first message when all of it is here.
+    pub(crate) fn take<M: Envelope>(&mut self) -> io::Result<Option<(M, Vec<OwnedFd>)>> {
+        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
+        let Some(prefix) = self.bytes.first_chunk::<4>() else {
+            return Ok(None);
+        };
+        let length = usize::try_from(u32::from_le_bytes(*prefix))
+            .ok()
+            .filter(|length| *length <= MAX_FRAME_BYTES)
+            .ok_or_else(|| invalid("frame too long"))?;
+        if self.bytes.len() < 4 + length {
+            self.bytes.reserve(4 + length - self.bytes.len());
+            return Ok(None);
+        }
+        self.bytes.advance(4);
+        let message = M::decode(self.bytes.split_to(length).freeze()).map_err(|error| invalid(&error.to_string()))?;
+        let wanted = usize::try_from(message.descriptors()).unwrap_or(usize::MAX);
+        if wanted > self.descriptors.len() {
+            return Err(invalid("descriptors are missing"));
+        }
+        Ok(Some((message, self.descriptors.drain(..wanted).collect())))
+    }
 }
 
-/// Reads one frame, blocking.
-pub(crate) fn read_message<M: Message + Default>(from: &mut impl Read) -> io::Result<M> {
-    let mut prefix = [0; 4];
-    from.read_exact(&mut prefix)?;
-    let mut body = vec![0; body_length(prefix)?];
-    from.read_exact(&mut body)?;
-    M::decode(bytes::Bytes::from(body)).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sys::{pipe, receive_with_fds, send_with_fds, socket_pair};
+
+    proptest! {
+        /// Whatever the pieces in which a stream arrives, the messages and their descriptors are those that were sent.
+        #[test]
+        fn messages_survive_any_cut(
+            orders in prop::collection::vec((any::<u64>(), 0_usize..4, 0_usize..3000), 1..12),
+            cut in 1_usize..5000,
+        ) {
+            let (ours, theirs) = socket_pair(libc::SOCK_STREAM)?;
+            let mut inbox = Inbox::default();
+            let mut buffer = vec![0; cut];
+            let mut next = 0;
+            for (id, count, length) in &orders {
+                let descriptors = (0..*count).map(|_| pipe()).collect::<io::Result<Vec<_>>>()?;
+                let raw: Vec<_> = descriptors.iter().map(|(end, _)| end.as_raw_fd()).collect();
+                let program = Program { cwd: "x".repeat(*length), ..Program::default() };
+                let order = Order::Start(Start { program, ..Start::default() });
+                let message = ToInit { id: *id, descriptors: u32::try_from(*count)?, order: Some(order) };
+                send_with_fds(ours.as_raw_fd(), &frame(&message), &raw)?;
+                loop {
+                    if let Some((message, received)) = inbox.take::<ToInit>()? {
+                        prop_assert_eq!(message.id, orders[next].0);
+                        prop_assert_eq!(received.len(), orders[next].1);
+                        next += 1;
+                        break;
+                    }
+                    let (got, received) = receive_with_fds(theirs.as_raw_fd(), &mut buffer)?;
+                    inbox.put(&buffer[..got], received);
+                }
+            }
+            prop_assert_eq!(next, orders.len());
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut inbox = Inbox::default();
+            inbox.put(&bytes, Vec::new());
+            while let Ok(Some(_)) = inbox.take::<ToInit>() {}
+        }
+    }
 }

@@ -1,4 +1,4 @@
-/** `prl sandbox serve | run | doctor`: the sandbox executor by hand. */
+/** `prl sandbox serve | run | bench | doctor`: the sandbox executor by hand. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
@@ -9,6 +9,7 @@ import { sandboxDaemonPath } from "../../native/index.ts";
 import { type RunLimits, type RunResult, type SandboxCapabilities, SandboxPool } from "../../sandbox/index.ts";
 import { integerOption, parseOptions } from "../args.ts";
 import { EXIT, type Command, type CommandIo, type CommandOption } from "../command.ts";
+import { BENCH_OPTIONS, bench } from "./sandbox-bench.ts";
 
 /** After SIGTERM the daemon ends its runs; then it is killed. */
 const STOP_SERVING_MS = 10_000;
@@ -47,6 +48,7 @@ const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: t
     ],
     run: runOne,
   },
+  bench: { options: BENCH_OPTIONS, run: bench },
   doctor: { options: [ADDRESS], run: doctor },
 };
 
@@ -54,11 +56,13 @@ export const command: Command = {
   name: "sandbox",
   summary: "Run untrusted programs: one by hand, or a daemon for others",
   usage:
-    "sandbox serve --socket <path>\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox doctor",
+    "sandbox serve --socket <path>\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox bench [<scenario>...]\n       prl sandbox doctor",
   details:
     "serve   runs the daemon in the foreground until SIGTERM.\n" +
     "run     runs one program in a sandbox of its own; stdin is passed on when it is no terminal. Exit code: the program's,\n" +
     `        ${SIGNAL_EXIT} + n when signal n ended it, ${NO_EXIT} when a limit or the infrastructure did (stderr says which).\n` +
+    "bench   measures sandboxes beside what else is installed, on two cores; figures go to target/prl-bench/ too. Exit code 1\n" +
+    "        when one misses its bar.\n" +
     "doctor  prints which kernel facilities are there, which isolation results, and how to get more.\n",
   options: [
     ...new Map(

@@ -16,7 +16,10 @@ pub(crate) enum Version {
 pub(crate) struct Layout {
     pub(crate) memory: Option<(Version, PathBuf)>,
     pub(crate) pids: Option<(Version, PathBuf)>,
+    /// Where CPU time is counted.
     pub(crate) cpu: Option<(Version, PathBuf)>,
+    /// Where CPU time is rationed, and to how many processors' worth; `None` unless asked for.
+    pub(crate) quota: Option<(Version, PathBuf, f64)>,
     /// "v2", "v1", "hybrid" or "none": what is mounted.
     pub(crate) mounted: &'static str,
     /// Why a controller is missing.
@@ -32,7 +35,10 @@ struct Hierarchy {
 
 impl Layout {
     /// Reads what is mounted and makes this daemon's directories.
-    pub(crate) fn establish(directory: &str) -> Self {
+    ///
+    /// # Errors
+    /// A quota is asked for and no hierarchy can give it.
+    pub(crate) fn establish(directory: &str, cpus: Option<f64>) -> Result<Self, String> {
         let text = |path| fs::read_to_string(path).unwrap_or_default();
         let hierarchies = hierarchies(&text("/proc/self/mountinfo"), &text("/proc/self/cgroup"));
         let has = |version| hierarchies.iter().any(|hierarchy| hierarchy.version == version);
@@ -49,16 +55,31 @@ impl Layout {
         layout.memory = layout.find(&hierarchies, "memory", &["memory"], directory);
         layout.pids = layout.find(&hierarchies, "pids", &["pids"], directory);
         layout.cpu = layout.find(&hierarchies, "cpu", &["cpuacct", "cpu"], directory);
-        layout
+        if layout.cpu.is_none() {
+            // v2 counts in every group, whether or not the controller is handed down.
+            layout.cpu = hierarchies.iter().find_map(|hierarchy| {
+                let path = hierarchy.own.join(directory);
+                let ours = hierarchy.version == Version::V2 && make(&path).is_ok() && path.join("cpu.stat").exists();
+                ours.then_some((Version::V2, path))
+            });
+        }
+        if let Some(cpus) = cpus {
+            let (version, path) = layout
+                .find(&hierarchies, "cpu.quota", &["cpu"], directory)
+                .ok_or_else(|| {
+                    let reason = layout.missing.iter().find(|(name, _)| *name == "cpu.quota");
+                    reason.map_or(String::new(), |(_, reason)| reason.clone())
+                })?;
+            layout.quota = Some((version, path, cpus));
+        }
+        Ok(layout)
     }
 
     /// The daemon's directories, each once.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
-        let mut all: Vec<PathBuf> = [&self.memory, &self.pids, &self.cpu]
-            .into_iter()
-            .flatten()
-            .map(|(_, path)| path.clone())
-            .collect();
+        let places = [&self.memory, &self.pids, &self.cpu].into_iter().flatten();
+        let mut all: Vec<PathBuf> = places.map(|(_, path)| path.clone()).collect();
+        all.extend(self.quota.iter().map(|(_, path, _)| path.clone()));
         all.sort();
         all.dedup();
         all
@@ -94,14 +115,18 @@ fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<
     if hierarchy.version == Version::V2 {
         enable(&hierarchy.own, controller)?;
     }
-    match fs::create_dir(&path) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-        _ => {}
-    }
+    make(&path)?;
     if hierarchy.version == Version::V2 {
         enable(&path, controller)?;
     }
     Ok(path)
+}
+
+fn make(directory: &Path) -> io::Result<()> {
+    match fs::create_dir(directory) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// v2: a group with processes of its own cannot hand controllers down, so this process steps into a leaf if need be.
@@ -111,10 +136,7 @@ fn enable(group: &Path, controller: &str) -> io::Result<()> {
     match fs::write(&control, &order) {
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
             let leaf = group.join("prl-sandboxd-self");
-            match fs::create_dir(&leaf) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => {}
-            }
+            make(&leaf)?;
             fs::write(leaf.join("cgroup.procs"), std::process::id().to_string())?;
             fs::write(&control, &order)
         }

@@ -8,6 +8,9 @@
 mod layout;
 mod leftovers;
 
+#[cfg(test)]
+mod tests;
+
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +22,9 @@ pub(crate) use leftovers::{own_directory, remove_leftovers, remove_tree_at};
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
+
+/// CPU time is rationed over periods of this length: the kernel's default.
+const QUOTA_PERIOD_US: u64 = 100_000;
 
 /// What a run may use.
 #[derive(Clone, Copy)]
@@ -48,6 +54,7 @@ pub(crate) struct Group {
     memory: Option<(Version, PathBuf)>,
     pids: Option<(Version, PathBuf)>,
     cpu: Option<(Version, PathBuf)>,
+    quota: Option<(Version, PathBuf, f64)>,
     directories: Vec<PathBuf>,
 }
 
@@ -57,8 +64,11 @@ impl Group {
         let place =
             |found: &Option<(Version, PathBuf)>| found.as_ref().map(|(version, parent)| (*version, parent.join(name)));
         let (memory, pids, cpu) = (place(&layout.memory), place(&layout.pids), place(&layout.cpu));
+        let quota = layout.quota.as_ref();
+        let quota = quota.map(|(version, parent, cpus)| (*version, parent.join(name), *cpus));
+        let counted = [&memory, &pids, &cpu].into_iter().flatten().map(|(_, path)| path);
         let mut directories: Vec<PathBuf> = Vec::new();
-        for (_, directory) in [&memory, &pids, &cpu].into_iter().flatten() {
+        for directory in counted.chain(quota.iter().map(|(_, path, _)| path)) {
             if !directories.contains(directory) {
                 if let Err(error) = fs::create_dir(directory) {
                     for made in &directories {
@@ -74,6 +84,7 @@ impl Group {
             memory,
             pids,
             cpu,
+            quota,
             directories,
         })
     }
@@ -85,12 +96,18 @@ impl Group {
             .try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
     }
 
+    /// Sets the number of processes, those of ours among them not counted.
+    pub(crate) fn limit_processes(&self, processes: u64, ours: u64) -> io::Result<()> {
+        match &self.pids {
+            Some((_, directory)) => fs::write(directory.join("pids.max"), (processes + ours).to_string()),
+            None => Ok(()),
+        }
+    }
+
     /// Sets the limits; what the group has used already must fit.
     pub(crate) fn limit(&self, limits: GroupLimits) -> io::Result<()> {
         let init = 1;
-        if let Some((_, directory)) = &self.pids {
-            fs::write(directory.join("pids.max"), (limits.processes + init).to_string())?;
-        }
+        self.limit_processes(limits.processes, init)?;
         match &self.memory {
             Some((Version::V1, directory)) => {
                 fs::write(directory.join("memory.limit_in_bytes"), limits.memory_bytes.to_string())?;
@@ -100,12 +117,23 @@ impl Group {
                 }
             }
             Some((Version::V2, directory)) => {
+                // Not memory.oom.group: it would take init along, and with it what there is to say and to collect.
                 fs::write(directory.join("memory.max"), limits.memory_bytes.to_string())?;
-                fs::write(directory.join("memory.oom.group"), "1")?;
                 let swap = directory.join("memory.swap.max");
                 if swap.exists() {
                     fs::write(swap, "0")?;
                 }
+            }
+            None => {}
+        }
+        match &self.quota {
+            Some((Version::V1, directory, cpus)) => {
+                fs::write(directory.join("cpu.cfs_period_us"), QUOTA_PERIOD_US.to_string())?;
+                fs::write(directory.join("cpu.cfs_quota_us"), quota_us(*cpus).to_string())?;
+            }
+            Some((Version::V2, directory, cpus)) => {
+                let text = format!("{} {QUOTA_PERIOD_US}", quota_us(*cpus));
+                fs::write(directory.join("cpu.max"), text)?;
             }
             None => {}
         }
@@ -140,11 +168,20 @@ impl Group {
         seen
     }
 
+    /// Removes groups that nothing was ever attached to.
+    pub(crate) fn discard(self) {
+        for directory in &self.directories {
+            if let Err(error) = fs::remove_dir(directory) {
+                tracing::warn!(%error, path = %directory.display(), "cannot remove an unused cgroup");
+            }
+        }
+    }
+
     /// Removes the groups once their processes are dead.
     ///
     /// # Errors
     /// The last refusal, when they stay busy for five seconds.
-    pub(crate) async fn remove(self) -> io::Result<()> {
+    pub(crate) async fn remove(&self) -> io::Result<()> {
         for directory in &self.directories {
             let mut attempt = 0;
             loop {
@@ -160,6 +197,11 @@ impl Group {
         }
         Ok(())
     }
+}
+
+/// The kernel takes nothing below a millisecond.
+fn quota_us(cpus: f64) -> u64 {
+    ((cpus * QUOTA_PERIOD_US as f64) as u64).max(1000)
 }
 
 fn number(path: &Path) -> Option<u64> {

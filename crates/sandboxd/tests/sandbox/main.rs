@@ -2,7 +2,12 @@
 //!
 //! On a machine that cannot make sandboxes, or cannot limit a whole process tree, tests say so and pass.
 
+mod boxes;
 mod cases;
+#[cfg(feature = "switch-off")]
+mod defences;
+mod images;
+mod network;
 mod programs;
 mod protocol;
 mod support;

@@ -531,3 +531,25 @@ fn a_daemon_without_an_address_says_how_to_start_it() -> Outcome {
     assert!(String::from_utf8_lossy(&output.stderr).contains("[PRL_SANDBOX_USAGE]"));
     Ok(())
 }
+
+#[tokio::test]
+async fn a_quota_rations_processor_time() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1", "--cpus", "0.25"])? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("no cgroup can be limited here");
+        return daemon.stop();
+    }
+    let mut client = daemon.client().await?;
+    let spin = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
+    let result = client
+        .run_once(command(&["/usr/bin/python3", "-c", spin]))
+        .await?
+        .into_inner();
+    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    let used = result.usage.and_then(|usage| usage.cpu_ms).unwrap_or_default();
+    // A quarter of the second, the start of the interpreter included, and one period of grace at either end.
+    assert!((1.0..500.0).contains(&used), "{used} ms of a second were used");
+    daemon.stop()
+}

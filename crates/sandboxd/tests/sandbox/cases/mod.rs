@@ -1,10 +1,11 @@
-//! Programs as data: what is run, and what must be true of the result.
+//! Programs as data: what is run, what must be true of the result, and which defence makes it so.
 
 pub(crate) mod attacks;
 pub(crate) mod ordinary;
 
-use prl_sandbox_proto::{Cause, Limit, RunOnceRequest, RunOnceResult};
+use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest, RunOnceResult};
 
+use crate::support::ground::Ground;
 use crate::support::{cause, command, tell, text};
 
 /// What a case runs.
@@ -12,15 +13,27 @@ use crate::support::{cause, command, tell, text};
 pub(crate) enum Program {
     /// Python; `sc(number, ...)` makes a system call and gives the errno's name, `attempt(f)` the exception's errno.
     Py(&'static str),
+    /// A Python expression whose value is printed.
+    Call(&'static str),
     Sh(&'static str),
 }
 
-/// One case.
+/// Why a case ends as it must.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Defence {
+    /// Without this one, by its name in the daemon, the case fails (see `defences`).
+    By(&'static str),
+    /// More than one thing stands in the way, or the design itself; told in words, proved by nothing.
+    Layers(&'static str),
+    /// An ordinary program.
+    None,
+}
+
+/// One case. `@NAME@` in a program is replaced by what the machine has (see `Ground`).
 #[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// Without this defence the case fails.
-    pub(crate) defence: &'static str,
+    pub(crate) defence: Defence,
     pub(crate) program: Program,
     pub(crate) cause: Cause,
     /// Standard output holds this.
@@ -29,9 +42,11 @@ pub(crate) struct Case {
     pub(crate) change: fn(&mut RunOnceRequest),
     /// Says what else is wrong.
     pub(crate) check: fn(&RunOnceResult) -> Result<(), String>,
+    /// A path of the machine without which it cannot be run here.
+    pub(crate) needs: &'static str,
 }
 
-pub(crate) const fn case(name: &'static str, defence: &'static str, program: Program, out: &'static str) -> Case {
+pub(crate) const fn case(name: &'static str, defence: Defence, program: Program, out: &'static str) -> Case {
     Case {
         name,
         defence,
@@ -41,6 +56,7 @@ pub(crate) const fn case(name: &'static str, defence: &'static str, program: Pro
         limit: None,
         change: |_| {},
         check: |_| Ok(()),
+        needs: "/usr",
     }
 }
 
@@ -65,10 +81,17 @@ impl Case {
         self
     }
 
-    pub(crate) fn request(&self) -> RunOnceRequest {
+    pub(crate) const fn needs(mut self, path: &'static str) -> Self {
+        self.needs = path;
+        self
+    }
+
+    pub(crate) fn request(&self, ground: &Ground) -> RunOnceRequest {
+        let python = |code: String| command(&["/usr/bin/python3", "-I", "-S", "-c", &format!("{PRELUDE}{code}")]);
         let mut request = match self.program {
-            Program::Py(code) => command(&["/usr/bin/python3", "-I", "-S", "-c", &format!("{PRELUDE}{code}")]),
-            Program::Sh(code) => command(&["/bin/bash", "-c", code]),
+            Program::Py(code) => python(ground.fill(code)),
+            Program::Call(code) => python(ground.fill(&format!("print({code})"))),
+            Program::Sh(code) => command(&["/bin/bash", "-c", &ground.fill(code)]),
         };
         (self.change)(&mut request);
         request
@@ -80,7 +103,13 @@ impl Case {
         if cause(result) != self.cause {
             return wrong(format!("cause is not {:?}", self.cause));
         }
-        if !text(&result.stdout).contains(self.out) {
+        let out = text(&result.stdout);
+        // What a call answers is the whole output.
+        let matches = match self.program {
+            Program::Call(_) => out.trim_end() == self.out,
+            Program::Py(_) | Program::Sh(_) => out.contains(self.out),
+        };
+        if !matches {
             return wrong(format!("no {:?} in the output", self.out));
         }
         if let Some(limit) = self.limit
@@ -92,6 +121,41 @@ impl Case {
     }
 }
 
+pub(crate) fn limits(request: &mut RunOnceRequest, set: impl FnOnce(&mut Limits)) {
+    set(request.limits.get_or_insert_default());
+}
+
+pub(crate) fn exit_code(result: &RunOnceResult, wanted: i32) -> Result<(), String> {
+    if result.exit_code == Some(wanted) {
+        return Ok(());
+    }
+    Err(format!("exit code is not {wanted}"))
+}
+
+pub(crate) fn signal(result: &RunOnceResult, wanted: i32) -> Result<(), String> {
+    if result.signal == Some(wanted) {
+        return Ok(());
+    }
+    Err(format!("signal is not {wanted}"))
+}
+
+/// Nothing was collected, and this is why.
+pub(crate) fn left_out(result: &RunOnceResult, reason: &str) -> Result<(), String> {
+    if result.files.is_empty() && result.uncollected.iter().any(|one| one.reason.contains(reason)) {
+        return Ok(());
+    }
+    Err(format!("{:?} instead of {reason:?}", result.uncollected))
+}
+
+/// The run was over long before its wall limit.
+pub(crate) fn soon_over(result: &RunOnceResult) -> Result<(), String> {
+    let timings = result.timings.unwrap_or_default();
+    if timings.run_ms + timings.drain_ms < 2000.0 {
+        return Ok(());
+    }
+    Err(format!("it was waited for: {timings:?}"))
+}
+
 const PRELUDE: &str = r#"
 import ctypes, os, sys, errno
 libc = ctypes.CDLL(None, use_errno=True)
@@ -99,9 +163,9 @@ def sc(number, *args):
     ctypes.set_errno(0)
     result = libc.syscall(number, *args)
     return errno.errorcode.get(ctypes.get_errno(), "done") if result == -1 else "done"
-def attempt(f):
+def attempt(f, *args):
     try:
-        f()
+        f(*args)
         return "done"
     except OSError as e:
         return errno.errorcode.get(e.errno, str(e))

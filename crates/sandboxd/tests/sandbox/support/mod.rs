@@ -1,5 +1,7 @@
 //! A daemon of its own per test, a client to it, and what must be true of the machine afterwards.
 
+pub(crate) mod ground;
+
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
@@ -104,11 +106,14 @@ impl Drop for Daemon {
 
 pub(crate) type Client = SandboxesClient<Channel>;
 
-pub(crate) async fn connect(socket: &Path) -> Result<Client, Box<dyn Error>> {
-    let channel = Endpoint::from_shared(format!("unix:{}", socket.display()))?
+pub(crate) async fn channel(socket: &Path) -> Result<Channel, Box<dyn Error>> {
+    Ok(Endpoint::from_shared(format!("unix:{}", socket.display()))?
         .connect()
-        .await?;
-    Ok(SandboxesClient::new(channel)
+        .await?)
+}
+
+pub(crate) async fn connect(socket: &Path) -> Result<Client, Box<dyn Error>> {
+    Ok(SandboxesClient::new(channel(socket).await?)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES))
 }
@@ -186,7 +191,7 @@ pub(crate) fn traces(daemon_pid: u32) -> BTreeSet<String> {
             .and_then(|text| text.parse().ok())
             .unwrap_or(0);
         let cgroups = fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
-        if (1_879_048_192..1_879_048_192 + 16_384).contains(&uid)
+        if (1_879_048_192..1_879_048_192 + 2 * 16_384).contains(&uid)
             || cgroups.contains(&format!("prl-sandboxd-{daemon_pid}-"))
         {
             found.insert(format!("process {name} {}", field("Name:")));

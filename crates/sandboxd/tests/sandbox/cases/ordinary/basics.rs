@@ -1,16 +1,14 @@
-//! Ordinary programs: a sandbox that breaks them fails too.
+//! Files, streams, processes and sockets of ordinary programs. Need only a shell, the core utilities and Python's standard
+//! library.
 
 use prl_sandbox_proto::InputFile;
 
-use super::Program::{Py, Sh};
-use super::{Case, case};
+use super::works;
+use crate::cases::Case;
+use crate::cases::Program::{Py, Sh};
+use crate::support::text;
 
-const fn works(name: &'static str, program: super::Program, out: &'static str) -> Case {
-    case(name, "", program, out)
-}
-
-/// Need only a shell, the core utilities and Python's standard library.
-pub(crate) const ORDINARY: &[Case] = &[
+pub(crate) const CASES: &[Case] = &[
     works("print", Py("print(1)"), "1\n"),
     works("input", Py("print(sum(map(int, sys.stdin)))"), "6\n").with(|r| r.stdin = b"1\n2\n3\n".as_slice().into()),
     works("large input", Py("print(len(sys.stdin.buffer.read()))"), "3000000")
@@ -72,7 +70,7 @@ pub(crate) const ORDINARY: &[Case] = &[
         }
     }),
     works("both streams", Sh("echo out; echo err >&2"), "out").checked(|r| {
-        if super::text(&r.stderr) == "err\n" {
+        if text(&r.stderr) == "err\n" {
             Ok(())
         } else {
             Err("no err".to_owned())

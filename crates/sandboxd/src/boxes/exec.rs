@@ -1,0 +1,116 @@
+//! One command in a held box, from its start to the truth about its end. What it leaves behind goes on.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::{Cause, RunOnceResult};
+use tokio::sync::watch;
+
+use super::held::{End, HeldBox};
+use super::processes::Process;
+use crate::error::SandboxError;
+use crate::mux::Exchange;
+use crate::once::infra;
+use crate::plan::Plan;
+use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
+use crate::wire::{Event, Order};
+
+/// An exec among others of its box.
+pub(super) struct Among {
+    pub(super) held: Arc<HeldBox>,
+    pub(super) exchange: Exchange,
+    /// An event that was taken before the course began.
+    pub(super) early: Option<Event>,
+    /// Told when it begins.
+    pub(super) process: Option<Arc<Process>>,
+}
+
+impl Exec for Among {
+    const ALONE: bool = false;
+
+    async fn event(&mut self) -> io::Result<Option<Event>> {
+        if let Some(event) = self.early.take() {
+            return Ok(Some(event));
+        }
+        let event = self.exchange.event().await.map(|(event, _)| event);
+        if let (Some(Event::Started(pid)), Some(process)) = (&event, &self.process) {
+            process.begin(*pid);
+        }
+        Ok(event)
+    }
+
+    async fn kill(&mut self) {
+        self.order(Order::KillTree(true)).await;
+    }
+
+    async fn measure(&mut self) {
+        self.order(Order::Measure(true)).await;
+    }
+
+    fn destroy(&mut self) {
+        self.held.end_with(End::Broken("processes in it could not be ended"));
+    }
+}
+
+impl Among {
+    async fn order(&self, order: Order) {
+        // When init is gone the next event says so.
+        if let Err(error) = self.held.mux.tell(self.exchange.id, order).await {
+            tracing::debug!(error = %error.chain(), "a box takes no more orders");
+        }
+    }
+}
+
+/// Runs a command to its end.
+pub(super) async fn exec(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> RunOnceResult {
+    let result = attempt(held, plan, cancel).await;
+    let mut result = result.unwrap_or_else(|error| failed(held, &error));
+    result.isolation = held.isolation.into();
+    result.runtime = "exec".to_owned();
+    result
+}
+
+async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunOnceResult, SandboxError> {
+    let began = Instant::now();
+    let setup = |step: &'static str| {
+        move |source| SandboxError::Setup {
+            step: step.to_owned(),
+            source,
+        }
+    };
+    let _seat = held.seat()?;
+    let before = held.observe();
+    let flood = Flood::new(plan.limits.output_kill_bytes);
+    let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
+    let exchange = held.mux.call(Order::Start(plan.start), guests.into()).await?;
+    let (over, ended) = watch::channel(false);
+    let stdout = record(stdout, plan.limits.output_bytes, &flood, ended.clone()).map_err(setup("stdout"))?;
+    let stderr = record(stderr, plan.limits.output_bytes, &flood, ended).map_err(setup("stderr"))?;
+    let feeder = feed(stdin, plan.stdin).map_err(setup("stdin"))?;
+    let mut among = Among {
+        held: Arc::clone(held),
+        exchange,
+        early: None,
+        process: None,
+    };
+    let course = follow(&mut among, &held.group, before, &plan.limits, &flood, cancel).await;
+    feeder.abort();
+    over.send_replace(true);
+    let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
+    let course = course?;
+    let timings = course.timings(began, Duration::ZERO);
+    judge(course, &plan.limits, stdout, stderr, timings)
+}
+
+/// The result when nobody could tell the end of a program: the box's own end explains it, or it is INFRA.
+pub(super) fn failed(held: &HeldBox, error: &SandboxError) -> RunOnceResult {
+    match held.ended() {
+        Some(end @ (End::Closed | End::LeaseOver | End::LifetimeOver)) => RunOnceResult {
+            cause: Cause::Cancelled.into(),
+            reason: format!("the box has ended: {}", end.reason()),
+            ..RunOnceResult::default()
+        },
+        Some(End::Broken(_)) | None => infra(error, held.isolation),
+    }
+}

@@ -1,0 +1,318 @@
+//! One held sandbox: it keeps what its programs leave, until its lease ends, it is closed, or it dies.
+//!
+//! The first reason for its end wins and is told to everybody who still waits for something in it. A task of its own
+//! waits for that and takes it apart; `gone` says when nothing of it is left.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use prl_sandbox_proto::{CreateRequest, Isolation};
+use tokio::sync::watch;
+
+use super::lease::{Due, Lease};
+use super::processes::Processes;
+use crate::cgroup::{Group, Observed};
+use crate::egress::Egress;
+use crate::error::SandboxError;
+use crate::mux::Mux;
+use crate::plan::Plan;
+use crate::sandbox::{Init, Sandbox, Uid};
+use crate::wire::{Event, Failure, Furnish, Order};
+
+/// Execs and file operations at a time.
+const MAX_SEATS: u64 = 256;
+
+/// Why a box has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    Closed,
+    LeaseOver,
+    LifetimeOver,
+    /// Its init is dead, or could not end what it was told to: no doing of the caller's.
+    Broken(&'static str),
+}
+
+impl End {
+    pub(crate) fn reason(&self) -> String {
+        match self {
+            Self::Closed => "it was closed".to_owned(),
+            Self::LeaseOver => "no call named it for as long as its lease".to_owned(),
+            Self::LifetimeOver => "its lifetime is over".to_owned(),
+            Self::Broken(what) => (*what).to_owned(),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct HeldBox {
+    pub(crate) request: CreateRequest,
+    pub(crate) created_at: u64,
+    pub(crate) isolation: Isolation,
+    pub(crate) mux: Mux,
+    pub(crate) group: Group,
+    pub(crate) processes: Processes,
+    init: Init,
+    _uid: Uid,
+    _egress: Egress,
+    /// What its network adds to the environment of its programs.
+    pub(crate) told: Vec<(&'static str, String)>,
+    processes_limit: u64,
+    lease: Mutex<Lease>,
+    lease_changed: tokio::sync::Notify,
+    seats: Mutex<u64>,
+    end: watch::Sender<Option<End>>,
+    gone: watch::Sender<bool>,
+}
+
+/// A call that names the box; its lease does not run out meanwhile.
+#[derive(Debug)]
+pub(crate) struct Call(Arc<HeldBox>);
+
+/// A process of ours that stands in the box for one exec or file operation, beside the box's own number of processes.
+#[derive(Debug)]
+pub(crate) struct Seat(Arc<HeldBox>);
+
+impl HeldBox {
+    /// Makes a box of a fresh sandbox, with its sizes and files. The sandbox is destroyed when that fails.
+    pub(crate) async fn make(
+        mut sandbox: Sandbox,
+        request: CreateRequest,
+        plan: Plan,
+        isolation: Isolation,
+    ) -> Result<Arc<Self>, SandboxError> {
+        let network = match sandbox.open(plan.network.sockets()).await {
+            Ok(sockets) => plan.network.serve(sockets).map_err(|source| SandboxError::Setup {
+                step: "network".to_owned(),
+                source,
+            }),
+            Err(error) => Err(error),
+        };
+        let (egress, told) = match network {
+            Ok(network) => network,
+            Err(error) => {
+                sandbox.destroy().await;
+                return Err(error);
+            }
+        };
+        let Sandbox {
+            orders,
+            events,
+            group,
+            init,
+            uid,
+        } = sandbox;
+        let now = Instant::now();
+        let lease = Lease::new(
+            now,
+            Duration::from_millis(request.lease_ms.unwrap_or(super::DEFAULT_LEASE_MS)),
+            request.lifetime_ms.map(Duration::from_millis),
+        );
+        let held = Arc::new(Self {
+            created_at: since_1970(),
+            isolation,
+            mux: Mux::new(orders, events),
+            processes: Processes::default(),
+            init,
+            _uid: uid,
+            _egress: egress,
+            told,
+            processes_limit: plan.limits.group.processes,
+            lease: Mutex::new(lease),
+            lease_changed: tokio::sync::Notify::new(),
+            seats: Mutex::new(0),
+            end: watch::Sender::new(None),
+            gone: watch::Sender::new(false),
+            group,
+            request,
+        });
+        let limited = held.group.limit(plan.limits.group.into());
+        tokio::spawn(Arc::clone(&held).keep());
+        let furnished = match limited {
+            Ok(()) => held.furnish(plan.start.furnish.unwrap_or_default()).await,
+            Err(source) => Err(SandboxError::Setup {
+                step: "limits".to_owned(),
+                source,
+            }),
+        };
+        if let Err(error) = furnished {
+            held.end_with(End::Closed);
+            held.gone().await;
+            return Err(error);
+        }
+        Ok(held)
+    }
+
+    async fn furnish(&self, wanted: Furnish) -> Result<(), SandboxError> {
+        let mut exchange = self.mux.call(Order::Furnish(wanted), Vec::new()).await?;
+        match exchange.event().await {
+            Some((Event::Furnished(_), _)) => Ok(()),
+            Some((Event::NotFurnished(Failure { step, errno }), _)) => Err(SandboxError::File {
+                path: step,
+                reason: std::io::Error::from_raw_os_error(errno).to_string(),
+            }),
+            Some((other, _)) => Err(SandboxError::Protocol(format!("{other:?} after Furnish"))),
+            None => Err(SandboxError::InitDied),
+        }
+    }
+
+    /// Waits for the box's end and takes it apart.
+    async fn keep(self: Arc<Self>) {
+        let mut end = self.end.subscribe();
+        loop {
+            let due = lock(&self.lease).due(Instant::now());
+            let timer = async {
+                match due {
+                    Due::At(at) => tokio::time::sleep_until(at.into()).await,
+                    _ => std::future::pending().await,
+                }
+            };
+            match due {
+                Due::LeaseOver => break self.end_with(End::LeaseOver),
+                Due::LifetimeOver => break self.end_with(End::LifetimeOver),
+                Due::At(_) | Due::Never => {}
+            }
+            tokio::select! {
+                () = timer => {}
+                () = self.lease_changed.notified() => {}
+                ended = self.init.ended() => {
+                    if let Err(error) = ended {
+                        tracing::error!(%error, "cannot watch a box's init");
+                    }
+                    break self.end_with(End::Broken("its init died"));
+                }
+                () = said(&mut end) => break,
+            }
+        }
+        self.init.kill();
+        if let Err(error) = self.init.ended().await {
+            tracing::error!(%error, "cannot wait for a box's init");
+        }
+        self.processes.finish();
+        if let Err(error) = self.group.remove().await {
+            tracing::error!(%error, "cannot remove a box's cgroup");
+        }
+        self.gone.send_replace(true);
+    }
+
+    /// Gives a reason for its end, unless it has one.
+    pub(crate) fn end_with(&self, reason: End) {
+        self.end.send_if_modified(|end| {
+            let first = end.is_none();
+            if first {
+                *end = Some(reason);
+            }
+            first
+        });
+    }
+
+    /// Why it has ended, if it has.
+    pub(crate) fn ended(&self) -> Option<End> {
+        self.end.borrow().clone()
+    }
+
+    /// Returns when nothing of it is left.
+    pub(crate) async fn gone(&self) {
+        let mut gone = self.gone.subscribe();
+        let _never = gone.wait_for(|gone| *gone).await.is_err();
+    }
+
+    pub(crate) fn error_of(&self, end: &End) -> SandboxError {
+        SandboxError::BoxEnded {
+            id: self.request.id.clone(),
+            reason: end.reason(),
+        }
+    }
+
+    /// Names the box in a call.
+    pub(crate) fn call(self: &Arc<Self>) -> Result<Call, SandboxError> {
+        if let Some(end) = self.ended() {
+            return Err(self.error_of(&end));
+        }
+        lock(&self.lease).begin();
+        Ok(Call(Arc::clone(self)))
+    }
+
+    pub(crate) fn lease(&self) -> Lease {
+        *lock(&self.lease)
+    }
+
+    pub(crate) fn renew(&self) {
+        lock(&self.lease).renew(Instant::now());
+    }
+
+    pub(crate) fn set_lifetime(&self, lifetime: Option<Duration>) {
+        lock(&self.lease).set_lifetime(Instant::now(), lifetime);
+        self.lease_changed.notify_one();
+    }
+
+    /// Room for one more process of ours.
+    pub(crate) fn seat(self: &Arc<Self>) -> Result<Seat, SandboxError> {
+        let mut seats = lock(&self.seats);
+        if *seats >= MAX_SEATS {
+            return Err(SandboxError::Overloaded {
+                message: format!("{MAX_SEATS} execs and file operations go on in this box"),
+                retry_after_ms: 100,
+            });
+        }
+        self.allow(*seats + 1)?;
+        *seats += 1;
+        Ok(Seat(Arc::clone(self)))
+    }
+
+    fn allow(&self, seats: u64) -> Result<(), SandboxError> {
+        let init = 1;
+        let limited = self.group.limit_processes(self.processes_limit, init + seats);
+        limited.map_err(|source| SandboxError::Setup {
+            step: "limit of processes".to_owned(),
+            source,
+        })
+    }
+
+    /// The groups' counters now.
+    pub(crate) fn observe(&self) -> Observed {
+        self.group.observe()
+    }
+}
+
+impl std::ops::Deref for Call {
+    type Target = Arc<HeldBox>;
+
+    fn deref(&self) -> &Arc<HeldBox> {
+        &self.0
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        lock(&self.0.lease).end(Instant::now());
+        self.0.lease_changed.notify_one();
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut seats = lock(&self.0.seats);
+        *seats -= 1;
+        if self.0.ended().is_none()
+            && let Err(error) = self.0.allow(*seats)
+        {
+            // Its group may be gone by now; else the box may have one process more than it should.
+            tracing::debug!(error = %error.chain(), "cannot lower a limit");
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn since_1970() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+async fn said(end: &mut watch::Receiver<Option<End>>) {
+    let _gone = end.wait_for(Option::is_some).await.is_err();
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

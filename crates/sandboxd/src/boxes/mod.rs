@@ -1,0 +1,449 @@
+//! The service of held sandboxes.
+
+mod attach;
+mod dial;
+mod exec;
+mod held;
+mod input;
+mod lease;
+mod log;
+mod processes;
+mod registry;
+mod stream;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::boxes_server::Boxes;
+use prl_sandbox_proto::{
+    ArchiveReply, AttachRequest, Box as BoxInfo, BoxRequest, Chunk, CloseReply, CloseRequest, CreateRequest,
+    DeleteSnapshotRequest, DialRequest, Directory, Empty, EvaluateReply, EvaluateRequest, ExecRequest, FileInfo,
+    InputReply, InputRequest, ListDirectoryRequest, ListReply, ListRequest, MoveRequest, PathRequest, Process,
+    ProcessEvent, ProcessList, ReadFileRequest, RemoveRequest, RenewReply, RenewRequest, ResizeRequest, RunOnceResult,
+    SetLifetimeRequest, SignalRequest, SnapshotInfo, SnapshotList, SnapshotRequest, StartRequest, WatchEvent,
+    WatchRequest, WriteFileRequest,
+};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::codegen::BoxStream;
+use tonic::{Request, Response, Status, Streaming};
+
+pub(crate) use held::{Call, HeldBox};
+pub(crate) use registry::Registry;
+use registry::{Claim, Made};
+
+use crate::egress::add_missing;
+use crate::error::SandboxError;
+use crate::keys::mark;
+use crate::once::once;
+use crate::plan;
+use crate::service::{DEFAULT_QUEUE, Shop, demand};
+use crate::tenants::Tenant;
+
+/// The box ends when no call named it for so long, if its request does not say.
+const DEFAULT_LEASE_MS: u64 = 60_000;
+const MIN_LEASE_MS: u64 = 100;
+/// How long a caller that streams may take to name its box.
+const FIRST_MESSAGE: Duration = Duration::from_secs(10);
+const MAX_ID_BYTES: usize = 128;
+/// Parts of a stream that a slow reader has not taken yet.
+const WAITING_CHUNKS: usize = 4;
+
+/// The service itself: a handle on the shop.
+#[derive(Clone, Debug)]
+pub(crate) struct BoxService(pub(crate) Arc<Shop>);
+
+impl BoxService {
+    /// The box that a call names, held for the call.
+    fn named(&self, tenant: &Tenant, id: &str) -> Result<Call, SandboxError> {
+        self.0.boxes.find(&tenant.scoped(id), id)?.call()
+    }
+
+    fn describe(&self, held: &HeldBox) -> BoxInfo {
+        let lease = held.lease();
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        BoxInfo {
+            id: held.request.id.clone(),
+            labels: held.request.labels.clone(),
+            created_at: held.created_at,
+            lease_ms: millis(lease.length()),
+            remaining_ms: lease.remaining(Instant::now()).map(millis),
+            isolation: held.isolation.into(),
+            instance_id: self.0.instance.clone(),
+            runtime: "exec".to_owned(),
+        }
+    }
+}
+
+/// Makes the box of a claim, and sees to it that its name says so when it has ended.
+async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) -> Made {
+    let made = attempt(&shop, request).await.map_err(Arc::new);
+    shop.boxes.made(&name, mark, &made);
+    if let Ok(held) = &made {
+        let held = Arc::clone(held);
+        tokio::spawn(async move {
+            held.gone().await;
+            if let Some(end) = held.ended() {
+                shop.boxes.ended(&name, end);
+            }
+        });
+    }
+    made
+}
+
+async fn attempt(shop: &Arc<Shop>, request: CreateRequest) -> Result<Arc<HeldBox>, SandboxError> {
+    let plan = plan::plan_box(&request, shop.terms())?;
+    let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
+    let sandbox = tokio::time::timeout(patience, shop.pool.acquire(plan.image)).await;
+    let sandbox = sandbox.map_err(|_| SandboxError::Overloaded {
+        message: format!("no sandbox was ready within {} ms", patience.as_millis()),
+        retry_after_ms: 100,
+    })??;
+    HeldBox::make(sandbox, request, plan, shop.probe.isolation).await
+}
+
+/// An error that several callers wait for.
+fn shared(error: &SandboxError) -> SandboxError {
+    match error {
+        SandboxError::Invalid(text) => SandboxError::Invalid(text.clone()),
+        SandboxError::Overloaded {
+            message,
+            retry_after_ms,
+        } => SandboxError::Overloaded {
+            message: message.clone(),
+            retry_after_ms: *retry_after_ms,
+        },
+        SandboxError::File { path, reason } => SandboxError::File {
+            path: path.clone(),
+            reason: reason.clone(),
+        },
+        SandboxError::NotFound(what) => SandboxError::NotFound(what.clone()),
+        SandboxError::Unsupported(what) => SandboxError::Unsupported(what),
+        SandboxError::Draining => SandboxError::Draining,
+        other => SandboxError::Protocol(other.chain()),
+    }
+}
+
+/// Checks what `plan` does not know of.
+fn check(request: &CreateRequest) -> Result<(), SandboxError> {
+    check_id("box", &request.id)?;
+    if request.lease_ms.is_some_and(|lease| lease < MIN_LEASE_MS) {
+        return Err(SandboxError::Invalid(format!(
+            "lease_ms must be at least {MIN_LEASE_MS}"
+        )));
+    }
+    match request.runtime.as_str() {
+        "" | "exec" => {}
+        "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
+        other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
+    }
+    if !request.from_snapshot.is_empty() {
+        return Err(SandboxError::Unsupported("from_snapshot"));
+    }
+    Ok(())
+}
+
+/// Ids that callers choose.
+fn check_id(what: &str, id: &str) -> Result<(), SandboxError> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    if id.is_empty() || id.len() > MAX_ID_BYTES || !id.bytes().all(plain) {
+        return Err(SandboxError::Invalid(format!(
+            "the id of a {what} is 1 to {MAX_ID_BYTES} letters, digits, '-', '_', '.', not {id:?}"
+        )));
+    }
+    Ok(())
+}
+
+fn not_yet<T>(what: &'static str) -> Result<T, Status> {
+    Err(SandboxError::Unsupported(what).into())
+}
+
+#[tonic::async_trait]
+impl Boxes for BoxService {
+    async fn create(&self, request: Request<CreateRequest>) -> Result<Response<BoxInfo>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let shop = &self.0;
+        check(&request)?;
+        demand(&shop.probe, request.min_isolation)?;
+        let name = tenant.scoped(&request.id);
+        let mut plain = request.clone();
+        // How long to wait is no part of what is wanted.
+        plain.queue_ms = None;
+        let maps = [std::mem::take(&mut plain.labels), std::mem::take(&mut plain.env)];
+        let mark = mark(&plain, maps);
+        let claim = shop.boxes.claim(&name, &request.id, mark)?;
+        let mut made = match claim {
+            Claim::Live(held) => {
+                let held = held.call()?;
+                return Ok(Response::new(self.describe(&held)));
+            }
+            Claim::Making(made) => made,
+            Claim::New(sender) => {
+                let made = sender.subscribe();
+                let shop = Arc::clone(shop);
+                tokio::spawn(async move {
+                    let refused = shop.draining.load(Ordering::Relaxed);
+                    let made = if refused {
+                        let made = Err(Arc::new(SandboxError::Draining));
+                        shop.boxes.made(&name, mark, &made);
+                        made
+                    } else {
+                        make(shop, name, mark, request).await
+                    };
+                    sender.send_replace(Some(made));
+                });
+                made
+            }
+        };
+        let made = made.wait_for(Option::is_some).await;
+        let made = made
+            .map_err(|_| SandboxError::Protocol("a box's task ended early".to_owned()))?
+            .clone();
+        match made {
+            Some(Ok(held)) => {
+                held.renew();
+                Ok(Response::new(self.describe(&held)))
+            }
+            Some(Err(error)) => Err(shared(&error).into()),
+            None => Err(SandboxError::Protocol("a box was neither made nor refused".to_owned()).into()),
+        }
+    }
+
+    async fn renew(&self, request: Request<RenewRequest>) -> Result<Response<RenewReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut gone = Vec::new();
+        for id in request.into_inner().ids {
+            // Beginning and ending a call is what renews.
+            if self.named(&tenant, &id).is_err() {
+                gone.push(id);
+            }
+        }
+        Ok(Response::new(RenewReply { gone }))
+    }
+
+    async fn set_lifetime(&self, request: Request<SetLifetimeRequest>) -> Result<Response<BoxInfo>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        held.set_lifetime(request.lifetime_ms.map(Duration::from_millis));
+        Ok(Response::new(self.describe(&held)))
+    }
+
+    async fn list(&self, request: Request<ListRequest>) -> Result<Response<ListReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let found = self.0.boxes.list(&tenant.prefix(), &request.into_inner().labels);
+        let live = found.iter().filter(|(_, held)| held.ended().is_none());
+        let boxes = live.map(|(_, held)| self.describe(held)).collect();
+        Ok(Response::new(ListReply { boxes }))
+    }
+
+    async fn close(&self, request: Request<CloseRequest>) -> Result<Response<CloseReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let mut found: Vec<Arc<HeldBox>> = Vec::new();
+        if !request.labels.is_empty() {
+            let labelled = self.0.boxes.list(&tenant.prefix(), &request.labels);
+            found.extend(labelled.into_iter().map(|(_, held)| held));
+        }
+        for id in &request.ids {
+            if let Ok(held) = self.0.boxes.find(&tenant.scoped(id), id)
+                && !found.iter().any(|known| Arc::ptr_eq(known, &held))
+            {
+                found.push(held);
+            }
+        }
+        found.retain(|held| held.ended().is_none());
+        for held in &found {
+            held.end_with(held::End::Closed);
+        }
+        for held in &found {
+            held.gone().await;
+        }
+        let closed = found.iter().map(|held| held.request.id.clone()).collect();
+        Ok(Response::new(CloseReply { closed }))
+    }
+
+    async fn exec(&self, request: Request<ExecRequest>) -> Result<Response<RunOnceResult>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let shop = &self.0;
+        let held = self.named(&tenant, &request.r#box)?;
+        let plan = plan_exec(&request, &held, shop)?;
+        let (mut key, mut fingerprint) = (String::new(), 0);
+        if !request.idempotency_key.is_empty() {
+            key = format!("{}\0{}", tenant.scoped(&request.r#box), request.idempotency_key);
+            let mut plain = request.clone();
+            let env = std::mem::take(&mut plain.env);
+            fingerprint = mark(&plain, [env]);
+        }
+        let running = Arc::clone(&held);
+        let work = |cancel, publisher: crate::once::Publisher| async move {
+            publisher.publish(Ok(Arc::new(exec::exec(&running, plan, cancel).await)));
+        };
+        Ok(Response::new(once(shop, key, fingerprint, work).await?))
+    }
+
+    async fn start(&self, request: Request<StartRequest>) -> Result<Response<Process>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let exec = request.exec.clone().unwrap_or_default();
+        check_id("process", &request.process)?;
+        let held = self.named(&tenant, &exec.r#box)?;
+        if !request.repl.is_empty() {
+            return not_yet("a repl");
+        }
+        let plan = plan_exec(&exec, &held, &self.0)?;
+        let mut plain = request.clone();
+        let env = plain.exec.as_mut().map(|exec| std::mem::take(&mut exec.env));
+        let mark = mark(&plain, [env.unwrap_or_default()]);
+        // A caller who goes away does not leave half a start behind.
+        let starting = tokio::spawn({
+            let held = Arc::clone(&held);
+            async move { processes::start(&held, &request, mark, plan).await }
+        });
+        let process = starting
+            .await
+            .map_err(|error| SandboxError::Protocol(error.to_string()))??;
+        Ok(Response::new(process.describe(&exec.r#box)))
+    }
+
+    async fn list_processes(&self, request: Request<BoxRequest>) -> Result<Response<ProcessList>, Status> {
+        let tenant = Tenant::of(&request);
+        let id = request.into_inner().r#box;
+        let held = self.named(&tenant, &id)?;
+        let processes = held.processes.list().iter().map(|one| one.describe(&id)).collect();
+        Ok(Response::new(ProcessList { processes }))
+    }
+
+    type AttachStream = BoxStream<ProcessEvent>;
+
+    async fn attach(&self, request: Request<AttachRequest>) -> Result<Response<Self::AttachStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        let (sender, events) = mpsc::channel(WAITING_CHUNKS);
+        tokio::spawn(attach::attach(held, process, request, sender));
+        Ok(Response::new(Box::pin(ReceiverStream::new(events))))
+    }
+
+    async fn input(&self, request: Request<InputRequest>) -> Result<Response<InputReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        let accepted = process.input.append(request.offset, request.data, request.end).await?;
+        Ok(Response::new(InputReply { accepted }))
+    }
+
+    async fn signal_process(&self, request: Request<SignalRequest>) -> Result<Response<Empty>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        process
+            .signal(&held, i32::try_from(request.signal).unwrap_or(0))
+            .await?;
+        Ok(Response::new(Empty {}))
+    }
+
+    async fn resize_pty(&self, request: Request<ResizeRequest>) -> Result<Response<Empty>, Status> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        let held = self.named(&tenant, &request.r#box)?;
+        held.processes
+            .find(&request.process)?
+            .resize(request.pty.unwrap_or_default())?;
+        Ok(Response::new(Empty {}))
+    }
+
+    async fn evaluate(&self, _: Request<EvaluateRequest>) -> Result<Response<EvaluateReply>, Status> {
+        not_yet("Evaluate")
+    }
+
+    type ReadFileStream = BoxStream<Chunk>;
+
+    async fn read_file(&self, _: Request<ReadFileRequest>) -> Result<Response<Self::ReadFileStream>, Status> {
+        not_yet("ReadFile")
+    }
+
+    async fn write_file(&self, _: Request<Streaming<WriteFileRequest>>) -> Result<Response<FileInfo>, Status> {
+        not_yet("WriteFile")
+    }
+
+    async fn stat(&self, _: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
+        not_yet("Stat")
+    }
+
+    async fn list_directory(&self, _: Request<ListDirectoryRequest>) -> Result<Response<Directory>, Status> {
+        not_yet("ListDirectory")
+    }
+
+    async fn make_directory(&self, _: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
+        not_yet("MakeDirectory")
+    }
+
+    async fn r#move(&self, _: Request<MoveRequest>) -> Result<Response<FileInfo>, Status> {
+        not_yet("Move")
+    }
+
+    async fn remove(&self, _: Request<RemoveRequest>) -> Result<Response<Empty>, Status> {
+        not_yet("Remove")
+    }
+
+    type WatchStream = BoxStream<WatchEvent>;
+
+    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        not_yet("Watch")
+    }
+
+    type ReadArchiveStream = BoxStream<Chunk>;
+
+    async fn read_archive(&self, _: Request<PathRequest>) -> Result<Response<Self::ReadArchiveStream>, Status> {
+        not_yet("ReadArchive")
+    }
+
+    async fn write_archive(&self, _: Request<Streaming<WriteFileRequest>>) -> Result<Response<ArchiveReply>, Status> {
+        not_yet("WriteArchive")
+    }
+
+    async fn snapshot(&self, _: Request<SnapshotRequest>) -> Result<Response<SnapshotInfo>, Status> {
+        not_yet("Snapshot")
+    }
+
+    async fn list_snapshots(&self, _: Request<ListRequest>) -> Result<Response<SnapshotList>, Status> {
+        not_yet("ListSnapshots")
+    }
+
+    async fn delete_snapshot(&self, _: Request<DeleteSnapshotRequest>) -> Result<Response<Empty>, Status> {
+        not_yet("DeleteSnapshot")
+    }
+
+    type DialStream = BoxStream<Chunk>;
+
+    async fn dial(&self, request: Request<Streaming<DialRequest>>) -> Result<Response<Self::DialStream>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut incoming = request.into_inner();
+        let first = tokio::time::timeout(FIRST_MESSAGE, incoming.message()).await;
+        let first = first.map_err(|_| Status::deadline_exceeded("no first message"))??;
+        let first = first.ok_or_else(|| SandboxError::Invalid("a dial without a message".to_owned()))?;
+        let held = self.named(&tenant, &first.r#box)?;
+        let stream = dial::connect(&held, first.port).await?;
+        let chunks = dial::relay(held, stream, first.data, incoming);
+        Ok(Response::new(Box::pin(chunks)))
+    }
+}
+
+/// Checks an exec for this box on this machine.
+fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan::Plan, SandboxError> {
+    match request.runtime.as_str() {
+        "" | "exec" => {}
+        "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
+        other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
+    }
+    let mut plan = plan::plan_exec(request, &held.request, shop.terms())?;
+    add_missing(&mut plan.start.program.env, &held.told);
+    Ok(plan)
+}

@@ -1,0 +1,340 @@
+//! Processes that outlive the call that started them: found by an id of the caller's, re-attached at any time.
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::{Output, Process as Info, Pty, RunOnceResult, StartRequest};
+use tokio::sync::watch;
+
+use super::exec::{Among, failed};
+use super::held::{HeldBox, Seat};
+use super::input::Input;
+use super::log::Log;
+use super::stream::Stream;
+use crate::cgroup::Observed;
+use crate::error::SandboxError;
+use crate::plan::Plan;
+use crate::run::{self, Flood, follow, judge, pipes};
+use crate::wire::{Event, Order, Terminal};
+
+/// Per box, ended ones included as long as there is room.
+const MAX_PROCESSES: usize = 64;
+/// Where no limit was asked for: longer than any box lives.
+const FOREVER: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const READ_BYTES: usize = 64 << 10;
+
+/// One of them.
+#[derive(Debug)]
+pub(crate) struct Process {
+    id: String,
+    mark: u64,
+    command: Vec<String>,
+    /// Inside the box; 0: not executed yet.
+    pid: AtomicU32,
+    /// Changes when `pid` does.
+    begun: watch::Sender<bool>,
+    /// Of the order that started it.
+    order: u64,
+    pub(super) stdout: Log,
+    pub(super) stderr: Log,
+    pub(super) input: Input,
+    terminal: Option<Stream>,
+    result: watch::Sender<Option<Arc<RunOnceResult>>>,
+}
+
+/// All of a box.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    all: Mutex<BTreeMap<String, Arc<Process>>>,
+    /// Held while one is started: an id is taken once.
+    starting: tokio::sync::Mutex<()>,
+}
+
+impl Processes {
+    pub(crate) fn find(&self, id: &str) -> Result<Arc<Process>, SandboxError> {
+        let found = self.lock().get(id).cloned();
+        found.ok_or_else(|| SandboxError::NotFound(format!("process {id}")))
+    }
+
+    pub(crate) fn list(&self) -> Vec<Arc<Process>> {
+        self.lock().values().cloned().collect()
+    }
+
+    /// The box has ended: nobody waits for room in a log any more.
+    pub(crate) fn finish(&self) {
+        for process in self.list() {
+            process.stdout.finish();
+            process.stderr.finish();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Process>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, process: &Arc<Process>) {
+        self.lock().insert(process.id.clone(), Arc::clone(process));
+    }
+
+    /// Makes room for one more by forgetting one that has ended.
+    fn make_room(&self) -> Result<(), SandboxError> {
+        let mut all = self.lock();
+        if all.len() < MAX_PROCESSES {
+            return Ok(());
+        }
+        let ended = all.iter().find(|(_, process)| process.result().is_some());
+        let Some(id) = ended.map(|(id, _)| id.clone()) else {
+            return Err(SandboxError::Overloaded {
+                message: format!("{MAX_PROCESSES} started processes run in this box"),
+                retry_after_ms: 1000,
+            });
+        };
+        all.remove(&id);
+        Ok(())
+    }
+}
+
+impl Process {
+    pub(crate) fn describe(&self, of: &str) -> Info {
+        Info {
+            r#box: of.to_owned(),
+            process: self.id.clone(),
+            pid: self.pid.load(Ordering::Relaxed),
+            command: self.command.clone(),
+            running: self.result().is_none(),
+        }
+    }
+
+    /// How it ended, when it has.
+    pub(super) fn result(&self) -> Option<Arc<RunOnceResult>> {
+        self.result.borrow().clone()
+    }
+
+    pub(super) fn watch_result(&self) -> watch::Receiver<Option<Arc<RunOnceResult>>> {
+        self.result.subscribe()
+    }
+
+    /// A signal to its main process; SIGKILL ends everything that it started too.
+    pub(crate) async fn signal(&self, held: &HeldBox, number: i32) -> Result<(), SandboxError> {
+        if !(1..=64).contains(&number) {
+            return Err(SandboxError::Invalid(format!("signal {number} is not one of 1 to 64")));
+        }
+        if self.result().is_some() {
+            return Ok(());
+        }
+        let order = if number == libc::SIGKILL {
+            Order::KillTree(true)
+        } else {
+            Order::Signal(number)
+        };
+        held.mux.tell(self.order, order).await
+    }
+
+    pub(crate) fn resize(&self, pty: Pty) -> Result<(), SandboxError> {
+        let terminal = self.terminal.as_ref();
+        let terminal = terminal.ok_or_else(|| SandboxError::Invalid("this process has no terminal".to_owned()))?;
+        let size = size(&pty)?;
+        terminal.resize(size.0, size.1).map_err(|source| SandboxError::Setup {
+            step: "resize a terminal".to_owned(),
+            source,
+        })
+    }
+
+    pub(super) fn begin(&self, pid: i32) {
+        self.pid.store(u32::try_from(pid).unwrap_or(0), Ordering::Relaxed);
+        self.begun.send_replace(true);
+    }
+}
+
+/// Starts a process, or finds the one that an equal request started.
+pub(crate) async fn start(
+    held: &Arc<HeldBox>,
+    request: &StartRequest,
+    mark: u64,
+    mut plan: Plan,
+) -> Result<Arc<Process>, SandboxError> {
+    let processes = &held.processes;
+    let starting = processes.starting.lock().await;
+    if let Ok(known) = processes.find(&request.process) {
+        if known.mark != mark {
+            return Err(SandboxError::Exists(format!("process {}", request.process)));
+        }
+        return Ok(known);
+    }
+    processes.make_room()?;
+    let asked = request.exec.as_ref().and_then(|exec| exec.limits).unwrap_or_default();
+    if asked.wall_ms.is_none() {
+        plan.limits.wall = FOREVER;
+    }
+    if asked.cpu_ms.is_none() {
+        plan.limits.cpu = FOREVER;
+        plan.start.program.cpu_seconds = 0;
+    }
+    if asked.output_kill_bytes.is_none() {
+        plan.limits.output_kill_bytes = u64::MAX;
+    }
+    let began = Began {
+        at: Instant::now(),
+        seat: held.seat()?,
+        before: held.observe(),
+    };
+    let (process, among, streams) = launch(held, request, mark, &plan).await?;
+    processes.add(&process);
+    drop(starting);
+    let feeding = (Arc::clone(&process), plan.stdin.clone());
+    if !request.keep_stdin {
+        tokio::spawn(async move {
+            let (process, stdin) = feeding;
+            if let Err(error) = process.input.append(0, stdin, true).await {
+                tracing::error!(error = %error.chain(), "cannot feed a process");
+            }
+        });
+    }
+    let mut begun = process.begun.subscribe();
+    tokio::spawn(drive(Arc::clone(&process), among, plan, streams, began));
+    let _ended = begun.wait_for(|begun| *begun).await.is_err();
+    Ok(process)
+}
+
+struct Began {
+    at: Instant,
+    seat: Seat,
+    before: Observed,
+}
+
+async fn launch(
+    held: &Arc<HeldBox>,
+    request: &StartRequest,
+    mark: u64,
+    plan: &Plan,
+) -> Result<(Arc<Process>, Among, Vec<Stream>), SandboxError> {
+    let failed = |source| SandboxError::Setup {
+        step: "pipes".to_owned(),
+        source,
+    };
+    let mut start = plan.start.clone();
+    let mut early = None;
+    let (exchange, input, streams, terminal) = if let Some(pty) = &request.pty {
+        let (rows, columns) = size(pty)?;
+        start.terminal = Some(Terminal {
+            rows: rows.into(),
+            columns: columns.into(),
+        });
+        let mut exchange = held.mux.call(Order::Start(start), Vec::new()).await?;
+        let (event, mut fds) = exchange.event().await.ok_or(SandboxError::InitDied)?;
+        let terminal: OwnedFd = match (event, fds.pop()) {
+            (Event::Terminal(_), Some(fd)) => fd,
+            // Told once more by the course; until then it has the streams of a process that is silent.
+            (other, _) => {
+                early = Some(other);
+                let ([_, stdout, _], _) = pipes().map_err(failed)?;
+                stdout
+            }
+        };
+        let terminal = Stream::new(terminal).map_err(failed)?;
+        (exchange, terminal.clone(), vec![terminal.clone()], Some(terminal))
+    } else {
+        let ([stdin, stdout, stderr], guests) = pipes().map_err(failed)?;
+        let exchange = held.mux.call(Order::Start(start), guests.into()).await?;
+        let streams = vec![
+            Stream::new(stdout).map_err(failed)?,
+            Stream::new(stderr).map_err(failed)?,
+        ];
+        (exchange, Stream::new(stdin).map_err(failed)?, streams, None)
+    };
+    let process = Arc::new(Process {
+        id: request.process.clone(),
+        mark,
+        command: plan.start.program.command.clone(),
+        pid: AtomicU32::new(0),
+        begun: watch::Sender::new(false),
+        order: exchange.id,
+        stdout: Log::new(request.lossless),
+        stderr: Log::new(request.lossless),
+        input: Input::new(input, terminal.is_some()),
+        terminal,
+        result: watch::Sender::new(None),
+    });
+    if request.pty.is_some() {
+        process.stderr.finish();
+    }
+    let among = Among {
+        held: Arc::clone(held),
+        exchange,
+        early,
+        process: Some(Arc::clone(&process)),
+    };
+    Ok((process, among, streams))
+}
+
+/// Watches a process to its end, and says how it was.
+async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec<Stream>, began: Began) {
+    let held = Arc::clone(&among.held);
+    let flood = Flood::new(plan.limits.output_kill_bytes);
+    let (over, ended) = watch::channel(false);
+    for (index, stream) in streams.into_iter().enumerate() {
+        tokio::spawn(copy(
+            stream,
+            Arc::clone(&process),
+            index,
+            Arc::clone(&flood),
+            ended.clone(),
+        ));
+    }
+    // Nobody but a signal ends it before its time.
+    let (_never, cancel) = watch::channel(false);
+    let course = follow(&mut among, &held.group, began.before, &plan.limits, &flood, cancel).await;
+    over.send_replace(true);
+    let judged = course.and_then(|course| {
+        let timings = course.timings(began.at, Duration::ZERO);
+        let none = || (Output::default(), false);
+        judge(course, &plan.limits, none(), none(), timings)
+    });
+    let mut result = judged.unwrap_or_else(|error| failed(&held, &error));
+    result.isolation = held.isolation.into();
+    result.runtime = "exec".to_owned();
+    process.result.send_replace(Some(Arc::new(result)));
+    process.begun.send_replace(true);
+    drop(began.seat);
+}
+
+/// Copies a stream into its log until the process has ended, then what is there at that moment; the rest is thrown away.
+async fn copy(
+    stream: Stream,
+    process: Arc<Process>,
+    index: usize,
+    flood: Arc<Flood>,
+    mut ended: watch::Receiver<bool>,
+) {
+    let log = if index == 0 { &process.stdout } else { &process.stderr };
+    let mut buffer = vec![0; READ_BYTES];
+    let mut open = true;
+    while open {
+        let length = tokio::select! {
+            length = stream.read(&mut buffer) => length,
+            () = run::raised(&mut ended) => break,
+        };
+        open = length > 0;
+        flood.note(length);
+        log.push(buffer.get(..length).unwrap_or_default()).await;
+    }
+    if open {
+        // One read empties a pipe of the usual size.
+        let length = stream.read_now(&mut buffer);
+        log.push(buffer.get(..length).unwrap_or_default()).await;
+    }
+    log.finish();
+    while open && stream.read(&mut buffer).await > 0 {}
+}
+
+/// Rows and columns.
+fn size(pty: &Pty) -> Result<(u16, u16), SandboxError> {
+    let part = |name: &str, value: u32| {
+        let value = u16::try_from(value).ok().filter(|value| *value > 0);
+        value.ok_or_else(|| SandboxError::Invalid(format!("pty.{name} must be between 1 and {}", u16::MAX)))
+    };
+    Ok((part("rows", pty.rows)?, part("columns", pty.columns)?))
+}

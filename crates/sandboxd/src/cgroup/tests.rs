@@ -1,0 +1,90 @@
+//! Both interfaces on directories that look like them: which files are written and read, and with what.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Group, GroupLimits, Layout, Version};
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| format!("{}: {error}", path.display()))
+}
+
+fn limited(version: Version) -> (tempfile::TempDir, Group) {
+    let directory = tempfile::tempdir().expect("directory");
+    let place = || Some((version, directory.path().to_owned()));
+    let layout = Layout {
+        memory: place(),
+        pids: place(),
+        cpu: place(),
+        quota: Some((version, directory.path().to_owned(), 0.5)),
+        ..Layout::default()
+    };
+    let group = Group::create(&layout, "7").expect("one directory for all of them");
+    let with_swap = directory.path().join("7/memory.memsw.limit_in_bytes");
+    fs::write(with_swap, "").expect("a file of the kernel");
+    fs::write(directory.path().join("7/memory.swap.max"), "").expect("a file of the kernel");
+    let limits = GroupLimits {
+        memory_bytes: 1 << 20,
+        processes: 9,
+    };
+    group.limit(limits).expect("limits");
+    (directory, group)
+}
+
+#[test]
+fn v2_files() {
+    let (directory, group) = limited(Version::V2);
+    let file = |name: &str| directory.path().join("7").join(name);
+    for (name, content) in [
+        ("memory.max", "1048576"),
+        ("memory.swap.max", "0"),
+        ("pids.max", "10"),
+        ("cpu.max", "50000 100000"),
+    ] {
+        assert_eq!(read(&file(name)), content, "{name}");
+    }
+    for (name, content) in [
+        (
+            "memory.events",
+            "low 0\nhigh 3\nmax 99\noom 5\noom_kill 2\noom_group_kill 0\n",
+        ),
+        ("memory.peak", "4096\n"),
+        ("cpu.stat", "usage_usec 1500\nuser_usec 1000\nsystem_usec 500\n"),
+        ("pids.events", "max 4\n"),
+        ("pids.peak", "6\n"),
+    ] {
+        fs::write(file(name), content).expect("a file of the kernel");
+    }
+    let seen = group.observe();
+    assert_eq!(seen.oom_kills, Some(2));
+    assert_eq!(seen.peak_memory_bytes, Some(4096));
+    assert_eq!(seen.cpu_ns, Some(1_500_000));
+    assert_eq!((seen.refused_forks, seen.peak_processes), (Some(4), Some(5)));
+}
+
+#[test]
+fn v1_files() {
+    let (directory, group) = limited(Version::V1);
+    let file = |name: &str| directory.path().join("7").join(name);
+    for (name, content) in [
+        ("memory.limit_in_bytes", "1048576"),
+        ("memory.memsw.limit_in_bytes", "1048576"),
+        ("pids.max", "10"),
+        ("cpu.cfs_period_us", "100000"),
+        ("cpu.cfs_quota_us", "50000"),
+    ] {
+        assert_eq!(read(&file(name)), content, "{name}");
+    }
+    fs::write(
+        file("memory.oom_control"),
+        "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n",
+    )
+    .expect("a file");
+    fs::write(file("memory.max_usage_in_bytes"), "8192\n").expect("a file");
+    fs::write(file("cpuacct.usage"), "77\n").expect("a file");
+    let seen = group.observe();
+    assert_eq!(seen.oom_kills, Some(1));
+    assert_eq!((seen.peak_memory_bytes, seen.cpu_ns), (Some(8192), Some(77)));
+    // Counters that the kernel does not have are not zero.
+    assert_eq!((seen.refused_forks, seen.peak_processes), (None, None));
+}

@@ -1,0 +1,110 @@
+//! The ways out of a box, all of them in the daemon: a proxy for what the allow-list names, and forwards to one service.
+//!
+//! A box has no network but its own loopback. Init makes listening sockets there and hands them to the daemon, which
+//! accepts on them although it lives in the machine's network; so nothing is routed, and what is not answered here does
+//! not exist for the program. The proxy speaks HTTP (CONNECT and absolute-form) and SOCKS5 on one port and resolves names
+//! itself. It does not look into what is sent: an allowed host can be told anything.
+
+mod address;
+mod http;
+mod policy;
+mod reach;
+mod request;
+mod socks;
+
+use std::future::Future;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+pub(crate) use policy::Policy;
+pub(crate) use reach::{Reach, Service};
+pub(crate) use request::{Grants, NetworkPlan, add_missing};
+use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional_with_sizes};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// Connections of one listener at a time; further ones wait in the kernel's queue.
+const MAX_CONNECTIONS: usize = 64;
+/// How long a program may take to say what it wants.
+const GREETING: Duration = Duration::from_secs(10);
+const BUFFER_BYTES: usize = 32 << 10;
+/// Pause after a refusal to accept (out of descriptors), which is not the program's doing.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+
+/// What goes in and out of one box. Dropped, every connection ends.
+#[derive(Debug, Default)]
+pub(crate) struct Egress {
+    listeners: JoinSet<()>,
+}
+
+impl Egress {
+    /// Serves the proxy on a listening socket of the box. Returns its port.
+    pub(crate) fn proxy(&mut self, listener: OwnedFd, reach: Reach) -> io::Result<u16> {
+        self.serve(listener, move |stream| greet(stream, reach.clone()))
+    }
+
+    /// Connects whoever connects to a listening socket of the box with one service. Returns its port.
+    pub(crate) fn forward(&mut self, listener: OwnedFd, to: Service) -> io::Result<u16> {
+        self.serve(listener, move |stream| {
+            let to = to.clone();
+            async move {
+                match to.connect().await {
+                    Ok(target) => relay(stream, target).await,
+                    Err(error) => tracing::debug!(%error, ?to, "cannot forward"),
+                }
+            }
+        })
+    }
+
+    fn serve<F>(&mut self, listener: OwnedFd, handle: impl Fn(TcpStream) -> F + Send + 'static) -> io::Result<u16>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let listener = std::net::TcpListener::from(listener);
+        listener.set_nonblocking(true)?;
+        let listener = TcpListener::from_std(listener)?;
+        let port = listener.local_addr()?.port();
+        self.listeners.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                while connections.len() >= MAX_CONNECTIONS {
+                    connections.join_next().await;
+                }
+                while connections.try_join_next().is_some() {}
+                match listener.accept().await {
+                    Ok((stream, _)) => {
+                        connections.spawn(handle(stream));
+                    }
+                    Err(error) => {
+                        tracing::warn!(%error, "cannot accept a box's connection");
+                        tokio::time::sleep(AFTER_FAILURE).await;
+                    }
+                }
+            }
+        });
+        Ok(port)
+    }
+}
+
+/// Tells by the first byte what is spoken: SOCKS5 begins with its version, HTTP with a letter.
+async fn greet(stream: TcpStream, reach: Reach) {
+    let mut first = [0];
+    match timeout(GREETING, stream.peek(&mut first)).await {
+        Ok(Ok(1)) if first == [socks::VERSION] => socks::serve(stream, reach).await,
+        Ok(Ok(1)) => http::serve(stream, reach).await,
+        _ => {}
+    }
+}
+
+/// Passes bytes both ways, and the end of each direction, until both have ended or one failed.
+pub(crate) async fn relay(mut a: impl AsyncRead + AsyncWrite + Unpin, mut b: impl AsyncRead + AsyncWrite + Unpin) {
+    let ended = copy_bidirectional_with_sizes(&mut a, &mut b, BUFFER_BYTES, BUFFER_BYTES).await;
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection of a box broke");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Outbound connections: one look-up, every address checked, a connection to one of those and to no other.
+
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream, lookup_host};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+use super::policy::{Destination, Host, Policy};
+
+const RESOLVE: Duration = Duration::from_secs(5);
+const CONNECT: Duration = Duration::from_secs(10);
+/// Look-ups of one box at a time: each holds a thread of the daemon until the system's resolver gives up.
+const LOOKUPS: usize = 4;
+/// Look-ups of all boxes at a time.
+static ALL_LOOKUPS: Semaphore = Semaphore::const_new(64);
+
+/// Why a program did not get its connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("{0} is not allowed")]
+    NotAllowed(Destination),
+    #[error("{0} leads to addresses that are not allowed only")]
+    Private(Destination),
+    #[error("{0} cannot be resolved: {1}")]
+    Unknown(Destination, io::Error),
+    #[error("{0} cannot be reached: {1}")]
+    Unreachable(Destination, io::Error),
+}
+
+/// A way out for one box.
+#[derive(Clone, Debug)]
+pub(crate) struct Reach {
+    policy: Arc<Policy>,
+    lookups: Arc<Semaphore>,
+}
+
+impl Reach {
+    pub(crate) fn new(policy: Arc<Policy>) -> Self {
+        Self {
+            policy,
+            lookups: Arc::new(Semaphore::new(LOOKUPS)),
+        }
+    }
+
+    /// A connection to what the program asked for.
+    pub(crate) async fn connect(&self, to: Destination) -> Result<TcpStream, Refusal> {
+        if !self.policy.names(&to) {
+            return Err(Refusal::NotAllowed(to));
+        }
+        let addresses = match &to.host {
+            Host::Address(address) => vec![*address],
+            Host::Name(name) => match self.resolve(name).await {
+                Ok(addresses) => addresses,
+                Err(error) => return Err(Refusal::Unknown(to, error)),
+            },
+        };
+        let open = self.policy.permitted(addresses, to.port);
+        if open.is_empty() {
+            return Err(Refusal::Private(to));
+        }
+        match within(CONNECT, TcpStream::connect(&open[..])).await {
+            Ok(stream) => Ok(stream),
+            Err(error) => Err(Refusal::Unreachable(to, error)),
+        }
+    }
+
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let looked_up = async {
+            // Semaphores that nobody closes.
+            let _permits = (self.lookups.acquire().await, ALL_LOOKUPS.acquire().await);
+            // With the final dot it is not completed with search domains; names of the hosts file have none.
+            match lookup_host((format!("{name}."), 0)).await {
+                Ok(found) => Ok(found.map(|address| address.ip()).collect()),
+                Err(_) => Ok(lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
+            }
+        };
+        within(RESOLVE, looked_up).await
+    }
+}
+
+async fn within<T>(limit: Duration, work: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    timeout(limit, work)
+        .await
+        .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut)))
+}
+
+/// A service that the caller of the daemon names, not the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Service {
+    Tcp(Destination),
+    Unix(PathBuf),
+}
+
+/// A byte stream of either kind.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+impl fmt::Display for Service {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(destination) => destination.fmt(out),
+            Self::Unix(path) => write!(out, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl Service {
+    /// Reads `host:port` or `unix:/path`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("unix:") {
+            Some(path) if path.starts_with('/') && !path.contains('\0') => Ok(Self::Unix(PathBuf::from(path))),
+            Some(_) => Err(format!("{text:?} is not an absolute path")),
+            None => Destination::parse(text, None).map(Self::Tcp),
+        }
+    }
+
+    pub(crate) async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+        Ok(match self {
+            Self::Unix(path) => Box::new(within(CONNECT, UnixStream::connect(path)).await?),
+            Self::Tcp(Destination { host, port }) => Box::new(match host {
+                Host::Address(address) => within(CONNECT, TcpStream::connect((*address, *port))).await?,
+                Host::Name(name) => within(CONNECT, TcpStream::connect((name.as_str(), *port))).await?,
+            }),
+        })
+    }
+}

@@ -1,0 +1,221 @@
+//! What a request asks of the network, checked: whether it may, which sockets its box listens on, what its programs are
+//! told.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use prl_sandbox_proto::Network;
+use prl_sandbox_proto::network::Mode;
+
+use super::{Egress, Policy, Reach, Service};
+use crate::error::SandboxError;
+use crate::wire::OpenSocket;
+
+const MAX_FORWARDS: usize = 16;
+/// What names the proxy to programs. All with the same value: `http://` works for every scheme with CONNECT, while some
+/// clients refuse to start when they see `socks5h://` and lack the module for it.
+const PROXY_VARIABLES: [&str; 6] = [
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+];
+const BESIDE_THE_PROXY: [(&str, &str); 3] = [
+    ("NO_PROXY", "localhost,127.0.0.1,::1"),
+    ("no_proxy", "localhost,127.0.0.1,::1"),
+    ("NODE_USE_ENV_PROXY", "1"),
+];
+
+/// What callers may open besides the internet: services and addresses of this machine and its neighbourhood.
+#[derive(Clone, Debug)]
+pub(crate) enum Grants {
+    /// The callers are this machine's own user.
+    Everything,
+    /// What the operator named; other callers come over TCP.
+    Only(Vec<Service>),
+}
+
+impl Grants {
+    fn includes(&self, service: &Service) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Only(named) => named.contains(service),
+        }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NetworkPlan {
+    allowed: Option<Arc<Policy>>,
+    forwards: Vec<(u16, Service)>,
+}
+
+impl NetworkPlan {
+    /// # Errors
+    /// `Invalid`: an entry is malformed or more than the caller may open.
+    pub(crate) fn new(network: Option<&Network>, grants: &Grants) -> Result<Self, SandboxError> {
+        let Some(network) = network else {
+            return Ok(Self::default());
+        };
+        let invalid = |message: String| SandboxError::Invalid(format!("network: {message}"));
+        let refused = |service: &Service| {
+            if grants.includes(service) {
+                return Ok(());
+            }
+            let what = service.to_string();
+            Err(invalid(format!(
+                "{what} is not opened by this daemon (--allow-forward {what})"
+            )))
+        };
+        let allowed = match Mode::try_from(network.mode) {
+            Ok(Mode::Allow) => Some(Arc::new(Policy::parse(&network.allow).map_err(invalid)?)),
+            Ok(Mode::None) if network.allow.is_empty() => None,
+            Ok(Mode::None) => return Err(invalid("`allow` needs mode ALLOW".to_owned())),
+            Err(_) => return Err(invalid(format!("mode {} is not known", network.mode))),
+        };
+        for private in allowed.iter().flat_map(|policy| policy.private()) {
+            refused(&Service::Tcp(private))?;
+        }
+        if network.forward.len() > MAX_FORWARDS {
+            let count = network.forward.len();
+            return Err(invalid(format!("{count} forwards; at most {MAX_FORWARDS}")));
+        }
+        let mut forwards: Vec<(u16, Service)> = Vec::new();
+        for forward in &network.forward {
+            let port = u16::try_from(forward.listen).ok().filter(|port| *port > 0);
+            let port = port.ok_or_else(|| invalid(format!("forward.listen {} is no port", forward.listen)))?;
+            if forwards.iter().any(|(taken, _)| *taken == port) {
+                return Err(invalid(format!("two forwards listen on {port}")));
+            }
+            let to = Service::parse(&forward.to).map_err(|wrong| invalid(format!("forward.to: {wrong}")))?;
+            refused(&to)?;
+            forwards.push((port, to));
+        }
+        Ok(Self { allowed, forwards })
+    }
+
+    /// The listening sockets that init must make before anything runs.
+    pub(crate) fn sockets(&self) -> Vec<OpenSocket> {
+        let forwards = self.forwards.iter().map(|(port, _)| u32::from(*port));
+        let proxy = self.allowed.iter().map(|_| 0);
+        forwards
+            .chain(proxy)
+            .map(|port| OpenSocket { port, listen: true })
+            .collect()
+    }
+
+    /// Serves on those sockets, given in the same order. Returns what to keep as long as the box lives, and what its
+    /// programs get into their environment: it does not replace what the request sets.
+    pub(crate) fn serve(&self, sockets: Vec<OwnedFd>) -> io::Result<(Egress, Vec<(&'static str, String)>)> {
+        let mut egress = Egress::default();
+        let mut sockets = sockets.into_iter();
+        let mut next = || {
+            sockets
+                .next()
+                .ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))
+        };
+        for (_, to) in &self.forwards {
+            egress.forward(next()?, to.clone())?;
+        }
+        let mut environment = Vec::new();
+        if let Some(policy) = &self.allowed {
+            let port = egress.proxy(next()?, Reach::new(Arc::clone(policy)))?;
+            let proxy = format!("http://127.0.0.1:{port}");
+            environment.extend(PROXY_VARIABLES.map(|name| (name, proxy.clone())));
+            environment.extend(BESIDE_THE_PROXY.map(|(name, value)| (name, value.to_owned())));
+        }
+        Ok((egress, environment))
+    }
+}
+
+/// Adds what is not there yet to `NAME=value` entries.
+pub(crate) fn add_missing(env: &mut Vec<String>, added: &[(&'static str, String)]) {
+    for (name, value) in added {
+        let there = env
+            .iter()
+            .any(|entry| entry.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')));
+        if !there {
+            env.push(format!("{name}={value}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prl_sandbox_proto::Forward;
+
+    use super::*;
+
+    fn network(allow: &[&str], forward: &[(u32, &str)]) -> Network {
+        Network {
+            mode: if allow.is_empty() { Mode::None } else { Mode::Allow }.into(),
+            allow: allow.iter().map(|text| (*text).to_owned()).collect(),
+            forward: forward
+                .iter()
+                .map(|(listen, to)| Forward {
+                    listen: *listen,
+                    to: (*to).to_owned(),
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn what_leads_into_the_neighbourhood_needs_a_grant() {
+        let named = |text: &str| Service::parse(text).expect("service");
+        let only = Grants::Only(vec![named("10.0.0.1:5432"), named("unix:/run/db")]);
+        for (wanted, granted) in [
+            (network(&["pypi.org", "1.1.1.1:53"], &[]), true),
+            (network(&["10.0.0.1:5432"], &[]), true),
+            (network(&["10.0.0.1:5433"], &[]), false),
+            (network(&["10.0.0.1"], &[]), false),
+            (network(&["[::ffff:169.254.169.254]:80"], &[]), false),
+            (network(&[], &[(5432, "10.0.0.1:5432"), (1, "unix:/run/db")]), true),
+            (network(&[], &[(1, "db.internal:1")]), false),
+            (network(&[], &[(1, "unix:/run/other")]), false),
+        ] {
+            let planned = NetworkPlan::new(Some(&wanted), &only);
+            assert_eq!(planned.is_ok(), granted, "{wanted:?}: {planned:?}");
+            assert!(NetworkPlan::new(Some(&wanted), &Grants::Everything).is_ok());
+        }
+    }
+
+    #[test]
+    fn malformed_requests_are_refused() {
+        let mut contradiction = network(&["a.b"], &[]);
+        contradiction.mode = Mode::None.into();
+        let mut unknown = network(&[], &[]);
+        unknown.mode = 7;
+        let many: Vec<(u32, &str)> = (1..=17).map(|port| (port, "a.b:1")).collect();
+        for wrong in [
+            contradiction,
+            unknown,
+            network(&["a b"], &[]),
+            network(&[], &[(0, "a.b:1")]),
+            network(&[], &[(65_536, "a.b:1")]),
+            network(&[], &[(1, "a.b:1"), (1, "a.c:1")]),
+            network(&[], &[(1, "a.b")]),
+            network(&[], &many),
+        ] {
+            let planned = NetworkPlan::new(Some(&wrong), &Grants::Everything);
+            assert!(
+                matches!(planned, Err(SandboxError::Invalid(_))),
+                "{wrong:?}: {planned:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_program_keeps_its_own_variables() {
+        let mut env = vec!["HTTP_PROXY=mine".to_owned(), "HTTP_PROXY_X=1".to_owned()];
+        add_missing(
+            &mut env,
+            &[("HTTP_PROXY", "ours".to_owned()), ("ALL_PROXY", "ours".to_owned())],
+        );
+        assert_eq!(env, ["HTTP_PROXY=mine", "HTTP_PROXY_X=1", "ALL_PROXY=ours"]);
+    }
+}

@@ -1,0 +1,221 @@
+//! One layer of an image over what is there: a tar stream with whiteouts.
+//!
+//! Whatever an archive says, nothing outside the root is touched: parents are looked up by the kernel as if the root were
+//! `/`, symbolic links included, and last components are never followed. Devices and pipes are left out, set-id bits
+//! taken off. Owners are kept where this process may set them.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, lchown, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use tar::{Archive, Entry, EntryType};
+
+use crate::sys::{c_path, check_long};
+
+const WHITEOUT: &[u8] = b".wh.";
+const OPAQUE: &[u8] = b".wh..wh..opq";
+
+/// Gives a layer's tar stream from its beginning.
+pub(super) type Reopen<'a> = dyn FnMut() -> io::Result<Box<dyn Read>> + 'a;
+
+/// A directory that layers are applied to.
+pub(super) struct Root {
+    directory: File,
+    /// Set at the end, so that a directory without write permission can be filled.
+    modes: BTreeMap<PathBuf, u32>,
+    owners: bool,
+}
+
+impl Root {
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            directory: File::open(path)?,
+            modes: BTreeMap::new(),
+            // SAFETY: reads an attribute of this process.
+            owners: unsafe { libc::geteuid() } == 0,
+        })
+    }
+
+    /// Whiteouts first: they speak of the layers below, wherever in the archive they stand.
+    pub(super) fn apply(&mut self, reopen: &mut Reopen<'_>) -> io::Result<()> {
+        for entry in Archive::new(reopen()?).entries()? {
+            let path = inside(&entry?.path()?)?;
+            if let Some(name) = path.file_name().map(OsStr::as_bytes)
+                && name.starts_with(WHITEOUT)
+            {
+                self.white_out(path.parent().unwrap_or(Path::new("")), name)?;
+            }
+        }
+        for entry in Archive::new(reopen()?).entries()? {
+            let mut entry = entry?;
+            let path = inside(&entry.path()?)?;
+            let hidden = path
+                .file_name()
+                .is_some_and(|name| name.as_bytes().starts_with(WHITEOUT));
+            if !hidden && path.file_name().is_some() {
+                self.put(&mut entry, &path)
+                    .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives directories their modes, the deepest first.
+    pub(super) fn finish(self) -> io::Result<()> {
+        for (path, mode) in self.modes.iter().rev() {
+            // Gone or replaced since: then another entry's mode counts.
+            if let Ok(directory) = self.resolve(path) {
+                fs::set_permissions(by_descriptor(&directory, None), Permissions::from_mode(*mode))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn white_out(&self, parent: &Path, name: &[u8]) -> io::Result<()> {
+        let Ok(parent) = self.resolve(parent) else {
+            return Ok(());
+        };
+        if name == OPAQUE {
+            for entry in fs::read_dir(by_descriptor(&parent, None))? {
+                remove(&by_descriptor(&parent, Some(&entry?.file_name())))?;
+            }
+            return Ok(());
+        }
+        let hidden = name.strip_prefix(WHITEOUT).unwrap_or_default();
+        if hidden.is_empty() || matches!(hidden, b"." | b"..") || hidden.contains(&b'/') {
+            return Err(io::Error::from(io::ErrorKind::InvalidData));
+        }
+        remove(&by_descriptor(&parent, Some(OsStr::from_bytes(hidden))))
+    }
+
+    fn put(&mut self, entry: &mut Entry<'_, Box<dyn Read>>, path: &Path) -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(());
+        };
+        let parent = self.parents(parent)?;
+        let place = by_descriptor(&parent, Some(name));
+        let mode = entry.header().mode()? & 0o1777;
+        let kind = entry.header().entry_type();
+        let there = fs::symlink_metadata(&place);
+        if there.is_ok_and(|there| !(there.is_dir() && kind == EntryType::Directory)) {
+            remove(&place)?;
+        }
+        match kind {
+            EntryType::Directory => {
+                match fs::create_dir(&place) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    _ => {}
+                }
+                self.modes.insert(path.to_owned(), mode);
+            }
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                let mut options = File::options();
+                let options = options.write(true).create_new(true).custom_flags(libc::O_NOFOLLOW);
+                let mut file = options.open(&place)?;
+                io::copy(entry, &mut file)?;
+                file.set_permissions(Permissions::from_mode(mode & 0o777))?;
+            }
+            EntryType::Symlink => {
+                let target = entry.link_name()?.ok_or(io::ErrorKind::InvalidData)?;
+                symlink(&target, &place)?;
+            }
+            EntryType::Link => {
+                let target = entry.link_name()?.ok_or(io::ErrorKind::InvalidData)?;
+                let target = inside(&target)?;
+                let (Some(from), Some(name)) = (target.parent(), target.file_name()) else {
+                    return Err(io::ErrorKind::InvalidData.into());
+                };
+                let from = self.resolve(from)?;
+                return fs::hard_link(by_descriptor(&from, Some(name)), &place);
+            }
+            _ => return Ok(()),
+        }
+        if self.owners {
+            let id = |id: u64| u32::try_from(id).map_err(io::Error::other);
+            lchown(
+                &place,
+                Some(id(entry.header().uid()?)?),
+                Some(id(entry.header().gid()?)?),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The directory, with those above it that are missing.
+    fn parents(&self, path: &Path) -> io::Result<OwnedFd> {
+        match self.resolve(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let parent = self.parents(parent)?;
+        fs::create_dir(by_descriptor(&parent, Some(name)))?;
+        self.resolve(path)
+    }
+
+    /// A directory below the root, as a process would find it whose root this is.
+    fn resolve(&self, path: &Path) -> io::Result<OwnedFd> {
+        // SAFETY: open_how is plain data; all-zero is a valid value.
+        let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+        how.flags = (libc::O_PATH | libc::O_DIRECTORY | libc::O_CLOEXEC) as u64;
+        how.resolve = libc::RESOLVE_IN_ROOT | libc::RESOLVE_NO_MAGICLINKS;
+        let path = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
+        let path = c_path(path)?;
+        // SAFETY: a live descriptor, a NUL-terminated path, a live struct of the stated size.
+        let fd = check_long(unsafe {
+            libc::syscall(
+                libc::SYS_openat2,
+                self.directory.as_raw_fd(),
+                path.as_ptr(),
+                &raw const how,
+                size_of::<libc::open_how>(),
+            )
+        })?;
+        // SAFETY: new and ours.
+        Ok(unsafe { OwnedFd::from_raw_fd(i32::try_from(fd).map_err(io::Error::other)?) })
+    }
+}
+
+/// The path without what could lead elsewhere.
+fn inside(path: &Path) -> io::Result<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::RootDir | Component::CurDir => {}
+            Component::ParentDir | Component::Prefix(_) => {
+                return Err(io::Error::other(format!("{} leads upwards", path.display())));
+            }
+        }
+    }
+    Ok(plain)
+}
+
+/// A path that reaches an opened directory, or an entry of it, whatever becomes of the directory's name.
+fn by_descriptor(directory: &OwnedFd, name: Option<&OsStr>) -> PathBuf {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", directory.as_raw_fd()));
+    match name {
+        Some(name) => path.join(name),
+        None => path,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(kind) if kind.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,306 @@
+//! The execs of a sandbox as init knows them: who watches over each, and how far its end has come.
+//!
+//! A sole exec is init's own child and the sandbox's last act. Any other has a leader (see `leader`), reached over a
+//! link of messages. Killing a tree is repeated until its leader has no process left, so that no fork escapes it.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::time::Instant;
+
+use prost::Message;
+
+use super::leader::{self, LEAVE, STAY};
+use super::{Control, tree};
+use crate::child::{self, Launch};
+use crate::filter;
+use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::wire::{Event, Finish, FromInit, Start, Terminal};
+
+/// Pause between two rounds of killing.
+const KILL_AGAIN_MS: libc::c_int = 2;
+/// From the sandbox's user to its second one.
+pub(crate) const NOBODY_OFFSET: u32 = 16_384;
+/// A leader's report: a step's name at most.
+const REPORT_BYTES: usize = 4096;
+
+/// One exec.
+pub(super) enum Exec {
+    Sole {
+        pid: libc::pid_t,
+        started: Instant,
+        finish: Finish,
+    },
+    Led(Led),
+}
+
+pub(super) struct Led {
+    leader: libc::pid_t,
+    link: OwnedFd,
+    /// A pidfd of the main process while it runs.
+    main: Option<OwnedFd>,
+    started: Instant,
+    /// Its report on the end is in.
+    ended: bool,
+    /// It says nothing more.
+    closed: bool,
+    killing: bool,
+}
+
+/// What to tell at once, with a terminal's other end.
+type Told = Option<(Event, Option<OwnedFd>)>;
+
+impl Exec {
+    /// Starts one. Its streams stay the caller's to close.
+    pub(super) fn start(
+        start: &Start,
+        fds: &[OwnedFd],
+        uid: u32,
+        filter: &filter::Program,
+    ) -> Result<(Self, Told), (String, io::Error)> {
+        let named = |step: &str| {
+            let step = step.to_owned();
+            move |error| (step, error)
+        };
+        let uid = if start.program.nobody { uid + NOBODY_OFFSET } else { uid };
+        let terminal = start
+            .terminal
+            .as_ref()
+            .map(open_terminal)
+            .transpose()
+            .map_err(named("terminal"))?;
+        let stdio: [RawFd; 3] = match (&terminal, fds) {
+            (Some((_, guest)), []) => [guest.as_raw_fd(); 3],
+            (None, [input, output, errors]) => [input, output, errors].map(AsRawFd::as_raw_fd),
+            _ => return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG))),
+        };
+        for fd in stdio {
+            // Owned by the guest, so that it may open its own /dev/stdout.
+            // SAFETY: a live descriptor.
+            check(unsafe { libc::fchown(fd, uid, uid) }).map_err(named("stdio owner"))?;
+        }
+        let launch = Launch {
+            program: &start.program,
+            uid,
+            stdio,
+            terminal: terminal.is_some(),
+            filter,
+        };
+        if let Some(finish) = &start.finish {
+            let pid = child::launch(&launch)?;
+            let exec = Self::Sole {
+                pid,
+                started: Instant::now(),
+                finish: finish.clone(),
+            };
+            return Ok((exec, Some((Event::Started(pid), None))));
+        }
+        let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(named("link"))?;
+        set_nonblocking(link.as_fd()).map_err(named("link"))?;
+        // SAFETY: this process has one thread, so the child may go on as it is.
+        let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
+        if pid == 0 {
+            leader::lead(&launch, &theirs);
+        }
+        let exec = Self::Led(Led {
+            leader: pid,
+            link,
+            main: None,
+            started: Instant::now(),
+            ended: false,
+            closed: false,
+            killing: false,
+        });
+        Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
+    }
+}
+
+/// A terminal of the sandbox's own: the daemon's end and the guest's.
+fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
+    let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: a NUL-terminated path; the descriptor is new and ours. Without O_NONBLOCK a terminal opens at once.
+    let ours = unsafe { OwnedFd::from_raw_fd(check(libc::open(c"/dev/pts/ptmx".as_ptr(), flags))?) };
+    let unlocked: libc::c_int = 0;
+    // SAFETY: a live int.
+    check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked) })?;
+    // SAFETY: the flags are those of open(2); the descriptor is new and ours.
+    let guest = unsafe { OwnedFd::from_raw_fd(check(libc::ioctl(ours.as_raw_fd(), libc::TIOCGPTPEER, flags))?) };
+    let size = libc::winsize {
+        ws_row: libc::c_ushort::try_from(size.rows).unwrap_or(24),
+        ws_col: libc::c_ushort::try_from(size.columns).unwrap_or(80),
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    // SAFETY: a live winsize.
+    check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) })?;
+    Ok((ours, guest))
+}
+
+/// All execs that are not gone, by the ids of their orders.
+#[derive(Default)]
+pub(super) struct Execs(HashMap<u64, Exec>);
+
+impl Execs {
+    pub(super) fn insert(&mut self, id: u64, exec: Exec) {
+        self.0.insert(id, exec);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The links to poll.
+    pub(super) fn links(&self) -> Vec<(u64, RawFd)> {
+        let led = self.0.iter().filter_map(|(id, exec)| match exec {
+            Exec::Led(led) if !led.closed => Some((*id, led.link.as_raw_fd())),
+            _ => None,
+        });
+        led.collect()
+    }
+
+    /// How long to wait for the next event.
+    pub(super) fn patience_ms(&self) -> libc::c_int {
+        let killing = self
+            .0
+            .values()
+            .any(|exec| matches!(exec, Exec::Led(led) if led.killing));
+        if killing { KILL_AGAIN_MS } else { -1 }
+    }
+
+    /// Takes in what a leader says, and passes it on.
+    pub(super) fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
+        let Some(Exec::Led(led)) = self.0.get_mut(&id) else {
+            return Ok(());
+        };
+        led.hear(id, control)
+    }
+
+    /// A child has ended. Returns what the sandbox is to finish with when that was its sole exec.
+    pub(super) fn reaped(
+        &mut self,
+        pid: libc::pid_t,
+        status: i32,
+        control: &Control,
+    ) -> io::Result<Option<(u64, Finish)>> {
+        let found = self.0.iter().find(|(_, exec)| match exec {
+            Exec::Sole { pid: sole, .. } => *sole == pid,
+            Exec::Led(led) => led.leader == pid,
+        });
+        let Some((&id, _)) = found else { return Ok(None) };
+        match self.0.remove(&id) {
+            Some(Exec::Sole { started, finish, .. }) => {
+                control.tell(id, Event::Ended(leader::ended(status, started, false)))?;
+                Ok(Some((id, finish)))
+            }
+            Some(Exec::Led(mut led)) => {
+                while !led.closed {
+                    led.hear(id, control)?;
+                }
+                if !led.ended {
+                    control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
+                }
+                control.tell(id, Event::Gone(true))?;
+                Ok(None)
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// A signal to the main process, if it still runs.
+    pub(super) fn signal(&self, id: u64, number: i32) {
+        match self.0.get(&id) {
+            Some(Exec::Sole { pid, .. }) => {
+                // SAFETY: our own child, not reaped yet.
+                unsafe { libc::kill(*pid, number) };
+            }
+            Some(Exec::Led(Led { main: Some(main), .. })) => {
+                // SAFETY: a live pidfd, no siginfo. That it has ended meanwhile is no error.
+                unsafe {
+                    libc::syscall(
+                        libc::SYS_pidfd_send_signal,
+                        main.as_raw_fd(),
+                        number,
+                        std::ptr::null::<()>(),
+                        0,
+                    )
+                };
+            }
+            _ => {}
+        }
+    }
+
+    /// Begins to kill everything of an exec.
+    pub(super) fn kill_tree(&mut self, id: u64) {
+        match self.0.get_mut(&id) {
+            Some(Exec::Sole { pid, .. }) => {
+                // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
+                unsafe { libc::kill(*pid, libc::SIGKILL) };
+            }
+            // Once it was told to leave, what it left belongs to nobody.
+            Some(Exec::Led(led)) if !led.ended => led.killing = true,
+            _ => {}
+        }
+    }
+
+    /// One more round of killing.
+    pub(super) fn kill_on(&mut self) {
+        for exec in self.0.values() {
+            if let Exec::Led(led) = exec
+                && led.killing
+            {
+                tree::kill(led.leader);
+                // SAFETY: our child. Where guest and leader are one user, the guest may have stopped it.
+                unsafe { libc::kill(led.leader, libc::SIGCONT) };
+            }
+        }
+    }
+
+    /// CPU time of an exec's tree so far; 0 when it is gone.
+    pub(super) fn cpu_us(&self, id: u64) -> u64 {
+        match self.0.get(&id) {
+            Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
+            Some(Exec::Led(led)) => tree::cpu_us(led.leader),
+            None => 0,
+        }
+    }
+}
+
+impl Led {
+    fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
+        let mut buffer = [0; REPORT_BYTES];
+        let length = match receive_with_fds(self.link.as_raw_fd(), &mut buffer) {
+            Ok((length, _)) => length,
+            // It was killed with a child of it that has not closed the link yet.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        if length == 0 {
+            self.closed = true;
+            return Ok(());
+        }
+        let report = FromInit::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
+        let event = report.event.ok_or(io::ErrorKind::InvalidData)?;
+        match &event {
+            Event::Started(pid) => {
+                self.started = Instant::now();
+                // SAFETY: numbers. It may have ended and been reaped: then there is nothing to signal.
+                let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, *pid, 0) });
+                self.main = pidfd.ok().and_then(|fd| {
+                    let fd = RawFd::try_from(fd).ok()?;
+                    // SAFETY: new and ours.
+                    Some(unsafe { OwnedFd::from_raw_fd(fd) })
+                });
+            }
+            Event::Ended(_) => {
+                self.ended = true;
+                self.main = None;
+                let answer = if self.killing { STAY } else { LEAVE };
+                // A leader that is gone is reaped next.
+                let _gone = send_with_fds(self.link.as_raw_fd(), &[answer], &[]);
+            }
+            Event::NotExecuted(_) => self.ended = true,
+            _ => {}
+        }
+        control.tell(id, event)
+    }
+}

@@ -1,0 +1,326 @@
+//! Pid 1 of a sandbox: sets it up, parks, and then obeys orders: starts programs, reaps, ends them, collects files.
+//!
+//! It is a clone of the spawner that never executes another program, so it needs no file in any root file system. It
+//! obeys only its control socket, whose other end the daemon holds: end of file there, like the death of the spawner,
+//! ends it and with it, since it is pid 1, every process of the sandbox. Guests run as another user, cannot signal,
+//! trace or read it, and hold none of its descriptors. It never waits for a guest: everything that could take long is
+//! done by a fork of it, and its own loop only polls.
+
+mod exec;
+mod leader;
+mod set_up;
+mod socket;
+mod tree;
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
+
+use crate::child;
+use crate::collect;
+use crate::defence::Defence;
+use crate::filter;
+use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
+use crate::template::Step;
+use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
+use exec::{Exec, Execs};
+
+/// Where the control socket is put.
+const CONTROL: RawFd = 3;
+const RECEIVE_BYTES: usize = 64 << 10;
+
+/// Runs as pid 1 until the sandbox is done.
+pub(crate) fn main(
+    control: OwnedFd,
+    uid: u32,
+    filter: &filter::Program,
+    choose_root: impl Fn() -> Result<(), Step>,
+) -> ! {
+    let status = match arrange(control).and_then(|()| converse(uid, filter, &choose_root)) {
+        Ok(()) => 0,
+        Err(_) => 1,
+    };
+    // SAFETY: ends this process, and by that the whole pid namespace. No destructor matters.
+    unsafe { libc::_exit(status) }
+}
+
+/// Gives the process its name, its parent's fate and no descriptors but the control socket.
+fn arrange(control: OwnedFd) -> io::Result<()> {
+    prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+    prctl(libc::PR_SET_NAME, c"init".as_ptr() as libc::c_ulong)?;
+    keep_only(&[control.as_raw_fd()])?;
+    std::mem::forget(control);
+    // SAFETY: standard input was the spawner's socket, which must not stay open here.
+    let null = check(unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
+    for target in [0, 1] {
+        // SAFETY: two live descriptors.
+        check(unsafe { libc::dup2(null, target) })?;
+    }
+    // SAFETY: this process has one thread; children are waited for from now on.
+    unsafe {
+        libc::close(null);
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+    }
+    Ok(())
+}
+
+/// Moves these descriptors to 3 and on and closes all others behind them.
+fn keep_only(fds: &[RawFd]) -> io::Result<()> {
+    let mut high = Vec::new();
+    for fd in fds {
+        // SAFETY: a live descriptor, copied out of the way of the numbers assigned below.
+        high.push(check(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, 64) })?);
+    }
+    let mut next = CONTROL;
+    for fd in high {
+        // SAFETY: whoever owned this number is never used again.
+        check(unsafe { libc::dup3(fd, next, libc::O_CLOEXEC) })?;
+        next += 1;
+    }
+    close_from(libc::c_uint::try_from(next).map_err(io::Error::other)?, 0)
+}
+
+/// The whole conversation. An error means that the daemon is gone: nothing is left to tell anyone.
+fn converse(uid: u32, filter: &filter::Program, choose_root: &dyn Fn() -> Result<(), Step>) -> io::Result<()> {
+    let mut server = Server {
+        control: Control::default(),
+        execs: Execs::default(),
+        signals: watch_children()?,
+        uid,
+        choose_root,
+        filter,
+        guests_ran: false,
+    };
+    loop {
+        server.turn()?;
+    }
+}
+
+/// Children's ends as a descriptor that can be polled.
+fn watch_children() -> io::Result<OwnedFd> {
+    // SAFETY: sigset_t is plain data, filled by sigemptyset; SIGCHLD stays blocked in this process; the descriptor is
+    // new and ours.
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()))?;
+        let fd = check(libc::signalfd(
+            -1,
+            &raw const set,
+            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
+        ))?;
+        Ok(OwnedFd::from_raw_fd(fd))
+    }
+}
+
+/// The control socket, which lies at its own number.
+#[derive(Default)]
+struct Control {
+    inbox: Inbox,
+}
+
+impl Control {
+    fn tell(&self, id: u64, event: Event) -> io::Result<()> {
+        self.tell_with(id, event, &[])
+    }
+
+    fn tell_with(&self, id: u64, event: Event, fds: &[RawFd]) -> io::Result<()> {
+        let bytes = frame(&FromInit {
+            id,
+            descriptors: u32::try_from(fds.len()).unwrap_or(0),
+            event: Some(event),
+        });
+        let mut sent = send_with_fds(CONTROL, &bytes, fds)?;
+        while sent < bytes.len() {
+            sent += send_with_fds(CONTROL, bytes.get(sent..).unwrap_or_default(), &[])?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what has arrived.
+    fn fill(&mut self) -> io::Result<()> {
+        let mut buffer = vec![0; RECEIVE_BYTES];
+        let (length, fds) = receive_with_fds(CONTROL, &mut buffer)?;
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.inbox.put(buffer.get(..length).unwrap_or_default(), fds);
+        Ok(())
+    }
+}
+
+struct Server<'a> {
+    /// Leaves the spawner's root for the box's own.
+    choose_root: &'a dyn Fn() -> Result<(), Step>,
+    control: Control,
+    execs: Execs,
+    signals: OwnedFd,
+    uid: u32,
+    filter: &'a filter::Program,
+    guests_ran: bool,
+}
+
+impl Server<'_> {
+    /// Waits for something to happen and deals with it.
+    fn turn(&mut self) -> io::Result<()> {
+        let poll = |fd: RawFd| libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let links = self.execs.links();
+        let mut polls = vec![poll(CONTROL), poll(self.signals.as_raw_fd())];
+        polls.extend(links.iter().map(|(_, fd)| poll(*fd)));
+        let count = libc::nfds_t::try_from(polls.len()).map_err(io::Error::other)?;
+        // SAFETY: live pollfds and their number.
+        if unsafe { libc::poll(polls.as_mut_ptr(), count, self.execs.patience_ms()) } < 0 {
+            return Ok(());
+        }
+        let ready: Vec<bool> = polls.iter().map(|poll| poll.revents != 0).collect();
+        for ((id, _), _) in links.iter().zip(ready.iter().skip(2)).filter(|(_, ready)| **ready) {
+            self.execs.hear(*id, &self.control)?;
+        }
+        if ready.get(1) == Some(&true) {
+            self.reap()?;
+        }
+        if ready.first() == Some(&true) {
+            self.control.fill()?;
+            while let Some((message, fds)) = self.control.inbox.take::<ToInit>()? {
+                self.obey(message, fds)?;
+            }
+        }
+        self.execs.kill_on();
+        Ok(())
+    }
+
+    fn reap(&mut self) -> io::Result<()> {
+        let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
+        // SAFETY: a live buffer of the size of one record; only emptied, and that it may already be is no error.
+        unsafe { libc::read(self.signals.as_raw_fd(), info.as_mut_ptr().cast(), info.len()) };
+        loop {
+            let mut status = 0;
+            // SAFETY: a live status word.
+            let ended = unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG) };
+            if ended <= 0 {
+                return Ok(());
+            }
+            if let Some((id, finish)) = self.execs.reaped(ended, status, &self.control)? {
+                self.finish(id, &finish)?;
+            }
+        }
+    }
+
+    fn obey(&mut self, message: ToInit, fds: Vec<OwnedFd>) -> io::Result<()> {
+        let id = message.id;
+        let order = message.order.ok_or(io::ErrorKind::InvalidData)?;
+        match order {
+            Order::Prepare(_) => match (self.choose_root)().and_then(|()| set_up::set_up(self.uid)) {
+                Ok(()) => {
+                    child::keep_capabilities_of_starting()?;
+                    self.control.tell(id, Event::Parked(true))
+                }
+                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+            },
+            Order::Furnish(wanted) => {
+                let furnished = self.furnish(&wanted);
+                let event =
+                    furnished.map_or_else(|error| Event::NotFurnished(failure(error)), |()| Event::Furnished(true));
+                self.control.tell(id, event)
+            }
+            Order::Start(start) => self.start(id, &start, &fds),
+            Order::Signal(number) => {
+                self.execs.signal(id, number);
+                Ok(())
+            }
+            Order::KillTree(_) => {
+                self.execs.kill_tree(id);
+                Ok(())
+            }
+            Order::KillAll(_) => {
+                // SAFETY: every process of this namespace but ourselves.
+                unsafe { libc::kill(-1, libc::SIGKILL) };
+                Ok(())
+            }
+            Order::Finish(finish) => self.finish(id, &finish),
+            Order::Measure(_) => self.control.tell(id, Event::Measured(self.execs.cpu_us(id))),
+            Order::Open(wanted) => match socket::open(&wanted) {
+                Ok(socket) => self.control.tell_with(id, Event::Socket(true), &[socket.as_raw_fd()]),
+                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+            },
+        }
+    }
+
+    fn furnish(&mut self, wanted: &crate::wire::Furnish) -> Result<(), (String, io::Error)> {
+        if self.guests_ran {
+            return Err(("furnish".into(), io::Error::from_raw_os_error(libc::EBUSY)));
+        }
+        set_up::furnish(wanted, self.uid)
+    }
+
+    fn start(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
+        if let Some(wanted) = &start.furnish
+            && let Err(error) = self.furnish(wanted)
+        {
+            return self.control.tell(id, Event::NotFurnished(failure(error)));
+        }
+        self.guests_ran = true;
+        let started = Exec::start(start, fds, self.uid, self.filter);
+        match started {
+            Ok((exec, event)) => {
+                if matches!(exec, Exec::Sole { .. }) {
+                    child::keep_capabilities_of_ending()?;
+                }
+                if let Some((event, terminal)) = event {
+                    let terminal: Vec<RawFd> = terminal.iter().map(AsRawFd::as_raw_fd).collect();
+                    self.control.tell_with(id, event, &terminal)?;
+                }
+                self.execs.insert(id, exec);
+                Ok(())
+            }
+            Err(step) => {
+                self.control.tell(id, Event::NotExecuted(failure(step)))?;
+                self.control.tell(id, Event::Gone(true))
+            }
+        }
+    }
+
+    /// Ends everything and says what is there.
+    fn finish(&mut self, id: u64, wanted: &Finish) -> io::Result<()> {
+        end_everybody();
+        self.execs.clear();
+        let collected = collect::collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
+        self.control.tell(
+            id,
+            Event::Finished(Finished {
+                files: collected.files,
+                uncollected: collected.uncollected,
+                collect_limit: collected.limit_hit,
+            }),
+        )
+    }
+}
+
+fn failure((step, error): (impl Into<String>, io::Error)) -> Failure {
+    Failure {
+        step: step.into(),
+        errno: error.raw_os_error().unwrap_or(libc::EIO),
+    }
+}
+
+/// Kills and reaps until this process is alone in its namespace.
+fn end_everybody() {
+    if !Defence::EverybodyDies.stands() {
+        return;
+    }
+    loop {
+        // SAFETY: every process of this namespace but ourselves; then waits for any of them.
+        let waited = unsafe {
+            libc::kill(-1, libc::SIGKILL);
+            libc::waitpid(-1, std::ptr::null_mut(), 0)
+        };
+        if waited < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD) {
+            return;
+        }
+    }
+}

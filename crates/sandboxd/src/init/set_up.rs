@@ -1,0 +1,127 @@
+//! What init does before any guest runs: mounts, host name, loopback, and then the sandbox's own sizes and files.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use crate::collect;
+use crate::defence::Defence;
+use crate::sys::{check, make_directory, mount, prctl};
+use crate::template::{Step, at};
+use crate::wire::Furnish;
+
+/// The writable layer before its limits are known.
+const PARKED_LAYER: &str = "size=1m,nr_inodes=64,mode=755";
+/// Hides each of these behind an empty file or directory: they tell about the machine, not about the sandbox.
+const MASKED: [&str; 6] = [
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/kallsyms",
+    "/proc/sysrq-trigger",
+    "/proc/timer_list",
+    "/proc/kpagecount",
+];
+
+/// Makes the sandbox what its guest will see.
+pub(super) fn set_up(uid: u32) -> Result<(), Step> {
+    // After the daemon moved us into our cgroups, so that they are the roots of what can be seen.
+    if Defence::CgroupNamespace.stands() {
+        at(
+            "cgroup namespace",
+            // SAFETY: one thread.
+            check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
+        )?;
+    }
+    let safe = layer_flags();
+    let layer = Path::new("/box");
+    at("writable layer", mount("box", layer, "tmpfs", safe, PARKED_LAYER))?;
+    for (name, target, mode) in [
+        ("work", "/work", 0o755),
+        ("tmp", "/tmp", 0o1777),
+        ("shm", "/dev/shm", 0o1777),
+        ("run", "/run", 0o755),
+    ] {
+        let owner = if mode == 0o755 { uid } else { 0 };
+        at("writable layer", make_directory(&layer.join(name), mode, owner))?;
+        at(
+            "writable layer",
+            mount(&format!("/box/{name}"), Path::new(target), "", libc::MS_BIND, ""),
+        )?;
+    }
+    at(
+        "writable layer",
+        // SAFETY: a NUL-terminated path.
+        check(unsafe { libc::umount2(c"/box".as_ptr(), libc::MNT_DETACH) }),
+    )?;
+    let proc = if Defence::OtherProcesses.stands() {
+        "hidepid=2"
+    } else {
+        ""
+    };
+    at(
+        "proc",
+        mount("proc", Path::new("/proc"), "proc", safe | libc::MS_NOEXEC, proc),
+    )?;
+    for path in MASKED {
+        if Defence::MaskedProc.stands() && Path::new(path).exists() {
+            at(
+                "masked proc",
+                mount("/dev/null", Path::new(path), "", libc::MS_BIND, ""),
+            )?;
+        }
+    }
+    let pts = "newinstance,ptmxmode=0666,mode=0620";
+    at(
+        "pts",
+        mount(
+            "devpts",
+            Path::new("/dev/pts"),
+            "devpts",
+            libc::MS_NOSUID | libc::MS_NOEXEC,
+            pts,
+        ),
+    )?;
+    if Defence::HostName.stands() {
+        // SAFETY: a live byte string and its length.
+        at("host name", check(unsafe { libc::sethostname(c"sandbox".as_ptr(), 7) }))?;
+    }
+    if Defence::NetworkNamespace.stands() {
+        at("loopback", loopback_up())?;
+    }
+    at("not dumpable", prctl(libc::PR_SET_DUMPABLE, 0))
+}
+
+/// What is never wanted of a file in the writable layer: that it gives rights.
+fn layer_flags() -> libc::c_ulong {
+    let flag = |defence: Defence, flag| if defence.stands() { flag } else { 0 };
+    flag(Defence::NoSetUserId, libc::MS_NOSUID) | flag(Defence::NoDevices, libc::MS_NODEV)
+}
+
+fn loopback_up() -> io::Result<()> {
+    // SAFETY: plain numbers.
+    let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
+    // SAFETY: new and ours.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    // SAFETY: ifreq is plain data; all-zero is a valid value.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(*b"lo\0") {
+        *to = from as libc::c_char;
+    }
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+    // SAFETY: a live request of the kind this ioctl reads.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) })?;
+    Ok(())
+}
+
+/// Sizes the writable layer and writes files. Only while no guest has run: paths are followed with init's rights.
+pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Error)> {
+    let options = format!("size={},nr_inodes={}", wanted.disk_bytes, wanted.inodes);
+    let flags = libc::MS_REMOUNT | layer_flags();
+    mount("box", Path::new("/work"), "tmpfs", flags, &options).map_err(|error| ("size of the layer".into(), error))?;
+    let cwd = Path::new(&wanted.cwd);
+    collect::make_parents(cwd, uid).map_err(|error| (format!("make {}", wanted.cwd), error))?;
+    for file in &wanted.files {
+        collect::write_input(cwd, file, uid).map_err(|error| (format!("write {}", file.path), error))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! Many conversations with one init: orders from anywhere, each event to whoever gave its order.
+//!
+//! Two tasks own the control socket's directions, so that a caller who goes away never leaves half a frame behind.
+//! When init has closed its end every conversation ends.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::mpsc;
+
+use crate::error::SandboxError;
+use crate::sandbox::{Events, Orders};
+use crate::wire::{Event, Order};
+
+/// Orders that wait to be written.
+const MAX_WAITING: usize = 64;
+
+type Said = (Event, Vec<OwnedFd>);
+/// Whom to tell, by order; `None` once init is gone. Not bounded: an order has a handful of small events.
+type Table = Arc<Mutex<Option<HashMap<u64, mpsc::UnboundedSender<Said>>>>>;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Mux {
+    outgoing: mpsc::Sender<(u64, Order, Vec<OwnedFd>)>,
+    table: Table,
+    next: AtomicU64,
+}
+
+/// One order's events. Dropping it lets them fall.
+#[derive(Debug)]
+pub(crate) struct Exchange {
+    pub(crate) id: u64,
+    events: mpsc::UnboundedReceiver<Said>,
+    table: Table,
+}
+
+impl Mux {
+    /// Takes a parked sandbox's control socket over.
+    pub(crate) fn new(mut orders: Orders, mut events: Events) -> Self {
+        let table: Table = Arc::new(Mutex::new(Some(HashMap::new())));
+        let (outgoing, mut waiting) = mpsc::channel::<(u64, Order, Vec<OwnedFd>)>(MAX_WAITING);
+        tokio::spawn(async move {
+            while let Some((id, order, descriptors)) = waiting.recv().await {
+                let ends: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+                if let Err(error) = orders.send(id, order, &ends).await {
+                    tracing::debug!(%error, "init takes no more orders");
+                    break;
+                }
+            }
+        });
+        let told = Arc::clone(&table);
+        tokio::spawn(async move {
+            loop {
+                match events.receive().await {
+                    Ok(Some((id, event, descriptors))) => {
+                        if let Some(table) = &mut *lock(&told)
+                            && let Some(listener) = table.get(&id)
+                        {
+                            // Whoever no longer listens does not want to know.
+                            let _dropped = listener.send((event, descriptors));
+                        }
+                    }
+                    Ok(None) => break,
+                    Err(error) => {
+                        tracing::error!(%error, "cannot understand an init");
+                        break;
+                    }
+                }
+            }
+            *lock(&told) = None;
+        });
+        Self {
+            outgoing,
+            table,
+            next: AtomicU64::new(1),
+        }
+    }
+
+    /// Gives an order whose events will be listened to.
+    pub(crate) async fn call(&self, order: Order, descriptors: Vec<OwnedFd>) -> Result<Exchange, SandboxError> {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let (sender, events) = mpsc::unbounded_channel();
+        match &mut *lock(&self.table) {
+            Some(table) => table.insert(id, sender),
+            None => return Err(SandboxError::InitDied),
+        };
+        let exchange = Exchange {
+            id,
+            events,
+            table: Arc::clone(&self.table),
+        };
+        self.send(id, order, descriptors).await?;
+        Ok(exchange)
+    }
+
+    /// Gives an order that belongs to an earlier one.
+    pub(crate) async fn tell(&self, id: u64, order: Order) -> Result<(), SandboxError> {
+        self.send(id, order, Vec::new()).await
+    }
+
+    async fn send(&self, id: u64, order: Order, descriptors: Vec<OwnedFd>) -> Result<(), SandboxError> {
+        let sent = self.outgoing.send((id, order, descriptors)).await;
+        sent.map_err(|_| SandboxError::InitDied)
+    }
+}
+
+impl Exchange {
+    /// The next event; `None` when init is gone. May be dropped and called again without loss.
+    pub(crate) async fn event(&mut self) -> Option<Said> {
+        self.events.recv().await
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if let Some(table) = &mut *lock(&self.table) {
+            table.remove(&self.id);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,184 @@
+//! The truth about how an exec ended, from what was seen.
+
+use std::io;
+
+use prl_sandbox_proto::{Cause, CollectedFile, Limit, Output, RunOnceResult, Timings, Uncollected, Usage};
+
+use super::course::{Course, Verdict};
+use crate::defence::Defence;
+use crate::error::SandboxError;
+use crate::plan::RunLimits;
+
+/// Puts a result together. The first reason to end the exec is its cause; the rest is in `limits_hit`.
+pub(crate) fn judge(
+    course: Course,
+    limits: &RunLimits,
+    (stdout, stdout_over): (Output, bool),
+    (stderr, stderr_over): (Output, bool),
+    timings: Timings,
+) -> Result<RunOnceResult, SandboxError> {
+    let Course {
+        mut verdict,
+        main,
+        finished,
+        not_executed,
+        disk_full,
+        alone,
+        seen,
+        before,
+        ..
+    } = course;
+    let oom = seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands();
+    let refused_forks = seen.refused_forks > before.refused_forks;
+    // Among others, only what was waited for is its own.
+    let cpu_ns = seen
+        .cpu_ns
+        .filter(|_| alone)
+        .map(|now| now.saturating_sub(before.cpu_ns.unwrap_or(0)))
+        .or_else(|| main.as_ref().map(|main| main.cpu_us * 1000));
+    let counts_cpu = seen.cpu_ns.is_some();
+    let mut hit = Vec::new();
+    let mut note = |happened: bool, limit: Limit| {
+        if happened {
+            hit.push(limit.into());
+        }
+    };
+    note(verdict == Some(Verdict::Wall), Limit::Wall);
+    note(
+        cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos()) || verdict == Some(Verdict::Cpu),
+        Limit::Cpu,
+    );
+    note(oom, Limit::Memory);
+    note(refused_forks, Limit::Processes);
+    note(
+        stdout_over || stderr_over || verdict == Some(Verdict::Output),
+        Limit::Output,
+    );
+    if let Some(main) = &main {
+        note(main.blocks_full, Limit::Disk);
+        note(main.inodes_full, Limit::Inodes);
+    }
+    note(
+        finished.as_ref().is_some_and(|finished| finished.collect_limit),
+        Limit::Collect,
+    );
+    note(disk_full.is_some(), Limit::Disk);
+    // An OOM kill anywhere ends the whole run as OOM, also when we have not seen it before the end.
+    if oom && verdict.is_none() {
+        verdict = Some(Verdict::Oom);
+    }
+    let status = main.as_ref().map(|main| main.status);
+    let exit_code = status
+        .filter(|status| libc::WIFEXITED(*status))
+        .map(|status| libc::WEXITSTATUS(status));
+    let signal = status
+        .filter(|status| libc::WIFSIGNALED(*status))
+        .map(|status| libc::WTERMSIG(status));
+    let mut result = RunOnceResult {
+        limits_hit: hit,
+        exit_code,
+        signal,
+        stdout: Some(stdout),
+        stderr: Some(stderr),
+        usage: Some(Usage {
+            cpu_ms: cpu_ns.map(|used| used as f64 / 1e6),
+            peak_memory_bytes: seen.peak_memory_bytes.filter(|_| alone),
+            processes: seen.peak_processes.filter(|_| alone),
+        }),
+        timings: Some(timings),
+        ..RunOnceResult::default()
+    };
+    if alone && finished.is_none() && not_executed.is_none() && disk_full.is_none() {
+        result.uncollected.push(Uncollected {
+            path: "**".to_owned(),
+            reason: "the sandbox had to be ended from outside".to_owned(),
+        });
+    }
+    let (cause, reason) = match (verdict, &disk_full, &not_executed, exit_code, signal) {
+        (Some(verdict), ..) => verdict_text(verdict, limits),
+        (None, Some(failure), ..) => (Cause::DiskFull, format!("{}: {}", failure.step, os_text(failure.errno))),
+        (None, None, Some(failure), ..) if failure.errno == libc::EAGAIN => (
+            Cause::Pids,
+            format!("{}: no process was free: {}", failure.step, os_text(failure.errno)),
+        ),
+        (None, None, Some(failure), ..) => {
+            // As shells have it: 127 not found, 126 found and not executable.
+            result.exit_code = Some(if failure.errno == libc::ENOENT { 127 } else { 126 });
+            (
+                Cause::Exited,
+                format!(
+                    "the command was not executed: {}: {}",
+                    failure.step,
+                    os_text(failure.errno)
+                ),
+            )
+        }
+        (None, None, None, Some(code), _) => (Cause::Exited, format!("exited with {code}")),
+        (None, None, None, None, Some(libc::SIGSYS)) => {
+            (Cause::Policy, "killed for a system call that is not allowed".to_owned())
+        }
+        (None, None, None, None, Some(libc::SIGXCPU)) if !counts_cpu => (
+            Cause::CpuTimeout,
+            format!("a process used {} ms of CPU time", limits.cpu.as_millis()),
+        ),
+        (None, None, None, None, Some(number)) if main.as_ref().is_some_and(|main| main.unwatched) => (
+            Cause::Signaled,
+            format!("the process that watched over it was killed by signal {number}"),
+        ),
+        (None, None, None, None, Some(number)) => (Cause::Signaled, format!("killed by signal {number}")),
+        (None, None, None, None, None) => return Err(SandboxError::InitDied),
+    };
+    result.cause = cause.into();
+    result.reason = reason;
+    if let Some(finished) = finished {
+        result.files = finished
+            .files
+            .into_iter()
+            .map(|file| CollectedFile {
+                path: file.path,
+                content: file.content,
+                mode: file.mode,
+            })
+            .collect();
+        result
+            .uncollected
+            .extend(finished.uncollected.into_iter().map(|one| Uncollected {
+                path: one.path,
+                reason: one.reason,
+            }));
+    }
+    Ok(result)
+}
+
+fn os_text(errno: i32) -> String {
+    io::Error::from_raw_os_error(errno).to_string()
+}
+
+fn verdict_text(verdict: Verdict, limits: &RunLimits) -> (Cause, String) {
+    match verdict {
+        Verdict::Wall => (
+            Cause::WallTimeout,
+            format!("still running after {} ms", limits.wall.as_millis()),
+        ),
+        Verdict::Cpu => (
+            Cause::CpuTimeout,
+            format!("used more than {} ms of CPU time", limits.cpu.as_millis()),
+        ),
+        Verdict::Oom => (
+            Cause::Oom,
+            format!(
+                "a process was killed for going over {} bytes",
+                limits.group.memory_bytes
+            ),
+        ),
+        Verdict::Pids => (
+            Cause::Pids,
+            format!("kept starting processes over the limit of {}", limits.group.processes),
+        ),
+        Verdict::Output => (
+            Cause::OutputLimit,
+            format!("wrote more than {} bytes of output", limits.output_kill_bytes),
+        ),
+        Verdict::Cancelled => (Cause::Cancelled, "cancelled".to_owned()),
+    }
+}

@@ -1,0 +1,172 @@
+//! How boxes begin and end.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::{
+    Cause, CloseRequest, CreateRequest, ERROR_CODE_KEY, ListRequest, RenewRequest, SetLifetimeRequest,
+};
+use tonic::{Code, Status};
+
+use super::{boxes, exec, shell, small};
+use crate::support::{Daemon, Outcome, cause, settles, tell, text};
+
+fn code(status: &Status) -> (Code, &str) {
+    let code = status
+        .metadata()
+        .get(ERROR_CODE_KEY)
+        .and_then(|value| value.to_str().ok());
+    (status.code(), code.unwrap_or(""))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_keeps_what_its_execs_leave_and_ends_when_it_is_closed() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    let request = CreateRequest {
+        env: HashMap::from([("A".to_owned(), "of the box".to_owned())]),
+        ..small("one")
+    };
+    let made = client.create(request.clone()).await?.into_inner();
+    assert_eq!((made.id.as_str(), made.lease_ms), ("one", 60_000));
+    let result = shell(
+        &client,
+        "one",
+        "echo kept > note; (sleep 60 & echo $! > pid); echo $A; pwd",
+    )
+    .await?;
+    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(text(&result.stdout), "of the box\n/work\n");
+    let result = shell(&client, "one", "cat note; kill -0 $(cat pid) && echo lives").await?;
+    assert_eq!(text(&result.stdout), "kept\nlives\n", "{}", tell(&result));
+    let again = client.create(request.clone()).await?.into_inner();
+    assert_eq!(again.created_at, made.created_at);
+    let other = client
+        .create(small("one"))
+        .await
+        .err()
+        .ok_or("another request got the box")?;
+    assert_eq!(code(&other), (Code::AlreadyExists, "PRL_SANDBOX_EXISTS"));
+    let close = CloseRequest {
+        ids: vec!["one".to_owned(), "never".to_owned()],
+        ..CloseRequest::default()
+    };
+    assert_eq!(client.close(close.clone()).await?.into_inner().closed, ["one"]);
+    assert!(client.close(close).await?.into_inner().closed.is_empty());
+    let gone = client.create(request).await.err().ok_or("an id was used twice")?;
+    assert_eq!(code(&gone), (Code::FailedPrecondition, "PRL_SANDBOX_BOX_ENDED"));
+    let gone = client
+        .exec(exec("one", &["true"]))
+        .await
+        .err()
+        .ok_or("a closed box ran something")?;
+    assert_eq!(code(&gone), (Code::FailedPrecondition, "PRL_SANDBOX_BOX_ENDED"));
+    let never = client
+        .exec(exec("never", &["true"]))
+        .await
+        .err()
+        .ok_or("an unknown box ran something")?;
+    assert_eq!(code(&never), (Code::NotFound, "PRL_SANDBOX_BOX_UNKNOWN"));
+    settles(daemon.pid(), |found| {
+        found.iter().all(|trace| trace.starts_with("directory"))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_create_one_box_get_one() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let client = boxes(&daemon).await?;
+    let mut together = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let mut client = client.clone();
+        together.spawn(async move { client.create(small("one")).await });
+    }
+    let mut times = Vec::new();
+    while let Some(made) = together.join_next().await {
+        times.push(made??.into_inner().created_at);
+    }
+    times.dedup();
+    assert_eq!(times.len(), 1);
+    let listed = client.clone().list(ListRequest::default()).await?.into_inner();
+    assert_eq!(listed.boxes.len(), 1);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_that_nobody_names_ends_with_its_lease() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    for id in ["renewed", "forgotten", "working", "aged"] {
+        let request = CreateRequest {
+            lease_ms: Some(400),
+            ..small(id)
+        };
+        client.create(request).await?;
+    }
+    let mut worker = client.clone();
+    let working = tokio::spawn(async move { worker.exec(exec("working", &["sleep", "1.2"])).await });
+    let aged = SetLifetimeRequest {
+        r#box: "aged".to_owned(),
+        lifetime_ms: Some(700),
+    };
+    client.set_lifetime(aged).await?;
+    let began = Instant::now();
+    let mut gone = HashMap::new();
+    while began.elapsed() < Duration::from_millis(1000) {
+        let ids = vec!["renewed".to_owned(), "aged".to_owned()];
+        for id in client.renew(RenewRequest { ids }).await?.into_inner().gone {
+            gone.entry(id).or_insert(began.elapsed());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert!(gone.get("aged").is_some_and(|at| at.as_millis() >= 600), "{gone:?}");
+    assert!(!gone.contains_key("renewed"));
+    let result = working.await??.into_inner();
+    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    let listed = client.list(ListRequest::default()).await?.into_inner();
+    let ids: Vec<_> = listed.boxes.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["renewed", "working"]);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn labels_name_boxes_to_list_and_close() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "4", "--max-held", "5"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    let label = |value: &str| HashMap::from([("run".to_owned(), value.to_owned())]);
+    for (id, run) in [("a", "1"), ("b", "1"), ("c", "2"), ("d", "2"), ("e", "3")] {
+        let labels = label(run);
+        client.create(CreateRequest { labels, ..small(id) }).await?;
+    }
+    let full = client
+        .create(small("f"))
+        .await
+        .err()
+        .ok_or("one box too many was held")?;
+    assert_eq!(code(&full), (Code::ResourceExhausted, "PRL_SANDBOX_OVERLOADED"));
+    let listed = client.list(ListRequest { labels: label("1") }).await?.into_inner();
+    assert_eq!(listed.boxes.len(), 2);
+    let mut sleeper = client.clone();
+    let sleeping = tokio::spawn(async move { sleeper.exec(exec("b", &["sleep", "5"])).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let close = CloseRequest {
+        ids: vec!["c".to_owned()],
+        labels: label("1"),
+    };
+    let mut closed = client.close(close).await?.into_inner().closed;
+    closed.sort();
+    assert_eq!(closed, ["a", "b", "c"]);
+    let result = sleeping.await??.into_inner();
+    assert_eq!(cause(&result), Cause::Cancelled, "{}", tell(&result));
+    assert!(result.reason.contains("closed"), "{}", result.reason);
+    daemon.stop()
+}

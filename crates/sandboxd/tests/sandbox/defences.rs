@@ -1,0 +1,102 @@
+//! Each defence is needed: where it is switched off, every attack that names it does what it must not.
+
+use std::collections::BTreeMap;
+
+use crate::cases::{Case, Defence, attacks};
+use crate::programs::failures;
+use crate::support::ground::Ground;
+use crate::support::{Daemon, Outcome, settles, skip};
+
+/// Defences switched off at a time, each in a daemon of its own.
+const AT_ONCE: usize = 3;
+
+fn by_switch() -> BTreeMap<&'static str, Vec<&'static Case>> {
+    let mut cases: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for case in attacks::all() {
+        if let Defence::By(switch) = case.defence {
+            cases.entry(switch).or_default().push(case);
+        }
+    }
+    cases
+}
+
+/// The cases that end as they should although the defence is off; `None` where nothing can be said here.
+async fn unimpressed(
+    switch: &str,
+    cases: Vec<&'static Case>,
+) -> Result<Option<Vec<String>>, Box<dyn std::error::Error>> {
+    let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "1", "--without", switch])? else {
+        return Ok(None);
+    };
+    if !daemon.is_full() {
+        return Ok(None);
+    }
+    let ground = Ground::lay()?;
+    let client = daemon.client().await?;
+    let failed = failures(&client, cases.iter().copied(), &ground).await?;
+    let pid = daemon.pid();
+    drop(client);
+    daemon.stop()?;
+    settles(pid, |found| found.is_empty()).await?;
+    let named = |case: &Case| {
+        failed
+            .iter()
+            .any(|failure| failure.starts_with(&format!("{}:", case.name)))
+    };
+    Ok(Some(
+        cases
+            .iter()
+            .filter(|case| !named(case))
+            .map(|case| format!("{} without {switch}", case.name))
+            .collect(),
+    ))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_defence_every_attack_succeeds() -> Outcome {
+    let mut left = by_switch().into_iter();
+    let mut running = tokio::task::JoinSet::new();
+    let mut ineffective = Vec::new();
+    loop {
+        while running.len() < AT_ONCE
+            && let Some((switch, cases)) = left.next()
+        {
+            running.spawn(async move {
+                unimpressed(switch, cases)
+                    .await
+                    .map_err(|error| format!("{switch}: {error}"))
+            });
+        }
+        let Some(done) = running.join_next().await else { break };
+        match done?? {
+            Some(cases) => ineffective.extend(cases),
+            None => skip("limits of the whole tree need cgroups"),
+        }
+    }
+    assert!(
+        ineffective.is_empty(),
+        "these prove nothing of their defence:\n{}",
+        ineffective.join("\n")
+    );
+    Ok(())
+}
+
+#[test]
+fn the_daemon_knows_each_defence_and_each_has_an_attack() -> Outcome {
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"))
+        .args(["--without", "?"])
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (_, known) = said.split_once("known: ").ok_or_else(|| said.clone())?;
+    let known: Vec<_> = known.split_whitespace().collect();
+    let attacked: Vec<_> = by_switch().into_keys().collect();
+    assert!(
+        attacked.iter().all(|switch| known.contains(switch)),
+        "{attacked:?} beside {known:?}"
+    );
+    assert!(
+        known.iter().all(|switch| attacked.contains(switch)),
+        "{attacked:?} beside {known:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,98 @@
+/**
+ * `prl sandbox bench`: the sandboxes beside what else there is, in one run on two cores.
+ *
+ * Every figure is taken with its rivals in turn and every sample checks its outcome. A ratio inside one run is what holds on a noisy
+ * machine; absolute times are printed beside it. The sandboxes have every namespace, limits, filter and accounting; the rivals have the
+ * namespaces; `plain` nothing.
+ */
+
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { availableParallelism, cpus, release } from "node:os";
+import { join } from "node:path";
+
+import { SandboxPool } from "../../sandbox/index.ts";
+import type { CommandIo } from "../command.ts";
+import type { Bench } from "./context.ts";
+import { burstOfRuns, numpySum, pythonPrint, shortestProgram } from "./latency.ts";
+import { eventLoop, muchOutput, noisyNeighbours } from "./load.ts";
+import { Report } from "./report.ts";
+import { Floor, installedRivals } from "./rivals.ts";
+
+const SCENARIOS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  python: pythonPrint,
+  true: shortestProgram,
+  numpy: numpySum,
+  burst: burstOfRuns,
+  "event-loop": eventLoop,
+  neighbours: noisyNeighbours,
+  output: muchOutput,
+};
+export const SCENARIO_NAMES = Object.keys(SCENARIOS);
+const CORES = 2;
+const NUMPY = "/usr/lib/python3/dist-packages/numpy";
+
+export interface BenchOptions {
+  /** Empty: all of them. */
+  readonly scenarios: readonly string[];
+  readonly rounds: number;
+  readonly quick: boolean;
+}
+
+/** Returns the names of the figures that missed a bar. */
+export async function runBench(options: BenchOptions, io: CommandIo): Promise<readonly string[]> {
+  const cores = takeCores();
+  const rivals = installedRivals();
+  const pool = await SandboxPool.start();
+  const floors: Floor[] = [];
+  try {
+    const { isolation, cgroups, facilities } = await pool.capabilities();
+    const lacks = facilities.filter(({ available }) => !available).map(({ name }) => name);
+    const machine = { cpu: cpus()[0]?.model, kernel: release(), cores, isolation, cgroups, lacks, rivals };
+    const out = io.json ? io.stderr : io.stdout;
+    const report = new Report(out, join(process.cwd(), "target", "prl-bench"), machine);
+    report.note(JSON.stringify(machine));
+    const floor = await Floor.start([], io.signal);
+    floors.push(floor);
+    const numpyFloor = existsSync(NUMPY) ? await Floor.start(["numpy"], io.signal) : null;
+    if (numpyFloor !== null) floors.push(numpyFloor);
+    const { rounds, quick } = options;
+    const daemon = pool.daemonPid;
+    const { signal } = io;
+    const bench: Bench = {
+      pool,
+      floor,
+      numpyFloor,
+      rivals,
+      rounds,
+      quick,
+      report,
+      signal,
+      residentBytes: () => residentBytes(daemon),
+    };
+    for (const [name, scenario] of Object.entries(SCENARIOS)) {
+      if (options.scenarios.length === 0 || options.scenarios.includes(name)) await scenario(bench);
+    }
+    if (io.json) io.writeJson({ machine, figures: report.figures, missed: report.missed });
+    return report.missed;
+  } finally {
+    await Promise.all([pool.close(), ...floors.map((floor) => floor.close())]);
+  }
+}
+
+/** Keeps this process, and what it starts from now on, to two of its cores. Returns how many it has. */
+function takeCores(): number {
+  const allowed = /^Cpus_allowed_list:\s*(.*)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "";
+  const list = allowed.split(",").flatMap((range) => {
+    const [first = 0, last = first] = range.split("-").map(Number);
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  });
+  const taken = list.slice(0, CORES);
+  const pinned = spawnSync("taskset", ["-a", "-c", "-p", taken.join(","), String(process.pid)], { stdio: "ignore" });
+  return pinned.status === 0 ? taken.length : availableParallelism();
+}
+
+function residentBytes(pid: number | null): number {
+  const status = readFileSync(`/proc/${pid ?? "self"}/status`, "utf8");
+  return Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
+}

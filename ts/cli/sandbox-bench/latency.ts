@@ -1,0 +1,121 @@
+/** One thing at a time: how long a run takes beside what others need for the same. */
+
+import { burst, type Contender, interleaved, percentile } from "./measure.ts";
+import { type Bench, outputOf } from "./context.ts";
+import { PYTHON, rivalCommand, runRival } from "./rivals.ts";
+
+const PRINT = "print(1)";
+const SUM = "import numpy\nprint(int(numpy.arange(10).sum()))";
+
+/** A Python one-liner in a sandbox of its own; every other contender runs the same. */
+export async function pythonPrint({ pool, floor, rivals, rounds, report, signal }: Bench): Promise<void> {
+  const contenders: Contender[] = [
+    { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["python3", "-c", PRINT] }), "1\n") },
+    { name: "floor", run: async () => floor.run(PRINT, "", "1\n") },
+    ...rivals.map((name) => ({ name, run: async () => runRival(name, [PYTHON, "-c", PRINT], "", "1\n") })),
+  ];
+  const samples = await interleaved(contenders, rounds, signal);
+  const bars = [
+    { of: "floor", factor: 1.5 },
+    { of: "bubblewrap", factor: 1 / 3 },
+  ];
+  quantiles("sandbox_python", samples, bars, report);
+}
+
+/** The shortest program there is, executed. */
+export async function shortestProgram({ pool, rivals, rounds, report, signal }: Bench): Promise<void> {
+  const contenders: Contender[] = [
+    { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["/bin/true"] }), "") },
+    ...rivals.map((name) => ({ name, run: async () => runRival(name, ["/bin/true"], "", "") })),
+  ];
+  quantiles("sandbox_true", await interleaved(contenders, rounds, signal), [], report);
+}
+
+/** A library that takes long to load. */
+export async function numpySum({ pool, rivals, rounds, report, signal, numpyFloor }: Bench): Promise<void> {
+  if (numpyFloor === null) {
+    report.note("sandbox_numpy: not measured, numpy is not installed for /usr/bin/python3");
+    return;
+  }
+  const contenders: Contender[] = [
+    { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["python3", "-c", SUM] }), "45\n") },
+    { name: "floor", run: async () => numpyFloor.run(SUM, "", "45\n") },
+    ...rivals.map((name) => ({ name, run: async () => runRival(name, [PYTHON, "-c", SUM], "", "45\n") })),
+  ];
+  quantiles(
+    "sandbox_numpy",
+    await interleaved(contenders, rounds, signal),
+    [{ of: "bubblewrap", factor: 0.1 }],
+    report,
+  );
+}
+
+/** A thousand runs, 64 at once. The rivals are driven by xargs, which costs them less than this process would. */
+export async function burstOfRuns({ pool, floor, rivals, report, signal, quick }: Bench): Promise<void> {
+  const count = quick ? 200 : 1000;
+  const perSecond = (wallMs: number): number => (count * 1000) / wallMs;
+  const totals = new Map<string, number>();
+  const add = (name: string, wallMs: number): void => void totals.set(name, (totals.get(name) ?? 0) + wallMs / 2);
+  const ours: number[] = [];
+  for (let round = 0; round < 2; round++) {
+    const mine = await burst(
+      async (index) => outputOf(await pool.runOnce({ command: ["python3", "-c", `print(${index})`] }), `${index}\n`),
+      count,
+      64,
+      signal,
+    );
+    ours.push(...mine.samples);
+    add("ours", mine.wallMs);
+    add("floor", (await burst((index) => floor.run(`print(${index})`, "", `${index}\n`), count, 64, signal)).wallMs);
+    for (const name of rivals) {
+      signal.throwIfAborted();
+      const command = rivalCommand(name, [PYTHON, "-c", PRINT]).map((word) => `'${word}'`);
+      const startedAt = performance.now();
+      const script = `seq ${count} | xargs -P 64 -I {} ${command.join(" ")} | grep -c '^1$'`;
+      await runRival("plain", ["/bin/sh", "-c", script], "", `${count}\n`);
+      add(name, performance.now() - startedAt);
+    }
+  }
+  report.add({
+    name: "sandbox_burst",
+    unit: "runs/s",
+    better: "higher",
+    ours: perSecond(totals.get("ours") ?? Number.NaN),
+    rivals: Object.fromEntries(
+      [...totals].filter(([name]) => name !== "ours").map(([name, ms]) => [name, perSecond(ms)]),
+    ),
+    bars: [
+      { of: "bubblewrap", factor: 2.5 },
+      { of: "floor", factor: 0.85 },
+    ],
+  });
+  report.add({
+    name: "sandbox_burst_p99",
+    unit: "ms",
+    better: "lower",
+    ours: percentile(ours, 99),
+    rivals: {},
+    bars: [],
+  });
+}
+
+/** Adds the median, which has the bars, and the 99th percentile. */
+export function quantiles(
+  name: string,
+  samples: ReadonlyMap<string, readonly number[]>,
+  bars: readonly { of: string; factor: number }[],
+  report: Bench["report"],
+): void {
+  for (const percent of [50, 99]) {
+    const at = (contender: string): number => percentile(samples.get(contender) ?? [], percent);
+    const rivals = [...samples.keys()].filter((contender) => contender !== "ours");
+    report.add({
+      name: `${name}_p${percent}`,
+      unit: "ms",
+      better: "lower",
+      ours: at("ours"),
+      rivals: Object.fromEntries(rivals.map((contender) => [contender, at(contender)])),
+      bars: percent === 50 ? bars.filter(({ of }) => samples.has(of)) : [],
+    });
+  }
+}

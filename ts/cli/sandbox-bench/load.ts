@@ -1,0 +1,103 @@
+/** Many things at once: what busy sandboxes do to each other and to this process. */
+
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
+import { burst, percentile } from "./measure.ts";
+import { type Bench, outputOf } from "./context.ts";
+
+const MEMORY_BOMB = "b = [bytearray(b'x' * (1 << 20)) for i in range(400)]";
+const BOMBS: readonly (readonly string[])[] = [
+  ["python3", "-c", "import os\nfor i in range(500):\n  try: os.fork()\n  except OSError: pass"],
+  ["python3", "-c", MEMORY_BOMB],
+  ["sh", "-c", "yes | head -c 200000000"],
+];
+const BOMB_LIMITS = { wallMs: 1000, cpuMs: 1000, memoryBytes: 64 << 20, processes: 16, outputKillBytes: 4 << 20 };
+
+/** The longest that the event loop of this process stood still with 64 runs in flight. */
+export async function eventLoop({ pool, report, signal, quick }: Bench): Promise<void> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const run = async (): Promise<void> =>
+    outputOf(await pool.runOnce({ command: ["python3", "-c", "print(1)"] }), "1\n");
+  await burst(run, 64, 64, signal);
+  delay.enable();
+  await burst(run, quick ? 300 : 1000, 64, signal);
+  delay.disable();
+  // Of its own it reports the timer's period too.
+  const stall = (nanoseconds: number): number => Math.max(0, nanoseconds / 1e6 - 1);
+  const figure = { unit: "ms", better: "lower", rivals: {} } as const;
+  report.add({ ...figure, name: "sandbox_event_loop_max", ours: stall(delay.max), bars: [{ of: null, factor: 10 }] });
+  report.add({ ...figure, name: "sandbox_event_loop_p99", ours: stall(delay.percentile(99)), bars: [] });
+}
+
+/** What one bomb among ten runs does to the other nine. */
+export async function noisyNeighbours({ pool, report, signal, quick }: Bench): Promise<void> {
+  const count = quick ? 200 : 1000;
+  const ordinary = async (samples: number[]): Promise<void> => {
+    const startedAt = performance.now();
+    outputOf(await pool.runOnce({ command: ["python3", "-c", "print(sum(range(10000)))"] }), "49995000\n");
+    samples.push(performance.now() - startedAt);
+  };
+  const quiet: number[] = [];
+  const disturbed: number[] = [];
+  const half = async (samples: number[], bombs: boolean): Promise<void> => {
+    await burst(
+      async (index) => {
+        const bomb = BOMBS[Math.floor(index / 10) % BOMBS.length];
+        if (index % 10 !== 0) await ordinary(samples);
+        else if (bombs && bomb !== undefined) await pool.runOnce({ command: bomb, limits: BOMB_LIMITS });
+        else await ordinary([]);
+      },
+      count / 2,
+      16,
+      signal,
+    );
+  };
+  for (const [samples, bombs] of [
+    [quiet, false],
+    [disturbed, true],
+    [quiet, false],
+    [disturbed, true],
+  ] as const) {
+    await half(samples, bombs);
+  }
+  report.add({
+    name: "sandbox_noisy_neighbours_p99",
+    unit: "ms",
+    better: "lower",
+    ours: percentile(disturbed, 99),
+    rivals: { quiet: percentile(quiet, 99) },
+    bars: [{ of: "quiet", factor: 2 }],
+  });
+}
+
+/** A program that writes a gigabyte, of which the ends are kept. */
+export async function muchOutput({ pool, report, quick, residentBytes }: Bench): Promise<void> {
+  const bytes = quick ? 100_000_000 : 1_000_000_000;
+  const limits = { outputKillBytes: 2 * bytes, wallMs: 60_000, cpuMs: 60_000 };
+  const before = residentBytes();
+  let most = before;
+  const timer = setInterval(() => (most = Math.max(most, residentBytes())), 5);
+  const startedAt = performance.now();
+  const result = await pool.runOnce({ command: ["sh", "-c", `yes | head -c ${bytes}`], limits });
+  const seconds = (performance.now() - startedAt) / 1000;
+  clearInterval(timer);
+  if (result.cause !== "EXITED" || result.stdout.length + result.stdoutGap !== bytes) {
+    throw new Error(`${bytes} bytes of output ended with ${result.cause}, ${result.stdoutGap} bytes dropped`);
+  }
+  const figure = { rivals: {}, better: "lower" } as const;
+  report.add({
+    ...figure,
+    name: "sandbox_output_memory",
+    unit: "MiB",
+    ours: (most - before) / 2 ** 20,
+    bars: [{ of: null, factor: 64 }],
+  });
+  report.add({
+    ...figure,
+    name: "sandbox_output_rate",
+    unit: "MB/s",
+    better: "higher",
+    ours: bytes / 1e6 / seconds,
+    bars: [],
+  });
+}
