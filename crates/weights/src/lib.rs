@@ -16,6 +16,7 @@ mod error;
 mod file;
 mod header;
 mod header_json;
+mod load;
 mod manifest;
 mod parallel;
 mod shards;
@@ -31,6 +32,7 @@ pub use durable::{replace_file, sync_directory};
 pub use error::WeightsError;
 pub use file::{SafetensorsFile, TensorView};
 pub use header::{Header, MAX_HEADER_BYTES, TensorInfo, parse};
+pub use load::{ALIGN_BYTES, LoadedWeights};
 pub use manifest::{
     BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
 };
