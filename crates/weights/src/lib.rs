@@ -19,6 +19,7 @@ mod header_json;
 mod load;
 mod manifest;
 mod parallel;
+mod reshard;
 mod shards;
 mod sparse;
 mod versions;
@@ -36,6 +37,7 @@ pub use load::{ALIGN_BYTES, LoadedWeights};
 pub use manifest::{
     BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
 };
+pub use reshard::{Layout, Part, Region, ReshardPlan, TensorShape, Transfer};
 pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
