@@ -49,7 +49,7 @@ export declare class NativePackedBatch {
   columns(): NativeBatch
   /** Writes it atomically; the digest of its data. */
   write(path: string, key: NativeBatchKey): Promise<string>
-  /** Frees its memory as soon as nothing writes it any more. */
+  /** Leaves its memory to the next step, or frees it when it is still being written. */
   close(): void
 }
 

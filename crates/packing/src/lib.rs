@@ -59,10 +59,11 @@ mod room;
 mod sample;
 mod sample_set;
 mod scan;
+mod spare;
 mod split;
 
 pub use batch::{Batch, BatchView, Counts, UNSAMPLED};
-pub use build::{BuildOptions, build_batch};
+pub use build::{BuildOptions, build_batch, build_batch_reusing};
 pub use cost::Cost;
 pub use error::PackError;
 pub use file::{BatchFile, WrittenBatch, batch_from_bytes, batch_to_bytes, batch_to_file};
@@ -72,3 +73,4 @@ pub use plan::{MAX_RANKS, PackOptions, pack_sequences};
 pub use rollout::{Rollout, RolloutSample};
 pub use sample::{Advantages, SampleRef};
 pub use sample_set::{SampleSet, Worth, pack_batches};
+pub use spare::SpareBatches;
