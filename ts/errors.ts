@@ -50,6 +50,18 @@ export const ERROR_CODES = {
   PRL_PACKING_CONFIG: "a model's config does not say what its cost is made of",
   PRL_PACKING_UNSUPPORTED: "packing does not know how yet",
   PRL_BATCH_INVALID: "a batch file does not hold what it should",
+  // ---- transport ----
+  PRL_TRANSPORT_ADDRESS: "an address cannot be read or listened on",
+  PRL_TRANSPORT_TLS_UNSUPPORTED: "transport over TLS is not implemented yet",
+  PRL_TRANSPORT_AUTH: "the other side refuses the token",
+  PRL_TRANSPORT_UNREACHABLE: "the other side did not answer, or nothing came through, for too long",
+  PRL_TRANSPORT_KEY: "a batch is of another run, or not what its key says",
+  PRL_TRANSPORT_CONFLICT: "the receiver has another batch with the same key",
+  PRL_TRANSPORT_SUPERSEDED: "a newer attempt has replaced the batch",
+  PRL_TRANSPORT_CORRUPT: "bytes to be sent are not what they were",
+  PRL_TRANSPORT_VERSION: "no node has the weight version, or its description is wrong",
+  PRL_TRANSPORT_IO: "a file of the transport could not be read or written",
+  PRL_TRANSPORT_CLOSED: "the transport is closed",
   // ---- text ----
   PRL_TOKENIZER: "the tokenizer failed",
   PRL_TOKENIZER_UNSUPPORTED: "the tokenizer or renderer feature is not implemented",

@@ -5,8 +5,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use prl_weights::Manifest;
+use prl_weights::{Manifest, retain_versions};
 use tokio::sync::{Mutex, OnceCell};
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +33,8 @@ pub struct Wanted {
     pub digest: Option<String>,
     /// Without `version`: newer than this.
     pub after: Option<u64>,
+    /// How long it may be missing while the sources answer; `None` is `Times::patience`.
+    pub wait: Option<Duration>,
     /// Versions (number and version digest) that are held elsewhere, so that a sparse version's chain ends at them.
     pub held: Vec<(u64, String)>,
 }
@@ -85,10 +88,11 @@ impl WeightNode {
         Ok(self.server.get_or_try_init(start).await?.address())
     }
 
-    /// The manifest of a version that one of `sources` has or is getting; waits for it as long as there is patience.
+    /// The manifest of a version that one of `sources` has or is getting; waits for it.
     ///
     /// # Errors
-    /// [`TransportError::Unreachable`] when none has it in time, [`TransportError::Auth`], [`TransportError::Closed`].
+    /// [`TransportError::Version`] when it does not come within `wanted.wait`, [`TransportError::Unreachable`] when no source
+    /// answers, [`TransportError::Auth`], [`TransportError::Closed`].
     pub async fn describe(&self, wanted: &Wanted, sources: &[Address]) -> Result<Manifest, TransportError> {
         let pull = self.pull_from(sources)?;
         let description: Description = self.unless_closing(pull.describe(wanted)).await?;
@@ -102,8 +106,8 @@ impl WeightNode {
     /// This node serves what it pulls while it pulls. One pull at a time; further ones wait.
     ///
     /// # Errors
-    /// [`TransportError::Unreachable`] when no source gave anything for `times.patience`; [`TransportError::Auth`];
-    /// [`TransportError::Io`], also when another process receives into this root; [`TransportError::Closed`].
+    /// As [`WeightNode::describe`], and [`TransportError::Unreachable`] when no source gave anything for `times.patience`;
+    /// [`TransportError::Io`], also when another process receives into this root.
     pub async fn pull(&self, wanted: &Wanted, sources: &[Address]) -> Result<Pulled, TransportError> {
         let mut lock = self.pulling.lock().await;
         if lock.is_none() {
@@ -112,14 +116,15 @@ impl WeightNode {
         self.unless_closing(self.pull_from(sources)?.run(wanted)).await
     }
 
-    /// Removes all versions of the root but the newest `keep` and those that they build on. Nodes that are being served
-    /// one go on reading it.
+    /// Removes all versions of the root but the newest `keep`, those that they build on, and those that someone on this
+    /// machine has a lease on. Nodes that are being served one go on reading it.
     ///
     /// # Errors
     /// [`TransportError::Io`].
     pub async fn prune(&self, keep: usize) -> Result<(), TransportError> {
-        let shelf = Arc::clone(&self.shelf);
-        blocking(move || shelf.prune(keep)).await
+        let root = self.shelf.root().to_owned();
+        blocking(move || Ok(retain_versions(&root, keep)?)).await?;
+        Ok(())
     }
 
     /// Ends serving and pulling.

@@ -81,6 +81,7 @@ impl Pull {
     pub(crate) async fn describe(&self, wanted: &Wanted) -> Result<Description, TransportError> {
         let mut sources = Sources::new(&self.sources);
         let mut patience = Patience::new(self.times);
+        let until = Instant::now() + wanted.wait.unwrap_or(self.times.patience);
         loop {
             let Some((index, address)) = sources.pick() else {
                 return Err(TransportError::Closed);
@@ -90,6 +91,11 @@ impl Pull {
                 Ok(description) => return Ok(description),
                 Err(Fault::Final(error)) => return Err(error),
                 Err(Fault::Passing(reason)) => reason,
+                Err(Fault::Absent(reason)) if Instant::now() >= until => return Err(TransportError::Version(reason)),
+                Err(Fault::Absent(reason)) => {
+                    patience.progress();
+                    reason
+                }
             };
             sources.failed(index);
             patience
@@ -132,7 +138,7 @@ impl Pull {
                     None => "nothing was described".to_owned(),
                 },
                 Err(Fault::Final(error)) => return Err(error),
-                Err(Fault::Passing(reason)) => reason,
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
             };
             tracing::info!(%address, reason, "weights from another source");
             patience
@@ -257,7 +263,7 @@ impl Pull {
         client: &mut Client<impl tonic::service::Interceptor + Clone>,
         wanted: &Wanted,
     ) -> Result<Description, Fault> {
-        let wait = DESCRIBE_WAIT.min(self.times.patience);
+        let wait = DESCRIBE_WAIT.min(wanted.wait.unwrap_or(self.times.patience));
         let request = DescribeRequest {
             version: wanted.version,
             after: wanted.after,
@@ -293,6 +299,7 @@ fn exactly(version: u64, digest: &str, wanted: &Wanted) -> Wanted {
         version: Some(version),
         digest: Some(digest.to_owned()),
         after: None,
+        wait: wanted.wait,
         held: wanted.held.clone(),
     }
 }
