@@ -224,6 +224,40 @@ impl NativeWeightNode {
         })
     }
 
+    /// Tells the last source that a version is wherever it is needed.
+    #[napi(catch_unwind)]
+    pub fn acknowledge<'env>(
+        &self,
+        env: &'env Env,
+        version: f64,
+        digest: String,
+        sources: Vec<String>,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let node = Arc::clone(&self.node);
+        let version = whole("version", version)?;
+        env.spawn_future(async move {
+            let sources = addresses(&sources).map_err(NativeError::from)?;
+            let told = node.acknowledge(version, &digest, &sources).await;
+            Ok(told.map_err(NativeError::from)?)
+        })
+    }
+
+    /// Waits for that.
+    #[napi(catch_unwind)]
+    pub fn acknowledged<'env>(
+        &self,
+        env: &'env Env,
+        version: f64,
+        digest: String,
+    ) -> napi::Result<PromiseRaw<'env, ()>> {
+        let node = Arc::clone(&self.node);
+        let version = whole("version", version)?;
+        env.spawn_future(async move {
+            let heard = node.acknowledged(version, &digest).await;
+            Ok(heard.map_err(NativeError::from)?)
+        })
+    }
+
     /// Keeps the newest versions and what they build on.
     #[napi(catch_unwind)]
     pub fn prune<'env>(&self, env: &'env Env, keep: u32) -> napi::Result<PromiseRaw<'env, ()>> {

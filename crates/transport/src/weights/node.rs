@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prl_weights::{Manifest, retain_versions};
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::{Mutex, OnceCell, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 
@@ -56,6 +57,7 @@ pub struct WeightNode {
     times: Times,
     closing: CancellationToken,
     server: OnceCell<Server>,
+    acknowledged: watch::Sender<(u64, String)>,
     /// Held by whoever pulls, one at a time, with the lock on the root once there was a pull.
     pulling: Mutex<Option<File>>,
 }
@@ -69,6 +71,7 @@ impl WeightNode {
             times,
             closing: CancellationToken::new(),
             server: OnceCell::new(),
+            acknowledged: watch::Sender::default(),
             pulling: Mutex::default(),
         }
     }
@@ -81,7 +84,8 @@ impl WeightNode {
     /// [`TransportError::Address`].
     pub async fn listen(&self, listen: &str) -> Result<SocketAddr, TransportError> {
         let start = || {
-            let service = Service::new(Arc::clone(&self.shelf), self.times, self.closing.clone());
+            let (shelf, closing) = (Arc::clone(&self.shelf), self.closing.clone());
+            let service = Service::new(shelf, self.times, closing, self.acknowledged.clone());
             let routes = Routes::new(WeightsServer::with_interceptor(service, self.token.demand()));
             Server::start(listen, &self.token, &self.times, routes, self.closing.clone())
         };
@@ -114,6 +118,37 @@ impl WeightNode {
             *lock = Some(self.lock_root().await?);
         }
         self.unless_closing(self.pull_from(sources)?.run(wanted)).await
+    }
+
+    /// Tells the last of `sources`, the publisher, that a version is wherever it is needed.
+    ///
+    /// # Errors
+    /// [`TransportError::Unreachable`], [`TransportError::Auth`], [`TransportError::Closed`].
+    pub async fn acknowledge(&self, version: u64, digest: &str, sources: &[Address]) -> Result<(), TransportError> {
+        let publisher = sources.last().map(std::slice::from_ref).unwrap_or_default();
+        self.unless_closing(self.pull_from(publisher)?.acknowledge(version, digest))
+            .await
+    }
+
+    /// Waits until a version was acknowledged to this node, which listens.
+    ///
+    /// # Errors
+    /// [`TransportError::Unreachable`] when nobody does for `times.patience`, [`TransportError::Closed`].
+    pub async fn acknowledged(&self, version: u64, digest: &str) -> Result<(), TransportError> {
+        let mut acknowledged = self.acknowledged.subscribe();
+        let told = acknowledged.wait_for(|(last, of)| *last == version && of == digest);
+        tokio::select! {
+            told = timeout(self.times.patience, told) => match told {
+                Ok(_) => Ok(()),
+                Err(_) => Err(TransportError::Unreachable {
+                    what: format!("weight version {version}"),
+                    from: "whoever needs it".to_owned(),
+                    waited_s: self.times.patience.as_secs(),
+                    reason: "nobody acknowledged it".to_owned(),
+                }),
+            },
+            () = self.closing.cancelled() => Err(TransportError::Closed),
+        }
     }
 
     /// Removes all versions of the root but the newest `keep`, those that they build on, and those that someone on this

@@ -11,7 +11,7 @@ use tonic::transport::Channel;
 
 use crate::error::Fault;
 use crate::pb::weights_client::WeightsClient;
-use crate::pb::{Chunk, DescribeRequest, FetchRequest};
+use crate::pb::{AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest};
 use crate::retry::Patience;
 use crate::weights::description::Description;
 use crate::weights::landing::{Landed, Landing};
@@ -101,6 +101,35 @@ impl Pull {
             patience
                 .pause(&name(wanted), &sources.names(), &reason, &self.closing)
                 .await?;
+        }
+    }
+
+    /// Tells the first source that a version is wherever it is needed.
+    pub(crate) async fn acknowledge(&self, version: u64, digest: &str) -> Result<(), TransportError> {
+        let sources = Sources::new(&self.sources);
+        let mut patience = Patience::new(self.times);
+        loop {
+            let Some((_, address)) = sources.pick() else {
+                return Err(TransportError::Closed);
+            };
+            let digest = digest.to_owned();
+            let outcome: Result<_, Fault> = async {
+                let mut client = self.connect(address).await?;
+                let told = timeout(
+                    self.times.stall,
+                    client.acknowledge(AcknowledgeRequest { version, digest }),
+                )
+                .await;
+                Ok(told.map_err(|_| Fault::Passing("the acknowledgement was not answered in time".to_owned()))??)
+            }
+            .await;
+            let reason = match outcome {
+                Ok(_) => return Ok(()),
+                Err(Fault::Final(error)) => return Err(error),
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
+            };
+            let what = format!("the acknowledgement of weight version {version}");
+            patience.pause(&what, &sources.names(), &reason, &self.closing).await?;
         }
     }
 
