@@ -49,7 +49,7 @@ export declare class NativePackedBatch {
   columns(): NativeBatch
   /** Writes it atomically; the digest of its data. */
   write(path: string, key: NativeBatchKey): Promise<string>
-  /** Frees its memory as soon as nothing writes it any more. */
+  /** Leaves its memory to the next step, or frees it when it is still being written. */
   close(): void
 }
 
@@ -73,6 +73,26 @@ export declare class NativeRollout {
   samples(): number
   /** Of every trace. */
   columns(): Array<NativeTraceColumns>
+}
+
+/** Takes batches into an inbox. */
+export declare class NativeRolloutReceiver {
+  /** Listens. */
+  static listen(listen: string, inbox: string, runId: string, options: NativeTransportOptions): Promise<NativeRolloutReceiver>
+  /** Where it listens. */
+  address(): string
+  /** Stops. */
+  close(): Promise<undefined>
+}
+
+/** Delivers batches from a spool. */
+export declare class NativeRolloutSender {
+  /** Connects when there is something to deliver. */
+  static open(spool: string, receivers: Array<string>, options: NativeTransportOptions): NativeRolloutSender
+  /** Everything in the spool; how many batches. */
+  deliver(): Promise<number>
+  /** Ends what is under way. */
+  close(): void
 }
 
 /** An open safetensors file or buffer. */
@@ -156,6 +176,26 @@ export declare class NativeTrainer {
   /** Writes a Hugging Face folder. */
   save(dir: string): Promise<NativeSavedWeights>
   /** Frees the trainer; later calls are PRL_ENGINE_CLOSED. */
+  close(): Promise<undefined>
+}
+
+/** Serves the versions of a root and pulls others into it. */
+export declare class NativeWeightNode {
+  /** Over a root. */
+  static open(root: string, options: NativeTransportOptions): NativeWeightNode
+  /** Serves; where it listens. */
+  listen(listen: string): Promise<string>
+  /** A version's manifest, as JSON. */
+  describe(wanted: NativeWantedWeights, sources: Array<string>): Promise<string>
+  /** Brings a version here. */
+  pull(wanted: NativeWantedWeights, sources: Array<string>): Promise<NativePulledWeights>
+  /** Tells the last source that a version is wherever it is needed. */
+  acknowledge(version: number, digest: string, sources: Array<string>): Promise<undefined>
+  /** Waits for that. */
+  acknowledged(version: number, digest: string): Promise<undefined>
+  /** Keeps the newest versions and what they build on. */
+  prune(keep: number): Promise<undefined>
+  /** Ends serving and pulling. */
   close(): Promise<undefined>
 }
 
@@ -535,6 +575,16 @@ export interface NativePublished {
   manifest: string
 }
 
+/** A version that is here. */
+export interface NativePulledWeights {
+  /** Its folder. */
+  directory: string
+  /** Its version. */
+  version: number
+  /** Its version digest. */
+  digest: string
+}
+
 /** Limits of a run; null takes the daemon's default. */
 export interface NativeRunLimits {
   /** Wall clock. */
@@ -873,12 +923,32 @@ export interface NativeTrainerOptions {
   activations: string
 }
 
+/** What both ends of a stream need to know. */
+export interface NativeTransportOptions {
+  /** Demanded and presented. */
+  token: string | null
+  /** Without progress for this long an exchange fails. */
+  patienceMs: number
+}
+
 /** What matched and did not come. */
 export interface NativeUncollected {
   /** Relative. */
   path: string
   /** Why. */
   reason: string
+}
+
+/** Which version. */
+export interface NativeWantedWeights {
+  /** Null: the newest. */
+  version: number | null
+  /** Null: any. */
+  digest: string | null
+  /** Null: any. */
+  after: number | null
+  /** How long it may be missing. */
+  waitMs: number | null
 }
 
 /** What was written. */

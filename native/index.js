@@ -773,16 +773,19 @@ if (
   }
 }
 
-const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeSafetensors, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeEngine }
 export { NativePackedBatch }
 export { NativeReceivedWeights }
 export { NativeRollout }
+export { NativeRolloutReceiver }
+export { NativeRolloutSender }
 export { NativeSafetensors }
 export { NativeSampleSet }
 export { NativeSandboxPool }
 export { NativeTokenizer }
 export { NativeTrainer }
+export { NativeWeightNode }
 export { NativeWeightPublisher }
 export { NativeWeightReceiver }
 export { addonInfo }

@@ -3,6 +3,7 @@
 use prl_engine::EngineError;
 use prl_packing::PackError;
 use prl_sandbox_client::ClientError;
+use prl_transport::TransportError;
 use prl_weights::WeightsError;
 
 /// An error on its way to JavaScript.
@@ -50,6 +51,12 @@ impl From<ClientError> for NativeError {
     }
 }
 
+impl From<TransportError> for NativeError {
+    fn from(error: TransportError) -> Self {
+        Self::new(error.code(), with_sources(&error))
+    }
+}
+
 impl From<NativeError> for napi::Error {
     fn from(error: NativeError) -> Self {
         Self::from_reason(format!("[{}] {}", error.code, error.message))
@@ -82,6 +89,7 @@ pub(crate) fn codes() -> Vec<String> {
         &WeightsError::CODES,
         &PackError::CODES,
         &ClientError::CODES,
+        &TransportError::CODES,
     ]
     .into_iter()
     .flatten()

@@ -14,4 +14,5 @@ mod sandbox;
 mod system;
 mod tokenizer;
 mod trainer;
+mod transport;
 mod weights;

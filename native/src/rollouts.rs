@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::{Env, Float32Array, ObjectFinalize, PromiseRaw, Uint8Array, Uint32Array};
 use napi_derive::napi;
-use prl_packing::{Batch, Cost, Rollout, SampleSet, Worth};
+use prl_packing::{Batch, Cost, Rollout, SampleSet, SpareBatches, Worth};
 
 use crate::error::NativeError;
 use crate::packing::{NativeBatch, NativeBatchKey, NativeBatchOptions, NativeFlopModel, env_id};
 use crate::runtime::blocking;
+
+/// Closed batches whose memory the next step takes: 8 Mi tokens.
+static SPARE: SpareBatches = SpareBatches::new(1 << 23);
 
 /// The samples of an episode.
 #[napi(custom_finalize)]
@@ -137,7 +140,7 @@ impl NativeSampleSet {
         let samples = std::mem::take(&mut self.samples);
         blocking(env, move || {
             let cost = cost.map_or(Cost::Tokens, |model| Cost::Flops(model.into()));
-            let batches = samples.pack(options.into(), cost)?;
+            let batches = samples.pack(options.into(), cost, SPARE.take())?;
             Ok(batches.into_iter().map(NativePackedBatch::from).collect())
         })
     }
@@ -207,10 +210,12 @@ impl NativePackedBatch {
         })
     }
 
-    /// Frees its memory as soon as nothing writes it any more.
+    /// Leaves its memory to the next step, or frees it when it is still being written.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.batch = None;
+        if let Some(batch) = self.batch.take().and_then(Arc::into_inner) {
+            SPARE.keep(batch);
+        }
     }
 
     fn batch(&self) -> Result<&Arc<Batch>, NativeError> {

@@ -14,6 +14,7 @@ export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
 export { describeKeys, type KeyDescription } from "./key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { cacheDir } from "./paths.ts";
+export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, RlConfig, SftConfig } from "./schema/index.ts";
 export { checkSettings } from "./problems.ts";
 export { nearest } from "./suggest.ts";

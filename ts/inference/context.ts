@@ -1,5 +1,6 @@
 /** What the routes of one server share. */
 import type { Model } from "../native/index.ts";
+import type { WeightPuller } from "../transports/index.ts";
 import type { Tokenizer } from "../renderers/index.ts";
 import type { ActiveRequest } from "./active-request.ts";
 import type { RequestLimits } from "./request.ts";
@@ -15,6 +16,8 @@ export interface Deadlines {
 
 export interface ServerContext {
   readonly model: Model;
+  /** Brings versions from other nodes; null when weights come from folders only. */
+  readonly puller: WeightPuller | null;
   /** Names under which the model is listed; the first is its id. */
   readonly modelNames: readonly string[];
   /** Folder that the model was loaded from. */

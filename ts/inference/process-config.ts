@@ -4,6 +4,7 @@ import { join } from "node:path";
 
 import { z } from "zod";
 
+import { weightBroadcastBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { LoadModelOptions } from "../native/index.ts";
 
@@ -29,6 +30,7 @@ const schema = z.object({
       model: z.object({ name: z.string().min(1) }).nullish(),
     })
     .prefault({}),
+  weight_broadcast: weightBroadcastBlock,
 });
 
 export type InferenceProcessConfig = z.infer<typeof schema>;

@@ -14,6 +14,7 @@ import { fastify, type FastifyInstance } from "fastify";
 import { PrlError } from "../errors.ts";
 import type { Model } from "../native/index.ts";
 import { loadTokenizer, type Tokenizer } from "../renderers/index.ts";
+import type { WeightPuller } from "../transports/index.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
 import { HttpError, toWire } from "./errors.ts";
 import { registerControl } from "./routes/control.ts";
@@ -32,6 +33,8 @@ export interface InferenceServerOptions {
   /** Seeds requests that bring no seed of their own. Default 0. */
   seed?: number;
   deadlines?: Partial<Deadlines>;
+  /** For weights from other nodes (`source.grpc`); without it they come from folders only. It is not closed with the server. */
+  puller?: WeightPuller;
 }
 
 export interface InferenceServer {
@@ -104,6 +107,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   let requests = 0;
   return {
     model,
+    puller: options.puller ?? null,
     modelDir: options.modelDir,
     modelNames: options.modelName === undefined ? [basename(options.modelDir)] : named,
     limits: {

@@ -41,6 +41,10 @@ export interface ReadyInfo {
   dtype?: string;
   /** Policy version that it starts with, if it has one. */
   version?: number;
+  /** `host:port` where it takes batches, if it does. */
+  rollouts?: string;
+  /** `host:port` where it serves weight versions, if it does. */
+  weights?: string;
 }
 
 /** The content of `run/<component>-<index>.json`. */

@@ -47,6 +47,16 @@ export {
   type TensorDiff,
   type WeightManifest,
 } from "./weights.ts";
+export {
+  listenForRollouts,
+  openSpool,
+  openWeightNode,
+  type NetworkInbox,
+  type NetworkSpool,
+  type TransportOptions,
+  type WantedWeights,
+  type WeightNode,
+} from "./transport.ts";
 export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";

@@ -182,7 +182,7 @@ export class PackedBatch {
     return fromNative(native(() => this.native.columns()));
   }
 
-  /** Frees its memory, once nothing writes it any more. */
+  /** Leaves its memory to the next step. Nothing can be read from it any more; a write under way is finished. */
   close(): void {
     this.native.close();
   }

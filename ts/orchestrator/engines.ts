@@ -4,18 +4,23 @@ import { PrlError } from "../errors.ts";
 import type { InferenceAdmin } from "../inference/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import type { Canary } from "../native/index.ts";
-import type { PublishedWeights } from "../transports/index.ts";
+import type { AvailableWeights, WeightSource } from "../transports/index.ts";
 
 /** One inference server. */
 export interface Engine {
   url: string;
   isa: string;
   dtype: string;
+  /** `host:port` where others can pull the weights that it has; null when it serves none. */
+  weights: string | null;
   admin: EngineAdmin;
 }
 
 /** What is asked of a server beside rollouts. */
-export type EngineAdmin = Pick<InferenceAdmin, "pause" | "updateWeights" | "resume" | "promptLogprobs">;
+export type EngineAdmin = Pick<
+  InferenceAdmin,
+  "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs"
+>;
 
 /** Largest and mean |difference| of log-probabilities, in nats. */
 export interface CanaryResult {
@@ -30,20 +35,25 @@ export interface UpdateOptions {
   signal: AbortSignal;
 }
 
+/** Engines that pull from one node. */
+const FAN_OUT = 2;
+
 /**
- * Moves every engine to a version: pause with requests kept, swap, resume, canary. Any failure is an error of the run, so an engine whose
+ * Moves every engine to a version: what travels does so while they sample; then pause with requests kept, swap, resume, canary. Any failure is an error of the run, so an engine whose
  * update failed stays paused: it must not go on sampling with weights that nobody asked for.
  */
 export async function updateEngines(
   engines: readonly Engine[],
-  { dir, manifest }: PublishedWeights,
+  { source, manifest }: Pick<AvailableWeights, "source" | "manifest">,
   { maxMeanAbs, metrics, signal }: UpdateOptions,
 ): Promise<void> {
   const { canary, version, digest } = manifest;
   await Promise.all(
-    engines.map(async ({ admin }) => {
+    engines.map(async ({ admin }, i) => {
+      const weights = { version, digest, source: sourceOf(engines, i, source) };
+      if ("grpc" in source) await admin.prefetchWeights(weights, signal);
       await admin.pause("keep", signal);
-      await admin.updateWeights({ version, digest, source: { dir } }, signal);
+      await admin.updateWeights(weights, signal);
       await admin.resume(signal);
     }),
   );
@@ -63,6 +73,21 @@ export async function updateEngines(
       }
     }),
   );
+}
+
+/**
+ * Where engine `i` pulls from: engines form a tree below the publisher, so that it sends each version once. Its ancestors come first, the
+ * nearest one before the others, the publisher last.
+ */
+function sourceOf(engines: readonly Engine[], i: number, source: WeightSource): WeightSource {
+  if ("dir" in source) return source;
+  const ancestors: string[] = [];
+  for (let above = i; above > 0;) {
+    above = Math.floor((above - 1) / FAN_OUT);
+    const address = engines[above]?.weights ?? null;
+    if (address !== null) ancestors.push(address);
+  }
+  return { grpc: [...ancestors, ...source.grpc] };
 }
 
 /** Compares from the second token on: the first has no predecessor. */

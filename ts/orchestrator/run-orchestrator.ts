@@ -14,7 +14,7 @@ import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { seed } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
-import { rolloutsDir, type RolloutTransport, type WeightTransport } from "../transports/index.ts";
+import { rolloutsDir, type RolloutSender, type WeightFollower } from "../transports/index.ts";
 import { GroupDispatcher, type Group } from "./dispatcher.ts";
 import { updateEngines, type Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
@@ -36,8 +36,8 @@ export interface OrchestratorJob {
   modelName: string;
   engines: readonly Engine[];
   workers: EnvWorkers;
-  rollouts: RolloutTransport;
-  weights: WeightTransport;
+  rollouts: RolloutSender;
+  weights: WeightFollower;
   metrics: Metrics;
   signal: AbortSignal;
 }
@@ -250,7 +250,7 @@ class Orchestrator {
     this.#dropStale();
     const startedAt = performance.now();
     await updateEngines(engines, received, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
-    received.release();
+    await received.release();
     this.#version = version;
     const { digest } = received.manifest;
     metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });

@@ -8,7 +8,7 @@
 import type { RlConfig } from "../config/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { openTrainer, type Trainer } from "../native/index.ts";
-import type { RolloutTransport, WeightTransport } from "../transports/index.ts";
+import type { RolloutReceiver, WeightSender } from "../transports/index.ts";
 import { canaryTokenIds, scoreCanary } from "./canary.ts";
 import { learningRate } from "./schedule.ts";
 
@@ -20,8 +20,8 @@ export interface TrainerJob {
   config: RlConfig["trainer"];
   /** Null trains until the signal. */
   maxSteps: number | null;
-  rollouts: RolloutTransport;
-  weights: WeightTransport;
+  rollouts: RolloutReceiver;
+  weights: WeightSender;
   metrics: Metrics;
   signal: AbortSignal;
   /** Called when v0 is published. */
@@ -64,8 +64,9 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
         "time/step": seconds(startedAt, publishedAt),
       });
     }
+    await job.weights.delivered(signal);
   } finally {
-    await job.weights.close();
+    await Promise.all([job.rollouts.close(), job.weights.close()]);
     await trainer.close();
   }
 }
@@ -74,7 +75,7 @@ async function publish(
   trainer: Trainer,
   version: number,
   canaryIds: Uint32Array,
-  weights: WeightTransport,
+  weights: WeightSender,
   options: { full?: boolean } = {},
 ): Promise<void> {
   const canary = await scoreCanary(trainer, canaryIds);

@@ -1,6 +1,22 @@
 /** How batches, weights and sampling requests travel between the processes of a run. */
-export { filesystemRollouts, rolloutsDir, type RolloutTransport } from "./rollouts.ts";
-export { filesystemWeights, type PublishedWeights, type WeightTransport } from "./weights.ts";
+export { filesystemRollouts, rolloutsDir, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
+export {
+  filesystemWeights,
+  type AvailableWeights,
+  type PublishedWeights,
+  type WeightFollower,
+  type WeightSender,
+  type WeightSource,
+} from "./weights.ts";
+export { grpcRolloutReceiver, grpcRolloutSender } from "./grpc-rollouts.ts";
+export { grpcWeightFollower, grpcWeightSender, openWeightPuller, type WeightPuller } from "./grpc-weights.ts";
+export {
+  openInferencePuller,
+  openOrchestratorTransports,
+  openTrainerTransports,
+  transportToken,
+  type TrainerAddresses,
+} from "./by-config.ts";
 export {
   InferenceClient,
   type Completion,

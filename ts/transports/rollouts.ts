@@ -11,14 +11,21 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } from "../native/index.ts";
 
-export interface RolloutTransport {
-  /** Durable when it resolves. One batch per rank. */
+/** The orchestrator's end. */
+export interface RolloutSender {
+  /** Ships the batches of a step, one per rank; they survive whatever happens to this process when it resolves. */
   send(step: number, batches: readonly (Batch | PackedBatch)[], envNames: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The trainer's end. */
+export interface RolloutReceiver {
   /**
    * Waits for the batch of a step. Errors: PRL_DEADLINE when it does not come in time, PRL_BATCH_INVALID when it is of another run,
    * attempt, step or rank or does not match its digest, PRL_WEIGHTS_FORMAT when the file is no safetensors file.
    */
   receive(step: number, rank: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<Batch>;
+  close(): Promise<void>;
 }
 
 const POLL_MS = 4;
@@ -28,7 +35,7 @@ export function rolloutsDir(runDir: string, step: number): string {
   return join(runDir, "rollouts", `step_${step}`);
 }
 
-export function filesystemRollouts(runDir: string, runId: string, attempt: number): RolloutTransport {
+export function filesystemRollouts(runDir: string, runId: string, attempt: number): RolloutSender & RolloutReceiver {
   const file = (step: number, rank: number) => join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
   return {
     async send(step, batches, envNames) {
@@ -51,6 +58,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
       }
       return batch;
     },
+    close: async () => {},
   };
 }
 

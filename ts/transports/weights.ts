@@ -28,7 +28,19 @@ export interface PublishedWeights {
   manifest: WeightManifest;
 }
 
-export interface WeightTransport {
+/** Where an engine gets a version: a folder, or nodes to pull it from (`host:port`, the preferred first). */
+export type WeightSource = { dir: string } | { grpc: string[] };
+
+/** A version that engines can load. It stays available until it is released. */
+export interface AvailableWeights {
+  readonly manifest: WeightManifest;
+  readonly source: WeightSource;
+  /** All engines have it: whoever published it need not wait for them any more. */
+  release(): Promise<void>;
+}
+
+/** The trainer's end. */
+export interface WeightSender {
   /**
    * Lets `save` write a version's folder and then makes it visible, sparse where that pays unless `full`. Versions older than the newest
    * `keep` are removed when nothing needs them any more.
@@ -39,12 +51,18 @@ export interface WeightTransport {
     canary: Canary | null,
     options?: { full?: boolean },
   ): Promise<PublishedWeights>;
-  /**
-   * Waits for a version and gives it as a complete folder, which stays until it is released. Errors: PRL_DEADLINE when it does not come in
-   * time, PRL_WEIGHTS_MANIFEST when it is not what its folder says.
-   */
-  receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<ReceivedWeights>;
+  /** Waits until the newest version is where it is needed, or does not need this process to get there. */
+  delivered(signal: AbortSignal): Promise<void>;
   /** Lets others publish there. */
+  close(): Promise<void>;
+}
+
+/** The orchestrator's end. */
+export interface WeightFollower {
+  /**
+   * Waits for a version. Errors: PRL_DEADLINE when it does not come in time, PRL_WEIGHTS_MANIFEST when it is not what its folder says.
+   */
+  receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<AvailableWeights>;
   close(): Promise<void>;
 }
 
@@ -52,9 +70,15 @@ const MANIFEST = "manifest.json";
 /** How soon a receiver that asks for a full version is heard, and sees it. */
 const FULL_REQUEST_POLL_MS = 200;
 /** What a full version mends: a base that is gone, bytes that were damaged. */
-const MENDED_BY_FULL: ReadonlySet<unknown> = new Set(["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"]);
+export const MENDED_BY_FULL: ReadonlySet<unknown> = new Set(["PRL_WEIGHTS_BASE", "PRL_WEIGHTS_DIGEST"]);
 
-export function filesystemWeights(runDir: string, { keep }: { keep: number }): WeightTransport {
+/** Its `receive` gives complete folders, whatever was published. */
+export interface FilesystemWeights extends WeightSender, WeightFollower {
+  receive(...args: Parameters<WeightFollower["receive"]>): Promise<AvailableWeights & Pick<ReceivedWeights, "dir">>;
+  close(): Promise<void>;
+}
+
+export function filesystemWeights(runDir: string, { keep }: { keep: number }): FilesystemWeights {
   const root = join(runDir, "weights");
   const publisher = once(() => WeightPublisher.open(root, { keep }));
   const receiver = once(() => WeightReceiver.open(root));
@@ -81,8 +105,12 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): W
       const dir = join(root, `step_${version}`);
       await waitForFile(join(dir, MANIFEST), deadlineMs, signal, `weight version ${version}`);
       const weights = await receiver();
+      const complete = async () => {
+        const received = await weights.receive(version);
+        return { ...received, source: { dir: received.dir }, release: async () => received.release() };
+      };
       try {
-        return await weights.receive(version);
+        return await complete();
       } catch (error) {
         if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
         await weights.requestFull();
@@ -90,9 +118,10 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): W
           if (performance.now() > deadline) throw error;
           await delay(FULL_REQUEST_POLL_MS, undefined, { signal });
         }
-        return weights.receive(version);
+        return complete();
       }
     },
+    delivered: async () => {},
     async close() {
       clearInterval(requests);
       if (publisher.started) await (await publisher()).close();

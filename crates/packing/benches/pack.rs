@@ -1,10 +1,12 @@
 //! Planning a step and building its batches: 100,000 samples of log-normal lengths (sigma 1, mean 1k), bins of 32k.
 //!
 //! Planning stands beside first-fit decreasing in Python, once as a scan over a list and once with a segment tree (when
-//! `PRL_BENCH_PYTHON` names an interpreter); building beside a copy of as many bytes.
+//! `PRL_BENCH_PYTHON` names an interpreter); packing with the copy beside a copy of as
+//! many bytes, once in memory that an earlier step left and once in memory that is new.
 
 use prl_packing::{
-    Advantages, BuildOptions, Cost, FlopModel, PackOptions, SampleRef, UNSAMPLED, build_batch, pack_sequences,
+    Advantages, Batch, BuildOptions, Cost, FlopModel, PackOptions, SampleRef, UNSAMPLED, build_batch_reusing,
+    pack_sequences,
 };
 
 #[path = "../../weights/benches/support/report.rs"]
@@ -15,7 +17,7 @@ mod support;
 use report::{report, shortest};
 use support::python;
 
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 9;
 const SAMPLES: usize = 100_000;
 const SEQ_LEN: u32 = 32_768;
 const RANKS: u32 = 64;
@@ -124,28 +126,33 @@ fn builds(lengths: &[u32]) {
         pad_to_multiple_of: 64,
         pad_token_id: 0,
     };
-    let pack = || {
+    let pack = |spare: Vec<Batch>| {
         let plan = pack_sequences(lengths, PackOptions::new(SEQ_LEN, options.ranks)).expect("a plan");
-        build_batch(&samples, &plan, options).expect("batches")
+        build_batch_reusing(&samples, &plan, options, spare).expect("batches")
     };
-    let columns: Vec<Vec<u8>> = pack().iter().map(|batch| vec![1; 17 * batch.view().tokens()]).collect();
+    let mut last = pack(Vec::new());
+    let columns: Vec<Vec<u8>> = last.iter().map(|batch| vec![1; 17 * batch.view().tokens()]).collect();
     let mut warm = columns.clone();
     let megatokens = tokens as f64 / 1e6;
-    let (mut ours, mut copy, mut warm_copy) = (f64::MAX, f64::MAX, f64::MAX);
+    let (mut ours, mut ours_new, mut copy, mut copy_new) = (f64::MAX, f64::MAX, f64::MAX, f64::MAX);
     for _ in 0..ROUNDS {
-        copy = copy.min(shortest(1, || columns.clone()));
-        ours = ours.min(shortest(1, pack));
-        warm_copy = warm_copy.min(shortest(1, || {
+        copy_new = copy_new.min(shortest(1, || columns.clone()));
+        ours_new = ours_new.min(shortest(1, || pack(Vec::new())));
+        copy = copy.min(shortest(1, || {
             for (target, source) in warm.iter_mut().zip(&columns) {
                 target.copy_from_slice(source);
             }
         }));
+        ours = ours.min(shortest(1, || last = pack(std::mem::take(&mut last))));
     }
-    let rivals = [
-        ("memcpy", megatokens / copy),
-        ("memcpy, warm target", megatokens / warm_copy),
-    ];
-    report("packing-build", "Mtokens/s", megatokens / ours, &rivals);
+    let rate = |seconds: f64| megatokens / seconds;
+    report("packing-build", "Mtokens/s", rate(ours), &[("memcpy", rate(copy))]);
+    report(
+        "packing-build-new-memory",
+        "Mtokens/s",
+        rate(ours_new),
+        &[("memcpy", rate(copy_new))],
+    );
 }
 
 /// Log-normal lengths with sigma 1 and mean 1000, from 1 to `longest`, the same in every run.

@@ -78,16 +78,24 @@ impl Partial {
 
     /// The heaviest share of each with the lightest of the other.
     fn merge(self, other: Self) -> Self {
-        let mut shares = self.shares;
-        for (share, partner) in shares.iter_mut().zip(other.shares.into_iter().rev()) {
+        let first = self.first.min(other.first);
+        // Lists are appended to the longer ones, so that all merges together stay cheap.
+        let (longer, shorter) = if self.rounds() < other.rounds() {
+            (other, self)
+        } else {
+            (self, other)
+        };
+        let mut shares = longer.shares;
+        for (share, partner) in shares.iter_mut().zip(shorter.shares.into_iter().rev()) {
             share.load += partner.load;
             share.bins.extend(partner.bins);
         }
         shares.sort_by(|left, right| right.load.total_cmp(&left.load));
-        Self {
-            shares,
-            first: self.first.min(other.first),
-        }
+        Self { shares, first }
+    }
+
+    fn rounds(&self) -> usize {
+        self.shares.first().map_or(0, |share| share.bins.len())
     }
 }
 

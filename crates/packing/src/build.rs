@@ -8,7 +8,7 @@ use std::thread;
 
 use crate::batch::{Batch, Counts};
 use crate::fill::{Bin, ColumnsMut, Shape, Streams};
-use crate::room::zeroed;
+use crate::room::column;
 use crate::sample::SampleRef;
 use crate::{MAX_RANKS, PackError};
 
@@ -45,6 +45,20 @@ pub fn build_batch(
     plan: &[Vec<u32>],
     options: BuildOptions,
 ) -> Result<Vec<Batch>, PackError> {
+    build_batch_reusing(samples, plan, options, Vec::new())
+}
+
+/// [`build_batch`] in the memory of batches that are not needed any more, which spares the system the work of clearing
+/// as much. What they held is overwritten.
+///
+/// # Errors
+/// As [`build_batch`]; the memory is freed then.
+pub fn build_batch_reusing(
+    samples: &[SampleRef<'_>],
+    plan: &[Vec<u32>],
+    options: BuildOptions,
+    spare: Vec<Batch>,
+) -> Result<Vec<Batch>, PackError> {
     check_options(options)?;
     check_plan(samples, plan, options)?;
     let streams = Streams::of(samples);
@@ -52,9 +66,12 @@ pub fn build_batch(
     let ranks = options.ranks as usize;
     let of_rank = |rank: usize| (rank..plan.len()).step_by(ranks);
     let mut batches = Vec::with_capacity(ranks);
+    let mut spare = spare.into_iter();
     for rank in 0..ranks {
-        batches.push(with_room(of_rank(rank).map(|bin| shapes[bin]), streams)?);
+        let spare = spare.next().unwrap_or_default();
+        batches.push(with_room(of_rank(rank).map(|bin| shapes[bin]), streams, spare)?);
     }
+    drop(spare);
     let mut bins = Vec::with_capacity(plan.len());
     for (rank, batch) in batches.iter_mut().enumerate() {
         let mut columns = ColumnsMut::of(batch);
@@ -76,8 +93,8 @@ pub fn build_batch(
     Ok(batches)
 }
 
-/// A batch of zeros for bins of these shapes, with its bins' boundaries.
-fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams) -> Result<Batch, PackError> {
+/// A batch whose columns have room for bins of these shapes, with its bins' boundaries.
+fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams, spare: Batch) -> Result<Batch, PackError> {
     let mut total = Shape::default();
     let mut bin_seq_offsets = vec![0];
     for bin in bins {
@@ -92,21 +109,23 @@ fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams) -> Result<Batc
     if u32::try_from(tokens).is_err() {
         return Err(PackError::Input("a rank has more tokens than 32 bits count".to_owned()));
     }
-    let stream = |present: bool| present.then(|| zeroed(tokens));
+    let stream = |present: bool, spare: Option<Vec<f32>>| present.then(|| column(spare.unwrap_or_default(), tokens));
+    let mut cu_seqlens = column(spare.cu_seqlens, sequences + 1);
+    cu_seqlens[0] = 0;
     Ok(Batch {
-        input_ids: zeroed(tokens),
-        inference_logprobs: zeroed(tokens),
-        advantages: zeroed(tokens),
-        temperatures: zeroed(tokens),
-        loss_mask: zeroed(tokens),
-        cu_seqlens: vec![0; sequences + 1],
-        env_ids: vec![0; sequences],
+        input_ids: column(spare.input_ids, tokens),
+        inference_logprobs: column(spare.inference_logprobs, tokens),
+        advantages: column(spare.advantages, tokens),
+        temperatures: column(spare.temperatures, tokens),
+        loss_mask: column(spare.loss_mask, tokens),
+        cu_seqlens,
+        env_ids: column(spare.env_ids, sequences),
         bin_seq_offsets,
-        policy_version_spans: vec![[0; 2]; spans],
-        rl_weights: stream(streams.rl),
-        ce_weights: stream(streams.ce),
-        ref_kl_weights: stream(streams.ref_kl),
-        reference_logprobs: stream(streams.reference),
+        policy_version_spans: column(spare.policy_version_spans, spans),
+        rl_weights: stream(streams.rl, spare.rl_weights),
+        ce_weights: stream(streams.ce, spare.ce_weights),
+        ref_kl_weights: stream(streams.ref_kl, spare.ref_kl_weights),
+        reference_logprobs: stream(streams.reference, spare.reference_logprobs),
         counts: Counts::default(),
     })
 }

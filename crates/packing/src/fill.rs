@@ -152,7 +152,7 @@ impl Bin<'_> {
     }
 
     /// Checks its samples and copies them, each while its columns are in the cache, so that they are read from memory
-    /// once. The columns hold zeros before.
+    /// once. Every value of the columns is written.
     pub(crate) fn fill(mut self, samples: &[SampleRef<'_>], options: BuildOptions) -> Result<Counts, PackError> {
         let mut counts = Counts::default();
         for &number in self.members {
@@ -182,6 +182,7 @@ impl Bin<'_> {
         let spans = kept_spans(sample, length);
         let own = self.close_sequence(length, sample.env_id, spans.len().max(1));
         own.input_ids.copy_from_slice(&sample.token_ids[..length]);
+        own.inference_logprobs[0] = 0.0;
         own.inference_logprobs[1..].copy_from_slice(&sample.logprobs[1..length]);
         let mask = &sample.mask[..length];
         own.loss_mask.copy_from_slice(mask);
@@ -215,8 +216,10 @@ impl Bin<'_> {
             (own.reference_logprobs, sample.reference_logprobs),
         ];
         for (column, stream) in zero_filled {
-            if let (Some(column), Some(stream)) = (column, stream) {
-                column.copy_from_slice(&stream[..length]);
+            match (column, stream) {
+                (Some(column), Some(stream)) => column.copy_from_slice(&stream[..length]),
+                (Some(column), None) => column.fill(0.0),
+                (None, _) => {}
             }
         }
         counts_of(sample, length)
@@ -227,6 +230,17 @@ impl Bin<'_> {
         let own = self.close_sequence(self.tokens(), 0, 1);
         own.input_ids.fill(token_id);
         own.temperatures.fill(PADDING_TEMPERATURE);
+        own.loss_mask.fill(0);
+        let streams = [
+            own.rl_weights,
+            own.ce_weights,
+            own.ref_kl_weights,
+            own.reference_logprobs,
+        ];
+        let present = streams.into_iter().flatten();
+        for column in present.chain([own.inference_logprobs, own.advantages]) {
+            column.fill(0.0);
+        }
         own.version_spans[0] = [index(start), UNSAMPLED];
     }
 

@@ -29,10 +29,10 @@ pub(crate) fn first_fit_decreasing(samples: &[u32], lengths: &[u32], capacity: u
     bins
 }
 
-/// First-fit leaves at most one bin half empty, so twice the tokens' worth of bins is enough.
+/// Any two bins of first-fit hold more than one bin's worth, so there are at most twice as many as that, and one.
 fn most_bins(total: u64, capacity: u32, samples: usize) -> usize {
-    let half_full = 2 * total / u64::from(capacity) + 1;
-    usize::try_from(half_full).map_or(samples, |bins| bins.min(samples))
+    let full = usize::try_from(total / u64::from(capacity)).unwrap_or(samples);
+    full.saturating_mul(2).saturating_add(1).min(samples)
 }
 
 /// A complete binary tree whose leaves are the room left per bin and whose inner nodes are the larger child.

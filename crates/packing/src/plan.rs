@@ -43,6 +43,14 @@ impl PackOptions<'_> {
 /// ascending order and costs in descending order within a class. The totals of the ranks are balanced too. Equal input
 /// gives an equal plan; no samples give no bins.
 ///
+/// ```
+/// use prl_packing::{PackOptions, pack_sequences};
+///
+/// let plan = pack_sequences(&[6, 3, 5, 2], PackOptions::new(8, 2))?;
+/// assert_eq!(plan, [vec![0, 3], vec![1, 2]]);
+/// # Ok::<(), prl_packing::PackError>(())
+/// ```
+///
 /// # Errors
 /// [`PackError::Input`] when `seq_len` or `ranks` is 0, `ranks` is above [`MAX_RANKS`], or there are not as many costs
 /// or classes as samples; [`PackError::Sample`] for an empty sample or a cost that is negative or not finite.

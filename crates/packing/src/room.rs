@@ -7,8 +7,14 @@ const WORTH_BYTES: usize = 8 << 20;
 #[cfg(target_os = "linux")]
 const PAGE_BYTES: usize = 1 << 12;
 
-/// A column of `length` zeros; long ones are not touched before they are written.
-pub(crate) fn zeroed<T: Copy + Default>(length: usize) -> Vec<T> {
+/// A column of `length` values, whatever they are, in the memory of `spare` when that is long enough. Memory that is new
+/// holds zeros and is not touched before it is written.
+pub(crate) fn column<T: Copy + Default>(mut spare: Vec<T>, length: usize) -> Vec<T> {
+    if spare.capacity() >= length {
+        spare.resize(length, T::default());
+        return spare;
+    }
+    drop(spare);
     let column = vec![T::default(); length];
     #[cfg(target_os = "linux")]
     advise(&column);

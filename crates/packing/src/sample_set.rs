@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::build::{BuildOptions, build_batch};
+use crate::build::{BuildOptions, build_batch, build_batch_reusing};
 use crate::cost::Cost;
 use crate::plan::{PackOptions, pack_sequences};
 use crate::rollout::Rollout;
@@ -55,16 +55,16 @@ impl SampleSet {
         self.chosen.is_empty()
     }
 
-    /// Plans and builds one batch per rank; none when the set is empty.
+    /// Plans and builds one batch per rank, in the memory of `spare` as far as it goes; none when the set is empty.
     ///
     /// # Errors
     /// As [`pack_sequences`] and [`build_batch`]; samples are numbered in the order they were added.
-    pub fn pack(&self, options: BuildOptions, cost: Cost<'_>) -> Result<Vec<Batch>, PackError> {
+    pub fn pack(&self, options: BuildOptions, cost: Cost<'_>, spare: Vec<Batch>) -> Result<Vec<Batch>, PackError> {
         let samples: Vec<SampleRef<'_>> = self.chosen.iter().map(Chosen::as_sample).collect();
         if samples.is_empty() {
             return Ok(Vec::new());
         }
-        pack_batches(&samples, options, cost, &[])
+        build_batch_reusing(&samples, &plan(&samples, options, cost, &[])?, options, spare)
     }
 }
 
@@ -78,15 +78,24 @@ pub fn pack_batches(
     cost: Cost<'_>,
     classes: &[u32],
 ) -> Result<Vec<Batch>, PackError> {
+    build_batch(samples, &plan(samples, options, cost, classes)?, options)
+}
+
+fn plan(
+    samples: &[SampleRef<'_>],
+    options: BuildOptions,
+    cost: Cost<'_>,
+    classes: &[u32],
+) -> Result<Vec<Vec<u32>>, PackError> {
     let length = |sample: &SampleRef<'_>| u32::try_from(sample.kept_tokens(options.seq_len)).unwrap_or(u32::MAX);
     let lengths: Vec<u32> = samples.iter().map(length).collect();
-    let plan = PackOptions {
+    let options = PackOptions {
         seq_len: options.seq_len,
         ranks: options.ranks,
         cost,
         classes,
     };
-    build_batch(samples, &pack_sequences(&lengths, plan)?, options)
+    pack_sequences(&lengths, options)
 }
 
 impl Chosen {

@@ -1,7 +1,8 @@
 //! Batches: the columns of a plan and what they must obey.
 
 use prl_packing::{
-    Batch, BuildOptions, Counts, PackOptions, UNSAMPLED, batch_from_bytes, batch_to_bytes, pack_sequences,
+    Batch, BuildOptions, Counts, PackOptions, UNSAMPLED, batch_from_bytes, batch_to_bytes, build_batch_reusing,
+    pack_sequences,
 };
 use proptest::prelude::*;
 
@@ -343,6 +344,25 @@ fn every_broken_invariant_is_found() {
 
 // ---- random steps ----
 
+/// Memory of an earlier step, with nothing in it that may be seen again.
+fn used_batch() -> Batch {
+    let floats = vec![f32::NAN; 300];
+    Batch {
+        input_ids: vec![u32::MAX; 200],
+        inference_logprobs: floats.clone(),
+        advantages: floats.clone(),
+        temperatures: floats.clone(),
+        loss_mask: vec![255; 500],
+        cu_seqlens: vec![u32::MAX; 20],
+        env_ids: vec![u16::MAX; 20],
+        policy_version_spans: vec![[u32::MAX; 2]; 20],
+        rl_weights: Some(floats.clone()),
+        ce_weights: Some(floats.clone()),
+        reference_logprobs: Some(floats),
+        ..Batch::default()
+    }
+}
+
 fn samples() -> impl Strategy<Value = Vec<Sample>> {
     let one = (1usize..24, 0usize..24, 0u16..2, 0u8..16, any::<u32>());
     prop::collection::vec(one, 1..40).prop_map(|given| {
@@ -374,6 +394,9 @@ proptest! {
         let options = BuildOptions { ranks, seq_len, pad_to_multiple_of, pad_token_id: 7 };
         let batches = build(&samples, &plan, options).unwrap();
         prop_assert_eq!(batches.len(), ranks as usize);
+        let borrowed: Vec<_> = samples.iter().map(Sample::borrowed).collect();
+        let again = build_batch_reusing(&borrowed, &plan, options, vec![used_batch(), used_batch()]).unwrap();
+        prop_assert_eq!(&again, &batches);
         let mut bins = 0;
         for (rank, batch) in batches.iter().enumerate() {
             batch.validate().unwrap();

@@ -195,6 +195,17 @@ fn a_hundred_thousand_samples_for_many_ranks_are_balanced() {
     assert!(plan.len() as u64 <= total.div_ceil(4096) * 11 / 9 + 64);
 }
 
+#[test]
+fn many_bins_for_few_ranks_are_dealt_in_time() {
+    let lengths: Vec<u32> = (0..200_000u32)
+        .map(|number| 60 + number.wrapping_mul(2_654_435_769) % 40)
+        .collect();
+    let plan = pack_sequences(&lengths, PackOptions::new(100, 2)).unwrap();
+    assert_eq!(plan.len(), 200_000);
+    let costs = rank_costs(&plan, 2, |sample| f64::from(lengths[sample as usize]));
+    assert!((costs[0] - costs[1]).abs() <= 1.0, "{costs:?}");
+}
+
 /// Fewest bins by exhaustive search, for a handful of samples.
 fn optimum(lengths: &[u32], seq_len: u32) -> usize {
     fn place(lengths: &[u32], room: &mut Vec<u32>, seq_len: u32, best: &mut usize) {

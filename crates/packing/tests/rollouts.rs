@@ -126,13 +126,18 @@ fn a_set_packs_every_sample_with_its_worth() {
         };
         assert_eq!(set.add(&rollout, worth), trace.branch_offsets.len() - 1);
     }
-    let batch = set.pack(OPTIONS, Cost::Tokens).unwrap().remove(0);
+    let batch = set.pack(OPTIONS, Cost::Tokens, Vec::new()).unwrap().remove(0);
     assert_eq!(batch.cu_seqlens, [0, 4, 7, 9]);
     assert_eq!(batch.advantages, [0.0, 0.0, 1.5, 1.5, 0.0, -0.5, -0.5, 0.0, -0.5]);
     assert_eq!(batch.temperatures, [0.7; 9]);
     assert_eq!(batch.env_ids, [3; 3]);
     assert_eq!(batch.counts.rl, 5);
-    assert!(SampleSet::default().pack(OPTIONS, Cost::Tokens).unwrap().is_empty());
+    assert!(
+        SampleSet::default()
+            .pack(OPTIONS, Cost::Tokens, Vec::new())
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -178,7 +183,7 @@ proptest! {
         }
         let mut set = SampleSet::default();
         set.add(&Arc::new(rollout), Worth { advantage: 1.0, temperature: 1.0, env_id: 0 });
-        let batch = set.pack(OPTIONS, Cost::Tokens).unwrap().remove(0);
+        let batch = set.pack(OPTIONS, Cost::Tokens, Vec::new()).unwrap().remove(0);
         let sampled: u64 = traces.iter().flat_map(|trace| &trace.mask).map(|&mask| u64::from(mask)).sum();
         prop_assert_eq!(batch.counts.rl, sampled);
         prop_assert_eq!(batch.view().tokens(), traces.iter().map(|trace| trace.token_ids.len()).sum::<usize>());
@@ -198,7 +203,7 @@ proptest! {
         let mut set = SampleSet::default();
         set.add(&Arc::new(rollout), Worth { advantage: 1.0, temperature: 1.0, env_id: 0 });
         // A log-probability on the mask may have become infinite; nothing else is left to be found.
-        if let Err(error) = set.pack(OPTIONS, Cost::Tokens) {
+        if let Err(error) = set.pack(OPTIONS, Cost::Tokens, Vec::new()) {
             prop_assert!(error.to_string().contains("logprobs is"), "{}", error);
         }
     }

@@ -143,6 +143,8 @@ pub(crate) enum Fault {
     Final(TransportError),
     /// The way or the other side failed; what was said about it.
     Passing(String),
+    /// The other side is well and has not what was asked for.
+    Absent(String),
 }
 
 impl From<TransportError> for Fault {
@@ -163,7 +165,8 @@ impl From<Status> for Fault {
             Some("PRL_TRANSPORT_KEY") => Self::Final(TransportError::Key(inner())),
             Some("PRL_TRANSPORT_CONFLICT") => Self::Final(TransportError::Conflict(inner())),
             Some("PRL_TRANSPORT_SUPERSEDED") => Self::Final(TransportError::Superseded(inner())),
-            // The other side's disk, digest or missing version may be better at the next try or at the next source.
+            Some("PRL_TRANSPORT_VERSION") => Self::Absent(message.to_owned()),
+            // The other side's disk or digest may be better at the next try or at the next source.
             _ => Self::Passing(describe(&status)),
         }
     }

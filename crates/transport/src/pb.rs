@@ -112,6 +112,16 @@ pub struct FetchRequest {
     #[prost(uint64, repeated, tag = "3")]
     pub offsets: ::prost::alloc::vec::Vec<u64>,
 }
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AcknowledgeRequest {
+    #[prost(uint64, tag = "1")]
+    pub version: u64,
+    /// Version digest, 16 hex digits.
+    #[prost(string, tag = "2")]
+    pub digest: ::prost::alloc::string::String,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct AcknowledgeReply {}
 /// Generated client implementations.
 pub mod rollouts_client {
     #![allow(
@@ -562,6 +572,31 @@ pub mod weights_client {
                 .insert(GrpcMethod::new("prl.transport.v1.Weights", "Fetch"));
             self.inner.server_streaming(req, path, codec).await
         }
+        /// Tells the publisher that a version is wherever it is needed.
+        pub async fn acknowledge(
+            &mut self,
+            request: impl tonic::IntoRequest<super::AcknowledgeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::AcknowledgeReply>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/prl.transport.v1.Weights/Acknowledge",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("prl.transport.v1.Weights", "Acknowledge"));
+            self.inner.unary(req, path, codec).await
+        }
     }
 }
 /// Generated server implementations.
@@ -593,6 +628,14 @@ pub mod weights_server {
             &self,
             request: tonic::Request<super::FetchRequest>,
         ) -> std::result::Result<tonic::Response<Self::FetchStream>, tonic::Status>;
+        /// Tells the publisher that a version is wherever it is needed.
+        async fn acknowledge(
+            &self,
+            request: tonic::Request<super::AcknowledgeRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::AcknowledgeReply>,
+            tonic::Status,
+        >;
     }
     /// Weight versions, pulled by engines and relays.
     #[derive(Debug)]
@@ -756,6 +799,51 @@ pub mod weights_server {
                                 max_encoding_message_size,
                             );
                         let res = grpc.server_streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/prl.transport.v1.Weights/Acknowledge" => {
+                    #[allow(non_camel_case_types)]
+                    struct AcknowledgeSvc<T: Weights>(pub Arc<T>);
+                    impl<
+                        T: Weights,
+                    > tonic::server::UnaryService<super::AcknowledgeRequest>
+                    for AcknowledgeSvc<T> {
+                        type Response = super::AcknowledgeReply;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::Response>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<super::AcknowledgeRequest>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Weights>::acknowledge(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = AcknowledgeSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.unary(method, req).await;
                         Ok(res)
                     };
                     Box::pin(fut)

@@ -331,6 +331,28 @@ async fn one_process_receives_into_a_root() {
     node(&into).pull(&version(1), &[to(address)]).await.expect("free again");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_learns_that_a_version_is_where_it_is_needed() {
+    let dir = TempDir::new().expect("a folder");
+    let (origin, address) = publisher(dir.path()).await;
+    let follower = node(dir.path().join("follower"));
+    let lossy = Proxy::start(address, [Plan::down(Fault::Cut(30)), Plan::up(Fault::Hang(10))]).await;
+    let sources = [to(lossy.address())];
+    let (heard, told) = tokio::join!(
+        origin.acknowledged(4, "00000000000000aa"),
+        follower.acknowledge(4, "00000000000000aa", &sources)
+    );
+    heard.expect("heard");
+    told.expect("told");
+    let times = Times {
+        patience: Duration::from_millis(50),
+        ..QUICK
+    };
+    let lonely = WeightNode::new(dir.path(), Token::default(), times);
+    let error = lonely.acknowledged(4, "00000000000000aa").await.expect_err("nobody");
+    assert_eq!(error.code(), "PRL_TRANSPORT_UNREACHABLE");
+}
+
 fn any_fault(length: u64) -> impl Strategy<Value = Fault> {
     // The first bytes hold headers and the description.
     let at = prop_oneof![0..2000u64.min(length), 0..length];

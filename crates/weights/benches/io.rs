@@ -1,123 +1,159 @@
-//! Reading and writing weights beside the reference implementation, and digests beside a copy of the same bytes.
+//! Reading and writing 1 GB of weights beside plain parallel reads and writes of the same bytes and beside Python's
+//! safetensors, and headers and digests beside their rivals.
 //!
-//! The reference writes without syncing and without digests; ours syncs file and directory and digests file and data.
-//! `safetensors+fsync` adds the syncing to the reference, not the digests.
+//! Plain: the same number of threads, each its own file of the same size, no header, no digest, the same syncing. Python
+//! is measured when `PRL_BENCH_PYTHON` names an interpreter that has torch and safetensors; it neither syncs nor
+//! digests. Files lie in the temporary directory, page cache warm.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
 
-use memmap2::Mmap;
 use prl_weights::{
-    Dtype, Hasher, SafetensorsFile, TensorToWrite, WriteOptions, digest, parse, to_bytes, version_digest,
-    write_safetensors,
+    Checkpoint, Dtype, Hasher, LoadedWeights, TensorToWrite, WriteOptions, digest, parse, to_bytes, version_digest,
+    write_checkpoint,
 };
 use safetensors::SafeTensors;
-use safetensors::tensor::TensorView;
 
 #[path = "support/report.rs"]
 mod report;
 
 use report::{report, shortest};
 
-const ROUNDS: usize = 7;
-const LAYERS: usize = 64;
-const SHAPE: [usize; 2] = [512, 1024];
+const ROUNDS: usize = 5;
+const TENSORS: usize = 64;
+const SHAPE: [usize; 2] = [8192, 1024];
+const SHARDS: usize = 4;
+const PLAIN_BYTES: usize = 8 << 20;
 const HEADER_TENSORS: usize = 20_000;
 
 fn main() {
-    let data: Vec<u8> = (0..SHAPE[0] * SHAPE[1])
-        .flat_map(|value| (value as f32).to_le_bytes())
+    let data: Vec<u8> = (0..TENSORS * SHAPE[0] * SHAPE[1])
+        .flat_map(|value| (value as u32).wrapping_mul(2_654_435_769).to_le_bytes()[2..].to_owned())
         .collect();
-    let names: Vec<String> = (0..LAYERS)
-        .map(|layer| format!("model.layers.{layer}.mlp.up_proj.weight"))
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let python = python(directory.path());
+    writing(&data, directory.path(), python);
+    reading(&data, directory.path(), python);
+    headers();
+    digests(&data[..1 << 28]);
+}
+
+/// Seconds of Python's safetensors to save and to load the same weights.
+fn python(directory: &Path) -> Option<(f64, f64)> {
+    let interpreter = std::env::var_os("PRL_BENCH_PYTHON")?;
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/rivals/safetensors_io.py");
+    let shape = [TENSORS, SHAPE[0], SHAPE[1], ROUNDS].map(|value| value.to_string());
+    let run = Command::new(interpreter)
+        .arg(script)
+        .arg(directory)
+        .args(shape)
+        .output()
+        .expect("python runs");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    let seconds: HashMap<String, f64> = serde_json::from_slice(&run.stdout).expect("JSON");
+    Some((seconds["save"], seconds["load"]))
+}
+
+fn writing(data: &[u8], directory: &Path, python: Option<(f64, f64)>) {
+    let gigabytes = data.len() as f64 / 1e9;
+    let names: Vec<String> = (0..TENSORS)
+        .map(|layer| format!("model.layers.{layer}.weight"))
         .collect();
     let tensors: Vec<_> = names
         .iter()
-        .map(|name| TensorToWrite {
+        .zip(data.chunks(data.len() / TENSORS))
+        .map(|(name, data)| TensorToWrite {
             name,
-            dtype: Dtype::F32,
+            dtype: Dtype::BF16,
             shape: &SHAPE,
-            data: &data,
+            data,
         })
         .collect();
-    let views = || -> Vec<(&str, TensorView<'_>)> {
-        let view = |name| {
-            let view = TensorView::new(safetensors::Dtype::F32, SHAPE.to_vec(), &data);
-            (name, view.expect("shape and data agree"))
-        };
-        names.iter().map(|name| view(name.as_str())).collect()
+    let ours = directory.join("ours");
+    let plain = directory.join("plain");
+    let fresh = |directory: &Path| {
+        if directory.exists() {
+            fs::remove_dir_all(directory).expect("removed");
+        }
+        fs::create_dir(directory).expect("made");
     };
-    let gigabytes = (LAYERS * data.len()) as f64 / 1e9;
+    let (mut our_seconds, mut plain_seconds) = (f64::INFINITY, f64::INFINITY);
+    // By turns: the disk is shared with whoever else writes.
+    for _ in 0..ROUNDS {
+        fresh(&plain);
+        plain_seconds = plain_seconds.min(shortest(1, || write_plainly(&plain, data)));
+        fresh(&ours);
+        our_seconds = our_seconds.min(shortest(1, || {
+            write_checkpoint(&ours, &tensors, (data.len() / SHARDS) as u64).expect("written")
+        }));
+    }
+    let mut rivals = vec![("plain parallel write, synced", gigabytes / plain_seconds)];
+    rivals.extend(python.map(|(save, _)| ("Python safetensors (not synced)", gigabytes / save)));
+    report("weights-write-1gb", "GB/s", gigabytes / our_seconds, &rivals);
+}
 
-    let ours = shortest(ROUNDS, || to_bytes(&tensors, &[], WriteOptions::default()));
-    let theirs = shortest(ROUNDS, || safetensors::serialize(views(), None));
-    report(
-        "weights-encode",
-        "GB/s",
-        gigabytes / ours,
-        &[("safetensors", gigabytes / theirs)],
-    );
-
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let (own, reference) = (directory.path().join("own"), directory.path().join("reference"));
-    let ours = shortest(ROUNDS, || {
-        write_safetensors(&own, &tensors, &[], WriteOptions::default()).expect("written")
-    });
-    let theirs = shortest(ROUNDS, || {
-        safetensors::serialize_to_file(views(), None, &reference).expect("written");
-    });
-    let synced = shortest(ROUNDS, || {
-        safetensors::serialize_to_file(views(), None, &reference).expect("written");
-        for path in [reference.as_path(), directory.path()] {
-            File::open(path).and_then(|file| file.sync_all()).expect("synced");
+fn write_plainly(directory: &Path, data: &[u8]) {
+    thread::scope(|scope| {
+        for (number, part) in data.chunks(data.len() / SHARDS).enumerate() {
+            scope.spawn(move || {
+                let mut file = File::create(directory.join(number.to_string())).expect("created");
+                part.chunks(PLAIN_BYTES)
+                    .for_each(|chunk| file.write_all(chunk).expect("written"));
+                file.sync_all().expect("synced");
+            });
         }
     });
-    let rivals = [
-        ("safetensors+fsync", gigabytes / synced),
-        ("safetensors (no fsync)", gigabytes / theirs),
-    ];
-    report("weights-write-durable", "GB/s", gigabytes / ours, &rivals);
+    File::open(directory)
+        .and_then(|directory| directory.sync_all())
+        .expect("synced");
+}
 
-    let ours = shortest(ROUNDS, || {
-        let file = SafetensorsFile::open(&own).expect("a valid file");
+fn reading(data: &[u8], directory: &Path, python: Option<(f64, f64)>) {
+    let gigabytes = data.len() as f64 / 1e9;
+    let (ours, plain) = (directory.join("ours"), directory.join("plain"));
+    let (mut our_seconds, mut plain_seconds) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..ROUNDS {
+        plain_seconds = plain_seconds.min(shortest(1, || read_plainly(&plain, data.len())));
+        our_seconds = our_seconds.min(shortest(1, || LoadedWeights::read(&ours, SHARDS).expect("read")));
+    }
+    let mut rivals = vec![("plain parallel read", gigabytes / plain_seconds)];
+    rivals.extend(python.map(|(_, load)| ("Python safetensors", gigabytes / load)));
+    report("weights-read-1gb", "GB/s", gigabytes / our_seconds, &rivals);
+    let touch = |view: &[u8]| view.iter().step_by(64).map(|&byte| u64::from(byte)).sum::<u64>();
+    let mapped = shortest(ROUNDS, || {
+        let weights = Checkpoint::open(&ours).expect("valid");
+        let names: Vec<_> = weights.names().collect();
         names
             .iter()
-            .map(|name| {
-                file.tensor(name)
-                    .expect("it is there")
-                    .data
-                    .iter()
-                    .map(|&byte| u64::from(byte))
-                    .sum::<u64>()
-            })
+            .map(|name| touch(weights.tensor(name).expect("there").data))
             .sum::<u64>()
     });
-    let theirs = shortest(ROUNDS, || {
-        let file = File::open(&own).expect("it is there");
-        // SAFETY: nobody else knows the file, so nobody truncates it.
-        let map = unsafe { Mmap::map(&file) }.expect("mapped");
-        let file = SafeTensors::deserialize(&map).expect("a valid file");
-        names
-            .iter()
-            .map(|name| {
-                file.tensor(name)
-                    .expect("it is there")
-                    .data()
-                    .iter()
-                    .map(|&byte| u64::from(byte))
-                    .sum::<u64>()
-            })
-            .sum::<u64>()
-    });
-    report(
-        "weights-read",
-        "GB/s",
-        gigabytes / ours,
-        &[("safetensors", gigabytes / theirs)],
-    );
+    report("weights-read-1gb-mapped", "GB/s", gigabytes / mapped, &rivals);
+}
 
-    headers();
-    digests(&data);
+fn read_plainly(directory: &Path, length: usize) -> Vec<u8> {
+    let mut memory: Vec<u8> = Vec::with_capacity(length);
+    let target = memory.spare_capacity_mut();
+    thread::scope(|scope| {
+        for (number, part) in target.chunks_mut(length / SHARDS).enumerate() {
+            scope.spawn(move || {
+                let file = File::open(directory.join(number.to_string())).expect("it is there");
+                for (index, chunk) in part.chunks_mut(PLAIN_BYTES).enumerate() {
+                    // SAFETY: bytes have no invalid values, and they are only written to.
+                    let chunk = unsafe { std::slice::from_raw_parts_mut(chunk.as_mut_ptr().cast::<u8>(), chunk.len()) };
+                    file.read_exact_at(chunk, (index * PLAIN_BYTES) as u64).expect("read");
+                }
+            });
+        }
+    });
+    // SAFETY: the threads have filled every byte.
+    unsafe { memory.set_len(length) };
+    memory
 }
 
 /// Parsing a header of many tensors, as a large mixture of experts has.
@@ -150,25 +186,22 @@ fn headers() {
 }
 
 fn digests(data: &[u8]) {
-    let many = data.repeat(32);
-    let gigabytes = many.len() as f64 / 1e9;
-    let mut target = many.clone();
-    let copy = shortest(ROUNDS, || target.copy_from_slice(std::hint::black_box(&many)));
+    let gigabytes = data.len() as f64 / 1e9;
+    let mut target = data.to_vec();
+    let copy = shortest(ROUNDS, || target.copy_from_slice(std::hint::black_box(data)));
     let rivals = [("memcpy", gigabytes / copy)];
     report(
         "weights-digest",
         "GB/s",
-        gigabytes / shortest(ROUNDS, || digest(&many)),
+        gigabytes / shortest(ROUNDS, || digest(data)),
         &rivals,
     );
     let streamed = shortest(ROUNDS, || {
         let mut hasher = Hasher::new();
-        many.chunks(1 << 18).for_each(|chunk| hasher.update(chunk));
+        data.chunks(1 << 18).for_each(|chunk| hasher.update(chunk));
         hasher.finish()
     });
     report("weights-digest-streamed", "GB/s", gigabytes / streamed, &rivals);
-    let version = shortest(ROUNDS, || {
-        version_digest([("w", Dtype::U8, &[many.len()][..], &many[..])])
-    });
+    let version = shortest(ROUNDS, || version_digest([("w", Dtype::U8, &[data.len()][..], data)]));
     report("weights-version-digest", "GB/s", gigabytes / version, &rivals);
 }

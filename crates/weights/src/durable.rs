@@ -22,6 +22,16 @@ static NEXT_TEMPORARY: AtomicU64 = AtomicU64::new(0);
 /// [`WeightsError::Io`] naming `path`; the file that was there before is then unchanged. An error from syncing the
 /// directory, after the rename, is the one exception: the new file is in place but may not survive a power cut.
 pub fn replace_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<T>) -> Result<T, WeightsError> {
+    let value = replace_unsynced_name(path, write)?;
+    sync_directory(parent_directory(path))?;
+    Ok(value)
+}
+
+/// [`replace_file`] without the directory: whoever replaces several files syncs it once, at the end.
+pub(crate) fn replace_unsynced_name<T>(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<T>,
+) -> Result<T, WeightsError> {
     let directory = parent_directory(path);
     let (mut temporary, file) = Temporary::create(directory).map_err(WeightsError::io("create", path))?;
     let mut file = file;
@@ -30,7 +40,6 @@ pub fn replace_file<T>(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Re
     drop(file);
     fs::rename(&temporary.path, path).map_err(WeightsError::io("rename a temporary file to", path))?;
     temporary.renamed = true;
-    sync_directory(directory)?;
     Ok(value)
 }
 
@@ -47,7 +56,7 @@ pub fn sync_directory(directory: &Path) -> Result<(), WeightsError> {
     Ok(())
 }
 
-fn parent_directory(path: &Path) -> &Path {
+pub(crate) fn parent_directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

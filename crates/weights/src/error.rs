@@ -64,6 +64,14 @@ pub enum WeightsError {
         /// What is there instead.
         reason: String,
     },
+    /// Two layouts of weights do not fit together.
+    #[error("tensor {name:?} cannot be resharded: {reason}")]
+    Plan {
+        /// The tensor at fault.
+        name: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// A version manifest is missing, malformed, or disagrees with its directory.
     #[error("manifest {}: {reason}", path.display())]
     Manifest {
@@ -89,13 +97,14 @@ pub enum WeightsError {
 
 impl WeightsError {
     /// Every code that [`WeightsError::code`] can give.
-    pub const CODES: [&'static str; 6] = [
+    pub const CODES: [&'static str; 7] = [
         "PRL_WEIGHTS_IO",
         "PRL_WEIGHTS_FORMAT",
         "PRL_WEIGHTS_DIGEST",
         "PRL_WEIGHTS_BASE",
         "PRL_WEIGHTS_MANIFEST",
         "PRL_WEIGHTS_TENSOR",
+        "PRL_WEIGHTS_PLAN",
     ];
 
     /// The stable name of this kind of error in the registry of the TypeScript side.
@@ -107,6 +116,7 @@ impl WeightsError {
             Self::Base { .. } => "PRL_WEIGHTS_BASE",
             Self::Manifest { .. } => "PRL_WEIGHTS_MANIFEST",
             Self::Tensor { .. } => "PRL_WEIGHTS_TENSOR",
+            Self::Plan { .. } => "PRL_WEIGHTS_PLAN",
         }
     }
 

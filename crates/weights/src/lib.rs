@@ -16,8 +16,10 @@ mod error;
 mod file;
 mod header;
 mod header_json;
+mod load;
 mod manifest;
 mod parallel;
+mod reshard;
 mod shards;
 mod sparse;
 mod versions;
@@ -31,9 +33,11 @@ pub use durable::{replace_file, sync_directory};
 pub use error::WeightsError;
 pub use file::{SafetensorsFile, TensorView};
 pub use header::{Header, MAX_HEADER_BYTES, TensorInfo, parse};
+pub use load::{ALIGN_BYTES, LoadedWeights};
 pub use manifest::{
     BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
 };
+pub use reshard::{Layout, Part, Region, ReshardPlan, TensorShape, Transfer};
 pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,

@@ -11,11 +11,13 @@ use serde::Serialize;
 
 use crate::durable::{replace_file, sync_directory};
 use crate::manifest::Shard;
-use crate::write::{TensorToWrite, WriteOptions, write_safetensors};
-use crate::{VersionHasher, WeightsError};
+use crate::write::{Digesting, TensorToWrite, WriteOptions, write_digesting};
+use crate::{VersionHasher, WeightsError, parallel};
 
 /// Name of the weights when they fit one file.
 pub const SINGLE_FILE: &str = "model.safetensors";
+/// Shards that are written at the same time: a file takes one writer at a time, a disk more.
+const WRITERS: usize = 4;
 /// Name of the index when they do not.
 pub const INDEX_FILE: &str = "model.safetensors.index.json";
 
@@ -60,34 +62,55 @@ pub fn write_checkpoint(
         });
     }
     let groups = group_by_size(tensors, max_shard_bytes);
+    let written = parallel::map(groups.len(), WRITERS, |number| write_shard(directory, &groups, number))?;
     let mut version = VersionHasher::new();
-    for tensor in tensors {
-        version.add(tensor.name, tensor.dtype, tensor.shape, tensor.data);
-    }
-    let format = [("format".to_owned(), "pt".to_owned())];
     let mut shards = Vec::with_capacity(groups.len());
-    for (number, group) in groups.iter().enumerate() {
-        let file = match groups.len() {
-            1 => SINGLE_FILE.to_owned(),
-            count => format!("model-{:05}-of-{count:05}.safetensors", number + 1),
-        };
-        let mut ordered = group.to_vec();
-        ordered.sort_by_key(|tensor| std::cmp::Reverse(tensor.dtype.bits()));
-        let written = write_safetensors(&directory.join(&file), &ordered, &format, WriteOptions::default())?;
-        shards.push(Shard {
-            file,
-            bytes: written.bytes,
-            digest: written.digest,
-        });
+    for (shard, tensors) in written {
+        for (tensor, digest) in tensors {
+            version
+                .add_digest(tensor.name, tensor.dtype, tensor.shape, &digest)
+                .expect("the size of a tensor that was written");
+        }
+        shards.push(shard);
     }
     if groups.len() > 1 {
         write_index(directory, &groups, &shards)?;
+    } else {
+        sync_directory(directory)?;
     }
     remove_others(directory, &shards)?;
     Ok(WrittenCheckpoint {
         shards,
         digest: version.finish(),
     })
+}
+
+/// A shard that was written, and the digest of each of its tensors.
+type WrittenShard<'a> = (Shard, Vec<(TensorToWrite<'a>, String)>);
+
+fn write_shard<'a>(
+    directory: &Path,
+    groups: &[&[TensorToWrite<'a>]],
+    number: usize,
+) -> Result<WrittenShard<'a>, WeightsError> {
+    let (file, digesting) = match groups.len() {
+        1 => (SINGLE_FILE.to_owned(), Digesting::Beside),
+        count => (
+            format!("model-{:05}-of-{count:05}.safetensors", number + 1),
+            Digesting::InLine,
+        ),
+    };
+    let mut tensors = groups[number].to_vec();
+    tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.dtype.bits()));
+    let format = [("format".to_owned(), "pt".to_owned())];
+    let path = directory.join(&file);
+    let written = write_digesting(&path, &tensors, &format, WriteOptions::default(), digesting)?;
+    let shard = Shard {
+        file,
+        bytes: written.bytes,
+        digest: written.digest,
+    };
+    Ok((shard, tensors.into_iter().zip(written.tensor_digests).collect()))
 }
 
 pub(crate) fn group_by_size<'t, 'a>(

@@ -3,14 +3,18 @@
 //! The order is the caller's: by descending element size, every tensor starts aligned to its elements.
 
 use std::collections::HashSet;
+use std::io;
 use std::path::Path;
+use std::thread;
 
-use crate::durable::replace_file;
+use crate::durable::{parent_directory, replace_unsynced_name, sync_directory};
 use crate::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
 use crate::{Dtype, Hasher, WeightsError};
 
-/// Small enough to stay in the cache between two hashes and the write.
+/// Small enough to stay in the cache between two digests and the write.
 const CACHED_CHUNK_BYTES: usize = 1 << 18;
+/// From this size on a second thread digests while the first one writes.
+const DIGEST_BESIDE_BYTES: usize = 4 << 20;
 
 /// A tensor that is to be written.
 #[derive(Debug, Clone, Copy)]
@@ -45,8 +49,17 @@ pub struct WrittenFile {
     pub bytes: u64,
     /// Digest of the whole file.
     pub digest: String,
-    /// Digest of the bytes after the header.
-    pub data_digest: String,
+    /// Digest of each tensor's bytes, in the order given.
+    pub tensor_digests: Vec<String>,
+}
+
+/// Who digests what is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Digesting {
+    /// The writing thread, chunk by chunk: right where other files are written at the same time.
+    InLine,
+    /// A second thread.
+    Beside,
 }
 
 /// Writes `tensors` to `path`, durably and atomically: on any failure the file that was there stays whole.
@@ -60,27 +73,64 @@ pub fn write_safetensors(
     metadata: &[(String, String)],
     options: WriteOptions,
 ) -> Result<WrittenFile, WeightsError> {
+    let large = tensors.iter().map(|tensor| tensor.data.len()).sum::<usize>() >= DIGEST_BESIDE_BYTES;
+    let digesting = if large { Digesting::Beside } else { Digesting::InLine };
+    let written = write_digesting(path, tensors, metadata, options, digesting)?;
+    sync_directory(parent_directory(path))?;
+    Ok(written)
+}
+
+/// [`write_safetensors`] that leaves syncing the directory to its caller.
+pub(crate) fn write_digesting(
+    path: &Path,
+    tensors: &[TensorToWrite<'_>],
+    metadata: &[(String, String)],
+    options: WriteOptions,
+    digesting: Digesting,
+) -> Result<WrittenFile, WeightsError> {
     let header = encode_header(tensors, metadata, options).map_err(|error| error.in_file(path))?;
-    replace_file(path, |writer| {
-        let mut whole = Hasher::new();
-        let mut data = Hasher::new();
-        let mut bytes = header.len() as u64;
-        whole.update(&header);
+    let data_bytes: usize = tensors.iter().map(|tensor| tensor.data.len()).sum();
+    let (digest, tensor_digests) = replace_unsynced_name(path, |writer| {
         writer.write_all(&header)?;
-        for tensor in tensors {
-            bytes += tensor.data.len() as u64;
-            for chunk in tensor.data.chunks(CACHED_CHUNK_BYTES) {
-                whole.update(chunk);
-                data.update(chunk);
-                writer.write_all(chunk)?;
-            }
+        if digesting == Digesting::InLine {
+            return digest_file_of(&header, tensors, |chunk| writer.write_all(chunk));
         }
-        Ok(WrittenFile {
-            bytes,
-            digest: whole.finish(),
-            data_digest: data.finish(),
+        thread::scope(|scope| {
+            let digesting = scope.spawn(|| digest_file_of(&header, tensors, |_| Ok(())));
+            for tensor in tensors {
+                writer.write_all(tensor.data)?;
+            }
+            digesting
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
+    })?;
+    Ok(WrittenFile {
+        bytes: (header.len() + data_bytes) as u64,
+        digest,
+        tensor_digests,
     })
+}
+
+/// The digest of the file and of each of its tensors; every chunk of data is handed on while it is in the cache.
+fn digest_file_of(
+    header: &[u8],
+    tensors: &[TensorToWrite<'_>],
+    mut hand_on: impl FnMut(&[u8]) -> io::Result<()>,
+) -> io::Result<(String, Vec<String>)> {
+    let mut file = Hasher::new();
+    file.update(header);
+    let mut digests = Vec::with_capacity(tensors.len());
+    for tensor in tensors {
+        let mut whole = Hasher::new();
+        for chunk in tensor.data.chunks(CACHED_CHUNK_BYTES) {
+            file.update(chunk);
+            whole.update(chunk);
+            hand_on(chunk)?;
+        }
+        digests.push(whole.finish());
+    }
+    Ok((file.finish(), digests))
 }
 
 /// The bytes that [`write_safetensors`] would write.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use prl_weights::{
-    Dtype, SafetensorsFile, TensorToWrite, WriteOptions, data_digest, digest, digest_file, parse, to_bytes,
-    write_safetensors,
+    ALIGN_BYTES, Checkpoint, Dtype, LoadedWeights, SafetensorsFile, TensorToWrite, WriteOptions, data_digest, digest,
+    digest_file, parse, to_bytes, version_digest, write_checkpoint, write_safetensors,
 };
 use proptest::prelude::*;
 use safetensors::SafeTensors;
@@ -61,8 +61,8 @@ fn the_report_of_a_write_describes_the_file() {
     assert_eq!(written.digest, digest(&bytes));
     assert_eq!(digest_file(&path).unwrap(), (digest(&bytes), bytes.len() as u64));
     let file = SafetensorsFile::open(&path).unwrap();
-    assert_eq!(written.data_digest, digest(file.data()));
-    assert_eq!(written.data_digest, data_digest(&tensors));
+    assert_eq!(written.tensor_digests, [digest(&data), digest(b"xyz")]);
+    assert_eq!(data_digest(&tensors), digest(file.data()));
 }
 
 #[test]
@@ -159,6 +159,48 @@ fn a_view_of_a_shorter_buffer_is_an_error() {
 }
 
 type Content = Vec<(String, Dtype, Vec<usize>, Vec<u8>)>;
+
+/// Large enough for several reads by several threads, and for hashing beside writing.
+#[test]
+fn large_weights_are_written_in_shards_and_loaded_aligned() {
+    let large: Vec<u8> = (0..20_000_003u32)
+        .map(|value| (value.wrapping_mul(2_654_435_769) >> 24) as u8)
+        .collect();
+    let (bytes, half) = ([large.len()], [large.len() / 2]);
+    let tensors = [
+        tensor("odd", Dtype::F8_E5M2, &bytes, &large),
+        tensor("packed", Dtype::F4, &[14], &large[..7]),
+        tensor("scalar", Dtype::F64, &[], &large[..8]),
+        tensor("none", Dtype::BF16, &[0], &[]),
+        tensor("half", Dtype::BF16, &half, &large[..half[0] * 2]),
+    ];
+    let expected = version_digest(
+        tensors
+            .iter()
+            .map(|tensor| (tensor.name, tensor.dtype, tensor.shape, tensor.data)),
+    );
+    for max_shard_bytes in [u64::MAX, 21_000_000, 1] {
+        let directory = tempfile::tempdir().unwrap();
+        let written = write_checkpoint(directory.path(), &tensors, max_shard_bytes).unwrap();
+        assert_eq!(written.digest, expected);
+        for shard in &written.shards {
+            let found = digest_file(&directory.path().join(&shard.file)).unwrap();
+            assert_eq!(found, (shard.digest.clone(), shard.bytes));
+        }
+        let loaded = LoadedWeights::read(directory.path(), 3).unwrap();
+        assert_eq!(
+            loaded.names().collect::<Vec<_>>(),
+            ["half", "none", "odd", "packed", "scalar"]
+        );
+        let mapped = Checkpoint::open(directory.path()).unwrap();
+        for written in &tensors {
+            let view = loaded.tensor(written.name).unwrap();
+            assert!(view == mapped.tensor(written.name).unwrap() && view.data == written.data);
+            assert_eq!(view.data.as_ptr().addr() % ALIGN_BYTES, 0);
+        }
+        assert!(loaded.tensor("other").is_none());
+    }
+}
 
 fn contents() -> impl Strategy<Value = Content> {
     let tensor = (

@@ -7,7 +7,7 @@ import { advantages, policyLoss } from "prl/algorithms";
 import { loadModel, openTrainer, randomCheckpoint, type Model } from "prl/engine";
 import { defineEnvironment, reward, singleTurn } from "prl/environments";
 import { sequenceRatio } from "prl/environments/verify";
-import { buildBatch, packSequences, type Sample } from "prl/packing";
+import { buildBatch, flopModel, packSequences, type Sample } from "prl/packing";
 import { SandboxPool } from "prl/sandbox";
 import { loadTokenizer } from "prl/tokenizer";
 import { openSafetensors, writeSafetensors } from "prl/weights";
@@ -204,6 +204,7 @@ describe("prl/packing and prl/weights", () => {
     expect(batches).toHaveLength(2);
     expect(batches.map(({ inputIds }) => inputIds.length)).toEqual([8, 8]);
     expect(batches.map(({ counts }) => counts.rl)).toEqual([12, 12]);
+    expect(typeof flopModel).toBe("function");
   });
 
   test("writes and opens safetensors, and names the file that is broken", async () => {

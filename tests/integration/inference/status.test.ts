@@ -79,7 +79,7 @@ describe("status endpoints", () => {
     });
   });
 
-  it("answers 501 to weights by gRPC and 404 to what does not exist", async () => {
+  it("answers 501 to weights by gRPC when it was given no way to pull, and 404 to what does not exist", async () => {
     const grpc = { version: 1, digest: serving().folder(1).digest, source: { grpc: "somewhere" } };
     expect(await serving().post("/update_weights", grpc)).toEqual({
       status: 501,

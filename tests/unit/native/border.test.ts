@@ -59,6 +59,7 @@ describe.each([-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 32])("the num
     ["lengths[1]", () => packSequences([1, wrong], { seqLen: 4 })],
     ["seqLen", () => packSequences([1], { seqLen: wrong })],
     ["ranks", () => packSequences([1], { seqLen: 4, ranks: wrong })],
+    ["classes[0]", () => packSequences([1], { seqLen: 4, classes: [wrong] })],
     ["samples[0].envId", () => buildBatch([{ ...sample, envId: wrong }], plan)],
     ["padTokenId", () => buildBatch([sample], plan, { padTokenId: wrong })],
   ])("is refused as %s", (name, call) => {

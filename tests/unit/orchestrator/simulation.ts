@@ -21,7 +21,7 @@ import {
 } from "../../../ts/environments/index.ts";
 import { RolloutSamples } from "../../../ts/native/index.ts";
 import { runOrchestrator, type Engine, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
-import type { PublishedWeights, RolloutTransport, WeightTransport } from "../../../ts/transports/index.ts";
+import type { PublishedWeights, RolloutSender, WeightFollower } from "../../../ts/transports/index.ts";
 
 export interface SimulationOptions {
   level: number;
@@ -158,7 +158,9 @@ function makeParts(options: SimulationOptions, runDir: string) {
       url: `http://engine-${e}`,
       isa: "portable",
       dtype: "float32",
+      weights: null,
       admin: {
+        prefetchWeights: async () => Promise.reject(new Error("weights are in a folder")),
         async pause(mode, signal) {
           await act(`pause ${e}`, signal);
           if (mode !== "keep") contract.push(`paused with ${mode}`);
@@ -226,7 +228,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
     close: async () => undefined,
   };
 
-  const rollouts: RolloutTransport = {
+  const rollouts: RolloutSender = {
     async send(step, batches) {
       await before(`send ${step}`);
       const lines = (await readFile(join(runDir, "rollouts", `step_${step}`, "traces.jsonl"), "utf8")).trim();
@@ -235,17 +237,16 @@ function makeParts(options: SimulationOptions, runDir: string) {
       sent.push({ step, version: lowest(), episodes, samples });
       await pause();
     },
-    receive: async () => Promise.reject(new Error("nobody asks")),
+    close: async () => {},
   };
-  const weights: WeightTransport = {
-    publish: async () => Promise.reject(new Error("nobody asks")),
+  const weights: WeightFollower = {
     async receive(version, { signal }) {
       await before(`receive ${version}`, signal);
       for (;;) {
         signal.throwIfAborted();
         const found = published.get(version);
         if (found !== undefined) {
-          return { ...found, release: () => {} };
+          return { manifest: found.manifest, source: { dir: found.dir }, release: async () => {} };
         }
         await sleep(1, undefined, { signal });
       }

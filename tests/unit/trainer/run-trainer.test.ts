@@ -51,7 +51,15 @@ async function batchOf(dir: string, version: number): Promise<Batch[]> {
   return buildBatch([sample], packSequences([4], { seqLen: 64 }), { seqLen: 64 });
 }
 
-async function jobIn(name: string): Promise<TrainerJob & { runDir: string; stop: AbortController }> {
+/** Files go both ways, so that a test can be what is at the other end. */
+interface Job extends TrainerJob {
+  runDir: string;
+  stop: AbortController;
+  rollouts: ReturnType<typeof filesystemRollouts>;
+  weights: ReturnType<typeof filesystemWeights>;
+}
+
+async function jobIn(name: string): Promise<Job> {
   const runDir = await mkdtemp(join(root, name));
   const stop = new AbortController();
   return {

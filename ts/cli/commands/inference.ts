@@ -12,6 +12,7 @@ import {
 } from "../../inference/index.ts";
 import { joinRun, type RunMember } from "../../monitors/index.ts";
 import { loadModel, type Model } from "../../native/index.ts";
+import { openInferencePuller, type WeightPuller } from "../../transports/index.ts";
 import { CHILD_OPTIONS, parseChildOptions, untilStopped } from "../child.ts";
 import type { Command, CommandIo } from "../command.ts";
 
@@ -38,10 +39,13 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return untilStopped(io, async () => {
     const config = await readInferenceProcessConfig(configPath);
     const model = await orStopped(signal, loadModel(config.model_dir, await engineOptions(config)));
+    let puller: WeightPuller | null = null;
     try {
-      await serve(config, model, index, member, io);
+      puller = await openInferencePuller(runDir, index, config.weight_broadcast);
+      await serve(config, model, puller, index, member, io);
     } finally {
-      await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
+      const closed = Promise.all([model.close(), puller?.close()]);
+      await atMost(CLOSE_ENGINE_MS, "closing the engine", closed, io);
     }
   });
 }
@@ -50,6 +54,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 async function serve(
   config: InferenceProcessConfig,
   model: Model,
+  puller: WeightPuller | null,
   index: number,
   member: RunMember,
   io: CommandIo,
@@ -59,12 +64,14 @@ async function serve(
     modelDir: config.model_dir,
     seed: config.seed,
     ...(name === undefined ? {} : { modelName: name }),
+    ...(puller === null ? {} : { puller }),
   });
   try {
     const { host, port } = config.inference.server;
     // Replicas share the section: each takes the port of its index.
     const url = await server.listen(host, port === 0 ? 0 : port + index);
-    await member.ready({ url, isa: model.isa, dtype: model.dtype, version: config.version });
+    const weights = puller === null ? {} : { weights: puller.address };
+    await member.ready({ url, isa: model.isa, dtype: model.dtype, version: config.version, ...weights });
     io.stderr.write(`inference ${index}: ${config.model_dir} at ${url}, ${model.isa}, ${model.threads} threads\n`);
     await orStopped(io.signal, new Promise<never>(() => undefined));
   } finally {
@@ -88,7 +95,7 @@ async function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** Waits for `work` no longer than `ms`; the process ends in any case, so that lateness is only reported. */
-async function atMost(ms: number, what: string, work: Promise<void>, io: CommandIo): Promise<void> {
+async function atMost(ms: number, what: string, work: Promise<unknown>, io: CommandIo): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<"late">((done) => {
     timer = setTimeout(() => done("late"), ms);

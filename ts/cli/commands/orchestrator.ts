@@ -7,7 +7,7 @@ import { PrlError } from "../../errors.ts";
 import { InferenceAdmin } from "../../inference/index.ts";
 import { joinRun, openMetrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import { connectEnvWorkers, type Engine, runOrchestrator } from "../../orchestrator/index.ts";
-import { filesystemRollouts, filesystemWeights } from "../../transports/index.ts";
+import { openOrchestratorTransports } from "../../transports/index.ts";
 import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { OrchestratorChildConfig } from "../launcher/index.ts";
@@ -37,7 +37,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return untilStopped(io, async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
-    const [servers, envWorkers] = await Promise.all([
+    const [servers, envWorkers, [trainer]] = await Promise.all([
       ready("inference", config.inference.replicas),
       ready("env-worker", config.orchestrator.env_workers),
       ready("trainer", 1),
@@ -48,6 +48,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       // Training and an evaluation may each have as many under way.
       { connections: 2 * config.orchestrator.max_inflight },
     );
+    const { rollouts, weights } = openOrchestratorTransports(
+      { runDir, runId: config.run_id, attempt },
+      config,
+      trainer ?? {},
+    );
     try {
       await member.ready();
       await runOrchestrator({
@@ -56,13 +61,18 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
         modelName: config.inference.model?.name ?? basename(config.model_dir),
         engines,
         workers,
-        rollouts: filesystemRollouts(runDir, config.run_id, attempt),
-        weights: filesystemWeights(runDir, { keep: config.weight_broadcast.keep }),
+        rollouts,
+        weights,
         metrics,
         signal,
       });
     } finally {
-      await Promise.allSettled([workers.close(), ...engines.map(({ admin }) => admin.close())]);
+      await Promise.allSettled([
+        workers.close(),
+        rollouts.close(),
+        weights.close(),
+        ...engines.map(({ admin }) => admin.close()),
+      ]);
       metrics.close();
     }
   });
@@ -70,7 +80,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 
 function connectEngine(file: ReadyFile, i: number): Engine & { admin: InferenceAdmin } {
   const url = addressOf(file, `inference-${i}`);
-  return { url, isa: file.isa ?? "", dtype: file.dtype ?? "", admin: new InferenceAdmin({ url }) };
+  const { isa = "", dtype = "", weights = null } = file;
+  return { url, isa, dtype, weights, admin: new InferenceAdmin({ url }) };
 }
 
 function addressOf({ url }: ReadyFile, name: string): string {

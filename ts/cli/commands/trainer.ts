@@ -2,7 +2,7 @@
 
 import { joinRun, openMetrics } from "../../monitors/index.ts";
 import { runTrainer } from "../../trainer/index.ts";
-import { filesystemRollouts, filesystemWeights } from "../../transports/index.ts";
+import { openTrainerTransports } from "../../transports/index.ts";
 import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { TrainerChildConfig } from "../launcher/index.ts";
@@ -25,16 +25,21 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<TrainerChildConfig>(configPath);
   const metrics = openMetrics(runDir, COMPONENT, attempt);
-  const work = () =>
-    runTrainer({
+  const work = async () => {
+    const { rollouts, weights, addresses } = await openTrainerTransports(
+      { runDir, runId: config.run_id, attempt },
+      config,
+    );
+    await runTrainer({
       modelDir: config.model_dir,
       config: config.trainer,
       maxSteps: config.max_steps,
-      rollouts: filesystemRollouts(runDir, config.run_id, attempt),
-      weights: filesystemWeights(runDir, { keep: config.weight_broadcast.keep }),
+      rollouts,
+      weights,
       metrics,
       signal,
-      onReady: (info) => member.ready(info),
-    }).finally(() => metrics.close());
-  return untilStopped(io, work);
+      onReady: (info) => member.ready({ ...info, ...addresses }),
+    });
+  };
+  return untilStopped(io, () => work().finally(() => metrics.close()));
 }

@@ -15,6 +15,7 @@ export interface InferenceChildConfig {
   version: number;
   seed: number;
   inference: RlConfig["inference"];
+  weight_broadcast: RlConfig["weight_broadcast"];
 }
 
 export interface EnvWorkerChildConfig {
@@ -68,7 +69,13 @@ export function rlChildConfigs(
 } {
   const { orchestrator, seed } = config;
   return {
-    inference: { model_dir: modelDir, version: 0, seed, inference: config.inference },
+    inference: {
+      model_dir: modelDir,
+      version: 0,
+      seed,
+      inference: config.inference,
+      weight_broadcast: config.weight_broadcast,
+    },
     "env-worker": {
       run_id: runId,
       seed,

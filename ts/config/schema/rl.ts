@@ -9,6 +9,7 @@ import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock,
 import { inferenceBlock } from "./inference.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
+import { rolloutTransportBlock, weightBroadcastBlock } from "./transports.ts";
 
 /** The keys as they are written in files. */
 export const rlInputSchema = z
@@ -34,17 +35,8 @@ export const rlInputSchema = z
       .nullable()
       .default(null)
       .describe("Short SFT stage before RL; absent: none"),
-    rollout_transport: z
-      .strictObject({ type: z.literal("filesystem").default("filesystem").describe("How batches travel") })
-      .prefault({})
-      .describe("Batches, orchestrator to trainer"),
-    weight_broadcast: z
-      .strictObject({
-        type: z.literal("filesystem").default("filesystem").describe("How weights travel"),
-        keep: z.int().positive().default(4).describe("Newest weight versions kept on disk; more than max_async_level"),
-      })
-      .prefault({})
-      .describe("Weights, trainer to inference"),
+    rollout_transport: rolloutTransportBlock,
+    weight_broadcast: weightBroadcastBlock,
   })
   .describe("Reinforcement learning");
 

@@ -7,15 +7,15 @@
 import { Pool } from "undici";
 
 import { PrlError } from "../../errors.ts";
-import { exchange, InferenceClient } from "../../transports/index.ts";
+import { exchange, InferenceClient, type WeightSource } from "../../transports/index.ts";
 
 export interface WeightVersion {
   /** Policy version. */
   version: number;
   /** Digest of the version, 16 lower-case hex digits. */
   digest: string;
-  /** Absolute path of its folder. */
-  source: { dir: string };
+  /** Absolute path of its folder, or nodes to pull it from. */
+  source: WeightSource;
 }
 
 export interface EngineHealth {
@@ -81,6 +81,11 @@ export class InferenceAdmin {
     const answer = await this.#post("/update_weights", weights, this.#deadlines.updateMs, signal);
     const { skipped } = this.#parse("/update_weights", answer) as { skipped?: boolean };
     return { skipped: skipped === true };
+  }
+
+  /** Makes the engine pull a version and serve it to others; it goes on sampling with what it has. */
+  async prefetchWeights(weights: WeightVersion, signal?: AbortSignal): Promise<void> {
+    await this.#post("/prefetch_weights", weights, this.#deadlines.updateMs, signal);
   }
 
   async resetPrefixCache(signal?: AbortSignal): Promise<void> {

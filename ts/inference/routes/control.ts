@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 
 import { PrlError } from "../../errors.ts";
 import { readManifest } from "../../native/index.ts";
+import type { WeightPuller, WeightSource } from "../../transports/index.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
 
@@ -41,6 +42,9 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
     return within(deadlines.updateMs, "/update_weights", result);
   };
   app.post("/update_weights", update);
+  app.post("/prefetch_weights", (request) =>
+    within(deadlines.updateMs, "/prefetch_weights", prefetchWeights(context, parseUpdate(request.body))),
+  );
 }
 
 /** As in vLLM the mode is abort unless given, and the prefix cache is cleared unless requests are kept or `clear_cache=false`. */
@@ -57,13 +61,28 @@ async function pauseEngine(context: ServerContext, mode: PauseMode, clearCache: 
 interface WeightUpdate {
   version: number;
   digest: string;
-  dir: string;
+  source: WeightSource;
 }
 
 /** Loads a version unless it is the one that is loaded. Updates run one after the other. */
-async function updateWeights(context: ServerContext, { version, digest, dir }: WeightUpdate) {
+async function updateWeights(context: ServerContext, { version, digest, source }: WeightUpdate) {
   const loaded = context.model.stats();
   if (loaded.version === version && loaded.digest === digest) return { status: "ok", version, digest, skipped: true };
+  if ("grpc" in source) {
+    const received = await pullerOf(context).receive(version, digest, source.grpc);
+    try {
+      await loadWeights(context, { version, digest, dir: received.dir });
+    } finally {
+      received.release();
+    }
+  } else await loadWeights(context, { version, digest, dir: source.dir });
+  return { status: "ok", version, digest, skipped: false };
+}
+
+async function loadWeights(
+  context: ServerContext,
+  { version, digest, dir }: { version: number; digest: string; dir: string },
+): Promise<void> {
   const manifest = await readManifest(dir, { verify: true });
   if (manifest.version !== version || manifest.digest !== digest) {
     const found = `version ${manifest.version} with digest ${manifest.digest}`;
@@ -77,7 +96,19 @@ async function updateWeights(context: ServerContext, { version, digest, dir }: W
   if (manifest.encoding !== "full")
     throw unsupported(`${dir}: ${manifest.encoding} weights; only full versions can be loaded`);
   await context.model.swapWeights(dir, { version, digest });
-  return { status: "ok", version, digest, skipped: false };
+}
+
+/** Brings a version here; what is sampled meanwhile is not touched. */
+async function prefetchWeights(context: ServerContext, { version, digest, source }: WeightUpdate) {
+  if (!("grpc" in source)) throw badRequest("source.grpc", "must name nodes: a folder needs no fetching");
+  await pullerOf(context).fetch(version, digest, source.grpc);
+  return { status: "ok", version, digest };
+}
+
+function pullerOf({ puller }: ServerContext): WeightPuller {
+  if (puller === null)
+    throw unsupported("source.grpc: this server takes weights from folders only (weight_broadcast.type is not grpc)");
+  return puller;
 }
 
 function parseUpdate(body: unknown): WeightUpdate {
@@ -88,11 +119,19 @@ function parseUpdate(body: unknown): WeightUpdate {
   if (typeof digest !== "string" || !/^[0-9a-f]{16}$/.test(digest)) {
     throw badRequest("digest", "must be the version's digest, 16 lower-case hex digits");
   }
-  const { dir, grpc } = record(source, "source");
-  if (grpc !== undefined) throw unsupported("source.grpc: weights come from a folder only: source.dir");
+  return { version, digest, source: parseSource(record(source, "source")) };
+}
+
+function parseSource({ dir, grpc }: Record<string, unknown>): WeightSource {
+  if (grpc !== undefined) {
+    const addresses: unknown[] = Array.isArray(grpc) ? grpc : [grpc];
+    if (addresses.length === 0 || !addresses.every((address) => typeof address === "string"))
+      throw badRequest("source.grpc", "must be host:port of a node that has the version, or a list of them");
+    return { grpc: addresses };
+  }
   if (typeof dir !== "string" || !isAbsolute(dir))
     throw badRequest("source.dir", "must be the absolute path of a weight version");
-  return { version, digest, dir };
+  return { dir };
 }
 
 function pauseMode(value: unknown): PauseMode {

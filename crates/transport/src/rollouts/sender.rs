@@ -145,7 +145,7 @@ impl Shared {
                     return Err(error);
                 }
                 Err(Fault::Final(error)) => return Err(error),
-                Err(Fault::Passing(reason)) => reason,
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
             };
             // Should the way not be to blame, nothing but this file can be.
             let checked = Arc::clone(&batch);

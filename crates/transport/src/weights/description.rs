@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use prl_weights::{MANIFEST_FILE, Manifest, digest_file};
+use prl_weights::{MANIFEST_FILE, Manifest, digest_file, version_files};
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -35,25 +35,15 @@ impl Description {
         };
         let manifest = Manifest::from_json(&text, &directory.join(MANIFEST_FILE))?;
         let mut files = Vec::new();
-        for entry in fs::read_dir(directory).map_err(TransportError::io("list", directory))? {
-            let entry = entry.map_err(TransportError::io("list", directory))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let path = entry.path();
-            let is_file = fs::metadata(&path)
-                .map_err(TransportError::io("look at", &path))?
-                .is_file();
-            if !is_file || !is_shipped(&name) {
-                continue;
-            }
+        for name in version_files(directory)? {
             let shard = manifest.shards.iter().find(|shard| shard.file == name);
             let (digest, bytes) = match shard {
                 Some(shard) => (shard.digest.clone(), shard.bytes),
-                None => digest_file(&path)?,
+                None => digest_file(&directory.join(&name))?,
             };
             let digest = from_hex(&digest).unwrap_or_default();
             files.push(pb::File { name, bytes, digest });
         }
-        files.sort_by(|a, b| a.name.cmp(&b.name));
         // A version that was replaced meanwhile has another manifest, or none for a moment.
         if manifest_text(directory)?.as_ref() != Some(&text) {
             return Ok(None);

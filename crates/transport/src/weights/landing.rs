@@ -1,11 +1,12 @@
 //! A version on its way here: `.incoming-<version>-<description>` below the root, renamed to `step_<version>` when every
 //! file is whole, synced and right, the manifest last. A pull that was cut goes on with what it finds there.
 
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prl_weights::{MANIFEST_FILE, replace_file, sync_directory};
+use prl_weights::{MANIFEST_FILE, remove_version, replace_file, sync_directory};
 
 use crate::TransportError;
 use crate::chunk::hex;
@@ -13,9 +14,11 @@ use crate::incoming::{Incoming, Refused};
 use crate::pb::Chunk;
 use crate::weights::description::Description;
 use crate::weights::replica::Replica;
-use crate::weights::shelf::{Shelf, remove_version};
+use crate::weights::shelf::Shelf;
 
 const PREFIX: &str = ".incoming-";
+/// What was replaced while someone read it; removed when nobody does any more.
+const REPLACED: &str = ".replaced-";
 
 /// What became of a chunk.
 pub(crate) enum Landed {
@@ -120,7 +123,7 @@ impl Landing {
         let manifest = self.directory.join(MANIFEST_FILE);
         replace_file(&manifest, |writer| writer.write_all(&self.description().wire.manifest))?;
         let place = self.shelf.directory(self.description().manifest.version);
-        remove_version(&place)?;
+        make_room(&place, self.shelf.root())?;
         fs::rename(&self.directory, &place).map_err(TransportError::io("rename a received version to", &place))?;
         sync_directory(self.shelf.root())?;
         self.shelf.shelve(&self.replica);
@@ -143,13 +146,26 @@ impl Drop for Landing {
     }
 }
 
+/// A version of this number from an earlier attempt goes, or, while someone on this machine reads it, aside.
+fn make_room(place: &Path, root: &Path) -> Result<(), TransportError> {
+    if remove_version(place)? || !place.exists() {
+        return Ok(());
+    }
+    let mut name = OsString::from(REPLACED);
+    name.push(place.file_name().unwrap_or_default());
+    let aside = root.join(name);
+    remove_version(&aside)?;
+    fs::rename(place, &aside).map_err(TransportError::io("move aside", place))
+}
+
 fn remove_others(root: &Path, name: &str) -> Result<(), TransportError> {
     fs::create_dir_all(root).map_err(TransportError::io("create", root))?;
     for entry in fs::read_dir(root).map_err(TransportError::io("list", root))? {
         let entry = entry.map_err(TransportError::io("list", root))?;
         let other = entry.file_name();
-        if other != name && other.to_string_lossy().starts_with(PREFIX) {
-            fs::remove_dir_all(entry.path()).map_err(TransportError::io("remove", &entry.path()))?;
+        let other = other.to_string_lossy();
+        if (other != name && other.starts_with(PREFIX)) || other.starts_with(REPLACED) {
+            remove_version(&entry.path())?;
         }
     }
     Ok(())

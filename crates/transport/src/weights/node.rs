@@ -5,10 +5,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
-use prl_weights::Manifest;
-use tokio::sync::{Mutex, OnceCell};
+use prl_weights::{Manifest, retain_versions};
+use tokio::sync::{Mutex, OnceCell, watch};
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 
@@ -32,6 +34,8 @@ pub struct Wanted {
     pub digest: Option<String>,
     /// Without `version`: newer than this.
     pub after: Option<u64>,
+    /// How long it may be missing while the sources answer; `None` is `Times::patience`.
+    pub wait: Option<Duration>,
     /// Versions (number and version digest) that are held elsewhere, so that a sparse version's chain ends at them.
     pub held: Vec<(u64, String)>,
 }
@@ -53,6 +57,7 @@ pub struct WeightNode {
     times: Times,
     closing: CancellationToken,
     server: OnceCell<Server>,
+    acknowledged: watch::Sender<(u64, String)>,
     /// Held by whoever pulls, one at a time, with the lock on the root once there was a pull.
     pulling: Mutex<Option<File>>,
 }
@@ -66,6 +71,7 @@ impl WeightNode {
             times,
             closing: CancellationToken::new(),
             server: OnceCell::new(),
+            acknowledged: watch::Sender::default(),
             pulling: Mutex::default(),
         }
     }
@@ -78,17 +84,19 @@ impl WeightNode {
     /// [`TransportError::Address`].
     pub async fn listen(&self, listen: &str) -> Result<SocketAddr, TransportError> {
         let start = || {
-            let service = Service::new(Arc::clone(&self.shelf), self.times, self.closing.clone());
+            let (shelf, closing) = (Arc::clone(&self.shelf), self.closing.clone());
+            let service = Service::new(shelf, self.times, closing, self.acknowledged.clone());
             let routes = Routes::new(WeightsServer::with_interceptor(service, self.token.demand()));
             Server::start(listen, &self.token, &self.times, routes, self.closing.clone())
         };
         Ok(self.server.get_or_try_init(start).await?.address())
     }
 
-    /// The manifest of a version that one of `sources` has or is getting; waits for it as long as there is patience.
+    /// The manifest of a version that one of `sources` has or is getting; waits for it.
     ///
     /// # Errors
-    /// [`TransportError::Unreachable`] when none has it in time, [`TransportError::Auth`], [`TransportError::Closed`].
+    /// [`TransportError::Version`] when it does not come within `wanted.wait`, [`TransportError::Unreachable`] when no source
+    /// answers, [`TransportError::Auth`], [`TransportError::Closed`].
     pub async fn describe(&self, wanted: &Wanted, sources: &[Address]) -> Result<Manifest, TransportError> {
         let pull = self.pull_from(sources)?;
         let description: Description = self.unless_closing(pull.describe(wanted)).await?;
@@ -102,8 +110,8 @@ impl WeightNode {
     /// This node serves what it pulls while it pulls. One pull at a time; further ones wait.
     ///
     /// # Errors
-    /// [`TransportError::Unreachable`] when no source gave anything for `times.patience`; [`TransportError::Auth`];
-    /// [`TransportError::Io`], also when another process receives into this root; [`TransportError::Closed`].
+    /// As [`WeightNode::describe`], and [`TransportError::Unreachable`] when no source gave anything for `times.patience`;
+    /// [`TransportError::Io`], also when another process receives into this root.
     pub async fn pull(&self, wanted: &Wanted, sources: &[Address]) -> Result<Pulled, TransportError> {
         let mut lock = self.pulling.lock().await;
         if lock.is_none() {
@@ -112,14 +120,46 @@ impl WeightNode {
         self.unless_closing(self.pull_from(sources)?.run(wanted)).await
     }
 
-    /// Removes all versions of the root but the newest `keep` and those that they build on. Nodes that are being served
-    /// one go on reading it.
+    /// Tells the last of `sources`, the publisher, that a version is wherever it is needed.
+    ///
+    /// # Errors
+    /// [`TransportError::Unreachable`], [`TransportError::Auth`], [`TransportError::Closed`].
+    pub async fn acknowledge(&self, version: u64, digest: &str, sources: &[Address]) -> Result<(), TransportError> {
+        let publisher = sources.last().map(std::slice::from_ref).unwrap_or_default();
+        self.unless_closing(self.pull_from(publisher)?.acknowledge(version, digest))
+            .await
+    }
+
+    /// Waits until a version was acknowledged to this node, which listens.
+    ///
+    /// # Errors
+    /// [`TransportError::Unreachable`] when nobody does for `times.patience`, [`TransportError::Closed`].
+    pub async fn acknowledged(&self, version: u64, digest: &str) -> Result<(), TransportError> {
+        let mut acknowledged = self.acknowledged.subscribe();
+        let told = acknowledged.wait_for(|(last, of)| *last == version && of == digest);
+        tokio::select! {
+            told = timeout(self.times.patience, told) => match told {
+                Ok(_) => Ok(()),
+                Err(_) => Err(TransportError::Unreachable {
+                    what: format!("weight version {version}"),
+                    from: "whoever needs it".to_owned(),
+                    waited_s: self.times.patience.as_secs(),
+                    reason: "nobody acknowledged it".to_owned(),
+                }),
+            },
+            () = self.closing.cancelled() => Err(TransportError::Closed),
+        }
+    }
+
+    /// Removes all versions of the root but the newest `keep`, those that they build on, and those that someone on this
+    /// machine has a lease on. Nodes that are being served one go on reading it.
     ///
     /// # Errors
     /// [`TransportError::Io`].
     pub async fn prune(&self, keep: usize) -> Result<(), TransportError> {
-        let shelf = Arc::clone(&self.shelf);
-        blocking(move || shelf.prune(keep)).await
+        let root = self.shelf.root().to_owned();
+        blocking(move || Ok(retain_versions(&root, keep)?)).await?;
+        Ok(())
     }
 
     /// Ends serving and pulling.

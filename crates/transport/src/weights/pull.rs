@@ -11,7 +11,7 @@ use tonic::transport::Channel;
 
 use crate::error::Fault;
 use crate::pb::weights_client::WeightsClient;
-use crate::pb::{Chunk, DescribeRequest, FetchRequest};
+use crate::pb::{AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest};
 use crate::retry::Patience;
 use crate::weights::description::Description;
 use crate::weights::landing::{Landed, Landing};
@@ -81,6 +81,7 @@ impl Pull {
     pub(crate) async fn describe(&self, wanted: &Wanted) -> Result<Description, TransportError> {
         let mut sources = Sources::new(&self.sources);
         let mut patience = Patience::new(self.times);
+        let until = Instant::now() + wanted.wait.unwrap_or(self.times.patience);
         loop {
             let Some((index, address)) = sources.pick() else {
                 return Err(TransportError::Closed);
@@ -90,11 +91,45 @@ impl Pull {
                 Ok(description) => return Ok(description),
                 Err(Fault::Final(error)) => return Err(error),
                 Err(Fault::Passing(reason)) => reason,
+                Err(Fault::Absent(reason)) if Instant::now() >= until => return Err(TransportError::Version(reason)),
+                Err(Fault::Absent(reason)) => {
+                    patience.progress();
+                    reason
+                }
             };
             sources.failed(index);
             patience
                 .pause(&name(wanted), &sources.names(), &reason, &self.closing)
                 .await?;
+        }
+    }
+
+    /// Tells the first source that a version is wherever it is needed.
+    pub(crate) async fn acknowledge(&self, version: u64, digest: &str) -> Result<(), TransportError> {
+        let sources = Sources::new(&self.sources);
+        let mut patience = Patience::new(self.times);
+        loop {
+            let Some((_, address)) = sources.pick() else {
+                return Err(TransportError::Closed);
+            };
+            let digest = digest.to_owned();
+            let outcome: Result<_, Fault> = async {
+                let mut client = self.connect(address).await?;
+                let told = timeout(
+                    self.times.stall,
+                    client.acknowledge(AcknowledgeRequest { version, digest }),
+                )
+                .await;
+                Ok(told.map_err(|_| Fault::Passing("the acknowledgement was not answered in time".to_owned()))??)
+            }
+            .await;
+            let reason = match outcome {
+                Ok(_) => return Ok(()),
+                Err(Fault::Final(error)) => return Err(error),
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
+            };
+            let what = format!("the acknowledgement of weight version {version}");
+            patience.pause(&what, &sources.names(), &reason, &self.closing).await?;
         }
     }
 
@@ -132,7 +167,7 @@ impl Pull {
                     None => "nothing was described".to_owned(),
                 },
                 Err(Fault::Final(error)) => return Err(error),
-                Err(Fault::Passing(reason)) => reason,
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
             };
             tracing::info!(%address, reason, "weights from another source");
             patience
@@ -257,7 +292,7 @@ impl Pull {
         client: &mut Client<impl tonic::service::Interceptor + Clone>,
         wanted: &Wanted,
     ) -> Result<Description, Fault> {
-        let wait = DESCRIBE_WAIT.min(self.times.patience);
+        let wait = DESCRIBE_WAIT.min(wanted.wait.unwrap_or(self.times.patience));
         let request = DescribeRequest {
             version: wanted.version,
             after: wanted.after,
@@ -293,6 +328,7 @@ fn exactly(version: u64, digest: &str, wanted: &Wanted) -> Wanted {
         version: Some(version),
         digest: Some(digest.to_owned()),
         after: None,
+        wait: wanted.wait,
         held: wanted.held.clone(),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status};
 
 use crate::chunk::{CHUNK_BYTES, chunk_count, is_boundary};
 use crate::pb::weights_server::Weights;
-use crate::pb::{Chunk, DescribeRequest, FetchRequest, Version};
+use crate::pb::{AcknowledgeReply, AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest, Version};
 use crate::weights::replica::Replica;
 use crate::weights::shelf::{Lookup, Shelf};
 use crate::{Times, TransportError};
@@ -26,19 +26,27 @@ const POLL: Duration = Duration::from_millis(5);
 const MAX_READERS: usize = 256;
 
 pub(crate) struct Service {
-    pub(crate) shelf: Arc<Shelf>,
-    pub(crate) times: Times,
-    pub(crate) closing: CancellationToken,
-    pub(crate) readers: Arc<Semaphore>,
+    shelf: Arc<Shelf>,
+    times: Times,
+    closing: CancellationToken,
+    readers: Arc<Semaphore>,
+    /// Version and digest that were acknowledged last.
+    acknowledged: watch::Sender<(u64, String)>,
 }
 
 impl Service {
-    pub(crate) fn new(shelf: Arc<Shelf>, times: Times, closing: CancellationToken) -> Self {
+    pub(crate) fn new(
+        shelf: Arc<Shelf>,
+        times: Times,
+        closing: CancellationToken,
+        acknowledged: watch::Sender<(u64, String)>,
+    ) -> Self {
         Self {
             shelf,
             times,
             closing,
             readers: Arc::new(Semaphore::new(MAX_READERS)),
+            acknowledged,
         }
     }
 
@@ -119,6 +127,12 @@ impl Weights for Service {
             }
         });
         Ok(Response::new(ReceiverStream::new(stream)))
+    }
+
+    async fn acknowledge(&self, request: Request<AcknowledgeRequest>) -> Result<Response<AcknowledgeReply>, Status> {
+        let AcknowledgeRequest { version, digest } = request.into_inner();
+        self.acknowledged.send_replace((version, digest));
+        Ok(Response::new(AcknowledgeReply {}))
     }
 }
 

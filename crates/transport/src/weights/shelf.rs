@@ -1,12 +1,10 @@
 //! The versions of one root: those in its `step_<v>` directories, and the one that is being received.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use prl_weights::{MANIFEST_FILE, Manifest};
+use prl_weights::{MANIFEST_FILE, Manifest, published_versions, version_directory};
 
 use crate::TransportError;
 use crate::weights::description::{Description, manifest_text};
@@ -46,7 +44,7 @@ impl Shelf {
 
     /// Where a version lies.
     pub(crate) fn directory(&self, version: u64) -> PathBuf {
-        self.root.join(format!("step_{version}"))
+        version_directory(&self.root, version)
     }
 
     /// Lets others read a version while it comes; `None` ends that.
@@ -67,7 +65,7 @@ impl Shelf {
             Lookup::Exactly(version, digest) => self.exactly(version, digest),
             Lookup::Newest(after) => {
                 let arriving = self.arriving().map(|replica| replica.description.manifest.version);
-                let mut versions = self.versions()?;
+                let mut versions: BTreeSet<u64> = published_versions(&self.root)?.into_iter().collect();
                 versions.extend(arriving);
                 for &version in versions
                     .iter()
@@ -90,45 +88,6 @@ impl Shelf {
             return Ok(None);
         };
         Ok(Some(Manifest::from_json(&text, &directory.join(MANIFEST_FILE))?))
-    }
-
-    /// Numbers of the versions whose directories are whole.
-    pub(crate) fn versions(&self) -> Result<BTreeSet<u64>, TransportError> {
-        let entries = match fs::read_dir(&self.root) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-            Err(error) => return Err(TransportError::io("list", &self.root)(error)),
-        };
-        let mut versions = BTreeSet::new();
-        for entry in entries {
-            let entry = entry.map_err(TransportError::io("list", &self.root))?;
-            let name = entry.file_name();
-            let version = name
-                .to_str()
-                .and_then(|name| name.strip_prefix("step_"))
-                .and_then(|version| version.parse::<u64>().ok());
-            versions.extend(version.filter(|_| entry.path().join(MANIFEST_FILE).exists()));
-        }
-        Ok(versions)
-    }
-
-    /// Removes all versions but the newest `keep` and those that they build on.
-    pub(crate) fn prune(&self, keep: usize) -> Result<(), TransportError> {
-        let versions = self.versions()?;
-        let mut kept = BTreeSet::new();
-        for &version in versions.iter().rev().take(keep) {
-            let mut needed = Some(version);
-            while let Some(version) = needed.filter(|version| kept.insert(*version)) {
-                needed = self
-                    .manifest(version)?
-                    .and_then(|manifest| manifest.base)
-                    .map(|base| base.version);
-            }
-        }
-        for &version in versions.difference(&kept) {
-            remove_version(&self.directory(version))?;
-        }
-        Ok(())
     }
 
     fn arriving(&self) -> Option<Arc<Replica>> {
@@ -180,18 +139,4 @@ impl Shelf {
         let mut shelved = self.shelved.lock().unwrap_or_else(PoisonError::into_inner);
         shelved.retain(|_, other| !Arc::ptr_eq(other, replica));
     }
-}
-
-/// The manifest goes first: from then on there is no such version.
-pub(crate) fn remove_version(directory: &Path) -> Result<(), TransportError> {
-    let manifest = directory.join(MANIFEST_FILE);
-    for result in [fs::remove_file(&manifest), fs::remove_dir_all(directory)] {
-        match result {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(TransportError::io("remove", directory)(error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 /** The forms of `prl weights`: what each is called and takes; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
+import { FROM, LISTEN, TIMEOUT } from "./network-options.ts";
 
 export interface WeightsForm {
   /** As typed after `prl weights`. */
@@ -15,6 +16,32 @@ export interface WeightsForm {
 }
 
 export const FORMS: readonly WeightsForm[] = [
+  {
+    name: "serve",
+    usage: "<dir> [--listen <host:port>]",
+    summary: "Let other machines pull the versions below a folder",
+    options: [LISTEN, TIMEOUT],
+    load: () => import("./serve.ts"),
+  },
+  {
+    name: "relay",
+    usage: "<dir> --from <host:port,...> [--listen <host:port>]",
+    summary: "Pull every new version and serve it on, from its first bytes",
+    options: [
+      FROM,
+      LISTEN,
+      { flag: "--keep", value: "<n>", summary: "Newest versions that stay (4); what they build on stays too" },
+      TIMEOUT,
+    ],
+    load: () => import("./relay.ts"),
+  },
+  {
+    name: "pull",
+    usage: "<dir> --from <host:port,...> [--policy-version <n>]",
+    summary: "Bring one version here, the newest unless told which, with what it builds on",
+    options: [FROM, { flag: "--policy-version", value: "<n>", summary: "Which version" }, TIMEOUT],
+    load: () => import("./pull.ts"),
+  },
   {
     name: "verify",
     usage: "<dir>",

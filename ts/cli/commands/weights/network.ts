@@ -1,0 +1,63 @@
+/** What `prl weights serve | relay | pull` have in common. */
+import { PrlError } from "../../../errors.ts";
+import { openWeightNode, type WeightNode } from "../../../native/index.ts";
+import { transportToken } from "../../../transports/index.ts";
+import { integerOption, type PlainArguments } from "../../args.ts";
+import { EXIT, type CommandIo } from "../../command.ts";
+
+export const DEFAULT_LISTEN = "127.0.0.1:0";
+const DEFAULT_TIMEOUT_S = 600;
+
+/** The addresses of `--from`. */
+export function sourcesOf({ options }: PlainArguments): string[] {
+  const sources = (options.get("--from") ?? "").split(",").filter((address) => address !== "");
+  if (sources.length === 0) throw new PrlError("PRL_CLI_USAGE", "--from: expected host:port, or several with commas");
+  return sources;
+}
+
+/** The only positional argument. */
+export function onlyFolder({ positionals }: PlainArguments, what: string): string {
+  const [dir, ...rest] = positionals;
+  if (dir === undefined || rest.length > 0) throw new PrlError("PRL_CLI_USAGE", `expected one folder: ${what}`);
+  return dir;
+}
+
+/** Opens a node over `root` for as long as `work` takes; being told to stop ends it and is no failure. */
+export async function withNode(
+  root: string,
+  { options }: PlainArguments,
+  io: CommandIo,
+  work: (node: WeightNode, signal: AbortSignal) => Promise<void>,
+): Promise<number> {
+  const { signal } = io;
+  const patienceMs = 1000 * integerOption(options, "--timeout-s", DEFAULT_TIMEOUT_S);
+  const node = openWeightNode(root, { token: transportToken(io.env), patienceMs });
+  const stop = () => void node.close();
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    await work(node, signal);
+    if (!signal.aborted) return EXIT.done;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    signal.removeEventListener("abort", stop);
+    await node.close();
+  }
+  return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+}
+
+/** Says where a node listens. */
+export function announce(io: CommandIo, address: string, root: string): void {
+  if (io.json) io.writeJson({ address, root });
+  else io.stdout.write(`serving ${root} at ${address}\n`);
+}
+
+/** Resolves when the signal is aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  // Sockets of the native side do not keep the event loop alive.
+  const alive = setInterval(() => {}, 1 << 30);
+  await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+  clearInterval(alive);
+}

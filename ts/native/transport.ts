@@ -1,0 +1,117 @@
+/** The ends of the network transports behind handles. What travels, and by which rules: crates/transport/README.md. */
+
+import { addon } from "./addon.ts";
+import { native, nativeAsync } from "./errors.ts";
+import { parseManifest, type WeightManifest } from "./weight-manifest.ts";
+
+export interface TransportOptions {
+  /** Bearer token that callers must present, and that is presented to others; null for none. */
+  token: string | null;
+  /** Without any progress for this long an exchange fails (PRL_TRANSPORT_UNREACHABLE). */
+  patienceMs: number;
+}
+
+/** Takes batches into a folder, each as `step_<s>/rank_<r>.safetensors` when it is whole and durable. */
+export interface NetworkInbox {
+  /** `host:port` where it listens. */
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** Listens on `host:port`, port 0 for any. Errors: PRL_TRANSPORT_ADDRESS. */
+export async function listenForRollouts(
+  listen: string,
+  inbox: string,
+  runId: string,
+  options: TransportOptions,
+): Promise<NetworkInbox> {
+  const { NativeRolloutReceiver } = addon();
+  const receiver = await nativeAsync(() => NativeRolloutReceiver.listen(listen, inbox, runId, options));
+  return {
+    address: native(() => receiver.address()),
+    close: async () => {
+      await nativeAsync(() => receiver.close());
+    },
+  };
+}
+
+/** Delivers the batches of a spool folder and removes each when its receiver has it on disk. */
+export interface NetworkSpool {
+  /**
+   * Delivers all that is there; how many batches. Errors: PRL_TRANSPORT_UNREACHABLE, _KEY, _CONFLICT, _SUPERSEDED, _CORRUPT; what was not
+   * acknowledged stays.
+   */
+  deliver(): Promise<number>;
+  /** Ends a delivery under way (PRL_TRANSPORT_CLOSED). */
+  close(): void;
+}
+
+/** `receivers` are addresses by rank. Errors: PRL_TRANSPORT_ADDRESS. */
+export function openSpool(spool: string, receivers: readonly string[], options: TransportOptions): NetworkSpool {
+  const sender = native(() => addon().NativeRolloutSender.open(spool, [...receivers], options));
+  return {
+    deliver: () => nativeAsync(() => sender.deliver()),
+    close: () => native(() => sender.close()),
+  };
+}
+
+export interface WantedWeights {
+  /** Unset: the newest. */
+  version?: number;
+  /** Version digest that it must have. */
+  digest?: string;
+  /** Without `version`: newer than this. */
+  after?: number;
+  /** How long it may be missing while others answer. Default: `patienceMs`. */
+  waitMs?: number;
+}
+
+/** Serves the versions of a folder and pulls others into it; it serves what it is still pulling. */
+export interface WeightNode {
+  /** Serves on `host:port`, port 0 for any; where. Errors: PRL_TRANSPORT_ADDRESS. */
+  listen(listen: string): Promise<string>;
+  /** The manifest of a version that one of `sources` has or is getting. Errors: PRL_TRANSPORT_VERSION when it does not come in time. */
+  describe(wanted: WantedWeights, sources: readonly string[]): Promise<WeightManifest>;
+  /** Brings a version, and what it builds on, here; `sources` in order of preference. */
+  pull(
+    wanted: WantedWeights,
+    sources: readonly string[],
+  ): Promise<{ directory: string; version: number; digest: string }>;
+  /** Tells the last of `sources`, the publisher, that a version is wherever it is needed. */
+  acknowledge(version: number, digest: string, sources: readonly string[]): Promise<void>;
+  /** Waits until this node, which listens, was told so. Errors: PRL_TRANSPORT_UNREACHABLE after `patienceMs`. */
+  acknowledged(version: number, digest: string): Promise<void>;
+  /** Removes all but the newest versions and what these build on. */
+  prune(keep: number): Promise<void>;
+  /** Ends serving, pulling and waiting (PRL_TRANSPORT_CLOSED). */
+  close(): Promise<void>;
+}
+
+/** A node over `root`, which need not exist. Errors: PRL_TRANSPORT_AUTH for a token that cannot be sent. */
+export function openWeightNode(root: string, options: TransportOptions): WeightNode {
+  const node = native(() => addon().NativeWeightNode.open(root, options));
+  const nullable = ({ version, digest, after, waitMs }: WantedWeights) => ({
+    version: version ?? null,
+    digest: digest ?? null,
+    after: after ?? null,
+    waitMs: waitMs ?? null,
+  });
+  return {
+    listen: (listen) => nativeAsync(() => node.listen(listen)),
+    describe: async (wanted, sources) =>
+      parseManifest(await nativeAsync(() => node.describe(nullable(wanted), [...sources]))),
+    pull: (wanted, sources) => nativeAsync(() => node.pull(nullable(wanted), [...sources])),
+    acknowledge: async (version, digest, sources) => {
+      await nativeAsync(() => node.acknowledge(version, digest, [...sources]));
+    },
+    acknowledged: async (version, digest) => {
+      await nativeAsync(() => node.acknowledged(version, digest));
+    },
+    prune: async (keep) => {
+      await nativeAsync(() => node.prune(keep));
+    },
+    close: async () => {
+      await nativeAsync(() => node.close());
+    },
+  };
+}

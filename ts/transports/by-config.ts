@@ -1,0 +1,108 @@
+/** The transports that a run's config names, for each of its processes. */
+
+import { join } from "node:path";
+import type { RlConfig } from "../config/index.ts";
+import { PrlError } from "../errors.ts";
+import type { TransportOptions } from "../native/index.ts";
+import { grpcRolloutReceiver, grpcRolloutSender } from "./grpc-rollouts.ts";
+import { grpcWeightFollower, grpcWeightSender, openWeightPuller, type WeightPuller } from "./grpc-weights.ts";
+import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
+import { filesystemWeights, type WeightFollower, type WeightSender } from "./weights.ts";
+
+type TransportConfig = Pick<RlConfig, "rollout_transport" | "weight_broadcast">;
+
+/** A process of a run. */
+export interface RunProcess {
+  runDir: string;
+  runId: string;
+  attempt: number;
+}
+
+/** Where the trainer listens; a process that uses files only listens nowhere. */
+export interface TrainerAddresses {
+  rollouts?: string;
+  weights?: string;
+}
+
+export interface TrainerTransports {
+  rollouts: RolloutReceiver;
+  weights: WeightSender;
+  addresses: TrainerAddresses;
+}
+
+/** The bearer token of every transport of this process: PRL_TRANSPORT_TOKEN. */
+export function transportToken(env: Readonly<Record<string, string | undefined>>): string | null {
+  const token = env["PRL_TRANSPORT_TOKEN"] ?? "";
+  return token === "" ? null : token;
+}
+
+/** Opens what the trainer receives batches and sends weights by. Errors: PRL_TRANSPORT_ADDRESS. */
+export async function openTrainerTransports(
+  { runDir, runId, attempt }: RunProcess,
+  { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
+): Promise<TrainerTransports> {
+  const addresses: TrainerAddresses = {};
+  let rollouts: RolloutReceiver = filesystemRollouts(runDir, runId, attempt);
+  if (batches.type === "grpc") {
+    const receiver = await grpcRolloutReceiver(runDir, runId, attempt, listenAddress(batches), optionsOf(batches));
+    addresses.rollouts = receiver.address;
+    rollouts = receiver;
+  }
+  if (broadcast.type === "filesystem") return { rollouts, weights: filesystemWeights(runDir, broadcast), addresses };
+  const weights = await grpcWeightSender(runDir, broadcast, listenAddress(broadcast), optionsOf(broadcast));
+  addresses.weights = weights.address;
+  return { rollouts, weights, addresses };
+}
+
+export interface OrchestratorTransports {
+  rollouts: RolloutSender;
+  weights: WeightFollower;
+}
+
+/** Opens what the orchestrator sends batches and follows weights by; `trainer` is where the trainer says that it listens. */
+export function openOrchestratorTransports(
+  { runDir, runId, attempt }: RunProcess,
+  { rollout_transport: batches, weight_broadcast: broadcast }: TransportConfig,
+  trainer: TrainerAddresses,
+): OrchestratorTransports {
+  return {
+    rollouts:
+      batches.type === "filesystem"
+        ? filesystemRollouts(runDir, runId, attempt)
+        : grpcRolloutSender(
+            runDir,
+            runId,
+            attempt,
+            [batches.connect ?? announced(trainer.rollouts, "batches")],
+            optionsOf(batches),
+          ),
+    weights:
+      broadcast.type === "filesystem"
+        ? filesystemWeights(runDir, broadcast)
+        : grpcWeightFollower(runDir, broadcast.connect ?? announced(trainer.weights, "weights"), optionsOf(broadcast)),
+  };
+}
+
+/** Opens what inference server `index` pulls weights by; null when they come by files. */
+export async function openInferencePuller(
+  runDir: string,
+  index: number,
+  broadcast: TransportConfig["weight_broadcast"],
+): Promise<WeightPuller | null> {
+  if (broadcast.type === "filesystem") return null;
+  const root = join(runDir, "received", `inference-${index}`);
+  return openWeightPuller(root, broadcast, listenAddress({ ...broadcast, port: 0 }), optionsOf(broadcast));
+}
+
+function listenAddress({ host, port }: { host: string; port: number }): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+function optionsOf({ timeout_s: seconds }: { timeout_s: number }): TransportOptions {
+  return { token: transportToken(process.env), patienceMs: Math.ceil(seconds * 1000) };
+}
+
+function announced(address: string | undefined, what: string): string {
+  if (address !== undefined) return address;
+  throw new PrlError("PRL_PROCESS_NOT_READY", `the trainer is ready but its ready file does not say where ${what} go`);
+}

@@ -1,0 +1,47 @@
+/**
+ * Batches over the network: the orchestrator keeps each in its spool until the trainer's machine has it on disk.
+ *
+ * The spool is `spool/` in the sender's run directory. The receiver's inbox is `rollouts/` in its own, where files appear as the filesystem
+ * transport puts them; so they are waited for, checked and read the same way. Protocol: crates/transport/README.md.
+ */
+
+import { mkdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { listenForRollouts, openSpool, writeBatch, type TransportOptions } from "../native/index.ts";
+import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
+
+/** Sends to the receivers at `addresses`, one per rank. What an earlier process of the run left in the spool goes first. */
+export function grpcRolloutSender(
+  runDir: string,
+  runId: string,
+  attempt: number,
+  addresses: readonly string[],
+  options: TransportOptions,
+): RolloutSender {
+  const root = join(runDir, "spool");
+  const spool = openSpool(root, addresses, options);
+  return {
+    async send(step, batches, envNames) {
+      for (const [rank, batch] of batches.entries()) {
+        const path = join(root, `step_${step}`, `rank_${rank}.safetensors`);
+        await mkdir(dirname(path), { recursive: true });
+        await writeBatch(path, batch, { runId, attempt, step, rank, envNames: [...envNames] });
+      }
+      await spool.deliver();
+    },
+    close: async () => spool.close(),
+  };
+}
+
+/** Listens on `listen` (`host:port`, port 0 for any). Errors: PRL_TRANSPORT_ADDRESS. */
+export async function grpcRolloutReceiver(
+  runDir: string,
+  runId: string,
+  attempt: number,
+  listen: string,
+  options: TransportOptions,
+): Promise<RolloutReceiver & { readonly address: string }> {
+  const inbox = await listenForRollouts(listen, join(runDir, "rollouts"), runId, options);
+  const files = filesystemRollouts(runDir, runId, attempt);
+  return { ...files, address: inbox.address, close: () => inbox.close() };
+}

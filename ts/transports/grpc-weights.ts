@@ -1,0 +1,160 @@
+/**
+ * Weight versions over the network: the trainer serves its version folders, each engine pulls them and serves them on.
+ *
+ * The trainer publishes as with the filesystem transport, into its run directory. The orchestrator sees only manifests; it tells each
+ * engine which nodes to pull from and, when all of them serve a version, tells the trainer, which then need not keep it for them.
+ */
+
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { PrlError } from "../errors.ts";
+import {
+  openWeightNode,
+  WeightReceiver,
+  type ReceivedWeights,
+  type TransportOptions,
+  type WeightNode,
+} from "../native/index.ts";
+import { filesystemWeights, MENDED_BY_FULL, type WeightFollower, type WeightSender } from "./weights.ts";
+
+/** How long a trainer is told that a version is where it is needed. */
+const ACKNOWLEDGE_PATIENCE_MS = 10_000;
+
+/** Publishes into `weights/` of the run directory and serves it on `listen` (`host:port`, port 0 for any). */
+export async function grpcWeightSender(
+  runDir: string,
+  { keep }: { keep: number },
+  listen: string,
+  options: TransportOptions,
+): Promise<WeightSender & { readonly address: string }> {
+  const files = filesystemWeights(runDir, { keep });
+  const node = openWeightNode(join(runDir, "weights"), options);
+  const address = await node.listen(listen);
+  let newest: { version: number; digest: string } | undefined;
+  return {
+    address,
+    async publish(...version) {
+      const published = await files.publish(...version);
+      newest = published.manifest;
+      return published;
+    },
+    async delivered(signal) {
+      if (newest !== undefined) await orAborted(signal, node.acknowledged(newest.version, newest.digest));
+    },
+    async close() {
+      await node.close();
+      await files.close();
+    },
+  };
+}
+
+/** Follows the versions of the node at `address`. */
+export function grpcWeightFollower(runDir: string, address: string, options: TransportOptions): WeightFollower {
+  // They pull nothing, so that nothing is ever written there.
+  const root = join(runDir, "received", "orchestrator");
+  const node = openWeightNode(root, options);
+  const patienceMs = Math.min(options.patienceMs, ACKNOWLEDGE_PATIENCE_MS);
+  const acknowledging = openWeightNode(root, { ...options, patienceMs });
+  return {
+    async receive(version, { deadlineMs, signal }) {
+      const manifest = await orAborted(signal, describe(node, version, address, deadlineMs));
+      const { digest } = manifest;
+      return {
+        manifest,
+        source: { grpc: [address] },
+        release: () => acknowledge(acknowledging, version, digest, address),
+      };
+    },
+    async close() {
+      await Promise.all([node.close(), acknowledging.close()]);
+    },
+  };
+}
+
+/**
+ * An answer that was lost must not fail a run whose trainer has heard what it waited for and is gone. When it has not heard, it is the one
+ * that says so, by name.
+ */
+async function acknowledge(node: WeightNode, version: number, digest: string, address: string): Promise<void> {
+  try {
+    await node.acknowledge(version, digest, [address]);
+  } catch (error) {
+    if (!(error instanceof PrlError) || error.code !== "PRL_TRANSPORT_UNREACHABLE") throw error;
+  }
+}
+
+async function describe(node: WeightNode, version: number, address: string, deadlineMs: number) {
+  try {
+    return await node.describe({ version, waitMs: deadlineMs }, [address]);
+  } catch (cause) {
+    if (!(cause instanceof PrlError) || cause.code !== "PRL_TRANSPORT_VERSION") throw cause;
+    const seconds = Math.round(deadlineMs / 1000);
+    throw new PrlError("PRL_DEADLINE", `weight version ${version} did not come within ${seconds} s (${address})`, {
+      cause,
+    });
+  }
+}
+
+/** An engine's end: what it pulls, it serves. */
+export interface WeightPuller {
+  /** `host:port` where it serves. */
+  readonly address: string;
+  /** Brings a version here, from the first of `sources` that works. */
+  fetch(version: number, digest: string, sources: readonly string[]): Promise<void>;
+  /** The same, and gives it as a complete folder, which stays until it is released. */
+  receive(version: number, digest: string, sources: readonly string[]): Promise<ReceivedWeights>;
+  close(): Promise<void>;
+}
+
+/** Pulls into `root`, which this process has to itself, and serves it on `listen`; the newest `keep` versions stay. */
+export async function openWeightPuller(
+  root: string,
+  { keep }: { keep: number },
+  listen: string,
+  options: TransportOptions,
+): Promise<WeightPuller> {
+  const node = openWeightNode(root, options);
+  const address = await node.listen(listen);
+  let receiver = await WeightReceiver.open(root);
+  const fetch = async (version: number, digest: string, sources: readonly string[]) => {
+    await node.pull({ version, digest }, sources);
+    await node.prune(keep);
+  };
+  return {
+    address,
+    fetch,
+    async receive(version, digest, sources) {
+      await fetch(version, digest, sources);
+      try {
+        return await receiver.receive(version);
+      } catch (error) {
+        if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
+        // Something here is damaged: everything is pulled again, down to a full version.
+        for (const name of await readdir(root)) {
+          if (/^step_\d+$|^\.received$/.test(name)) await rm(join(root, name), { recursive: true });
+        }
+        receiver = await WeightReceiver.open(root);
+        await fetch(version, digest, sources);
+        return receiver.receive(version);
+      }
+    },
+    close: () => node.close(),
+  };
+}
+
+/** `work`, or a rejection with the signal's reason as soon as it is aborted; the work ends when its node is closed. */
+async function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+    if (signal.aborted) onAbort();
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    // Nobody listens any more.
+    work.catch(() => {});
+  }
+}
