@@ -66,7 +66,7 @@ export function checkRewards(
     const isObject = typeof entry === "object" && entry !== null && "score" in entry && "weight" in entry;
     const isScored = typeof entry === "function" || (isObject && typeof entry.score === "function");
     if (!isScored) fail(`"${name}" is neither a function nor reward(weight, fn)`);
-    const { weight } = entry as { weight?: unknown };
+    const { weight } = entry as { weight?: number };
     if (weight !== undefined && !Number.isFinite(weight))
       fail(`"${name}" has the weight ${String(weight)}; a weight is a finite number`);
   }
