@@ -94,7 +94,7 @@ async function streamText(
 /** A text, texts, token ids, or lists of them. */
 function promptsOf(prompt: CompletionBody["prompt"], tokenizer: Tokenizer): Uint32Array[] {
   if (typeof prompt === "string") return [tokenizer.encode(prompt, { addSpecialTokens: true })];
-  if (prompt.every((item) => typeof item === "number")) return [Uint32Array.from(prompt as number[])];
+  if (prompt.every((item) => typeof item === "number")) return [Uint32Array.from(prompt)];
   return prompt.map((item) =>
     typeof item === "string" ? tokenizer.encode(item, { addSpecialTokens: true }) : Uint32Array.from(item),
   );
