@@ -66,7 +66,6 @@ export const ERROR_CODES = {
   PRL_TOKENIZER: "the tokenizer failed",
   PRL_TOKENIZER_UNSUPPORTED: "the tokenizer or renderer feature is not implemented",
   PRL_RENDERER_UNKNOWN: "no renderer has this name",
-  PRL_RENDERER_TEMPLATE: "a renderer has no chat template",
   PRL_TEMPLATE: "the chat template failed",
   // ---- inference ----
   PRL_INFERENCE_REQUEST: "a request to the inference server is malformed",

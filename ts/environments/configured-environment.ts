@@ -10,16 +10,16 @@ import { PrlError } from "../errors.ts";
 import type { Demonstration, EnvironmentDefinition, RolloutContext, RolloutEnd, Split } from "./environment.ts";
 import { type Episode, type EpisodeError, type EpisodeTrace, toEpisodeError } from "./episode.ts";
 import type { EpisodeFrame } from "./episode-frame.ts";
-import { promptMessages, type Prompt } from "./message.ts";
+import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import { type RewardContext, scoreAll, untilAborted } from "./reward.ts";
 import { createRng } from "./rng.ts";
-import { seed as deriveSeed, turnSeed } from "./seed.ts";
+import { seed as deriveSeed } from "./seed.ts";
 import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
-import type { PolicyTokenizer } from "./tokenizer.ts";
+import { createSampler } from "./sampler.ts";
+import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 import { TraceGraph } from "./trace.ts";
 import { versionRange } from "./trace-columns.ts";
-import type { z } from "zod";
 
 /** One rollout to run. */
 export interface RolloutRequest {
@@ -30,6 +30,7 @@ export interface RolloutRequest {
   task: Task;
   client: PolicyClient;
   tokenizer: PolicyTokenizer;
+  renderer: PolicyRenderer;
   sampling: Sampling;
   seed: number;
   run: Episode["run"];
@@ -57,18 +58,16 @@ export interface ConfiguredEnvironment {
    */
   demonstrations(runSeed: number): Iterable<Demonstration>;
   run(request: RolloutRequest): Promise<EpisodeFrame>;
-  /** Scores a reply without sampling. Rejects as a reward does. */
-  score(task: Task, reply: string): Promise<Score>;
+  /** Scores a conversation without sampling; a text is the only reply. Rejects as a reward does. */
+  score(task: Task, reply: string | readonly Message[]): Promise<Score>;
   /** Runs the environment's own check of a task's gold answer; nothing when it has none. */
   validate(task: Task): Promise<void>;
 }
 
-type Definition<Schema extends z.ZodType, Row extends object> = EnvironmentDefinition<Schema, Row>;
-
 /** @param config what the definition's schema gave for the arguments. */
-export function configureEnvironment<Schema extends z.ZodType, Row extends object>(
-  definition: Definition<Schema, Row>,
-  config: z.output<Schema>,
+export function configureEnvironment<Config, Row extends object>(
+  definition: EnvironmentDefinition<Config, Row>,
+  config: Config,
 ): ConfiguredEnvironment {
   const { name, version, tags = [] } = definition;
   /**
@@ -76,9 +75,8 @@ export function configureEnvironment<Schema extends z.ZodType, Row extends objec
    * checked.
    */
   const rowOf = (task: Task): Row => task.data as Row;
-  const score = async (task: Task, reply: string): Promise<Score> => {
-    const trace = new TraceGraph();
-    trace.commitTurn(textTurn(reply));
+  const score = async (task: Task, reply: string | readonly Message[]): Promise<Score> => {
+    const trace = TraceGraph.ofMessages(typeof reply === "string" ? [{ role: "assistant", content: reply }] : reply);
     return scoreTrace(definition, { task: rowOf(task), config, trace, signal: new AbortController().signal });
   };
   return {
@@ -108,9 +106,9 @@ export function configureEnvironment<Schema extends z.ZodType, Row extends objec
   };
 }
 
-async function runRollout<Schema extends z.ZodType, Row extends object>(
-  definition: Definition<Schema, Row>,
-  config: z.output<Schema>,
+async function runRollout<Config, Row extends object>(
+  definition: EnvironmentDefinition<Config, Row>,
+  config: Config,
   task: Row,
   request: RolloutRequest,
 ): Promise<EpisodeFrame> {
@@ -122,7 +120,7 @@ async function runRollout<Schema extends z.ZodType, Row extends object>(
   let score: Score | null = null;
   const sampler = createSampler(request, trace);
   try {
-    const context: RolloutContext<Row, z.output<Schema>> = {
+    const context: RolloutContext<Row, Config> = {
       task,
       config,
       sample: sampler.sample,
@@ -145,53 +143,9 @@ async function runRollout<Schema extends z.ZodType, Row extends object>(
   return toFrame(definition, request, trace, { clock, errors, end, score });
 }
 
-/** The author's `sample` function, and what it knows about who was being waited for when the time was up. */
-function createSampler(request: RolloutRequest, trace: TraceGraph) {
-  const { client, tokenizer, sampling, signal } = request;
-  let turns = 0;
-  let waiting = 0;
-  let abortedWaiting = false;
-  signal.addEventListener("abort", () => (abortedWaiting = waiting > 0), { once: true });
-  const generate = async (promptIds: Uint32Array, seed: number) => {
-    waiting += 1;
-    try {
-      return await client.generate({ tokenIds: promptIds, sampling, seed, signal });
-    } finally {
-      waiting -= 1;
-    }
-  };
-  const sample = async (prompt: Prompt) => {
-    const promptIds =
-      typeof prompt === "string"
-        ? tokenizer.encode(prompt)
-        : tokenizer.applyChatTemplate(
-            prompt.map(({ role, content }) => ({ role, content })),
-            { addGenerationPrompt: true },
-          ).ids;
-    const seed = turnSeed(request.seed, turns);
-    turns += 1;
-    const completion = await generate(promptIds, seed);
-    signal.throwIfAborted();
-    if (completion.finishReason === "abort")
-      throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
-    if (completion.tokenIds.length === 0)
-      throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
-    const text = tokenizer.decode(completion.tokenIds, { skipSpecialTokens: true });
-    trace.commitTurn({ messages: promptMessages(prompt), promptIds, completion, text });
-    return { ...completion, text };
-  };
-  /** A deadline that passed while the engine was at work is the engine's. */
-  const blame = (error: unknown): unknown => {
-    const isDeadline = error === signal.reason && error instanceof PrlError && error.code === "PRL_ENVIRONMENT_TIMEOUT";
-    if (!isDeadline || !abortedWaiting) return error;
-    return new PrlError("PRL_INFERENCE_TIMEOUT", `${error.message} while waiting for the engine`, { cause: error });
-  };
-  return { sample, blame };
-}
-
-async function scoreTrace<Schema extends z.ZodType, Row extends object>(
-  definition: Definition<Schema, Row>,
-  context: RewardContext<Row, z.output<Schema>>,
+async function scoreTrace<Config, Row extends object>(
+  definition: EnvironmentDefinition<Config, Row>,
+  context: RewardContext<Row, Config>,
 ): Promise<Score> {
   const [rewards, metrics] = await Promise.all([
     scoreAll(definition.rewards, context, 1),
@@ -226,7 +180,7 @@ function toFrame(
     nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
     rewards: score?.rewards ?? {},
     reward: score?.reward ?? null,
-    metrics: score?.metrics ?? {},
+    metrics: score === null ? {} : { ...end.metrics, ...score.metrics },
     stop_condition:
       score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
     is_completed: score !== null,
@@ -251,15 +205,4 @@ function toFrame(
     traces: record === null ? [] : [record],
   };
   return { episode, columns: record === null ? [] : [columns] };
-}
-
-/** A reply without tokens. */
-function textTurn(reply: string) {
-  const completion = {
-    tokenIds: new Uint32Array(0),
-    logprobs: new Float32Array(0),
-    policyVersions: [],
-    finishReason: "stop",
-  } as const;
-  return { messages: [{ role: "user", content: "" }] as const, promptIds: new Uint32Array(0), completion, text: reply };
 }

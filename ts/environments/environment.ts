@@ -9,7 +9,8 @@ import { z } from "zod";
 import { PrlError } from "../errors.ts";
 import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
-import type { Prompt } from "./message.ts";
+import type { Message, Prompt } from "./message.ts";
+import type { ParsedToolCall } from "../renderers/index.ts";
 import { checkRewards, type RewardMap } from "./reward.ts";
 import type { Rng } from "./rng.ts";
 import type { TaskRows } from "./tasks.ts";
@@ -30,10 +31,10 @@ export interface RolloutContext<Row, Config = unknown> {
   readonly task: Row;
   readonly config: Config;
   /**
-   * One model call: the prompt becomes tokens (a text as it is, messages by the chat template), the completion joins
-   * the trace.
+   * One model call: the prompt becomes tokens (a text as it is, messages by the chat template, extending the tokens of
+   * earlier turns where that is exact), the completion joins the trace.
    */
-  readonly sample: (prompt: Prompt) => Promise<SampledTurn>;
+  readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
   readonly trace: Trace;
   /** Token ids in, token ids out, without any record in the trace. */
   readonly client: PolicyClient;
@@ -45,14 +46,25 @@ export interface RolloutContext<Row, Config = unknown> {
   readonly signal: AbortSignal;
 }
 
+export interface SampleOptions {
+  /** JSON schemas of functions that the policy may call, in the shape of the OpenAI API. */
+  readonly tools?: readonly Readonly<Record<string, unknown>>[];
+}
+
 export interface SampledTurn extends PolicyCompletion {
   /** The completion without special tokens. */
   readonly text: string;
+  /** The completion as a message, to be put behind the prompt's messages for the next turn. */
+  readonly message: Message;
+  /** Every attempt to call a tool, also those that could not be read. */
+  readonly toolCalls: readonly ParsedToolCall[];
 }
 
 /** Why a rollout ended, when it was not that the policy was done or out of tokens. A stop is no error: it is scored. */
 export interface RolloutEnd {
   stopCondition?: string;
+  /** Numbers to record beside the environment's metrics. */
+  metrics?: Readonly<Record<string, number>>;
 }
 
 export type Rollout<Row, Config = unknown> = (context: RolloutContext<Row, Config>) => Promise<RolloutEnd | void>;
@@ -77,25 +89,25 @@ export interface ValidateContext<Row, Config> {
   readonly score: (reply: string) => Promise<number>;
 }
 
-export interface EnvironmentDefinition<Schema extends z.ZodType, Row extends object> {
+export interface EnvironmentDefinition<Config, Row extends object> {
   /** Lower-case words with hyphens. */
   readonly name: string;
   readonly version: string;
   readonly tags?: readonly string[];
   /** Arguments of the environment, `args` in the config file. */
-  readonly config: Schema;
+  readonly config: z.ZodType<Config>;
   /** The task rows of a split: JSON objects, in an array, iterable or generator; `endless(...)` when they never end. */
-  readonly tasks: (context: TasksContext<z.output<Schema>>) => TaskRows<Row>;
+  readonly tasks: (context: TasksContext<Config>) => TaskRows<Row>;
   /** Stable name of a task within its split. Default: the hash of its row. */
   readonly key?: (row: Row, index: number) => string;
-  readonly rollout: Rollout<Row, z.output<Schema>>;
-  readonly rewards: RewardMap<Row, z.output<Schema>>;
+  readonly rollout: Rollout<Row, Config>;
+  readonly rewards: RewardMap<Row, Config>;
   /** Numbers that are recorded and never trained on. */
-  readonly metrics?: RewardMap<Row, z.output<Schema>>;
+  readonly metrics?: RewardMap<Row, Config>;
   /** An endless stream of pairs to learn the task from. It shares no task with either split. */
-  readonly demonstrations?: (context: DemonstrationsContext<z.output<Schema>>) => Iterable<Demonstration>;
+  readonly demonstrations?: (context: DemonstrationsContext<Config>) => Iterable<Demonstration>;
   /** Throws when the task's gold answer does not score full marks. */
-  readonly validate?: (context: ValidateContext<Row, z.output<Schema>>) => Promise<void>;
+  readonly validate?: (context: ValidateContext<Row, Config>) => Promise<void>;
 }
 
 /** An environment as its module exports it: the definition's types are closed over, so it can be loaded by name. */
@@ -114,8 +126,8 @@ const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
 const ENVIRONMENT = Symbol.for("prl.environment");
 
 /** Checks a definition and makes it an environment. Throws PRL_ENVIRONMENT_INVALID. */
-export function defineEnvironment<Schema extends z.ZodType, Row extends object>(
-  definition: EnvironmentDefinition<Schema, Row>,
+export function defineEnvironment<Config, Row extends object>(
+  definition: EnvironmentDefinition<Config, Row>,
 ): Environment {
   checkDefinition(definition);
   const { name, version, tags = [], config } = definition;
@@ -144,9 +156,7 @@ export function isEnvironment(value: unknown): value is Environment {
   return typeof value === "object" && value !== null && ENVIRONMENT in value;
 }
 
-function checkDefinition<Schema extends z.ZodType, Row extends object>(
-  definition: EnvironmentDefinition<Schema, Row>,
-): void {
+function checkDefinition<Config, Row extends object>(definition: EnvironmentDefinition<Config, Row>): void {
   const { name, version, tasks, rollout, rewards, metrics = {} } = definition;
   const fail = (problem: string): never => {
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${name}": ${problem}`);

@@ -25,12 +25,29 @@ const episodeErrorSchema = z.strictObject({
   message: z.string(),
 });
 
+const messageSchema = z.strictObject({
+  role: z.enum(["system", "user", "assistant", "tool"]),
+  content: z.string(),
+  reasoning_content: z.string().optional(),
+  tool_calls: z
+    .array(
+      z.strictObject({
+        id: z.string(),
+        type: z.literal("function"),
+        function: z.strictObject({ name: z.string(), arguments: z.string() }),
+      }),
+    )
+    .readonly()
+    .optional(),
+  tool_call_id: z.string().optional(),
+});
+
 const traceSchema = z.strictObject({
   id: z.string(),
   nodes: z.array(
     z.strictObject({
       parent: count.nullable(),
-      message: z.strictObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: z.string() }),
+      message: messageSchema,
       sampled: z.boolean(),
     }),
   ),

@@ -14,22 +14,27 @@ export type {
   RolloutContext,
   RolloutEnd,
   SampledTurn,
+  SampleOptions,
   Split,
   TasksContext,
   ValidateContext,
 } from "./environment.ts";
 export { reward } from "./reward.ts";
-export type { Reward, RewardContext, RewardFunction, RewardMap } from "./reward.ts";
+export type { Reward, RewardContext, RewardFunction, RewardMap, WeightedScore } from "./reward.ts";
 export { singleTurn } from "./single-turn.ts";
+export { multiTurn, type MultiTurnOptions, type Response } from "./multi-turn.ts";
+export { tool, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
+export { toolUse, type ToolUseOptions } from "./tool-use.ts";
+export { scoreGroup, type ScoredRollout } from "./score-group.ts";
 export { endless, taskHash, TaskReader } from "./tasks.ts";
 export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./tasks.ts";
 export { createRng, type Rng } from "./rng.ts";
 export { seed, turnSeed } from "./seed.ts";
-export type { Message, Prompt } from "./message.ts";
+export type { Message, Prompt, ToolCall } from "./message.ts";
 export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./policy-client.ts";
-export type { PolicyTokenizer } from "./tokenizer.ts";
-export { TraceGraph } from "./trace.ts";
-export type { Trace, TraceNode, Turn } from "./trace.ts";
+export type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
+export { TraceGraph, truncateTurn } from "./trace.ts";
+export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.ts";
 
 export { loadEnvironment, type EnvironmentReference } from "./load-environment.ts";
 export type { ConfiguredEnvironment, RolloutRequest, Score } from "./configured-environment.ts";

@@ -1,9 +1,25 @@
-/** A prompt and the messages that it is made of. */
+/** A prompt and the messages that it is made of, in the shape of the OpenAI chat API: templates and endpoints read them as they are. */
 
-export interface Message {
+export interface ToolCall {
+  id: string;
+  type: "function";
+  function: {
+    name: string;
+    /** JSON text, as the model wrote it. */
+    arguments: string;
+  };
+}
+
+/** A type and no interface, so that templates take it as an object of any keys. */
+export type Message = {
   role: "system" | "user" | "assistant" | "tool";
   content: string;
-}
+  /** Thinking of an assistant; absent when there was none, "" when it was empty. */
+  reasoning_content?: string;
+  tool_calls?: readonly ToolCall[];
+  /** Of a tool message: the call that it answers. */
+  tool_call_id?: string;
+};
 
 /** Text that is encoded exactly as it is, or messages for the model's chat template. */
 export type Prompt = string | readonly Message[];
@@ -11,4 +27,45 @@ export type Prompt = string | readonly Message[];
 /** A raw text prompt counts as one user message. */
 export function promptMessages(prompt: Prompt): Message[] {
   return typeof prompt === "string" ? [{ role: "user", content: prompt }] : [...prompt];
+}
+
+/** Whether two messages say the same: absent reasoning differs from empty reasoning, arguments of calls compare as JSON values. */
+export function sameMessage(a: Message, b: Message): boolean {
+  return (
+    a.role === b.role &&
+    a.content === b.content &&
+    a.reasoning_content === b.reasoning_content &&
+    a.tool_call_id === b.tool_call_id &&
+    sameCalls(a.tool_calls ?? [], b.tool_calls ?? [])
+  );
+}
+
+function sameCalls(a: readonly ToolCall[], b: readonly ToolCall[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every((call, index) => {
+      const other = b[index];
+      return (
+        other !== undefined &&
+        call.id === other.id &&
+        call.function.name === other.function.name &&
+        canonical(call.function.arguments) === canonical(other.function.arguments)
+      );
+    })
+  );
+}
+
+/** JSON with sorted keys; what is no JSON stays as it is. */
+function canonical(text: string): string {
+  const sorted = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(sorted);
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value).map(([key, one]) => [key, sorted(one)] as const);
+    return Object.fromEntries(entries.sort(([x], [y]) => (x < y ? -1 : 1)));
+  };
+  try {
+    return JSON.stringify(sorted(JSON.parse(text)));
+  } catch {
+    return text;
+  }
 }

@@ -18,7 +18,15 @@ export type RewardFunction<Row, Config = unknown> = (
   context: RewardContext<Row, Config>,
 ) => number | boolean | Promise<number | boolean>;
 
+/** A reward function that carries its weight; `reward` makes it. */
 export interface Reward<Row, Config = unknown> {
+  (context: RewardContext<Row, Config>): number | boolean | Promise<number | boolean>;
+  readonly weight: number;
+  readonly timeoutMs?: number;
+}
+
+/** The same as a plain object. */
+export interface WeightedScore<Row, Config = unknown> {
   readonly weight: number;
   readonly score: RewardFunction<Row, Config>;
   readonly timeoutMs?: number;
@@ -26,19 +34,21 @@ export interface Reward<Row, Config = unknown> {
 
 /** The rewards of an environment by name. A bare function has weight 1 (weight 0 as a metric). */
 export type RewardMap<Row, Config = unknown> = Readonly<
-  Record<string, Reward<Row, Config> | RewardFunction<Row, Config>>
+  Record<string, RewardFunction<Row, Config> | WeightedScore<Row, Config>>
 >;
 
 /**
- * A weighted reward. TypeScript cannot see the row type through a nested call: name it once, as in `reward(1, ({ task,
- * trace }: RewardContext<MyRow>) => ...)`, or write `{ weight: 1, score: ({ task, trace }) => ... }`, where it flows.
+ * A weighted reward. Task and config are typed by the definition around it, except where `tasks` takes an argument without a type and nothing
+ * that is written in place stands between the two: there name the row, `reward(1, ({ task }: RewardContext<MyRow>) => ...)`, or write
+ * `{ weight: 1, score: ({ task }) => ... }`. (TypeScript reads a nested call before it has read `tasks`.)
  */
 export function reward<Row, Config = unknown>(
   weight: number,
-  score: RewardFunction<Row, Config>,
+  // Only the definition says what Row and Config are, not the function.
+  score: RewardFunction<NoInfer<Row>, NoInfer<Config>>,
   options: { timeoutMs?: number } = {},
 ): Reward<Row, Config> {
-  return { weight, score, ...options };
+  return Object.assign((context: RewardContext<Row, Config>) => score(context), { weight, ...options });
 }
 
 /** Names in `rewards` and `metrics` are distinct and weights are finite; there is at least one reward. */
@@ -53,11 +63,12 @@ export function checkRewards(
   if (Object.keys(rewards).length === 0) fail("it has no rewards; give at least one");
   for (const [name, entry] of Object.entries({ ...metrics, ...rewards })) {
     if (name in rewards && name in metrics) fail(`"${name}" is both a reward and a metric; rename one`);
-    const isReward = typeof entry === "object" && entry !== null && "score" in entry && "weight" in entry;
-    if (typeof entry === "function") continue;
-    if (!isReward || typeof entry.score !== "function") fail(`"${name}" is neither a function nor reward(weight, fn)`);
-    else if (!Number.isFinite(entry.weight))
-      fail(`"${name}" has the weight ${String(entry.weight)}; a weight is a finite number`);
+    const isObject = typeof entry === "object" && entry !== null && "score" in entry && "weight" in entry;
+    const isScored = typeof entry === "function" || (isObject && typeof entry.score === "function");
+    if (!isScored) fail(`"${name}" is neither a function nor reward(weight, fn)`);
+    const { weight } = entry as { weight?: number };
+    if (weight !== undefined && !Number.isFinite(weight))
+      fail(`"${name}" has the weight ${String(weight)}; a weight is a finite number`);
   }
 }
 
@@ -71,9 +82,9 @@ export async function scoreAll<Row, Config>(
   defaultWeight: 0 | 1,
 ): Promise<Record<string, { score: number; weight: number }>> {
   const scored = Object.entries(rewards).map(async ([name, entry]) => {
-    const { weight, score, timeoutMs } =
-      typeof entry === "function" ? { weight: defaultWeight, score: entry } : { ...entry };
-    return [name, { score: await scoreOne(name, score, context, timeoutMs ?? REWARD_TIMEOUT_MS), weight }] as const;
+    const { weight = defaultWeight, timeoutMs = REWARD_TIMEOUT_MS } = entry as Partial<WeightedScore<Row, Config>>;
+    const score = typeof entry === "function" ? entry : entry.score;
+    return [name, { score: await scoreOne(name, score, context, timeoutMs), weight }] as const;
   });
   return Object.fromEntries(await Promise.all(scored));
 }

@@ -1,4 +1,5 @@
-/** The part of a tokenizer that environments use; `loadTokenizer` of `prl/tokenizer` gives one. */
-import type { Tokenizer } from "../renderers/index.ts";
+/** The parts of a tokenizer and a renderer that environments use; `prl/tokenizer` gives them. */
+import type { Renderer, Tokenizer } from "../renderers/index.ts";
 
 export type PolicyTokenizer = Pick<Tokenizer, "encode" | "decode" | "applyChatTemplate">;
+export type PolicyRenderer = Pick<Renderer, "render" | "bridgeToNextTurn" | "parse">;

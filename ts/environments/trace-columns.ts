@@ -21,6 +21,7 @@ export function toTraceColumns(branches: readonly (readonly TraceNode[])[]): Tra
     branchOffsets: new Uint32Array(branches.length + 1),
   };
   const spans: number[] = [];
+  const trained = new Set<TraceNode>();
   let cursor = 0;
   branches.forEach((branch, index) => {
     let current: number | null = null;
@@ -35,7 +36,9 @@ export function toTraceColumns(branches: readonly (readonly TraceNode[])[]): Tra
       const sampledStart = cursor + node.promptTokens;
       const end = cursor + node.tokenIds.length;
       if (sampledStart < end) {
-        columns.mask.fill(1, sampledStart, end);
+        // What branches share trains once.
+        if (!trained.has(node)) columns.mask.fill(1, sampledStart, end);
+        trained.add(node);
         columns.logprobs.set(node.logprobs, sampledStart);
         for (const [first, version] of node.policyVersions)
           if (sampledStart + first < end) span(sampledStart + first, version);

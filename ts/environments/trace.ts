@@ -2,14 +2,13 @@
  * The record of one rollout: a tree of messages in which every token has one owner.
  *
  * Invariants: the tokens of the nodes on the path from the root to a sampled node, one after the other, are exactly the
- * prompt and completion ids that the policy saw; only completion tokens are sampled (mask 1) and carry
- * log-probabilities and policy versions. A turn continues a leaf when messages and tokens of the leaf's path are the
- * beginning of its prompt, else it starts a branch of its own: nothing is patched. So no sampled token lies on two
- * branches. Knows no text beyond the messages and no tokenizer.
+ * prompt and completion ids that the policy saw; only completion tokens are sampled (mask 1) and carry log-probabilities
+ * and policy versions. A turn continues the deepest path whose messages and tokens its prompt begins with and forks where
+ * either differs: nothing is patched. A branch is a path from the root to a leaf and one training sample; a sampled node
+ * that several branches share trains in the first of them. Knows no text beyond the messages and no tokenizer.
  */
 import { PrlError } from "../errors.ts";
-import type { Message } from "./message.ts";
-import type { PolicyCompletion } from "./policy-client.ts";
+import { type Message, sameMessage } from "./message.ts";
 import { toTraceColumns, type TraceColumns } from "./trace-columns.ts";
 
 export interface TraceNode {
@@ -31,11 +30,37 @@ export interface TraceNode {
 /** One model call. */
 export interface Turn {
   /** The messages that the prompt was made from, at least one. */
-  readonly messages: readonly Message[];
+  readonly prompt: readonly Message[];
   readonly promptIds: Uint32Array;
-  readonly completion: PolicyCompletion;
-  /** Text of the completion, without special tokens. */
-  readonly text: string;
+  /** Sampled tokens, the stop token included; empty when the endpoint gives none. */
+  readonly completionIds: Uint32Array;
+  /** Log-probability of each sampled token, same length. */
+  readonly logprobs: Float32Array;
+  /** `[first token, version]`, ascending from 0. Default: version 0 throughout. */
+  readonly policyVersions?: readonly (readonly [number, number])[];
+  /** For each message of the prompt the end of its tokens in `promptIds`; without it new messages own their tokens together. */
+  readonly messageSpans?: readonly number[];
+  /** What the completion says. */
+  readonly response: Message;
+  readonly finishReason?: "stop" | "length" | "abort";
+}
+
+/** Where a prompt joins the tree. */
+export interface PreparedTurn {
+  /** Messages at its beginning that are in the tree. */
+  readonly matchedMessages: number;
+  /** Tokens of those. */
+  readonly pathTokens: number;
+  /** Prompt and completion of the turn that the match ends with, to be extended; null when it does not end with a sampled message. */
+  readonly bridgeAnchor: { readonly promptIds: Uint32Array; readonly completionIds: Uint32Array } | null;
+}
+
+/** One branch as a training sample. */
+export interface TraceSample {
+  readonly tokenIds: Uint32Array;
+  /** 1 where the policy sampled the token and no earlier branch trains it. */
+  readonly mask: Uint8Array;
+  readonly logprobs: Float32Array;
 }
 
 /** What rewards and metrics see of a rollout. */
@@ -45,6 +70,8 @@ export interface Trace {
   readonly lastReply: string;
   /** Messages of the last branch, from its root. */
   readonly messages: readonly Message[];
+  /** Model calls. */
+  readonly turns: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
   /** The last completion ended because it was long enough, not because it was finished. */
@@ -53,9 +80,22 @@ export interface Trace {
 
 export class TraceGraph implements Trace {
   readonly #nodes: TraceNode[] = [];
+  readonly #children = new Map<number | null, number[]>();
   #truncated = false;
+  #turns = 0;
   #promptTokens = 0;
   #completionTokens = 0;
+
+  /** A conversation without tokens, to be scored: its assistant messages count as sampled. */
+  static ofMessages(messages: readonly Message[]): TraceGraph {
+    const graph = new TraceGraph();
+    let parent: number | null = null;
+    for (const message of messages) {
+      parent = graph.#append({ ...UNSAMPLED, parent, message, sampled: message.role === "assistant" });
+    }
+    graph.#turns = messages.filter(({ role }) => role === "assistant").length;
+    return graph;
+  }
 
   get nodes(): readonly TraceNode[] {
     return this.#nodes;
@@ -67,6 +107,10 @@ export class TraceGraph implements Trace {
 
   get messages(): readonly Message[] {
     return this.#path(this.#nodes.length - 1).map((node) => node.message);
+  }
+
+  get turns(): number {
+    return this.#turns;
   }
 
   /** Prompt tokens that the policy was sent, over all turns. */
@@ -82,36 +126,72 @@ export class TraceGraph implements Trace {
     return this.#truncated;
   }
 
-  /** Adds a turn: nodes for the messages that are new, then the sampled one, whose index it returns. */
+  /** Where a prompt would join the tree, by its messages. Changes nothing. */
+  prepareTurn(prompt: readonly Message[]): PreparedTurn {
+    const match = this.#match(prompt, null);
+    const path = match.node === null ? [] : this.#path(match.node);
+    const last = path.at(-1);
+    const ids = concatenate(path.map((node) => node.tokenIds));
+    const sampled = last === undefined ? 0 : last.tokenIds.length - last.promptTokens;
+    const split = ids.length - sampled;
+    const bridgeAnchor =
+      last?.sampled === true && sampled > 0
+        ? { promptIds: ids.subarray(0, split), completionIds: ids.subarray(split) }
+        : null;
+    return { matchedMessages: match.messages, pathTokens: ids.length, bridgeAnchor };
+  }
+
+  /**
+   * Adds a turn: nodes for the messages that are new, then the sampled one, whose index it returns. Errors: PRL_INFERENCE_FAILED when the
+   * completion's parts do not fit together.
+   */
   commitTurn(turn: Turn): number {
-    const { messages, promptIds, completion, text } = turn;
-    checkCompletion(completion);
-    const anchor = this.#anchor(messages, promptIds);
-    const fresh = messages.slice(anchor.messages);
-    const own = promptIds.subarray(anchor.tokens);
-    let parent = anchor.node;
-    fresh.forEach((message, index) => {
-      const tokenIds = index === fresh.length - 1 ? own : own.subarray(0, 0);
+    const { prompt, promptIds, completionIds, logprobs, response, messageSpans } = turn;
+    const policyVersions = turn.policyVersions ?? (completionIds.length > 0 ? [[0, 0] as const] : []);
+    checkCompletion(completionIds, logprobs, policyVersions);
+    const match = this.#match(prompt, promptIds);
+    let parent = match.node;
+    let cursor = match.tokens;
+    prompt.slice(match.messages).forEach((message, index, fresh) => {
+      const isLast = index === fresh.length - 1;
+      const ownEnd =
+        messageSpans?.[match.messages + index] ?? (messageSpans === undefined && isLast ? promptIds.length : cursor);
+      const tokenIds = promptIds.subarray(cursor, Math.max(cursor, ownEnd));
       parent = this.#append({ ...UNSAMPLED, parent, message, tokenIds, promptTokens: tokenIds.length });
+      cursor += tokenIds.length;
     });
-    const scaffold = fresh.length === 0 ? own : own.subarray(0, 0);
-    this.#truncated = completion.finishReason === "length";
+    const scaffold = promptIds.subarray(cursor);
+    this.#truncated = turn.finishReason === "length";
+    this.#turns += 1;
     this.#promptTokens += promptIds.length;
-    this.#completionTokens += completion.tokenIds.length;
+    this.#completionTokens += completionIds.length;
     return this.#append({
       parent,
-      message: { role: "assistant", content: text },
+      message: response,
       sampled: true,
-      tokenIds: concatenate(scaffold, completion.tokenIds),
+      tokenIds: concatenate([scaffold, completionIds]),
       promptTokens: scaffold.length,
-      logprobs: completion.logprobs,
-      policyVersions: completion.policyVersions,
+      logprobs,
+      policyVersions,
     });
   }
 
-  /** Paths from a root to each leaf, in the order of the leaves: each is one training sample. */
+  /** Paths from a root to each leaf, in the order of the leaves. */
   branches(): TraceNode[][] {
     return this.#leaves().map((leaf) => this.#path(leaf));
+  }
+
+  /** Each branch that holds sampled tokens, as a sample. */
+  samples(): TraceSample[] {
+    const { tokenIds, mask, logprobs, branchOffsets } = this.columns();
+    return Array.from(branchOffsets.subarray(1), (end, branch) => {
+      const start = branchOffsets[branch] ?? 0;
+      return {
+        tokenIds: tokenIds.slice(start, end),
+        mask: mask.slice(start, end),
+        logprobs: logprobs.slice(start, end),
+      };
+    }).filter((sample) => sample.mask.includes(1));
   }
 
   /** The token columns of all branches, one after the other. */
@@ -119,27 +199,30 @@ export class TraceGraph implements Trace {
     return toTraceColumns(this.branches());
   }
 
-  /** The leaf with the longest path that the prompt continues. */
-  #anchor(
-    messages: readonly Message[],
-    promptIds: Uint32Array,
-  ): { node: number | null; messages: number; tokens: number } {
-    let best: { node: number | null; messages: number; tokens: number } = { node: null, messages: 0, tokens: 0 };
-    for (const leaf of this.#leaves()) {
-      const path = this.#path(leaf);
-      if (!path.every((node, index) => sameMessage(node.message, messages[index]))) continue;
-      const tokens = path.reduce(
-        (offset, node) => (offset < 0 ? offset : matchAt(promptIds, offset, node.tokenIds)),
-        0,
-      );
-      if (tokens > best.tokens) best = { node: leaf, messages: path.length, tokens };
+  /**
+   * The deepest path whose messages begin `prompt` and, when given, whose tokens begin `promptIds`; of equally deep ones the newest. Every
+   * sibling is tried, as an older one may be the one that goes on.
+   */
+  #match(prompt: readonly Message[], promptIds: Uint32Array | null): Match {
+    const root: Match = { node: null, messages: 0, tokens: 0 };
+    let best = root;
+    const open = [root];
+    for (let here = open.pop(); here !== undefined; here = open.pop()) {
+      if (here.messages > best.messages || (here.messages === best.messages && here.tokens > best.tokens)) best = here;
+      const message = prompt[here.messages];
+      if (message === undefined) continue;
+      for (const child of this.#children.get(here.node) ?? []) {
+        const node = this.#nodes[child];
+        if (node === undefined || !sameMessage(node.message, message)) continue;
+        if (promptIds !== null && !standsAt(promptIds, here.tokens, node.tokenIds)) continue;
+        open.push({ node: child, messages: here.messages + 1, tokens: here.tokens + node.tokenIds.length });
+      }
     }
     return best;
   }
 
   #leaves(): number[] {
-    const parents = new Set(this.#nodes.map((node) => node.parent));
-    return this.#nodes.flatMap((_, index) => (parents.has(index) ? [] : [index]));
+    return this.#nodes.flatMap((_, index) => (this.#children.has(index) ? [] : [index]));
   }
 
   #path(index: number): TraceNode[] {
@@ -155,14 +238,62 @@ export class TraceGraph implements Trace {
   }
 
   #append(node: TraceNode): number {
+    const index = this.#nodes.length;
     this.#nodes.push(node);
-    return this.#nodes.length - 1;
+    const siblings = this.#children.get(node.parent);
+    if (siblings === undefined) this.#children.set(node.parent, [index]);
+    else siblings.push(index);
+    return index;
   }
 }
 
-const UNSAMPLED = { sampled: false, logprobs: new Float32Array(0), policyVersions: [] } as const;
+interface Match {
+  readonly node: number | null;
+  readonly messages: number;
+  readonly tokens: number;
+}
 
-function checkCompletion({ tokenIds, logprobs, policyVersions }: PolicyCompletion): void {
+const UNSAMPLED = {
+  sampled: false,
+  tokenIds: new Uint32Array(0),
+  promptTokens: 0,
+  logprobs: new Float32Array(0),
+  policyVersions: [],
+} as const;
+
+/**
+ * A turn that fits into `maxSeqLen` tokens: an overlong prompt is cut and its completion dropped (`overlongPrompt`), else the completion is
+ * cut to what is left (`truncated`), with its log-probabilities and versions.
+ */
+export function truncateTurn(
+  turn: Turn,
+  maxSeqLen: number,
+): { turn: Turn; overlongPrompt: boolean; truncated: boolean } {
+  const overlongPrompt = turn.promptIds.length > maxSeqLen;
+  const left = overlongPrompt ? 0 : maxSeqLen - turn.promptIds.length;
+  const truncated = turn.completionIds.length > left;
+  if (!truncated && !overlongPrompt) return { turn, overlongPrompt, truncated };
+  const cut: Turn = {
+    ...turn,
+    promptIds: turn.promptIds.slice(0, maxSeqLen),
+    completionIds: turn.completionIds.slice(0, left),
+    logprobs: turn.logprobs.slice(0, left),
+    ...(turn.policyVersions === undefined
+      ? {}
+      : { policyVersions: turn.policyVersions.filter(([first]) => first < left) }),
+    ...(turn.messageSpans === undefined
+      ? {}
+      : { messageSpans: turn.messageSpans.map((end) => Math.min(end, maxSeqLen)) }),
+    finishReason: "length",
+  };
+  return { turn: cut, overlongPrompt, truncated };
+}
+
+function checkCompletion(
+  tokenIds: Uint32Array,
+  logprobs: Float32Array,
+  policyVersions: NonNullable<Turn["policyVersions"]>,
+): void {
   const problem =
     logprobs.length !== tokenIds.length
       ? `${logprobs.length} log-probabilities for ${tokenIds.length} tokens`
@@ -174,18 +305,16 @@ function checkCompletion({ tokenIds, logprobs, policyVersions }: PolicyCompletio
   if (problem !== null) throw new PrlError("PRL_INFERENCE_FAILED", `the engine's completion is malformed: ${problem}`);
 }
 
-function sameMessage(message: Message, other: Message | undefined): boolean {
-  return message.role === other?.role && message.content === other.content;
+function standsAt(ids: Uint32Array, offset: number, part: Uint32Array): boolean {
+  return part.every((id, index) => ids[offset + index] === id);
 }
 
-/** The offset after `part` when it stands in `ids` at `offset`, else -1. */
-function matchAt(ids: Uint32Array, offset: number, part: Uint32Array): number {
-  return part.every((id, index) => ids[offset + index] === id) ? offset + part.length : -1;
-}
-
-function concatenate(first: Uint32Array, second: Uint32Array): Uint32Array {
-  const joined = new Uint32Array(first.length + second.length);
-  joined.set(first);
-  joined.set(second, first.length);
+function concatenate(parts: readonly Uint32Array[]): Uint32Array {
+  const joined = new Uint32Array(parts.reduce((length, part) => length + part.length, 0));
+  let cursor = 0;
+  for (const part of parts) {
+    joined.set(part, cursor);
+    cursor += part.length;
+  }
   return joined;
 }

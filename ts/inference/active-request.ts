@@ -5,7 +5,10 @@
  */
 import type { ServerResponse } from "node:http";
 
+import type { FastifyReply } from "fastify";
+
 import { PrlError } from "../errors.ts";
+import type { ServerContext } from "./context.ts";
 import { HttpError } from "./errors.ts";
 
 export class ActiveRequest {
@@ -61,5 +64,22 @@ export class ActiveRequest {
     clearTimeout(this.#timer);
     this.#response.removeListener("close", this.#onClose);
     this.#markEnded();
+  }
+}
+
+/** Runs a handler as an active request of the server. Refuses when the server stops. */
+export async function whileActive<Result>(
+  context: ServerContext,
+  reply: FastifyReply,
+  handler: (active: ActiveRequest) => Promise<Result>,
+): Promise<Result> {
+  if (context.closing) throw new HttpError(503, "PRL_INFERENCE_FAILED", "the server is stopping");
+  const active = new ActiveRequest(reply.raw, context.deadlines.generateMs);
+  context.active.add(active);
+  try {
+    return await handler(active);
+  } finally {
+    active.end();
+    context.active.delete(active);
   }
 }

@@ -1,7 +1,7 @@
 /** What the routes of one server share. */
 import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
-import type { Tokenizer } from "../renderers/index.ts";
+import type { Renderer, Tokenizer } from "../renderers/index.ts";
 import type { ActiveRequest } from "./active-request.ts";
 import type { RequestLimits } from "./request.ts";
 
@@ -38,4 +38,6 @@ export interface ServerContext {
   nextSeed(): number;
   /** The model's tokenizer, loaded when a request with stop strings first needs it. */
   tokenizer(): Promise<Tokenizer>;
+  /** The model's renderer with these variables for its template. */
+  renderer(templateKwargs: Readonly<Record<string, unknown>>): Promise<Renderer>;
 }

@@ -13,13 +13,16 @@ import { fastify, type FastifyInstance } from "fastify";
 
 import { PrlError } from "../errors.ts";
 import type { Model } from "../native/index.ts";
-import { loadTokenizer, type Tokenizer } from "../renderers/index.ts";
+import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../renderers/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
 import { HttpError, toWire } from "./errors.ts";
+import { registerChat } from "./routes/chat.ts";
+import { registerCompletions } from "./routes/completions.ts";
 import { registerControl } from "./routes/control.ts";
 import { registerGenerate } from "./routes/generate.ts";
 import { registerStatus } from "./routes/status.ts";
+import { registerTokenize } from "./routes/tokenize.ts";
 import { registerUnsupported } from "./routes/unsupported.ts";
 import { seedSequence } from "./seed-sequence.ts";
 
@@ -54,6 +57,7 @@ const RECEIVE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 75_000;
 /** For the answers to requests that are cut short when the server stops. */
 const LAST_ANSWERS_MS = 1_000;
+const MAX_RENDERERS = 16;
 /** A token id in JSON, separators and slack included. */
 const BODY_BYTES_PER_TOKEN = 16;
 const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
@@ -81,6 +85,9 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   registerGenerate(app, context);
   registerControl(app, context);
   registerStatus(app, context);
+  registerChat(app, context);
+  registerCompletions(app, context);
+  registerTokenize(app, context);
   registerUnsupported(app);
   return {
     app,
@@ -104,6 +111,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   const named = options.modelName === undefined ? [] : [options.modelName];
   const seeds = seedSequence(options.seed ?? 0);
   let tokenizer: Promise<Tokenizer> | undefined;
+  const renderers = new Map<string, Promise<Renderer>>();
   let requests = 0;
   return {
     model,
@@ -123,7 +131,23 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     nextId: () => String(requests++),
     nextSeed: () => seeds.next(),
     tokenizer: () => (tokenizer ??= loadTokenizer(options.modelDir)),
+    renderer: (templateKwargs) => rendererOf(options.modelDir, renderers, templateKwargs),
   };
+}
+
+/** One renderer for each set of template variables; only so many are kept. */
+function rendererOf(
+  modelDir: string,
+  known: Map<string, Promise<Renderer>>,
+  templateKwargs: Readonly<Record<string, unknown>>,
+): Promise<Renderer> {
+  const key = JSON.stringify(templateKwargs);
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  if (known.size >= MAX_RENDERERS) known.clear();
+  const loading = loadRenderer(modelDir, { templateKwargs });
+  known.set(key, loading);
+  return loading;
 }
 
 /** Control calls come with `content-type: application/json` and no body; fastify alone would refuse them. */

@@ -52,7 +52,7 @@ export interface Renderer {
 /** Stands for a reply while the rest is rendered; no template changes it and no conversation holds it. */
 const STAND_IN = "\uE0F2reply\uE0F2";
 
-/** Errors: PRL_RENDERER_UNKNOWN for a name, PRL_RENDERER_TEMPLATE when neither folder nor family has a template, PRL_TOKENIZER. */
+/** Errors: PRL_RENDERER_UNKNOWN for a name, PRL_TOKENIZER. */
 export async function loadRenderer(dir: string, options: RendererOptions = {}): Promise<Renderer> {
   const { name = "auto" } = options;
   if (name !== "auto" && !Object.hasOwn(FAMILIES, name)) {
@@ -62,12 +62,8 @@ export async function loadRenderer(dir: string, options: RendererOptions = {}): 
   const [tokenizer, config] = await Promise.all([loadTokenizer(dir), readTokenizerConfig(dir)]);
   const own = config.chatTemplates.get("default") ?? null;
   const family = name === "auto" ? detectFamily(tokenizer, own) : FAMILIES[name];
-  const template = own ?? family.template;
-  if (template === null) {
-    const message = `${dir} has no chat template and the renderer "${family.name}" has none of its own; name another renderer`;
-    throw new PrlError("PRL_RENDERER_TEMPLATE", message);
-  }
-  return createRenderer(tokenizer, family, own === null ? template : undefined, options);
+  // Without any template `render` says so; texts that are encoded as they are need none.
+  return createRenderer(tokenizer, family, own === null ? (family.template ?? undefined) : undefined, options);
 }
 
 /** `chatTemplate`: undefined takes the tokenizer's own, chosen by the tools as transformers does. */

@@ -27,7 +27,7 @@ const definition = {
   tasks: (): TaskRows<Row> => [{ prompt: "1 2 ", answer: 3 }],
   rollout: singleTurn(),
   rewards: { exact: reward(1, ({ task, trace }: RewardContext<Row>) => trace.lastReply === String(task.answer)) },
-} satisfies EnvironmentDefinition<typeof config, Row>;
+} satisfies EnvironmentDefinition<{ size: number }, Row>;
 
 describe("defineEnvironment", () => {
   it("lets the task row and the config flow into rollout, rewards, metrics and keys without a cast", () => {

@@ -41,15 +41,12 @@ function makeFrame(turns: readonly TurnSpec[][], text: string, data: unknown, sc
     const trace = new TraceGraph();
     for (const { prompt, sampled, version } of specs) {
       trace.commitTurn({
-        messages: [{ role: "user", content: text }],
+        prompt: [{ role: "user", content: text }],
         promptIds: Uint32Array.from(prompt),
-        completion: {
-          tokenIds: Uint32Array.from(sampled),
-          logprobs: Float32Array.from(sampled, (id) => -id / 3),
-          policyVersions: [[0, version]],
-          finishReason: "stop",
-        },
-        text,
+        completionIds: Uint32Array.from(sampled),
+        logprobs: Float32Array.from(sampled, (id) => -id / 3),
+        policyVersions: [[0, version]],
+        response: { role: "assistant", content: text },
       });
     }
     return trace;

@@ -12,7 +12,7 @@ import {
   type Task,
 } from "../../../ts/environments/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
-import { loadTokenizer, type Tokenizer } from "../../../ts/renderers/index.ts";
+import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
 import { REVERSE_TEXT_MODEL } from "./reverse-text-model.ts";
 
 interface Row {
@@ -23,9 +23,11 @@ interface Row {
 const EOS = 257;
 const task: Task = { key: "0", hash: "", data: { prompt: "reverse: abc\n", answer: "cba" } };
 let tokenizer: Tokenizer;
+let renderer: Renderer;
 
 beforeAll(async () => {
   tokenizer = await loadTokenizer(REVERSE_TEXT_MODEL);
+  renderer = await loadRenderer(REVERSE_TEXT_MODEL);
 });
 
 /** A policy that says the same every time. */
@@ -75,6 +77,7 @@ function run(
     task,
     client,
     tokenizer,
+    renderer,
     sampling: { temperature: 1, maxCompletionTokens: 16, topP: 1, topK: -1 },
     seed: 99,
     run: { type: "train", step: 1 },

@@ -227,6 +227,7 @@ describe("loadRenderer", () => {
 
   it("names what is wrong", async () => {
     await expect(loadRenderer(EXAMPLE, { name: "gpt" as "chatml" })).rejects.toThrow(/there are auto, chatml/u);
-    await expect(loadRenderer(await folder([]))).rejects.toThrow(/has no chat template/u);
+    const bare = await loadRenderer(await folder([]));
+    expect(() => bare.render([user("a")])).toThrow(/has no default chat template/u);
   });
 });

@@ -9,19 +9,24 @@ import type { ConfiguredEnvironment } from "../configured-environment.ts";
 import { type Episode, toEpisodeError } from "../episode.ts";
 import type { EpisodeFrame } from "../episode-frame.ts";
 import type { PolicyClient } from "../policy-client.ts";
-import type { PolicyTokenizer } from "../tokenizer.ts";
+import type { PolicyRenderer, PolicyTokenizer } from "../tokenizer.ts";
 import { type RunRequest, samplingOf } from "./protocol.ts";
 import { Slots } from "./slots.ts";
 
 export class EpisodeRunner {
   readonly #tokenizer: PolicyTokenizer;
+  readonly #renderer: PolicyRenderer;
   readonly #slots: Slots;
   readonly #active = new Map<string, AbortController>();
   readonly #engines = new Map<string, InferenceClient>();
   #stopped: PrlError | null = null;
 
-  constructor(tokenizer: PolicyTokenizer, maxConcurrent: number) {
+  constructor(
+    { tokenizer, renderer }: { tokenizer: PolicyTokenizer; renderer: PolicyRenderer },
+    maxConcurrent: number,
+  ) {
     this.#tokenizer = tokenizer;
+    this.#renderer = renderer;
     this.#slots = new Slots(maxConcurrent);
   }
 
@@ -54,6 +59,7 @@ export class EpisodeRunner {
           task: request.task,
           client: this.#clientFor(request),
           tokenizer: this.#tokenizer,
+          renderer: this.#renderer,
           sampling: samplingOf(request.sampling),
           seed: request.seed,
           run: request.run,

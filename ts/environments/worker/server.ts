@@ -9,7 +9,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
-import { loadTokenizer } from "../../renderers/index.ts";
+import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import type { ConfiguredEnvironment } from "../configured-environment.ts";
 import type { Split } from "../environment.ts";
 import { encodeEpisode, EPISODE_CONTENT_TYPE } from "../episode-frame.ts";
@@ -42,8 +42,12 @@ interface Source {
  * Errors: those of loading, PRL_CONFIG_INVALID for two sources of one name and split.
  */
 export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker> {
-  const [tokenizer, sources] = await Promise.all([loadTokenizer(config.model_dir), loadSources(config)]);
-  const runner = new EpisodeRunner(tokenizer, config.max_concurrent);
+  const [tokenizer, renderer, sources] = await Promise.all([
+    loadTokenizer(config.model_dir),
+    loadRenderer(config.model_dir),
+    loadSources(config),
+  ]);
+  const runner = new EpisodeRunner({ tokenizer, renderer }, config.max_concurrent);
   const app = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
   addRoutes(app, sources, runner);
   const url = await app.listen({ host: HOST, port: 0 });

@@ -1,0 +1,171 @@
+import OpenAI from "openai";
+import { beforeAll, describe, expect, it } from "vitest";
+
+import { useServing } from "./serving.ts";
+import { EOS } from "./tiny-model.ts";
+
+const serving = useServing();
+let openai: OpenAI;
+
+beforeAll(() => {
+  openai = new OpenAI({ baseURL: `${serving().url}/v1`, apiKey: "none", maxRetries: 0 });
+});
+
+const HELLO = [{ role: "user" as const, content: "hello" }];
+const PROMPT_TEXT = "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n";
+
+describe("chat completions with the openai package", () => {
+  it("samples the same as the generate endpoint does for the rendered conversation", async () => {
+    const chat = await openai.chat.completions.create({
+      model: "tiny",
+      messages: HELLO,
+      max_tokens: 24,
+      seed: 7,
+      logprobs: true,
+    });
+    expect(chat).toMatchObject({
+      object: "chat.completion",
+      model: "tiny",
+      choices: [{ index: 0, message: { role: "assistant" } }],
+    });
+    const { tokens } = await tokenize({ messages: HELLO });
+    const { tokens: written } = await tokenize({ prompt: PROMPT_TEXT, add_special_tokens: false });
+    expect(tokens).toEqual(written);
+    const same = await serving().client.generate({
+      tokenIds: tokens,
+      sampling: { seed: 7, maxTokens: 24, stopTokenIds: [259, EOS] },
+    });
+    expect(chat.usage).toMatchObject({ prompt_tokens: tokens.length, completion_tokens: same.tokenIds.length });
+    const logprobs = chat.choices[0]?.logprobs?.content ?? [];
+    expect(logprobs.map(({ logprob }) => Math.fround(logprob))).toEqual([...same.logprobs]);
+    expect(chat.choices[0]?.finish_reason).toBe(same.finishReason);
+  });
+
+  it("streams to the same text, usage last", async () => {
+    const request = { model: "tiny", messages: HELLO, max_tokens: 40, seed: 3 };
+    const whole = await openai.chat.completions.create(request);
+    const stream = await openai.chat.completions.create({
+      ...request,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let text = "";
+    let finish: string | null = null;
+    let usage: unknown;
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? "";
+      finish = chunk.choices[0]?.finish_reason ?? finish;
+      usage = chunk.usage ?? usage;
+    }
+    expect(text).toBe(whole.choices[0]?.message.content);
+    expect(finish).toBe(whole.choices[0]?.finish_reason);
+    expect(usage).toMatchObject({ completion_tokens: whole.usage?.completion_tokens });
+  });
+
+  it("several choices differ and a seed repeats them", async () => {
+    const request = { model: "tiny", messages: HELLO, max_tokens: 16, n: 4, seed: 11 };
+    const [first, second] = [
+      await openai.chat.completions.create(request),
+      await openai.chat.completions.create(request),
+    ];
+    expect(first.choices).toHaveLength(4);
+    const texts = first.choices.map(({ message }) => message.content);
+    expect(new Set(texts).size).toBeGreaterThan(1);
+    expect(second.choices.map(({ message }) => message.content)).toEqual(texts);
+  });
+
+  it("a stop string ends it and is left out", async () => {
+    const request = { model: "tiny", messages: HELLO, max_tokens: 64, temperature: 0 };
+    const whole = (await openai.chat.completions.create(request)).choices[0]?.message.content ?? "";
+    const stop = whole.slice(2, 4);
+    expect(stop).toHaveLength(2);
+    const cut = await openai.chat.completions.create({ ...request, stop: [stop] });
+    expect(cut.choices[0]?.message.content).toBe(whole.slice(0, whole.indexOf(stop)).trim());
+    expect(cut.choices[0]?.finish_reason).toBe("stop");
+  });
+
+  it("takes tools, tool messages and content parts into the prompt", async () => {
+    const tools = [
+      { type: "function" as const, function: { name: "add", parameters: { type: "object", properties: {} } } },
+    ];
+    const messages = [
+      { role: "user" as const, content: [{ type: "text" as const, text: "1 + 1" }] },
+      {
+        role: "assistant" as const,
+        content: null,
+        tool_calls: [{ id: "c", type: "function" as const, function: { name: "add", arguments: '{"a": 1}' } }],
+      },
+      { role: "tool" as const, content: "2", tool_call_id: "c" },
+    ];
+    const { tokens } = await tokenize({ messages, tools });
+    const { prompt } = await post<{ prompt: string }>("/detokenize", { tokens });
+    expect(prompt).toContain('"name": "add"');
+    expect(prompt).toContain('<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>');
+    expect(prompt).toContain("<tool_response>\n2\n</tool_response>");
+    const chat = await openai.chat.completions.create({ model: "tiny", messages, tools, max_tokens: 2 });
+    expect(chat.usage?.prompt_tokens).toBe(tokens.length);
+  });
+
+  it.each([
+    ["a wrong model", { model: "gpt-4" }, 404, /not served here/],
+    ["no messages", { messages: [] }, 400, /messages/],
+    [
+      "an image",
+      { messages: [{ role: "user", content: [{ type: "image_url", image_url: { url: "x" } }] }] },
+      501,
+      /only parts of text/,
+    ],
+    ["a response format", { response_format: { type: "json_object" } }, 501, /response_format/],
+    ["a penalty", { presence_penalty: 1 }, 400, /presence_penalty/],
+    ["an unknown field", { temperatur: 1 }, 400, /temperatur/],
+    ["too many tokens", { messages: [{ role: "user", content: "a".repeat(600) }] }, 400, /max_model_len/],
+  ])("refuses %s", async (_name, change, status, message) => {
+    const request = { model: "tiny", messages: HELLO, ...change } as OpenAI.Chat.ChatCompletionCreateParamsNonStreaming;
+    const failed = openai.chat.completions.create(request);
+    await expect(failed).rejects.toMatchObject({ status });
+    await expect(failed).rejects.toThrow(message);
+  });
+});
+
+describe("completions with the openai package", () => {
+  it("takes texts and token ids, one choice for each", async () => {
+    const ids = [...Buffer.from("abc")];
+    const request = { model: "tiny", max_tokens: 8, temperature: 0 };
+    const texts = await openai.completions.create({ ...request, prompt: ["abc", "xyz"] });
+    expect(texts.choices.map(({ index }) => index)).toEqual([0, 1]);
+    expect(texts.usage?.prompt_tokens).toBe(6);
+    const one = await openai.completions.create({ ...request, prompt: ids, logprobs: 0 });
+    expect(one.choices[0]?.text).toBe(texts.choices[0]?.text);
+    expect(one.choices[0]?.logprobs?.token_logprobs).toHaveLength(one.usage?.completion_tokens ?? -1);
+  });
+
+  it("streams to the same text", async () => {
+    const request = { model: "tiny", prompt: "abc", max_tokens: 32, seed: 5 };
+    const whole = await openai.completions.create(request);
+    let text = "";
+    for await (const chunk of await openai.completions.create({ ...request, stream: true }))
+      text += chunk.choices[0]?.text ?? "";
+    expect(text).toBe(whole.choices[0]?.text);
+  });
+});
+
+describe("tokenize and detokenize", () => {
+  it("are inverse, count, and refuse what is no token", async () => {
+    const { count, tokens, max_model_len: most } = await tokenize({ prompt: "grün 😀" });
+    expect(tokens).toEqual([...Buffer.from("grün 😀")]);
+    expect([count, most]).toEqual([tokens.length, 512]);
+    expect(await post("/detokenize", { tokens })).toEqual({ prompt: "grün 😀" });
+    expect((await serving().post("/detokenize", { tokens: [260] })).status).toBe(400);
+    expect((await serving().post("/tokenize", {})).status).toBe(400);
+  });
+});
+
+async function post<Result>(path: string, body: unknown): Promise<Result> {
+  const { status, body: answer } = await serving().post(path, body);
+  expect(status).toBe(200);
+  return answer as Result;
+}
+
+function tokenize(body: object): Promise<{ tokens: number[]; count: number; max_model_len: number }> {
+  return post("/tokenize", body);
+}

@@ -1,0 +1,50 @@
+/** A conversation: the policy speaks, the environment answers, until one of them is done. */
+import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
+import { type Message, type Prompt, promptMessages } from "./message.ts";
+import type { Trace } from "./trace.ts";
+
+/** What is said next: messages, a user's text, or null when the conversation is over; `stop` ends it under a name. */
+export type Response = string | readonly Message[] | { readonly stop: string } | null;
+
+export interface MultiTurnOptions<Row, Config = unknown> {
+  /** Model calls at most; then it stops as `max_turns`. Default 10. */
+  maxTurns?: number;
+  /** Sampled tokens at most, checked before each call; then it stops as `max_output_tokens`. Default: no limit. */
+  maxOutputTokens?: number;
+  /** Default: the row's `prompt`. */
+  prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
+  /** What the environment, or a user that it plays, says to the last reply. */
+  respond: (trace: Trace, task: Row, context: RolloutContext<Row, Config>) => Response | Promise<Response>;
+  /** Checked before `respond`: the first that holds gives the stop condition its name. */
+  stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
+}
+
+/** Errors: PRL_ENVIRONMENT_INVALID at once for limits that are no counts. */
+export function multiTurn<Row extends object, Config = unknown>(
+  options: MultiTurnOptions<Row, Config>,
+): Rollout<Row, Config> {
+  const { maxTurns = 10, maxOutputTokens = Infinity, prompt = promptOf, respond, stops = {} } = options;
+  return async (context): Promise<RolloutEnd> => {
+    const { task, trace, sample } = context;
+    let messages = promptMessages(await prompt(task, context));
+    for (let turn = 1; ; turn++) {
+      if (trace.completionTokens >= maxOutputTokens) return { stopCondition: "max_output_tokens" };
+      const reply = await sample(messages);
+      for (const [name, holds] of Object.entries(stops)) {
+        if (await holds(trace, task)) return { stopCondition: name };
+      }
+      if (turn >= maxTurns) return { stopCondition: "max_turns" };
+      const next = await respond(trace, task, context);
+      if (next === null) return {};
+      if (typeof next === "object" && "stop" in next) return { stopCondition: next.stop };
+      const added: readonly Message[] = typeof next === "string" ? [{ role: "user", content: next }] : next;
+      messages = [...messages, reply.message, ...added];
+    }
+  };
+}
+
+/** The row's own prompt. */
+export function promptOf(task: object): Prompt {
+  if ("prompt" in task && (typeof task.prompt === "string" || Array.isArray(task.prompt))) return task.prompt as Prompt;
+  throw new TypeError("the task row has no prompt; give `prompt: (task) => ...`");
+}

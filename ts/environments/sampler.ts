@@ -1,0 +1,119 @@
+/** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
+import { PrlError } from "../errors.ts";
+import type { SampledTurn, SampleOptions } from "./environment.ts";
+import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
+import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
+import { turnSeed } from "./seed.ts";
+import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
+import type { TraceGraph } from "./trace.ts";
+
+/** What sampling needs of a rollout's request. */
+export interface SamplerParts {
+  readonly client: PolicyClient;
+  readonly tokenizer: PolicyTokenizer;
+  readonly renderer: PolicyRenderer;
+  readonly sampling: Sampling;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Sampler {
+  readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
+  /** Turns that followed an earlier one and could not extend its tokens, so that they begin a branch of their own. */
+  readonly rerendered: () => number;
+  /** A deadline that passed while the engine was at work is the engine's. */
+  readonly blame: (error: unknown) => unknown;
+}
+
+export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
+  const { client, tokenizer, renderer, sampling, signal } = parts;
+  let turns = 0;
+  let rerendered = 0;
+  let waiting = 0;
+  let abortedWaiting = false;
+  signal.addEventListener("abort", () => (abortedWaiting = waiting > 0), { once: true });
+
+  const generate = async (promptIds: Uint32Array, seed: number): Promise<PolicyCompletion> => {
+    waiting += 1;
+    try {
+      return await client.generate({ tokenIds: promptIds, sampling, seed, signal });
+    } finally {
+      waiting -= 1;
+    }
+  };
+
+  const toIds = (prompt: Prompt, { tools }: SampleOptions): Uint32Array => {
+    if (typeof prompt === "string") return tokenizer.encode(prompt);
+    const { matchedMessages, bridgeAnchor } = trace.prepareTurn(prompt);
+    if (bridgeAnchor !== null) {
+      const { promptIds, completionIds } = bridgeAnchor;
+      const options = tools === undefined ? {} : { tools };
+      const bridged = renderer.bridgeToNextTurn(promptIds, completionIds, prompt.slice(matchedMessages), options);
+      if (bridged !== null) return bridged;
+      rerendered += 1;
+    }
+    return renderer.render(prompt, tools === undefined ? {} : { tools });
+  };
+
+  const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+    const promptIds = toIds(prompt, options);
+    const turn = turns;
+    turns += 1;
+    const completion = await generate(promptIds, turnSeed(parts.seed, turn));
+    signal.throwIfAborted();
+    if (completion.finishReason === "abort")
+      throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
+    if (completion.tokenIds.length === 0)
+      throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
+    const text = tokenizer.decode(completion.tokenIds, { skipSpecialTokens: true });
+    const { message, toolCalls } =
+      typeof prompt === "string"
+        ? { message: { role: "assistant", content: text } as const, toolCalls: [] }
+        : readReply(renderer, completion.tokenIds, turn);
+    const { tokenIds: completionIds, logprobs, policyVersions, finishReason } = completion;
+    trace.commitTurn({
+      prompt: promptMessages(prompt),
+      promptIds,
+      completionIds,
+      logprobs,
+      policyVersions,
+      response: message,
+      finishReason,
+    });
+    return { ...completion, text, message, toolCalls };
+  };
+
+  const blame = (error: unknown): unknown => {
+    const isDeadline = error === signal.reason && error instanceof PrlError && error.code === "PRL_ENVIRONMENT_TIMEOUT";
+    if (!isDeadline || !abortedWaiting) return error;
+    return new PrlError("PRL_INFERENCE_TIMEOUT", `${error.message} while waiting for the engine`, { cause: error });
+  };
+  return { sample, rerendered: () => rerendered, blame };
+}
+
+/** Calls that could be read become calls of the message; the ids name turn and place. */
+function readReply(
+  renderer: PolicyRenderer,
+  completionIds: Uint32Array,
+  turn: number,
+): Pick<SampledTurn, "toolCalls"> & { message: Message } {
+  const { content, reasoning, toolCalls } = renderer.parse(completionIds);
+  const calls = toolCalls.flatMap((call, index): ToolCall[] =>
+    call.status !== "ok" || call.name === null
+      ? []
+      : [
+          {
+            id: `call_${turn}_${index}`,
+            type: "function",
+            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+          },
+        ],
+  );
+  const message: Message = {
+    role: "assistant",
+    content,
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  return { message, toolCalls };
+}

@@ -1,0 +1,88 @@
+/** Rollouts in which the policy calls tools until it answers without a call. */
+import type { SampledTurn, Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
+import { type Message, type Prompt, promptMessages } from "./message.ts";
+import { promptOf } from "./multi-turn.ts";
+import { type Tool, type ToolContext, toolSchemas } from "./tool.ts";
+import type { Trace } from "./trace.ts";
+
+export interface ToolUseOptions<Row, Config, State> {
+  tools: Readonly<Record<string, Tool<Row, Config, State>>>;
+  /** Model calls at most; then it stops as `max_turns`. Default 10. */
+  maxTurns?: number;
+  /** Default: the row's `prompt`. */
+  prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
+  /** What tools share in one rollout and the model never sees. `close` runs at the end, whatever happened. */
+  state?: (context: RolloutContext<Row, Config>) => State | Promise<State>;
+  close?: (state: State) => void | Promise<void>;
+  /** Checked after every reply: the first that holds gives the stop condition its name. */
+  stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
+}
+
+/**
+ * Calls of one reply run at the same time; their results come back in the order of the calls. A call that cannot be read, names no tool or has
+ * wrong arguments is answered with what is wrong, and the policy may try again. Metrics: `tool_calls`, `tool_errors` and `<tool>_calls`.
+ */
+export function toolUse<Row extends object, Config = unknown, State = undefined>(
+  options: ToolUseOptions<Row, Config, State>,
+): Rollout<Row, Config> {
+  const { tools, maxTurns = 10, prompt = promptOf, state: makeState, close, stops = {} } = options;
+  const schemas = toolSchemas(tools);
+  return async (context): Promise<RolloutEnd> => {
+    const { task, config, trace, signal, sample } = context;
+    const counts: Record<string, number> = { tool_calls: 0, tool_errors: 0 };
+    for (const name of Object.keys(tools)) counts[`${name}_calls`] = 0;
+    // Without `state` its type is undefined.
+    const state = (await makeState?.(context)) as State;
+    try {
+      let messages = promptMessages(await prompt(task, context));
+      for (let turn = 1; ; turn++) {
+        const reply = await sample(messages, { tools: schemas });
+        for (const [name, holds] of Object.entries(stops)) {
+          if (await holds(trace, task)) return { stopCondition: name, metrics: counts };
+        }
+        if (reply.toolCalls.length === 0) return { metrics: counts };
+        if (turn >= maxTurns) return { stopCondition: "max_turns", metrics: counts };
+        const results = await answerCalls(tools, reply, { task, config, state, signal }, counts);
+        messages = [...messages, reply.message, ...results];
+      }
+    } finally {
+      await close?.(state);
+    }
+  };
+}
+
+async function answerCalls<Row, Config, State>(
+  tools: Readonly<Record<string, Tool<Row, Config, State>>>,
+  { toolCalls, message }: SampledTurn,
+  context: ToolContext<Row, Config, State>,
+  counts: Record<string, number>,
+): Promise<Message[]> {
+  const count = (name: string): void => void (counts[name] = (counts[name] ?? 0) + 1);
+  let read = 0;
+  return Promise.all(
+    toolCalls.map(async (call): Promise<Message> => {
+      count("tool_calls");
+      // Only calls that were read are in the message; the others are answered as what they are, text.
+      const id = call.status === "ok" ? message.tool_calls?.[read++]?.id : undefined;
+      const answer = (content: string): Message => ({
+        role: "tool",
+        content,
+        ...(id === undefined ? {} : { tool_call_id: id }),
+      });
+      const found = call.name !== null && Object.hasOwn(tools, call.name) ? tools[call.name] : undefined;
+      if (call.status !== "ok" || found === undefined || call.name === null) {
+        count("tool_errors");
+        const known = Object.keys(tools).join(", ");
+        return answer(
+          call.status === "ok"
+            ? `Error: there is no tool ${call.name}; there are ${known}`
+            : `Error: the call is malformed (${call.status})`,
+        );
+      }
+      count(`${call.name}_calls`);
+      const { text, failed } = await found.call(call.arguments, context);
+      if (failed) count("tool_errors");
+      return answer(text);
+    }),
+  );
+}

@@ -1,0 +1,76 @@
+/** One sampled choice as text: whole, or piece by piece while it is sampled. */
+import type { Renderer, Tokenizer } from "../../renderers/index.ts";
+import type { Completion } from "../response.ts";
+
+export interface ChatToolCall {
+  index: number;
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+}
+
+export interface ChatReply {
+  content: string;
+  /** Null without thinking. */
+  reasoning: string | null;
+  toolCalls: ChatToolCall[];
+}
+
+/** What the tokens say so far. Calls are only looked for when the request has tools; a stop string that ended it is cut off. */
+export function readReply(
+  renderer: Pick<Renderer, "parse">,
+  completion: Completion,
+  { tools, id }: { tools: boolean; id: string },
+): ChatReply {
+  const { content, reasoning, toolCalls } = renderer.parse(completion.tokenIds);
+  const stopped = typeof completion.stopReason === "string" ? content.lastIndexOf(completion.stopReason) : -1;
+  const calls = toolCalls.flatMap((call, index): ChatToolCall[] =>
+    call.status !== "ok" || call.name === null
+      ? []
+      : [
+          {
+            index,
+            id: `call_${id}_${index}`,
+            type: "function",
+            function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+          },
+        ],
+  );
+  // Without tools, or when no call could be read, the reply is what was written.
+  const written =
+    tools && calls.length > 0
+      ? content
+      : [content, ...toolCalls.map(({ raw }) => raw)].filter((part) => part !== "").join("\n");
+  return {
+    content: stopped < 0 ? written : content.slice(0, stopped),
+    reasoning,
+    toolCalls: tools ? calls : [],
+  };
+}
+
+/** Why it ended, in OpenAI's words. */
+export function finishReason(completion: Completion, reply: Pick<ChatReply, "toolCalls">): string | null {
+  if (completion.finishReason === null) return null;
+  if (completion.finishReason === "stop" && reply.toolCalls.length > 0) return "tool_calls";
+  return completion.finishReason === "abort" ? "stop" : completion.finishReason;
+}
+
+/** Log-probabilities as the chat API shows them: of the sampled tokens only. */
+export function chatLogprobs(tokenizer: Pick<Tokenizer, "decode">, { tokenIds, logprobs }: Completion): object {
+  const content = Array.from(tokenIds, (id, index) => {
+    const token = tokenizer.decode([id]);
+    return { token, logprob: Math.max(logprobs[index] ?? 0, -9999), bytes: [...Buffer.from(token)], top_logprobs: [] };
+  });
+  return { content, refusal: null };
+}
+
+/** The part of a text that is settled: a later token can neither change it nor turn its end into something else. */
+export function settled(text: string, withheld: readonly string[]): string {
+  const whole = text.replace(/\uFFFD+$/u, "");
+  for (const mark of withheld) {
+    for (let length = Math.min(mark.length - 1, whole.length); length > 0; length--) {
+      if (whole.endsWith(mark.slice(0, length))) return whole.slice(0, -length);
+    }
+  }
+  return whole;
+}

@@ -1,0 +1,45 @@
+/** Messages of the OpenAI chat API as chat templates read them. */
+import type { ChatMessage } from "../../renderers/index.ts";
+import { badRequest, unsupported } from "../errors.ts";
+
+/** Content parts of text become one text; other parts are refused. Arguments of calls that are JSON objects become objects. */
+export function toTemplateMessages(messages: readonly Readonly<Record<string, unknown>>[]): ChatMessage[] {
+  return messages.map((message, index) => {
+    const { role, content, tool_calls: calls, ...rest } = message;
+    if (typeof role !== "string") throw badRequest(`messages[${index}].role`, "must be a text");
+    const known = role === "developer" ? "system" : role;
+    return {
+      ...rest,
+      role: known,
+      content: contentText(content, `messages[${index}].content`),
+      ...(Array.isArray(calls) && calls.length > 0 ? { tool_calls: calls.map(withArguments) } : {}),
+    };
+  });
+}
+
+function contentText(content: unknown, field: string): string {
+  if (typeof content === "string") return content;
+  if (content === null || content === undefined) return "";
+  if (!Array.isArray(content)) throw badRequest(field, "must be a text or a list of parts");
+  return content
+    .map((part: unknown, index) => {
+      const isText = typeof part === "object" && part !== null && "type" in part && part.type === "text";
+      if (!isText || !("text" in part) || typeof part.text !== "string") {
+        throw unsupported(`${field}[${index}]: only parts of text`);
+      }
+      return part.text;
+    })
+    .join("");
+}
+
+function withArguments(call: unknown): unknown {
+  if (typeof call !== "object" || call === null || !("function" in call)) return call;
+  const { function: called } = call;
+  if (typeof called !== "object" || called === null || !("arguments" in called)) return call;
+  if (typeof called.arguments !== "string") return call;
+  try {
+    return { ...call, function: { ...called, arguments: JSON.parse(called.arguments) as unknown } };
+  } catch {
+    return call;
+  }
+}

@@ -1,0 +1,145 @@
+/** `/v1/chat/completions`, whole and streamed. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+
+import type { Tokenizer } from "../../renderers/index.ts";
+import { type ActiveRequest, whileActive } from "../active-request.ts";
+import { CompletionCursor, joinCompletions } from "../completion.ts";
+import type { ServerContext } from "../context.ts";
+import { badRequest } from "../errors.ts";
+import { openEventStream } from "../event-stream.ts";
+import { headOf, total, whole } from "../openai/answer.ts";
+import { chatLogprobs, finishReason, readReply, settled } from "../openai/choice.ts";
+import { toTemplateMessages } from "../openai/messages.ts";
+import { chatSchema, type ChatBody, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
+import type { ParsedRequest } from "../request.ts";
+import type { Completion } from "../response.ts";
+import { sample } from "../sample.ts";
+
+export function registerChat(app: FastifyInstance, context: ServerContext): void {
+  app.post("/v1/chat/completions", async (request, reply) => {
+    const body = readBody(chatSchema, request.body);
+    refuseUnsupported(body);
+    return whileActive(context, reply, (active) => chat(context, body, active, reply));
+  });
+}
+
+async function chat(
+  context: ServerContext,
+  body: ChatBody,
+  active: ActiveRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const [renderer, tokenizer] = await Promise.all([
+    context.renderer(body.chat_template_kwargs ?? {}),
+    context.tokenizer(),
+  ]);
+  const tools = body.tool_choice === "none" || (body.tools ?? []).length === 0 ? null : (body.tools ?? []);
+  const promptIds = renderer.render(toTemplateMessages(body.messages), { tools });
+  const choices = body.n ?? 1;
+  const requests = Array.from({ length: choices }, (_, choice) =>
+    toGenerate(body, promptIds, renderer.stopTokenIds, context.limits, choice),
+  );
+  const [first] = requests;
+  if (first === undefined) throw badRequest("n", "must be at least 1");
+  const options = { tools: tools !== null, id: context.nextId() };
+  if (body.stream === true) {
+    if (choices > 1) throw badRequest("n", "only 1 when stream is true");
+    return streamChat(context, { body, parsed: first, renderer, tokenizer, options }, active, reply);
+  }
+  const sampled = await active.race(Promise.all(requests.map((parsed) => whole(context, parsed, active))));
+  return {
+    ...headOf(context, body, "chatcmpl", "chat.completion"),
+    choices: sampled.map(({ completion }, index) => {
+      const { content, reasoning, toolCalls } = readReply(renderer, completion, {
+        ...options,
+        id: `${options.id}_${index}`,
+      });
+      const calls = toolCalls.map(({ index: _place, ...call }) => call);
+      return {
+        index,
+        message: {
+          role: "assistant",
+          content: calls.length > 0 && content === "" ? null : content,
+          refusal: null,
+          ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+          ...(calls.length === 0 ? {} : { tool_calls: calls }),
+        },
+        logprobs: body.logprobs === true ? chatLogprobs(tokenizer, completion) : null,
+        finish_reason: finishReason(completion, { toolCalls }),
+      };
+    }),
+    usage: total(sampled, choices),
+  };
+}
+
+interface ChatStream {
+  body: ChatBody;
+  parsed: ParsedRequest;
+  renderer: Awaited<ReturnType<ServerContext["renderer"]>>;
+  tokenizer: Tokenizer;
+  options: { tools: boolean; id: string };
+}
+
+/** Content and thinking as they settle; calls whole at the end. */
+async function streamChat(
+  context: ServerContext,
+  { body, parsed, renderer, tokenizer, options }: ChatStream,
+  active: ActiveRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const head = headOf(context, body, "chatcmpl", "chat.completion.chunk");
+  const cursor = new CompletionCursor();
+  const chunks = sample(context, parsed, context.nextId(), cursor, active.signal);
+  let next = await active.race(chunks.next());
+  const events = openEventStream(reply, active.signal);
+  const send = (delta: object, finish: string | null, logprobs: object | null): Promise<void> =>
+    events.write(JSON.stringify({ ...head, choices: [{ index: 0, delta, logprobs, finish_reason: finish }] }));
+  await events.end(async () => {
+    await send({ role: "assistant", content: "" }, null, null);
+    const received: Completion[] = [];
+    const sent = { content: "", reasoning: "" };
+    const withheld = [...parsed.stop, ...(options.tools ? ["<tool_call>"] : []), "<think>", "</think>"];
+    for (; next.done !== true; next = await active.race(chunks.next())) {
+      received.push(next.value);
+      const soFar = readReply(renderer, joinCompletions(received), options);
+      const logprobs = body.logprobs === true ? chatLogprobs(tokenizer, next.value) : null;
+      const delta = growth(sent, soFar, withheld);
+      if (delta !== null || logprobs !== null) await send(delta ?? {}, null, logprobs);
+    }
+    const completion = joinCompletions(received);
+    const final = readReply(renderer, completion, options);
+    const rest = growth(sent, final, []);
+    if (rest !== null) await send(rest, null, null);
+    if (final.toolCalls.length > 0) await send({ tool_calls: final.toolCalls }, null, null);
+    await send({}, finishReason(completion, final), null);
+    if (parsed.includeUsage) {
+      const usage = {
+        promptTokens: parsed.promptTokenIds.length,
+        completionTokens: completion.tokenIds.length,
+        cachedTokens: cursor.cachedTokens,
+      };
+      await events.write(JSON.stringify({ ...head, choices: [], usage: total([{ completion, usage }], 1) }));
+    }
+  });
+  return reply;
+}
+
+/** What a reply has that was not sent; null when nothing is new, or when it does not go on from what was sent. */
+function growth(
+  sent: { content: string; reasoning: string },
+  reply: { content: string; reasoning: string | null },
+  withheld: readonly string[],
+): object | null {
+  const delta: { content?: string; reasoning_content?: string } = {};
+  const content = settled(reply.content, withheld);
+  if (content.length > sent.content.length && content.startsWith(sent.content)) {
+    delta.content = content.slice(sent.content.length);
+    sent.content = content;
+  }
+  const reasoning = settled(reply.reasoning ?? "", withheld);
+  if (reasoning.length > sent.reasoning.length && reasoning.startsWith(sent.reasoning)) {
+    delta.reasoning_content = reasoning.slice(sent.reasoning.length);
+    sent.reasoning = reasoning;
+  }
+  return Object.keys(delta).length === 0 ? null : delta;
+}

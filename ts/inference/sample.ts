@@ -1,0 +1,53 @@
+/** One completion out of the engine, in chunks, cut at stop strings. */
+import type { DecodeStream } from "../renderers/index.ts";
+import { type CompletionCursor, endWithStopString } from "./completion.ts";
+import type { ServerContext } from "./context.ts";
+import type { ParsedRequest } from "./request.ts";
+import type { Completion } from "./response.ts";
+
+/** Samples a completion in the chunks that the engine gives, cut at the first stop string. */
+export async function* sample(
+  context: ServerContext,
+  parsed: ParsedRequest,
+  id: string,
+  cursor: CompletionCursor,
+  signal: AbortSignal,
+): AsyncGenerator<Completion> {
+  const text = parsed.stop.length === 0 ? null : await stopStream(context, parsed.stop);
+  const request = {
+    id,
+    promptTokenIds: parsed.promptTokenIds,
+    maxTokens: parsed.maxTokens,
+    minTokens: parsed.minTokens,
+    temperature: parsed.temperature,
+    topP: parsed.topP,
+    topK: parsed.topK,
+    seed: parsed.seed ?? context.nextSeed(),
+    stopTokenIds: parsed.stopTokenIds,
+    ignoreEos: parsed.ignoreEos,
+    priority: parsed.priority,
+    finalOnly: !parsed.stream && text === null,
+    ...(parsed.cacheSalt === null ? {} : { cacheSalt: parsed.cacheSalt }),
+  };
+  for await (const increment of context.model.generate([request], { signal })) {
+    if (increment.error !== undefined) throw increment.error;
+    const chunk = cursor.next(increment);
+    const stopped = text === null ? null : cutAtStop(text, chunk);
+    yield stopped ?? chunk;
+    if (stopped !== null) return;
+  }
+}
+
+/** The chunk up to the token that completes a stop string, or null when none does. */
+function cutAtStop(text: DecodeStream, chunk: Completion): Completion | null {
+  for (const [index, id] of chunk.tokenIds.entries()) {
+    text.push(id);
+    if (text.stopReason !== null) return endWithStopString(chunk, index + 1, text.stopReason);
+  }
+  return null;
+}
+
+async function stopStream(context: ServerContext, stop: readonly string[]): Promise<DecodeStream> {
+  const tokenizer = await context.tokenizer();
+  return tokenizer.decodeStream({ skipSpecialTokens: true, stop });
+}
