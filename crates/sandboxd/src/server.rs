@@ -78,7 +78,12 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     pool.close().await;
     // Sandboxes that still run end with the spawner, which ends when its socket closes.
     drop((shop, pool));
-    remove_own(&layout);
+    if matches!(served, Err(SandboxError::Spawner(_))) {
+        // Nobody else is left to remove the groups of the sandboxes that ended with it.
+        cgroup::remove_whole(&layout.directories());
+    } else {
+        remove_own(&layout);
+    }
     served
 }
 

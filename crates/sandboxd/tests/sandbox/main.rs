@@ -7,6 +7,8 @@ mod cases;
 #[cfg(feature = "switch-off")]
 mod defences;
 mod images;
+mod kills;
+mod leaks;
 mod network;
 mod programs;
 mod protocol;
