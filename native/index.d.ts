@@ -9,6 +9,14 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A watch that stands. */
+export declare class NativeBoxWatch {
+  /** The next change; null at the end. */
+  next(): Promise<NativeWatchEvent | undefined | null>
+  /** Ends it; a call that waits gives null. */
+  close(): void
+}
+
 /** A loaded model. */
 export declare class NativeEngine {
   /** Loads a checkpoint folder and starts the generator's thread. */
@@ -39,6 +47,22 @@ export declare class NativeEngine {
   close(): Promise<undefined>
 }
 
+/** A port of this machine that stands until it is closed. */
+export declare class NativePortForward {
+  /** On 127.0.0.1. */
+  get port(): number
+  /** Closes it and every connection through it. */
+  close(): void
+}
+
+/** What a process writes, until its end. */
+export declare class NativeProcessOutput {
+  /** The next event; null after the end. */
+  next(): Promise<NativeProcessEvent | undefined | null>
+  /** Stops reading; a call that waits gives null. The process goes on. */
+  close(): void
+}
+
 /** An open safetensors file or buffer. */
 export declare class NativeSafetensors {
   /** Maps and validates a file. */
@@ -55,24 +79,96 @@ export declare class NativeSafetensors {
   close(): void
 }
 
-/** A client of one daemon. */
+/** A held sandbox. */
+export declare class NativeSandboxBox {
+  /** As it was when it was made or found. */
+  info(): NativeBoxInfo
+  /** Runs one command to its end. */
+  exec(request: NativeExecRequest): Promise<NativeRunResult>
+  /** Starts a process. */
+  start(request: NativeStartRequest): Promise<NativeSandboxProcess>
+  /** Those that are known. */
+  processes(): Promise<Array<NativeProcessInfo>>
+  /** One of them, without looking. */
+  process(id: string): NativeSandboxProcess
+  /** A file's bytes. */
+  read(path: string, offset: number, maxBytes?: number | undefined | null): Promise<Buffer>
+  /** Writes a file whole; the bytes are copied before the call returns. */
+  write(path: string, content: Uint8Array, mode: number): Promise<NativeFileInfo>
+  /** What a path names. */
+  stat(path: string): Promise<NativeFileInfo>
+  /** A directory's entries. */
+  listDirectory(path: string, depth: number, maxEntries?: number | undefined | null): Promise<NativeDirectory>
+  /** Makes a directory. */
+  makeDirectory(path: string): Promise<NativeFileInfo>
+  /** Renames. */
+  rename(from: string, to: string): Promise<NativeFileInfo>
+  /** Removes. */
+  remove(path: string, recursive: boolean): Promise<undefined>
+  /** Watches a directory; resolves when the watch stands. */
+  watch(path: string, recursive: boolean): Promise<NativeBoxWatch>
+  /** Copies a directory of this machine into the box. */
+  uploadDirectory(from: string, to: string): Promise<NativeUploaded>
+  /** Copies a directory of the box into a new one of this machine. */
+  downloadDirectory(from: string, to: string, maxBytes: number): Promise<NativeUnpacked>
+  /** Keeps a copy of its files. */
+  snapshot(id: string, labels: Record<string, string>): Promise<NativeSnapshot>
+  /** Makes a port of this machine reach one of the box. */
+  forwardPort(port: number): NativePortForward
+  /** Null: no limit. */
+  setLifetime(lifetimeMs?: number | undefined | null): Promise<NativeBoxInfo>
+  /** Kills everything in it and frees it. */
+  close(): Promise<undefined>
+}
+
+/** A client of one daemon or of many. */
 export declare class NativeSandboxPool {
   /** Starts a daemon that ends with the handle. */
   static start(options: NativeSandboxStart): Promise<NativeSandboxPool>
-  /** Connects to a daemon. */
+  /** Connects to daemons. */
   static connect(options: NativeSandboxConnect): Promise<NativeSandboxPool>
   /** Of the embedded daemon. */
   daemonPid(): number | null
   /** Runs one command. */
   runOnce(request: NativeRunRequest): Promise<NativeRunResult>
-  /** Kills the run with this key; its promise then resolves. */
+  /** Runs many tests of one program. */
+  runTests(request: NativeTestsRequest): Promise<NativeTestsResult>
+  /** Kills the run, the tests, the exec or the evaluation with this key; its promise then resolves. */
   cancel(key: string): void
-  /** What the daemon can do. */
-  capabilities(): Promise<NativeSandboxCapabilities>
-  /** How busy it is. */
-  health(): Promise<NativeSandboxHealth>
-  /** Cancels what runs and stops an embedded daemon. */
+  /** Makes a held sandbox. */
+  create(request: NativeCreateRequest): Promise<NativeSandboxBox>
+  /** Finds a held sandbox. */
+  open(id: string): Promise<NativeSandboxBox>
+  /** Held sandboxes with all of these labels. */
+  list(labels: Record<string, string>): Promise<Array<NativeBoxInfo>>
+  /** Closes held sandboxes with all of these labels; their ids. */
+  closeAll(labels: Record<string, string>): Promise<Array<string>>
+  /** Snapshots with all of these labels. */
+  snapshots(labels: Record<string, string>): Promise<Array<NativeSnapshot>>
+  /** Deletes a snapshot. */
+  deleteSnapshot(id: string): Promise<undefined>
+  /** What each daemon can do. */
+  capabilities(): Promise<Array<NativeSandboxCapabilities>>
+  /** How busy each is. */
+  health(): Promise<Array<NativeSandboxHealth>>
+  /** Cancels what runs, closes what was made here and stops an embedded daemon. */
   close(): Promise<undefined>
+}
+
+/** A process. */
+export declare class NativeSandboxProcess {
+  /** As it was when it was started; only the id where it was not looked for. */
+  info(): NativeProcessInfo
+  /** Its output from these positions on. */
+  output(stdoutFrom: number, stderrFrom: number): NativeProcessOutput
+  /** Appends to its input; bytes accepted so far. The bytes are copied before the call returns. */
+  input(offset: number, data: Uint8Array, end: boolean): Promise<number>
+  /** Sends a signal to its tree. */
+  signal(signal: number): Promise<undefined>
+  /** Tells its terminal a size. */
+  resize(rows: number, columns: number): Promise<undefined>
+  /** Runs code in an interpreter. */
+  evaluate(key: string, code: string, limits: NativeRunLimits): Promise<NativeEvaluation>
 }
 
 /** A loaded tokenizer.json. */
@@ -205,6 +301,64 @@ export interface NativeBatchOptions {
   padTokenId: number
 }
 
+/** A held sandbox as its daemon describes it. */
+export interface NativeBoxInfo {
+  /** Of the daemon; empty when it is the one asked. */
+  address: string
+  /** Chosen when it was made. */
+  id: string
+  /** To find it by. */
+  labels: Record<string, string>
+  /** Milliseconds since 1970. */
+  createdAt: number
+  /** How long it outlives the last call. */
+  leaseMs: number
+  /** Until its lifetime ends; null: it does not. */
+  remainingMs: number | null
+  /** none | process | rootless | full. */
+  isolation: string
+  /** exec | python | node, or empty. */
+  runtime: string
+}
+
+/** A held sandbox to make. */
+export interface NativeCreateRequest {
+  /** Never used before. */
+  id: string
+  /** How long it outlives the last call. */
+  leaseMs: number | null
+  /** From now. */
+  lifetimeMs: number | null
+  /** To find it by. */
+  labels: Record<string, string>
+  /** Of the box and, by default, of its execs. */
+  limits: NativeRunLimits
+  /** What it reaches. */
+  network: NativeNetwork
+  /** exec | python | node, empty: none. */
+  runtime: string
+  /** Empty: the machine's own directories. */
+  image: string
+  /** Empty: none. */
+  fromSnapshot: string
+  /** Of all its execs. */
+  env: Record<string, string>
+  /** Written first. */
+  files: Array<NativeInputFile>
+  /** any | process | rootless | full. */
+  minIsolation: string
+  /** Longest wait for a slot. */
+  queueMs: number | null
+}
+
+/** A directory's entries. */
+export interface NativeDirectory {
+  /** As far as they were wanted. */
+  entries: Array<NativeFileInfo>
+  /** There are more. */
+  truncated: boolean
+}
+
 /** What runs it. */
 export interface NativeEngineInfo {
   /** Instruction-set tier in use. */
@@ -259,12 +413,68 @@ export interface NativeEngineStats {
   digest: string | null
 }
 
+/** What became of code in an interpreter. */
+export interface NativeEvaluation {
+  /** EXITED with 0, or with 1 when it raised. */
+  result: NativeRunResult
+  /** repr of the last expression, or empty. */
+  value: string
+  /** Last line of what was raised, or empty. */
+  error: string
+  /** The interpreter takes more. */
+  alive: boolean
+}
+
+/** A command in a held sandbox. */
+export interface NativeExecRequest {
+  /** At most one execution per key. */
+  key: string
+  /** argv. */
+  command: Array<string>
+  /** Copied before the call returns. */
+  stdin: Uint8Array
+  /** Added to the box's. */
+  env: Record<string, string>
+  /** Empty: the work directory. */
+  cwd: string
+  /** Wall, CPU and output. */
+  limits: NativeRunLimits
+  /** sandbox | nobody. */
+  user: string
+  /** Empty: chosen by the command. */
+  runtime: string
+}
+
+/** What a path names. */
+export interface NativeFileInfo {
+  /** As asked, or relative to the directory asked for. */
+  path: string
+  /** file | directory | symlink | other. */
+  kind: string
+  /** Of the content. */
+  bytes: number
+  /** Permission bits. */
+  mode: number
+  /** Milliseconds since 1970. */
+  modifiedAt: number
+  /** Of a symlink; else empty. */
+  linkTarget: string
+}
+
 /** Limits of open files; 2^53 - 1 stands for no limit. */
 export interface NativeFileLimit {
   /** The limit in force. */
   soft: number
   /** What the soft one can be raised to. */
   hard: number
+}
+
+/** One service that a port of the sandbox's loopback reaches. */
+export interface NativeForward {
+  /** Port. */
+  listen: number
+  /** host:port or unix:/path. */
+  to: string
 }
 
 /** One prompt to continue. */
@@ -391,6 +601,14 @@ export interface NativeNamedTensor {
   data: Uint8Array
 }
 
+/** What a sandbox reaches besides its own loopback. */
+export interface NativeNetwork {
+  /** Null: no proxy at all. */
+  allow: Array<string> | null
+  /** Ports of its loopback. */
+  forward: Array<NativeForward>
+}
+
 /** AdamW. */
 export interface NativeOptim {
   /** Learning rate, unless a step is given its own. */
@@ -415,6 +633,38 @@ export interface NativeOutputFile {
   path: string
   /** Its bytes. */
   content: Buffer
+}
+
+/** What an attached process does. */
+export interface NativeProcessEvent {
+  /** stdout | stderr | ended. */
+  kind: string
+  /** Of the first byte. */
+  offset: number
+  /** Output. */
+  data: Buffer
+  /** Only when it ended. */
+  result: NativeRunResult | null
+}
+
+/** A process as its daemon describes it. */
+export interface NativeProcessInfo {
+  /** Chosen when it was started. */
+  id: string
+  /** Inside the box. */
+  pid: number
+  /** argv. */
+  command: Array<string>
+  /** Not ended. */
+  running: boolean
+}
+
+/** A size in characters. */
+export interface NativePtySize {
+  /** Lines. */
+  rows: number
+  /** Characters in each. */
+  columns: number
 }
 
 /** Limits of a run; null takes the daemon's default. */
@@ -469,12 +719,18 @@ export interface NativeRunRequest {
   cwd: string
   /** Of the run. */
   limits: NativeRunLimits
+  /** What it reaches. */
+  network: NativeNetwork
   /** Longest wait for a slot. */
   queueMs: number | null
   /** any | process | rootless | full. */
   minIsolation: string
   /** Of the run. */
   labels: Record<string, string>
+  /** Empty: chosen by the command. */
+  runtime: string
+  /** Empty: the machine's own directories. */
+  image: string
 }
 
 /** How a run ended. */
@@ -519,6 +775,8 @@ export interface NativeRunResult {
   replayed: boolean
   /** When overloaded. */
   retryAfterMs: number | null
+  /** exec | python | node; empty when it did not take place. */
+  runtime: string
 }
 
 /** One training sample. */
@@ -549,6 +807,8 @@ export interface NativeSample {
 
 /** What a daemon can do. */
 export interface NativeSandboxCapabilities {
+  /** Of the daemon. */
+  address: string
   /** none | process | rootless | full. */
   isolation: string
   /** v2 | v1 | hybrid | none. */
@@ -563,16 +823,22 @@ export interface NativeSandboxCapabilities {
   maxRunning: number
   /** Waiting at the same time. */
   maxQueued: number
-  /** Of the daemon. */
+  /** Of the daemon's program. */
   version: string
+  /** Warm ones. */
+  runtimes: Array<NativeSandboxRuntime>
+  /** Names. */
+  images: Array<string>
 }
 
-/** How to reach a daemon. */
+/** How to reach daemons. */
 export interface NativeSandboxConnect {
-  /** unix:/path or host:port. */
-  address: string
+  /** unix:/path, host:port, https://host:port or dns:name:port. */
+  addresses: Array<string>
   /** Bearer token. */
   token: string | null
+  /** Null: not encrypted. */
+  tls: NativeSandboxTls | null
   /** Null lets the client choose. */
   connectTimeoutMs: number | null
 }
@@ -589,6 +855,8 @@ export interface NativeSandboxFacility {
 
 /** How busy a daemon is. */
 export interface NativeSandboxHealth {
+  /** Of the daemon. */
+  address: string
   /** Takes work. */
   serving: boolean
   /** Now. */
@@ -597,10 +865,24 @@ export interface NativeSandboxHealth {
   queued: number
   /** Made in advance. */
   parked: number
+  /** Held sandboxes. */
+  held: number
   /** Since its start. */
   completed: number
   /** Of the process. */
   instanceId: string
+}
+
+/** A warm interpreter. */
+export interface NativeSandboxRuntime {
+  /** python | node. */
+  name: string
+  /** Of the interpreter. */
+  version: string
+  /** Modules loaded in advance. */
+  preloads: Array<string>
+  /** Made in advance. */
+  parked: number
 }
 
 /** How to start a daemon. */
@@ -611,6 +893,18 @@ export interface NativeSandboxStart {
   args: Array<string>
   /** Null lets the client choose. */
   startTimeoutMs: number | null
+}
+
+/** How to know daemons on TCP; everything is PEM. */
+export interface NativeSandboxTls {
+  /** Of the authority that signed the daemons' certificates. */
+  ca: string
+  /** Our own; null without. */
+  certificate: string | null
+  /** Of our own; null without. */
+  key: string | null
+  /** In the daemons' certificates; null: the host of the address. */
+  serverName: string | null
 }
 
 /** What a manifest needs. */
@@ -631,6 +925,34 @@ export interface NativeShard {
   digest: string
 }
 
+/** A copy of a box's files. */
+export interface NativeSnapshot {
+  /** Chosen when it was made. */
+  id: string
+  /** Of all files. */
+  bytes: number
+  /** Milliseconds since 1970. */
+  createdAt: number
+  /** To find it by. */
+  labels: Record<string, string>
+}
+
+/** A process to start in a held sandbox. */
+export interface NativeStartRequest {
+  /** What to run. */
+  exec: NativeExecRequest
+  /** Id of the process. */
+  process: string
+  /** Null: pipes. */
+  pty: NativePtySize | null
+  /** Input comes later. */
+  keepStdin: boolean
+  /** It waits for readers of its output. */
+  lossless: boolean
+  /** python | node: an interpreter; empty: the command. */
+  repl: string
+}
+
 /** Loss and metrics (a JSON object). */
 export interface NativeStepMetrics {
   /** The scalar loss. */
@@ -647,6 +969,38 @@ export interface NativeTensor {
   shape: Array<number>
   /** A copy of the tensor's bytes. */
   data: Uint8Array
+}
+
+/** One test of a program. */
+export interface NativeTestCase {
+  /** Copied before the call returns. */
+  stdin: Uint8Array
+  /** Appended to the command. */
+  args: Array<string>
+}
+
+/** Many tests of one program. */
+export interface NativeTestsRequest {
+  /** The program; its limits are of each case. */
+  run: NativeRunRequest
+  /** In order. */
+  cases: Array<NativeTestCase>
+  /** After a case that did not exit with 0 none is begun. */
+  stopOnFailure: boolean
+  /** argv, empty: none. */
+  build: Array<string>
+  /** Of the build. */
+  buildLimits: NativeRunLimits
+}
+
+/** How a run of tests ended. */
+export interface NativeTestsResult {
+  /** Null without a build, or when it did not end. */
+  build: NativeRunResult | null
+  /** In the order of the cases; null where there is none. */
+  cases: Array<NativeRunResult | undefined | null>
+  /** Why cases have no result; null when none was missing for a reason of the infrastructure. */
+  endedEarly: NativeRunResult | null
 }
 
 /** Columns of design section 6. */
@@ -719,6 +1073,32 @@ export interface NativeUncollected {
   path: string
   /** Why. */
   reason: string
+}
+
+/** What came out of a box. */
+export interface NativeUnpacked {
+  /** Files, directories and links. */
+  entries: number
+  /** Of files. */
+  bytes: number
+  /** What could have reached outside. */
+  leftOut: Array<string>
+}
+
+/** What went into a box. */
+export interface NativeUploaded {
+  /** Files, directories and links. */
+  entries: number
+  /** Of files. */
+  bytes: number
+}
+
+/** A change of a watched directory. */
+export interface NativeWatchEvent {
+  /** created | modified | removed | overflow. */
+  kind: string
+  /** What changed; empty with an overflow. */
+  path: string
 }
 
 /** What was written. */

@@ -773,10 +773,15 @@ if (
   }
 }
 
-const { NativeEngine, NativeSafetensors, NativeSandboxPool, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativePortForward, NativeProcessOutput, NativeSafetensors, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+export { NativeBoxWatch }
 export { NativeEngine }
+export { NativePortForward }
+export { NativeProcessOutput }
 export { NativeSafetensors }
+export { NativeSandboxBox }
 export { NativeSandboxPool }
+export { NativeSandboxProcess }
 export { NativeTokenizer }
 export { NativeTrainer }
 export { addonInfo }
