@@ -4,6 +4,8 @@
 //! message counts. Both ends are ours and the guest never holds the socket, so a frame that cannot be read is an error
 //! of the daemon, never of the program.
 
+pub(crate) mod files;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -75,7 +77,7 @@ pub(crate) struct ToInit {
     /// How many descriptors came with it.
     #[prost(uint32, tag = "2")]
     pub(crate) descriptors: u32,
-    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
+    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12")]
     pub(crate) order: Option<Order>,
 }
 
@@ -110,6 +112,9 @@ pub(crate) enum Order {
     /// A TCP socket on the sandbox's loopback. Answered by `Socket` with a descriptor, or `Failed`.
     #[prost(message, tag = "11")]
     Open(OpenSocket),
+    /// Do this by a helper that speaks on the socket that came along. `Gone` says that it has ended.
+    #[prost(message, tag = "12")]
+    Files(files::FileOrder),
 }
 
 /// What must be there before a program starts.

@@ -134,6 +134,7 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
         /// Every byte that is given out is the one that was written at its position; without loss there is no gap for a
         /// reader who goes on where it was, and memory stays bounded either way.
         #[test]

@@ -3,6 +3,7 @@
 mod attach;
 mod dial;
 mod exec;
+mod files;
 mod held;
 mod input;
 mod lease;
@@ -60,6 +61,13 @@ impl BoxService {
         self.0.boxes.find(&tenant.scoped(id), id)?.call()
     }
 
+    /// The same for a request of one message.
+    fn opened<T>(&self, request: Request<T>, id: impl Fn(&T) -> &String) -> Result<(Call, T), SandboxError> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        Ok((self.named(&tenant, id(&request))?, request))
+    }
+
     fn describe(&self, held: &HeldBox) -> BoxInfo {
         let lease = held.lease();
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
@@ -95,11 +103,21 @@ async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) 
 async fn attempt(shop: &Arc<Shop>, request: CreateRequest) -> Result<Arc<HeldBox>, SandboxError> {
     let plan = plan::plan_box(&request, shop.terms())?;
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
-    let sandbox = tokio::time::timeout(patience, shop.pool.acquire(plan.image)).await;
-    let sandbox = sandbox.map_err(|_| SandboxError::Overloaded {
-        message: format!("no sandbox was ready within {} ms", patience.as_millis()),
-        retry_after_ms: 100,
-    })??;
+    let pool = Arc::clone(&shop.pool);
+    let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
+    let Ok(acquired) = tokio::time::timeout(patience, &mut acquiring).await else {
+        // It is not given up halfway: what comes too late is taken apart.
+        tokio::spawn(async move {
+            if let Ok(Ok(sandbox)) = acquiring.await {
+                sandbox.destroy().await;
+            }
+        });
+        return Err(SandboxError::Overloaded {
+            message: format!("no sandbox was ready within {} ms", patience.as_millis()),
+            retry_after_ms: 100,
+        });
+    };
+    let sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
     HeldBox::make(sandbox, request, plan, shop.probe.isolation).await
 }
 
@@ -224,9 +242,7 @@ impl Boxes for BoxService {
     }
 
     async fn set_lifetime(&self, request: Request<SetLifetimeRequest>) -> Result<Response<BoxInfo>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         held.set_lifetime(request.lifetime_ms.map(Duration::from_millis));
         Ok(Response::new(self.describe(&held)))
     }
@@ -320,9 +336,7 @@ impl Boxes for BoxService {
     type AttachStream = BoxStream<ProcessEvent>;
 
     async fn attach(&self, request: Request<AttachRequest>) -> Result<Response<Self::AttachStream>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
         let (sender, events) = mpsc::channel(WAITING_CHUNKS);
         tokio::spawn(attach::attach(held, process, request, sender));
@@ -330,18 +344,14 @@ impl Boxes for BoxService {
     }
 
     async fn input(&self, request: Request<InputRequest>) -> Result<Response<InputReply>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
         let accepted = process.input.append(request.offset, request.data, request.end).await?;
         Ok(Response::new(InputReply { accepted }))
     }
 
     async fn signal_process(&self, request: Request<SignalRequest>) -> Result<Response<Empty>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
         process
             .signal(&held, i32::try_from(request.signal).unwrap_or(0))
@@ -350,9 +360,7 @@ impl Boxes for BoxService {
     }
 
     async fn resize_pty(&self, request: Request<ResizeRequest>) -> Result<Response<Empty>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         held.processes
             .find(&request.process)?
             .resize(request.pty.unwrap_or_default())?;
@@ -365,48 +373,74 @@ impl Boxes for BoxService {
 
     type ReadFileStream = BoxStream<Chunk>;
 
-    async fn read_file(&self, _: Request<ReadFileRequest>) -> Result<Response<Self::ReadFileStream>, Status> {
-        not_yet("ReadFile")
+    async fn read_file(&self, request: Request<ReadFileRequest>) -> Result<Response<Self::ReadFileStream>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let (sender, chunks) = mpsc::channel(WAITING_CHUNKS);
+        files::read(held, request, sender).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(chunks))))
     }
 
-    async fn write_file(&self, _: Request<Streaming<WriteFileRequest>>) -> Result<Response<FileInfo>, Status> {
-        not_yet("WriteFile")
+    async fn write_file(&self, request: Request<Streaming<WriteFileRequest>>) -> Result<Response<FileInfo>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut stream = request.into_inner();
+        let first = files::first(&mut stream).await?;
+        let held = self.named(&tenant, &first.r#box)?;
+        Ok(Response::new(files::write(&held, first, stream).await?))
     }
 
-    async fn stat(&self, _: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
-        not_yet("Stat")
+    async fn stat(&self, request: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::stat(&held, request).await?))
     }
 
-    async fn list_directory(&self, _: Request<ListDirectoryRequest>) -> Result<Response<Directory>, Status> {
-        not_yet("ListDirectory")
+    async fn list_directory(&self, request: Request<ListDirectoryRequest>) -> Result<Response<Directory>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::list(&held, request).await?))
     }
 
-    async fn make_directory(&self, _: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
-        not_yet("MakeDirectory")
+    async fn make_directory(&self, request: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::make_directory(&held, request).await?))
     }
 
-    async fn r#move(&self, _: Request<MoveRequest>) -> Result<Response<FileInfo>, Status> {
-        not_yet("Move")
+    async fn r#move(&self, request: Request<MoveRequest>) -> Result<Response<FileInfo>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::move_to(&held, request).await?))
     }
 
-    async fn remove(&self, _: Request<RemoveRequest>) -> Result<Response<Empty>, Status> {
-        not_yet("Remove")
+    async fn remove(&self, request: Request<RemoveRequest>) -> Result<Response<Empty>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        files::remove(&held, request).await?;
+        Ok(Response::new(Empty {}))
     }
 
     type WatchStream = BoxStream<WatchEvent>;
 
-    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        not_yet("Watch")
+    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let (sender, events) = mpsc::channel(WAITING_CHUNKS);
+        files::watch(held, request, sender).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(events))))
     }
 
     type ReadArchiveStream = BoxStream<Chunk>;
 
-    async fn read_archive(&self, _: Request<PathRequest>) -> Result<Response<Self::ReadArchiveStream>, Status> {
-        not_yet("ReadArchive")
+    async fn read_archive(&self, request: Request<PathRequest>) -> Result<Response<Self::ReadArchiveStream>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let (sender, chunks) = mpsc::channel(WAITING_CHUNKS);
+        files::read_archive(held, request, sender).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(chunks))))
     }
 
-    async fn write_archive(&self, _: Request<Streaming<WriteFileRequest>>) -> Result<Response<ArchiveReply>, Status> {
-        not_yet("WriteArchive")
+    async fn write_archive(
+        &self,
+        request: Request<Streaming<WriteFileRequest>>,
+    ) -> Result<Response<ArchiveReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut stream = request.into_inner();
+        let first = files::first(&mut stream).await?;
+        let held = self.named(&tenant, &first.r#box)?;
+        Ok(Response::new(files::write_archive(&held, first, stream).await?))
     }
 
     async fn snapshot(&self, _: Request<SnapshotRequest>) -> Result<Response<SnapshotInfo>, Status> {

@@ -32,6 +32,10 @@ pub(super) enum Exec {
         finish: Finish,
     },
     Led(Led),
+    /// A file operation.
+    Helper {
+        pid: libc::pid_t,
+    },
 }
 
 pub(super) struct Led {
@@ -185,6 +189,7 @@ impl Execs {
         let found = self.0.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
+            Exec::Helper { pid: helper } => *helper == pid,
         });
         let Some((&id, _)) = found else { return Ok(None) };
         match self.0.remove(&id) {
@@ -199,6 +204,10 @@ impl Execs {
                 if !led.ended {
                     control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
                 }
+                control.tell(id, Event::Gone(true))?;
+                Ok(None)
+            }
+            Some(Exec::Helper { .. }) => {
                 control.tell(id, Event::Gone(true))?;
                 Ok(None)
             }
@@ -236,6 +245,10 @@ impl Execs {
                 // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
             }
+            Some(Exec::Helper { pid }) => {
+                // SAFETY: our own child, not reaped yet.
+                unsafe { libc::kill(*pid, libc::SIGKILL) };
+            }
             // Once it was told to leave, what it left belongs to nobody.
             Some(Exec::Led(led)) if !led.ended => led.killing = true,
             _ => {}
@@ -260,7 +273,7 @@ impl Execs {
         match self.0.get(&id) {
             Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
             Some(Exec::Led(led)) => tree::cpu_us(led.leader),
-            None => 0,
+            Some(Exec::Helper { .. }) | None => 0,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! done by a fork of it, and its own loop only polls.
 
 mod exec;
+mod files;
 mod leader;
 mod set_up;
 mod socket;
@@ -22,11 +23,12 @@ use crate::defence::Defence;
 use crate::filter;
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
 use crate::template::Step;
+use crate::wire::files::{FileOperation, FileOrder};
 use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
 use exec::{Exec, Execs};
 
 /// Where the control socket is put.
-const CONTROL: RawFd = 3;
+pub(in crate::init) const CONTROL: RawFd = 3;
 const RECEIVE_BYTES: usize = 64 << 10;
 
 /// Runs as pid 1 until the sandbox is done.
@@ -244,10 +246,31 @@ impl Server<'_> {
             }
             Order::Finish(finish) => self.finish(id, &finish),
             Order::Measure(_) => self.control.tell(id, Event::Measured(self.execs.cpu_us(id))),
+            Order::Files(order) => self.help(id, order, &fds),
             Order::Open(wanted) => match socket::open(&wanted) {
                 Ok(socket) => self.control.tell_with(id, Event::Socket(true), &[socket.as_raw_fd()]),
                 Err(step) => self.control.tell(id, Event::Failed(failure(step))),
             },
+        }
+    }
+
+    fn help(&mut self, id: u64, order: FileOrder, fds: &[OwnedFd]) -> io::Result<()> {
+        let operation = order.operation.ok_or(io::ErrorKind::InvalidData)?;
+        let socket = fds.first().ok_or(io::ErrorKind::InvalidData)?;
+        if matches!(operation, FileOperation::Restore(_)) && self.guests_ran {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        // SAFETY: this process has one thread, so the child may go on as it is.
+        match check(unsafe { libc::fork() }) {
+            Ok(0) => files::help(operation, socket, self.uid, self.filter),
+            Ok(pid) => {
+                self.execs.insert(id, Exec::Helper { pid });
+                Ok(())
+            }
+            Err(error) => {
+                self.control.tell(id, Event::Failed(failure(("fork", error))))?;
+                self.control.tell(id, Event::Gone(true))
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod dial;
 mod execs;
+mod files;
 mod life;
 mod processes;
 
