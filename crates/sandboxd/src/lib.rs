@@ -76,6 +76,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         };
     }
     let served = Options::parse(&arguments).and_then(|options| {
+        sys::return_large_blocks();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -6,6 +6,7 @@ mod boxes;
 mod cases;
 #[cfg(feature = "switch-off")]
 mod defences;
+mod fuzz;
 mod images;
 mod kills;
 mod leaks;
