@@ -15,6 +15,7 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
+  --snapshot-bytes N   of all snapshots together (default 4 GiB)
   --park N             sandboxes made in advance (default 2 per core)
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
@@ -35,6 +36,7 @@ pub(crate) struct Options {
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) max_held: usize,
+    pub(crate) snapshot_bytes: u64,
     pub(crate) park: usize,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
@@ -64,6 +66,7 @@ impl Options {
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             max_held: 1000,
+            snapshot_bytes: 4 << 30,
             park: 2 * cores,
             allow_forward: Vec::new(),
             readable: Vec::new(),
@@ -96,6 +99,7 @@ impl Options {
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--max-held" => options.max_held = number(value()?)?,
+                "--snapshot-bytes" => options.snapshot_bytes = number(value()?)? as u64,
                 "--park" => options.park = number(value()?)?,
                 "--allow-forward" => {
                     let service = Service::parse(value()?)

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::boxes::Registry;
+use crate::boxes::{Registry, Snapshots};
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
 use crate::factory::{Factory, FactoryOptions};
@@ -71,6 +71,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         draining: AtomicBool::new(false),
         keys: Keys::default(),
         boxes: Registry::new(options.max_held),
+        snapshots: Snapshots::new(options.snapshot_bytes),
         completed: AtomicU64::new(0),
     });
     let served = listen(&options, &shop, &factory, isolation_name(isolation)).await;

@@ -11,7 +11,7 @@ use prl_sandbox_proto::{
 };
 use tonic::{Request, Response, Status};
 
-use crate::boxes::Registry;
+use crate::boxes::{Registry, Snapshots};
 use crate::egress::Grants;
 use crate::error::SandboxError;
 use crate::images::Images;
@@ -41,6 +41,7 @@ pub(crate) struct Shop {
     pub(crate) draining: AtomicBool,
     pub(crate) keys: Keys,
     pub(crate) boxes: Registry,
+    pub(crate) snapshots: Snapshots,
     pub(crate) completed: AtomicU64,
 }
 

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use super::lease::{Due, Lease};
 use super::processes::Processes;
+use super::snapshots::Snapshot;
 use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
 use crate::error::SandboxError;
@@ -78,7 +79,8 @@ impl HeldBox {
     pub(crate) async fn make(
         mut sandbox: Sandbox,
         request: CreateRequest,
-        plan: Plan,
+        mut plan: Plan,
+        snapshot: Option<Arc<Snapshot>>,
         isolation: Isolation,
     ) -> Result<Arc<Self>, SandboxError> {
         let network = match sandbox.open(plan.network.sockets()).await {
@@ -129,7 +131,10 @@ impl HeldBox {
         let limited = held.group.limit(plan.limits.group.into());
         tokio::spawn(Arc::clone(&held).keep());
         let furnished = match limited {
-            Ok(()) => held.furnish(plan.start.furnish.unwrap_or_default()).await,
+            Ok(()) => {
+                let furnish = plan.start.furnish.take().unwrap_or_default();
+                held.fill(furnish, snapshot).await
+            }
             Err(source) => Err(SandboxError::Setup {
                 step: "limits".to_owned(),
                 source,
@@ -141,6 +146,17 @@ impl HeldBox {
             return Err(error);
         }
         Ok(held)
+    }
+
+    /// Sizes, then what a snapshot holds, then the request's own files.
+    async fn fill(self: &Arc<Self>, mut wanted: Furnish, snapshot: Option<Arc<Snapshot>>) -> Result<(), SandboxError> {
+        if let Some(snapshot) = snapshot {
+            let files = std::mem::take(&mut wanted.files);
+            self.furnish(wanted.clone()).await?;
+            snapshot.restore(self).await?;
+            wanted.files = files;
+        }
+        self.furnish(wanted).await
     }
 
     async fn furnish(&self, wanted: Furnish) -> Result<(), SandboxError> {

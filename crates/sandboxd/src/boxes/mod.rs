@@ -10,6 +10,7 @@ mod lease;
 mod log;
 mod processes;
 mod registry;
+mod snapshots;
 mod stream;
 
 use std::sync::Arc;
@@ -33,6 +34,8 @@ use tonic::{Request, Response, Status, Streaming};
 pub(crate) use held::{Call, HeldBox};
 pub(crate) use registry::Registry;
 use registry::{Claim, Made};
+use snapshots::Snapshot;
+pub(crate) use snapshots::Snapshots;
 
 use crate::egress::add_missing;
 use crate::error::SandboxError;
@@ -85,8 +88,14 @@ impl BoxService {
 }
 
 /// Makes the box of a claim, and sees to it that its name says so when it has ended.
-async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) -> Made {
-    let made = attempt(&shop, request).await.map_err(Arc::new);
+async fn make(
+    shop: Arc<Shop>,
+    name: String,
+    mark: u64,
+    request: CreateRequest,
+    snapshot: Option<Arc<Snapshot>>,
+) -> Made {
+    let made = attempt(&shop, request, snapshot).await.map_err(Arc::new);
     shop.boxes.made(&name, mark, &made);
     if let Ok(held) = &made {
         let held = Arc::clone(held);
@@ -100,7 +109,11 @@ async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) 
     made
 }
 
-async fn attempt(shop: &Arc<Shop>, request: CreateRequest) -> Result<Arc<HeldBox>, SandboxError> {
+async fn attempt(
+    shop: &Arc<Shop>,
+    request: CreateRequest,
+    snapshot: Option<Arc<Snapshot>>,
+) -> Result<Arc<HeldBox>, SandboxError> {
     let plan = plan::plan_box(&request, shop.terms())?;
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
     let pool = Arc::clone(&shop.pool);
@@ -118,7 +131,7 @@ async fn attempt(shop: &Arc<Shop>, request: CreateRequest) -> Result<Arc<HeldBox
         });
     };
     let sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
-    HeldBox::make(sandbox, request, plan, shop.probe.isolation).await
+    HeldBox::make(sandbox, request, plan, snapshot, shop.probe.isolation).await
 }
 
 /// An error that several callers wait for.
@@ -155,9 +168,6 @@ fn check(request: &CreateRequest) -> Result<(), SandboxError> {
         "" | "exec" => {}
         "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
         other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
-    }
-    if !request.from_snapshot.is_empty() {
-        return Err(SandboxError::Unsupported("from_snapshot"));
     }
     Ok(())
 }
@@ -200,15 +210,24 @@ impl Boxes for BoxService {
             Claim::Making(made) => made,
             Claim::New(sender) => {
                 let made = sender.subscribe();
+                // Kept from here on, also when it is deleted meanwhile.
+                let wanted = Some(&request.from_snapshot).filter(|id| !id.is_empty());
+                let snapshot = wanted.map(|id| shop.snapshots.find(&tenant.scoped(id), id)).transpose();
                 let shop = Arc::clone(shop);
                 tokio::spawn(async move {
-                    let refused = shop.draining.load(Ordering::Relaxed);
-                    let made = if refused {
-                        let made = Err(Arc::new(SandboxError::Draining));
-                        shop.boxes.made(&name, mark, &made);
-                        made
+                    let draining = shop.draining.load(Ordering::Relaxed);
+                    let ready = if draining {
+                        Err(SandboxError::Draining)
                     } else {
-                        make(shop, name, mark, request).await
+                        snapshot
+                    };
+                    let made = match ready {
+                        Ok(snapshot) => make(shop, name, mark, request, snapshot).await,
+                        Err(error) => {
+                            let made = Err(Arc::new(error));
+                            shop.boxes.made(&name, mark, &made);
+                            made
+                        }
                     };
                     sender.send_replace(Some(made));
                 });
@@ -443,16 +462,30 @@ impl Boxes for BoxService {
         Ok(Response::new(files::write_archive(&held, first, stream).await?))
     }
 
-    async fn snapshot(&self, _: Request<SnapshotRequest>) -> Result<Response<SnapshotInfo>, Status> {
-        not_yet("Snapshot")
+    async fn snapshot(&self, request: Request<SnapshotRequest>) -> Result<Response<SnapshotInfo>, Status> {
+        let tenant = Tenant::of(&request);
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        check_id("snapshot", &request.id)?;
+        let name = tenant.scoped(&request.id);
+        let info = SnapshotInfo {
+            id: request.id,
+            labels: request.labels,
+            ..SnapshotInfo::default()
+        };
+        Ok(Response::new(self.0.snapshots.take(&held, &name, info).await?))
     }
 
-    async fn list_snapshots(&self, _: Request<ListRequest>) -> Result<Response<SnapshotList>, Status> {
-        not_yet("ListSnapshots")
+    async fn list_snapshots(&self, request: Request<ListRequest>) -> Result<Response<SnapshotList>, Status> {
+        let tenant = Tenant::of(&request);
+        let snapshots = self.0.snapshots.list(&tenant.prefix(), &request.into_inner().labels);
+        Ok(Response::new(SnapshotList { snapshots }))
     }
 
-    async fn delete_snapshot(&self, _: Request<DeleteSnapshotRequest>) -> Result<Response<Empty>, Status> {
-        not_yet("DeleteSnapshot")
+    async fn delete_snapshot(&self, request: Request<DeleteSnapshotRequest>) -> Result<Response<Empty>, Status> {
+        let tenant = Tenant::of(&request);
+        let id = request.into_inner().id;
+        self.0.snapshots.delete(&tenant.scoped(&id), &id)?;
+        Ok(Response::new(Empty {}))
     }
 
     type DialStream = BoxStream<Chunk>;

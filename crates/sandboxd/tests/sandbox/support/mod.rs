@@ -93,6 +93,12 @@ impl Daemon {
         self.announced["isolation"] == "full"
     }
 
+    /// Whether each of its boxes has users of its own.
+    pub(crate) fn is_root(&self) -> bool {
+        // SAFETY: reads an attribute of this process.
+        unsafe { libc::geteuid() == 0 }
+    }
+
     /// Asks it to stop and waits for it.
     pub(crate) fn stop(mut self) -> Outcome {
         // SAFETY: our own child, not reaped yet.
