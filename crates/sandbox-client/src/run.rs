@@ -37,8 +37,19 @@ const MAX_PLACES: usize = 3;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'a> {
     pub(crate) key: &'a str,
+    /// Of an exec; empty: a run.
+    pub(crate) in_box: &'a str,
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) deadline: Instant,
+}
+
+impl Run<'_> {
+    fn cancellation(&self) -> CancelRequest {
+        CancelRequest {
+            idempotency_key: self.key.to_owned(),
+            r#box: self.in_box.to_owned(),
+        }
+    }
 }
 
 /// What became of a run at one daemon.
@@ -69,6 +80,7 @@ impl Client {
         let queue_ms = *request.queue_ms.get_or_insert(DEFAULT_QUEUE_MS);
         let run = Run {
             key: &request.idempotency_key,
+            in_box: "",
             cancel,
             deadline: deadline(queue_ms, request.limits.as_ref().and_then(|limits| limits.wall_ms)),
         };
@@ -203,19 +215,18 @@ impl Shared {
             }
         });
         tokio::select! {
-            ended = &mut call => return ended,
-            () = run.cancel.cancelled() => {}
-            () = self.closing.cancelled() => {}
-            () = sleep_until(run.deadline) => {
-                // Nobody waits for it any more, so it has to end; that it may already have is why this is no CANCELLED.
-                let request = CancelRequest { idempotency_key: run.key.to_owned() };
-                let _ = timeout(CANCEL_RETRY, connection.sandboxes().cancel(request)).await;
-                return late("no result within the run's own limits and the grace on top");
-            }
-        }
+                    ended = &mut call => return ended,
+                    () = run.cancel.cancelled() => {}
+                    () = self.closing.cancelled() => {}
+                    () = sleep_until(run.deadline) => {
+                        // Nobody waits for it any more, so it has to end; that it may already have is why this is no CANCELLED.
+        let _ = timeout(CANCEL_RETRY, connection.sandboxes().cancel(run.cancellation())).await;
+                        return late("no result within the run's own limits and the grace on top");
+                    }
+                }
         tokio::select! {
             ended = call => ended,
-            never = kill(connection, run.key) => match never {},
+            never = kill(connection, run) => match never {},
             () = sleep(CANCEL_DEADLINE) => late("the daemon did not confirm the cancellation in time"),
         }
     }
@@ -239,12 +250,9 @@ async fn without_connection(node: &Node, error: &ClientError, lost: &str) -> Run
 }
 
 /// Asks for the kill until the daemon knows the run, then never returns: the run's own result says what became of it.
-async fn kill(connection: &Connection, key: &str) -> Infallible {
+async fn kill(connection: &Connection, run: Run<'_>) -> Infallible {
     loop {
-        let request = CancelRequest {
-            idempotency_key: key.to_owned(),
-        };
-        if matches!(connection.sandboxes().cancel(request).await, Ok(reply) if reply.get_ref().found) {
+        if matches!(connection.sandboxes().cancel(run.cancellation()).await, Ok(reply) if reply.get_ref().found) {
             return pending().await;
         }
         sleep(CANCEL_RETRY).await;

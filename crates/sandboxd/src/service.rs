@@ -66,9 +66,6 @@ impl Sandboxes for Service {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
         let shop = &self.0;
-        if shop.draining.load(Ordering::Relaxed) {
-            return Err(SandboxError::Draining.into());
-        }
         if !request.instance_id.is_empty() && request.instance_id != shop.instance {
             return Ok(Response::new(infra(
                 &SandboxError::Restarted(request.instance_id),
@@ -76,7 +73,7 @@ impl Sandboxes for Service {
             )));
         }
         demand(&shop.probe, request.min_isolation)?;
-        let key = tenant.scoped(&request.idempotency_key);
+        let key = tenant.key("", &request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
         let plan = plan::plan(request, shop.terms())?;
         let work = |cancel, publisher| carry_out(Arc::clone(shop), plan, cancel, publisher);
@@ -91,7 +88,8 @@ impl Sandboxes for Service {
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
         let tenant = Tenant::of(&request);
-        let key = tenant.scoped(&request.into_inner().idempotency_key);
+        let request = request.into_inner();
+        let key = tenant.key(&request.r#box, &request.idempotency_key);
         let found = self.0.keys.unfinished(&key);
         if let Some(handle) = &found {
             handle.cancel.send_replace(true);

@@ -34,6 +34,7 @@ impl HeldBox {
         let wall_ms = request.limits.as_ref().and_then(|limits| limits.wall_ms);
         let run = Run {
             key: &request.idempotency_key,
+            in_box: &request.r#box,
             cancel,
             deadline: deadline(0, Some(wall_ms.unwrap_or(held.wall_ms))),
         };

@@ -308,7 +308,7 @@ impl Boxes for BoxService {
         let plan = plan_exec(&request, &held, shop)?;
         let (mut key, mut fingerprint) = (String::new(), 0);
         if !request.idempotency_key.is_empty() {
-            key = format!("{}\0{}", tenant.scoped(&request.r#box), request.idempotency_key);
+            key = tenant.key(&request.r#box, &request.idempotency_key);
             let mut plain = request.clone();
             let env = std::mem::take(&mut plain.env);
             fingerprint = mark(&plain, [env]);

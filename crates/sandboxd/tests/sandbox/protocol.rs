@@ -82,6 +82,7 @@ async fn cancelling_and_hanging_up_kill_the_run() -> Outcome {
     until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
     let cancel = CancelRequest {
         idempotency_key: "k".to_owned(),
+        r#box: String::new(),
     };
     assert!(client.cancel(cancel.clone()).await?.into_inner().found);
     let result = run.await??.into_inner();
