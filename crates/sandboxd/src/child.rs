@@ -72,7 +72,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
     Err((String::from_utf8_lossy(step).into_owned(), error))
 }
 
-fn strings(values: &[String]) -> io::Result<Vec<CString>> {
+pub(crate) fn strings(values: &[String]) -> io::Result<Vec<CString>> {
     values
         .iter()
         .map(|value| CString::new(value.as_str()).map_err(io::Error::from))
@@ -80,7 +80,7 @@ fn strings(values: &[String]) -> io::Result<Vec<CString>> {
 }
 
 /// The paths to try for the command, in order.
-fn candidates(program: &Program) -> io::Result<Vec<CString>> {
+pub(crate) fn candidates(program: &Program) -> io::Result<Vec<CString>> {
     let name = program.command.first().map_or("", String::as_str);
     if name.contains('/') {
         return strings(&[name.to_owned()]);
@@ -220,7 +220,7 @@ fn enter(cwd: &CStr) -> io::Result<()> {
     }
 }
 
-fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
+pub(crate) fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
     let pointers = |values: &[CString]| {
         values
             .iter()
@@ -279,7 +279,7 @@ fn limits(program: &Program) -> io::Result<()> {
 }
 
 /// A program expects default actions and an empty mask; both would survive the exec otherwise.
-fn default_signals() -> io::Result<()> {
+pub(crate) fn default_signals() -> io::Result<()> {
     // SAFETY: SIG_DFL for each number; the kernel refuses SIGKILL, SIGSTOP and gaps. sigset_t is plain data.
     unsafe {
         for signal in 1..=64 {

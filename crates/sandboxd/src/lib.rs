@@ -41,6 +41,7 @@ mod sys;
 mod template;
 mod tenants;
 mod wire;
+mod zygote;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -23,6 +23,7 @@ use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::run;
 use crate::tenants::Tenant;
+use crate::zygote::Warm;
 
 /// How long a run waits for a slot when the request does not say.
 pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
@@ -31,6 +32,7 @@ pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Shop {
     pub(crate) pool: Arc<Pool>,
+    pub(crate) warm: Warm,
     pub(crate) queue: Queue,
     pub(crate) probe: Probe,
     pub(crate) grants: Grants,
@@ -75,8 +77,9 @@ impl Sandboxes for Service {
         demand(&shop.probe, request.min_isolation)?;
         let key = tenant.key("", &request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let plan = plan::plan(request, shop.terms())?;
-        let work = |cancel, publisher| carry_out(Arc::clone(shop), plan, cancel, publisher);
+        let mut plan = plan::plan(request, shop.terms())?;
+        let pool = shop.warm.choose(&mut plan)?.unwrap_or_else(|| Arc::clone(&shop.pool));
+        let work = |cancel, publisher| carry_out(Arc::clone(shop), pool, plan, cancel, publisher);
         Ok(Response::new(once(shop, key, mark, work).await?))
     }
 
@@ -103,13 +106,19 @@ impl Sandboxes for Service {
         Ok(Response::new(CapabilitiesReply {
             isolation: shop.probe.isolation.into(),
             cgroups: shop.probe.cgroups.to_owned(),
-            facilities: shop.probe.facilities.clone(),
+            facilities: shop
+                .probe
+                .facilities
+                .iter()
+                .cloned()
+                .chain(shop.warm.facilities())
+                .collect(),
             unobservable: shop.probe.unobservable.iter().map(|cause| (*cause).into()).collect(),
             default_limits: Some(plan::default_limits()),
             max_running: count(shop.max_running),
             max_queued: count(shop.max_queued),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            runtimes: Vec::new(),
+            runtimes: shop.warm.report(),
             images: shop.images.names(),
         }))
     }
@@ -121,7 +130,7 @@ impl Sandboxes for Service {
             serving: !shop.draining.load(Ordering::Relaxed),
             running: count(shop.queue.running()),
             queued: count(shop.queue.queued()),
-            parked: count(shop.pool.parked()),
+            parked: count(shop.pool.parked() + shop.warm.parked()),
             completed: shop.completed.load(Ordering::Relaxed),
             instance_id: shop.instance.clone(),
             held: count(shop.boxes.held()),
@@ -144,7 +153,7 @@ pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
 }
 
 /// One run from the queue to the last trace of its sandbox.
-async fn carry_out(shop: Arc<Shop>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
+async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
     let arrived = Instant::now();
     let admitted = tokio::select! {
         admitted = shop.queue.enter(plan.queue.unwrap_or(DEFAULT_QUEUE)) => Some(admitted),
@@ -156,7 +165,7 @@ async fn carry_out(shop: Arc<Shop>, plan: Plan, mut cancel: run::Cancel, publish
         None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
     };
     let queued = arrived.elapsed();
-    let mut sandbox = match shop.pool.acquire(plan.image).await {
+    let mut sandbox = match pool.acquire(plan.image).await {
         Ok(sandbox) => sandbox,
         Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
     };

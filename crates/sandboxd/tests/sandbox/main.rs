@@ -14,3 +14,4 @@ mod network;
 mod programs;
 mod protocol;
 mod support;
+mod zygote;
