@@ -3,6 +3,7 @@
 //! The first reason for its end wins and is told to everybody who still waits for something in it. A task of its own
 //! waits for that and takes it apart; `gone` says when nothing of it is left.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,7 @@ use tokio::sync::watch;
 
 use super::lease::{Due, Lease};
 use super::processes::Processes;
+use super::registry::Labelled;
 use super::snapshots::Snapshot;
 use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
@@ -54,7 +56,7 @@ pub(crate) struct HeldBox {
     pub(crate) group: Group,
     pub(crate) processes: Processes,
     init: Init,
-    _uid: Uid,
+    uid: Uid,
     _egress: Egress,
     /// What its network adds to the environment of its programs.
     pub(crate) told: Vec<(&'static str, String)>,
@@ -116,7 +118,7 @@ impl HeldBox {
             mux: Mux::new(orders, events),
             processes: Processes::default(),
             init,
-            _uid: uid,
+            uid,
             _egress: egress,
             told,
             processes_limit: plan.limits.group.processes,
@@ -285,9 +287,20 @@ impl HeldBox {
         })
     }
 
+    /// Whether its second user is another one than its first: without root there is one for all.
+    pub(crate) fn has_two_users(&self) -> bool {
+        self.uid.number != 0
+    }
+
     /// The groups' counters now.
     pub(crate) fn observe(&self) -> Observed {
         self.group.observe()
+    }
+}
+
+impl Labelled for HeldBox {
+    fn labels(&self) -> &HashMap<String, String> {
+        &self.request.labels
     }
 }
 

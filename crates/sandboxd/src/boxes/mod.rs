@@ -511,6 +511,11 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
         other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
     }
     let mut plan = plan::plan_exec(request, &held.request, shop.terms())?;
+    if plan.start.program.nobody && !held.has_two_users() {
+        return Err(SandboxError::Unsupported(
+            "user \"nobody\" where the daemon is not root",
+        ));
+    }
     add_missing(&mut plan.start.program.env, &held.told);
     Ok(plan)
 }
