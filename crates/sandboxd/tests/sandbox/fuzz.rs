@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use prl_sandbox_proto::boxes_client::BoxesClient;
 use prl_sandbox_proto::{
-    Cause, CreateRequest, DialRequest, ExecRequest, HealthRequest, InputFile, ReadFileRequest, RunTestsRequest,
-    StartRequest, TestCase, WriteFileRequest,
+    Cause, CloseRequest, CreateRequest, DeleteSnapshotRequest, DialRequest, ExecRequest, HealthRequest, InputFile,
+    ListRequest, ReadFileRequest, RunTestsRequest, StartRequest, TestCase, WriteFileRequest,
 };
 use prost::Message;
 use prost::bytes::{Buf, BufMut, Bytes};
@@ -93,7 +93,7 @@ async fn unharmed(talk: impl AsyncFnOnce(&Daemon, &Client) -> Outcome) -> Outcom
     let (before, memory) = (Census::take(daemon.pid()), resident_kib(daemon.pid()));
     talk(&daemon, &client).await?;
     still_serves(&client).await?;
-    close_boxes(&daemon).await?;
+    forget_all(&daemon).await?;
     quiet().await?;
     before.returns(daemon.pid()).await?;
     let now = resident_kib(daemon.pid());
@@ -101,17 +101,24 @@ async fn unharmed(talk: impl AsyncFnOnce(&Daemon, &Client) -> Outcome) -> Outcom
     daemon.stop()
 }
 
-async fn close_boxes(daemon: &Daemon) -> Outcome {
-    use prl_sandbox_proto::{CloseRequest, ListRequest};
+/// What calls made on purpose keep: boxes and snapshots.
+async fn forget_all(daemon: &Daemon) -> Outcome {
     let mut boxes = BoxesClient::new(channel(&daemon.socket).await?);
     let all = boxes.list(ListRequest::default()).await?.into_inner().boxes;
     let ids = all.into_iter().map(|one| one.id).collect();
-    boxes
-        .close(CloseRequest {
-            ids,
-            ..CloseRequest::default()
-        })
-        .await?;
+    let close = CloseRequest {
+        ids,
+        ..CloseRequest::default()
+    };
+    boxes.close(close).await?;
+    for snapshot in boxes
+        .list_snapshots(ListRequest::default())
+        .await?
+        .into_inner()
+        .snapshots
+    {
+        boxes.delete_snapshot(DeleteSnapshotRequest { id: snapshot.id }).await?;
+    }
     Ok(())
 }
 
