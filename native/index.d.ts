@@ -9,6 +9,14 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
+/** A watch that stands. */
+export declare class NativeBoxWatch {
+  /** The next change; null at the end. */
+  next(): Promise<NativeWatchEvent | undefined | null>
+  /** Ends it; a call that waits gives null. */
+  close(): void
+}
+
 /** A loaded model. */
 export declare class NativeEngine {
   /** Loads a checkpoint folder and starts the generator's thread. */
@@ -39,59 +47,19 @@ export declare class NativeEngine {
   close(): Promise<undefined>
 }
 
-/** One rank's batch in native memory. */
-export declare class NativePackedBatch {
-  /** Padding included. */
-  tokens(): number
-  /** Members of the three loss streams over all ranks. */
-  counts(): NativeCounts
-  /** A copy of its columns. */
-  columns(): NativeBatch
-  /** Writes it atomically; the digest of its data. */
-  write(path: string, key: NativeBatchKey): Promise<string>
-  /** Leaves its memory to the next step, or frees it when it is still being written. */
+/** A port of this machine that stands until it is closed. */
+export declare class NativePortForward {
+  /** On 127.0.0.1. */
+  get port(): number
+  /** Closes it and every connection through it. */
   close(): void
 }
 
-/** A received version, held until it is released. */
-export declare class NativeReceivedWeights {
-  /** The complete folder. */
-  dir(): string
-  /** Its manifest, JSON. */
-  manifest(): string
-  /** Lets retention remove it. */
-  release(): void
-}
-
-/** The samples of an episode. */
-export declare class NativeRollout {
-  /** Checks the binary part of an episode and copies it out of JavaScript's memory. */
-  static parse(blob: Uint8Array, traces: number): NativeRollout
-  /** Tokens of all samples. */
-  tokens(): number
-  /** Root-to-leaf branches of all traces. */
-  samples(): number
-  /** Of every trace. */
-  columns(): Array<NativeTraceColumns>
-}
-
-/** Takes batches into an inbox. */
-export declare class NativeRolloutReceiver {
-  /** Listens. */
-  static listen(listen: string, inbox: string, runId: string, options: NativeTransportOptions): Promise<NativeRolloutReceiver>
-  /** Where it listens. */
-  address(): string
-  /** Stops. */
-  close(): Promise<undefined>
-}
-
-/** Delivers batches from a spool. */
-export declare class NativeRolloutSender {
-  /** Connects when there is something to deliver. */
-  static open(spool: string, receivers: Array<string>, options: NativeTransportOptions): NativeRolloutSender
-  /** Everything in the spool; how many batches. */
-  deliver(): Promise<number>
-  /** Ends what is under way. */
+/** What a process writes, until its end. */
+export declare class NativeProcessOutput {
+  /** The next event; null after the end. */
+  next(): Promise<NativeProcessEvent | undefined | null>
+  /** Stops reading; a call that waits gives null. The process goes on. */
   close(): void
 }
 
@@ -111,34 +79,96 @@ export declare class NativeSafetensors {
   close(): void
 }
 
-/** The samples that a step trains on. */
-export declare class NativeSampleSet {
-  /** An empty one. */
-  constructor()
-  /** Adds every sample of a rollout; how many they are. */
-  add(rollout: NativeRollout, advantage: number, temperature: number, env: number): number
-  /** One batch per rank; leaves the set empty. */
-  pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
+/** A held sandbox. */
+export declare class NativeSandboxBox {
+  /** As it was when it was made or found. */
+  info(): NativeBoxInfo
+  /** Runs one command to its end. */
+  exec(request: NativeExecRequest): Promise<NativeRunResult>
+  /** Starts a process. */
+  start(request: NativeStartRequest): Promise<NativeSandboxProcess>
+  /** Those that are known. */
+  processes(): Promise<Array<NativeProcessInfo>>
+  /** One of them, without looking. */
+  process(id: string): NativeSandboxProcess
+  /** A file's bytes. */
+  read(path: string, offset: number, maxBytes?: number | undefined | null): Promise<Buffer>
+  /** Writes a file whole; the bytes are copied before the call returns. */
+  write(path: string, content: Uint8Array, mode: number): Promise<NativeFileInfo>
+  /** What a path names. */
+  stat(path: string): Promise<NativeFileInfo>
+  /** A directory's entries. */
+  listDirectory(path: string, depth: number, maxEntries?: number | undefined | null): Promise<NativeDirectory>
+  /** Makes a directory. */
+  makeDirectory(path: string): Promise<NativeFileInfo>
+  /** Renames. */
+  rename(from: string, to: string): Promise<NativeFileInfo>
+  /** Removes. */
+  remove(path: string, recursive: boolean): Promise<undefined>
+  /** Watches a directory; resolves when the watch stands. */
+  watch(path: string, recursive: boolean): Promise<NativeBoxWatch>
+  /** Copies a directory of this machine into the box. */
+  uploadDirectory(from: string, to: string): Promise<NativeUploaded>
+  /** Copies a directory of the box into a new one of this machine. */
+  downloadDirectory(from: string, to: string, maxBytes: number): Promise<NativeUnpacked>
+  /** Keeps a copy of its files. */
+  snapshot(id: string, labels: Record<string, string>): Promise<NativeSnapshot>
+  /** Makes a port of this machine reach one of the box. */
+  forwardPort(port: number): NativePortForward
+  /** Null: no limit. */
+  setLifetime(lifetimeMs?: number | undefined | null): Promise<NativeBoxInfo>
+  /** Kills everything in it and frees it. */
+  close(): Promise<undefined>
 }
 
-/** A client of one daemon. */
+/** A client of one daemon or of many. */
 export declare class NativeSandboxPool {
   /** Starts a daemon that ends with the handle. */
   static start(options: NativeSandboxStart): Promise<NativeSandboxPool>
-  /** Connects to a daemon. */
+  /** Connects to daemons. */
   static connect(options: NativeSandboxConnect): Promise<NativeSandboxPool>
   /** Of the embedded daemon. */
   daemonPid(): number | null
   /** Runs one command. */
   runOnce(request: NativeRunRequest): Promise<NativeRunResult>
-  /** Kills the run with this key; its promise then resolves. */
+  /** Runs many tests of one program. */
+  runTests(request: NativeTestsRequest): Promise<NativeTestsResult>
+  /** Kills the run, the tests, the exec or the evaluation with this key; its promise then resolves. */
   cancel(key: string): void
-  /** What the daemon can do. */
-  capabilities(): Promise<NativeSandboxCapabilities>
-  /** How busy it is. */
-  health(): Promise<NativeSandboxHealth>
-  /** Cancels what runs and stops an embedded daemon. */
+  /** Makes a held sandbox. */
+  create(request: NativeCreateRequest): Promise<NativeSandboxBox>
+  /** Finds a held sandbox. */
+  open(id: string): Promise<NativeSandboxBox>
+  /** Held sandboxes with all of these labels. */
+  list(labels: Record<string, string>): Promise<Array<NativeBoxInfo>>
+  /** Closes held sandboxes with all of these labels; their ids. */
+  closeAll(labels: Record<string, string>): Promise<Array<string>>
+  /** Snapshots with all of these labels. */
+  snapshots(labels: Record<string, string>): Promise<Array<NativeSnapshot>>
+  /** Deletes a snapshot. */
+  deleteSnapshot(id: string): Promise<undefined>
+  /** What each daemon can do. */
+  capabilities(): Promise<Array<NativeSandboxCapabilities>>
+  /** How busy each is. */
+  health(): Promise<Array<NativeSandboxHealth>>
+  /** Cancels what runs, closes what was made here and stops an embedded daemon. */
   close(): Promise<undefined>
+}
+
+/** A process. */
+export declare class NativeSandboxProcess {
+  /** As it was when it was started; only the id where it was not looked for. */
+  info(): NativeProcessInfo
+  /** Its output from these positions on. */
+  output(stdoutFrom: number, stderrFrom: number): NativeProcessOutput
+  /** Appends to its input; bytes accepted so far. The bytes are copied before the call returns. */
+  input(offset: number, data: Uint8Array, end: boolean): Promise<number>
+  /** Sends a signal to its tree. */
+  signal(signal: number): Promise<undefined>
+  /** Tells its terminal a size. */
+  resize(rows: number, columns: number): Promise<undefined>
+  /** Runs code in an interpreter. */
+  evaluate(key: string, code: string, limits: NativeRunLimits): Promise<NativeEvaluation>
 }
 
 /** A loaded tokenizer.json. */
@@ -179,69 +209,17 @@ export declare class NativeTrainer {
   close(): Promise<undefined>
 }
 
-/** Serves the versions of a root and pulls others into it. */
-export declare class NativeWeightNode {
-  /** Over a root. */
-  static open(root: string, options: NativeTransportOptions): NativeWeightNode
-  /** Serves; where it listens. */
-  listen(listen: string): Promise<string>
-  /** A version's manifest, as JSON. */
-  describe(wanted: NativeWantedWeights, sources: Array<string>): Promise<string>
-  /** Brings a version here. */
-  pull(wanted: NativeWantedWeights, sources: Array<string>): Promise<NativePulledWeights>
-  /** Tells the last source that a version is wherever it is needed. */
-  acknowledge(version: number, digest: string, sources: Array<string>): Promise<undefined>
-  /** Waits for that. */
-  acknowledged(version: number, digest: string): Promise<undefined>
-  /** Keeps the newest versions and what they build on. */
-  prune(keep: number): Promise<undefined>
-  /** Ends serving and pulling. */
-  close(): Promise<undefined>
-}
-
-/** Publishes versions into a root. */
-export declare class NativeWeightPublisher {
-  /** Takes the root for itself. */
-  static open(root: string, keep: number, sparse: boolean): Promise<NativeWeightPublisher>
-  /** An empty folder for a version's files. */
-  stage(version: number): Promise<string>
-  /** Publishes what was staged; `canary` is JSON or null. */
-  publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
-  /** Makes the newest version full; false when it is. */
-  makeNewestFull(): Promise<boolean>
-  /** The same when a receiver has asked for it. */
-  serveFullRequest(): Promise<boolean>
-  /** Lets another publisher have the root. */
-  close(): Promise<undefined>
-}
-
-/** Receives the versions of a root. */
-export declare class NativeWeightReceiver {
-  /** Folders made of sparse versions go to `state`. */
-  static open(root: string, state: string): Promise<NativeWeightReceiver>
-  /** A version as a complete folder. */
-  receive(version: number): Promise<NativeReceivedWeights>
-  /** Asks the publisher for its newest version in full. */
-  requestFull(): Promise<undefined>
-}
-
 /** What the addon is and can do here. */
 export declare function addonInfo(): NativeAddonInfo
 
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
 
-/** Compares the weights of two complete folders. */
-export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
-
 /** XXH3-64 of the bytes. */
 export declare function digest(bytes: Uint8Array): string
 
 /** Encodes a safetensors file in memory. */
 export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Buffer
-
-/** The cost model of a config.json. */
-export declare function flopModel(config: string): NativeFlopModel
 
 /** What the addon is and can do here. */
 export interface NativeAddonInfo {
@@ -323,14 +301,62 @@ export interface NativeBatchOptions {
   padTokenId: number
 }
 
-/** Denominators. */
-export interface NativeCounts {
-  /** Of the policy loss. */
-  rl: number
-  /** Of the cross-entropy loss. */
-  ce: number
-  /** Of the reference KL loss. */
-  refKl: number
+/** A held sandbox as its daemon describes it. */
+export interface NativeBoxInfo {
+  /** Of the daemon; empty when it is the one asked. */
+  address: string
+  /** Chosen when it was made. */
+  id: string
+  /** To find it by. */
+  labels: Record<string, string>
+  /** Milliseconds since 1970. */
+  createdAt: number
+  /** How long it outlives the last call. */
+  leaseMs: number
+  /** Until its lifetime ends; null: it does not. */
+  remainingMs: number | null
+  /** none | process | rootless | full. */
+  isolation: string
+  /** exec | python | node, or empty. */
+  runtime: string
+}
+
+/** A held sandbox to make. */
+export interface NativeCreateRequest {
+  /** Never used before. */
+  id: string
+  /** How long it outlives the last call. */
+  leaseMs: number | null
+  /** From now. */
+  lifetimeMs: number | null
+  /** To find it by. */
+  labels: Record<string, string>
+  /** Of the box and, by default, of its execs. */
+  limits: NativeRunLimits
+  /** What it reaches. */
+  network: NativeNetwork
+  /** exec | python | node, empty: none. */
+  runtime: string
+  /** Empty: the machine's own directories. */
+  image: string
+  /** Empty: none. */
+  fromSnapshot: string
+  /** Of all its execs. */
+  env: Record<string, string>
+  /** Written first. */
+  files: Array<NativeInputFile>
+  /** any | process | rootless | full. */
+  minIsolation: string
+  /** Longest wait for a slot. */
+  queueMs: number | null
+}
+
+/** A directory's entries. */
+export interface NativeDirectory {
+  /** As far as they were wanted. */
+  entries: Array<NativeFileInfo>
+  /** There are more. */
+  truncated: boolean
 }
 
 /** What runs it. */
@@ -387,6 +413,54 @@ export interface NativeEngineStats {
   digest: string | null
 }
 
+/** What became of code in an interpreter. */
+export interface NativeEvaluation {
+  /** EXITED with 0, or with 1 when it raised. */
+  result: NativeRunResult
+  /** repr of the last expression, or empty. */
+  value: string
+  /** Last line of what was raised, or empty. */
+  error: string
+  /** The interpreter takes more. */
+  alive: boolean
+}
+
+/** A command in a held sandbox. */
+export interface NativeExecRequest {
+  /** At most one execution per key. */
+  key: string
+  /** argv. */
+  command: Array<string>
+  /** Copied before the call returns. */
+  stdin: Uint8Array
+  /** Added to the box's. */
+  env: Record<string, string>
+  /** Empty: the work directory. */
+  cwd: string
+  /** Wall, CPU and output. */
+  limits: NativeRunLimits
+  /** sandbox | nobody. */
+  user: string
+  /** Empty: chosen by the command. */
+  runtime: string
+}
+
+/** What a path names. */
+export interface NativeFileInfo {
+  /** As asked, or relative to the directory asked for. */
+  path: string
+  /** file | directory | symlink | other. */
+  kind: string
+  /** Of the content. */
+  bytes: number
+  /** Permission bits. */
+  mode: number
+  /** Milliseconds since 1970. */
+  modifiedAt: number
+  /** Of a symlink; else empty. */
+  linkTarget: string
+}
+
 /** Limits of open files; 2^53 - 1 stands for no limit. */
 export interface NativeFileLimit {
   /** The limit in force. */
@@ -395,12 +469,12 @@ export interface NativeFileLimit {
   hard: number
 }
 
-/** Operations of a model: linear * n + quadratic * n^2. */
-export interface NativeFlopModel {
-  /** Per token. */
-  linear: number
-  /** Per squared token. */
-  quadratic: number
+/** One service that a port of the sandbox's loopback reaches. */
+export interface NativeForward {
+  /** Port. */
+  listen: number
+  /** host:port or unix:/path. */
+  to: string
 }
 
 /** One prompt to continue. */
@@ -527,6 +601,14 @@ export interface NativeNamedTensor {
   data: Uint8Array
 }
 
+/** What a sandbox reaches besides its own loopback. */
+export interface NativeNetwork {
+  /** Null: no proxy at all. */
+  allow: Array<string> | null
+  /** Ports of its loopback. */
+  forward: Array<NativeForward>
+}
+
 /** AdamW. */
 export interface NativeOptim {
   /** Learning rate, unless a step is given its own. */
@@ -553,36 +635,36 @@ export interface NativeOutputFile {
   content: Buffer
 }
 
-/** What a plan must respect. */
-export interface NativePackOptions {
-  /** Longest bin. */
-  seqLen: number
-  /** Data-parallel ranks. */
-  ranks: number
-  /** Per sample. */
-  cost: Float64Array | null
-  /** In place of `cost`. */
-  model: NativeFlopModel | null
-  /** Per sample. */
-  classes: Uint32Array | null
+/** What an attached process does. */
+export interface NativeProcessEvent {
+  /** stdout | stderr | ended. */
+  kind: string
+  /** Of the first byte. */
+  offset: number
+  /** Output. */
+  data: Buffer
+  /** Only when it ended. */
+  result: NativeRunResult | null
 }
 
-/** A version as it stands on disk. */
-export interface NativePublished {
-  /** Its directory. */
-  dir: string
-  /** Its manifest, JSON. */
-  manifest: string
+/** A process as its daemon describes it. */
+export interface NativeProcessInfo {
+  /** Chosen when it was started. */
+  id: string
+  /** Inside the box. */
+  pid: number
+  /** argv. */
+  command: Array<string>
+  /** Not ended. */
+  running: boolean
 }
 
-/** A version that is here. */
-export interface NativePulledWeights {
-  /** Its folder. */
-  directory: string
-  /** Its version. */
-  version: number
-  /** Its version digest. */
-  digest: string
+/** A size in characters. */
+export interface NativePtySize {
+  /** Lines. */
+  rows: number
+  /** Characters in each. */
+  columns: number
 }
 
 /** Limits of a run; null takes the daemon's default. */
@@ -637,12 +719,18 @@ export interface NativeRunRequest {
   cwd: string
   /** Of the run. */
   limits: NativeRunLimits
+  /** What it reaches. */
+  network: NativeNetwork
   /** Longest wait for a slot. */
   queueMs: number | null
   /** any | process | rootless | full. */
   minIsolation: string
   /** Of the run. */
   labels: Record<string, string>
+  /** Empty: chosen by the command. */
+  runtime: string
+  /** Empty: the machine's own directories. */
+  image: string
 }
 
 /** How a run ended. */
@@ -687,6 +775,8 @@ export interface NativeRunResult {
   replayed: boolean
   /** When overloaded. */
   retryAfterMs: number | null
+  /** exec | python | node; empty when it did not take place. */
+  runtime: string
 }
 
 /** One training sample. */
@@ -717,6 +807,8 @@ export interface NativeSample {
 
 /** What a daemon can do. */
 export interface NativeSandboxCapabilities {
+  /** Of the daemon. */
+  address: string
   /** none | process | rootless | full. */
   isolation: string
   /** v2 | v1 | hybrid | none. */
@@ -731,16 +823,22 @@ export interface NativeSandboxCapabilities {
   maxRunning: number
   /** Waiting at the same time. */
   maxQueued: number
-  /** Of the daemon. */
+  /** Of the daemon's program. */
   version: string
+  /** Warm ones. */
+  runtimes: Array<NativeSandboxRuntime>
+  /** Names. */
+  images: Array<string>
 }
 
-/** How to reach a daemon. */
+/** How to reach daemons. */
 export interface NativeSandboxConnect {
-  /** unix:/path or host:port. */
-  address: string
+  /** unix:/path, host:port, https://host:port or dns:name:port. */
+  addresses: Array<string>
   /** Bearer token. */
   token: string | null
+  /** Null: not encrypted. */
+  tls: NativeSandboxTls | null
   /** Null lets the client choose. */
   connectTimeoutMs: number | null
 }
@@ -757,6 +855,8 @@ export interface NativeSandboxFacility {
 
 /** How busy a daemon is. */
 export interface NativeSandboxHealth {
+  /** Of the daemon. */
+  address: string
   /** Takes work. */
   serving: boolean
   /** Now. */
@@ -765,10 +865,24 @@ export interface NativeSandboxHealth {
   queued: number
   /** Made in advance. */
   parked: number
+  /** Held sandboxes. */
+  held: number
   /** Since its start. */
   completed: number
   /** Of the process. */
   instanceId: string
+}
+
+/** A warm interpreter. */
+export interface NativeSandboxRuntime {
+  /** python | node. */
+  name: string
+  /** Of the interpreter. */
+  version: string
+  /** Modules loaded in advance. */
+  preloads: Array<string>
+  /** Made in advance. */
+  parked: number
 }
 
 /** How to start a daemon. */
@@ -779,6 +893,18 @@ export interface NativeSandboxStart {
   args: Array<string>
   /** Null lets the client choose. */
   startTimeoutMs: number | null
+}
+
+/** How to know daemons on TCP; everything is PEM. */
+export interface NativeSandboxTls {
+  /** Of the authority that signed the daemons' certificates. */
+  ca: string
+  /** Our own; null without. */
+  certificate: string | null
+  /** Of our own; null without. */
+  key: string | null
+  /** In the daemons' certificates; null: the host of the address. */
+  serverName: string | null
 }
 
 /** What a manifest needs. */
@@ -799,14 +925,32 @@ export interface NativeShard {
   digest: string
 }
 
-/** A file of staged weights. */
-export interface NativeStagedShard {
-  /** Its name in the staged folder. */
-  file: string
-  /** Its length. */
+/** A copy of a box's files. */
+export interface NativeSnapshot {
+  /** Chosen when it was made. */
+  id: string
+  /** Of all files. */
   bytes: number
-  /** Of its bytes. */
-  digest: string
+  /** Milliseconds since 1970. */
+  createdAt: number
+  /** To find it by. */
+  labels: Record<string, string>
+}
+
+/** A process to start in a held sandbox. */
+export interface NativeStartRequest {
+  /** What to run. */
+  exec: NativeExecRequest
+  /** Id of the process. */
+  process: string
+  /** Null: pipes. */
+  pty: NativePtySize | null
+  /** Input comes later. */
+  keepStdin: boolean
+  /** It waits for readers of its output. */
+  lossless: boolean
+  /** python | node: an interpreter; empty: the command. */
+  repl: string
 }
 
 /** Loss and metrics (a JSON object). */
@@ -827,36 +971,36 @@ export interface NativeTensor {
   data: Uint8Array
 }
 
-/** How a tensor differs between two folders. */
-export interface NativeTensorDiff {
-  /** Its name. */
-  name: string
-  /** As in a header. */
-  dtype: string
-  /** Row-major. */
-  shape: Array<number>
-  /** same, values, layout, removed or added. */
-  change: string
-  /** Elements that differ. */
-  changed: number
-  /** Elements that there are. */
-  elements: number
-  /** What a sparse version spends on it. */
-  sparseBytes: number
+/** One test of a program. */
+export interface NativeTestCase {
+  /** Copied before the call returns. */
+  stdin: Uint8Array
+  /** Appended to the command. */
+  args: Array<string>
 }
 
-/** A trace's columns, copied. */
-export interface NativeTraceColumns {
-  /** T. */
-  tokenIds: Uint32Array
-  /** T. */
-  mask: Uint8Array
-  /** T. */
-  logprobs: Float32Array
-  /** 2 K. */
-  versionSpans: Uint32Array
-  /** Branches + 1. */
-  branchOffsets: Uint32Array
+/** Many tests of one program. */
+export interface NativeTestsRequest {
+  /** The program; its limits are of each case. */
+  run: NativeRunRequest
+  /** In order. */
+  cases: Array<NativeTestCase>
+  /** After a case that did not exit with 0 none is begun. */
+  stopOnFailure: boolean
+  /** argv, empty: none. */
+  build: Array<string>
+  /** Of the build. */
+  buildLimits: NativeRunLimits
+}
+
+/** How a run of tests ended. */
+export interface NativeTestsResult {
+  /** Null without a build, or when it did not end. */
+  build: NativeRunResult | null
+  /** In the order of the cases; null where there is none. */
+  cases: Array<NativeRunResult | undefined | null>
+  /** Why cases have no result; null when none was missing for a reason of the infrastructure. */
+  endedEarly: NativeRunResult | null
 }
 
 /** Columns of design section 6. */
@@ -923,14 +1067,6 @@ export interface NativeTrainerOptions {
   activations: string
 }
 
-/** What both ends of a stream need to know. */
-export interface NativeTransportOptions {
-  /** Demanded and presented. */
-  token: string | null
-  /** Without progress for this long an exchange fails. */
-  patienceMs: number
-}
-
 /** What matched and did not come. */
 export interface NativeUncollected {
   /** Relative. */
@@ -939,16 +1075,30 @@ export interface NativeUncollected {
   reason: string
 }
 
-/** Which version. */
-export interface NativeWantedWeights {
-  /** Null: the newest. */
-  version: number | null
-  /** Null: any. */
-  digest: string | null
-  /** Null: any. */
-  after: number | null
-  /** How long it may be missing. */
-  waitMs: number | null
+/** What came out of a box. */
+export interface NativeUnpacked {
+  /** Files, directories and links. */
+  entries: number
+  /** Of files. */
+  bytes: number
+  /** What could have reached outside. */
+  leftOut: Array<string>
+}
+
+/** What went into a box. */
+export interface NativeUploaded {
+  /** Files, directories and links. */
+  entries: number
+  /** Of files. */
+  bytes: number
+}
+
+/** A change of a watched directory. */
+export interface NativeWatchEvent {
+  /** created | modified | removed | overflow. */
+  kind: string
+  /** What changed; empty with an overflow. */
+  path: string
 }
 
 /** What was written. */
@@ -960,7 +1110,7 @@ export interface NativeWrittenFile {
 }
 
 /** First-fit-decreasing plan: indices per bin. */
-export declare function packSequences(lengths: Uint32Array, options: NativePackOptions): Array<Uint32Array>
+export declare function packSequences(lengths: Uint32Array, seqLen: number, ranks: number, cost?: Float64Array | undefined | null): Array<Uint32Array>
 
 /** Computes the loss `name` with `params` (a JSON object). */
 export declare function policyLoss(name: string, inputs: NativeLossInputs, params: string): NativeLoss
@@ -976,9 +1126,6 @@ export declare function readBatch(path: string): Promise<NativeBatchFile>
 
 /** Reads a version's manifest as JSON; `verify` checks the digests of its shards. */
 export declare function readManifest(dir: string, verify: boolean): Promise<string>
-
-/** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
-export declare function verifyWeights(dir: string): Promise<string>
 
 /** Writes a rank's batch atomically; the digest of its data. */
 export declare function writeBatch(path: string, batch: NativeBatch, key: NativeBatchKey): Promise<string>

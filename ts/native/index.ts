@@ -60,13 +60,7 @@ export {
 export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";
-export {
-  connectSandboxPool,
-  startSandboxPool,
-  type NativeRunRequest,
-  type NativeRunResult,
-  type NativeSandboxCapabilities,
-  type NativeSandboxHealth,
-  type SandboxHandle,
-} from "./sandbox.ts";
+export { connectSandboxPool, startSandboxPool } from "./sandbox.ts";
+export type * from "./sandbox.ts";
+export { native, nativeAsync } from "./errors.ts";
 export { sandboxDaemonPath } from "./sandbox-daemon-path.ts";

@@ -1,18 +1,42 @@
 /** Sandboxes: untrusted programs under limits, with a truthful cause for every end. Public as `prl/sandbox`. */
 
-export { SandboxPool, type ConnectOptions, type StartOptions } from "./pool.ts";
+export { SandboxPool, type ConnectOptions, type StartOptions, type TlsOptions } from "./pool.ts";
+export { Box } from "./box.ts";
+export { BoxProcess, type WaitOptions } from "./box-process.ts";
+export { FileWatch } from "./file-watch.ts";
+export { Repl, type ReplResult, type ReplRunOptions } from "./repl.ts";
 export type { DaemonSettings } from "./daemon-arguments.ts";
 export type { CodeOptions, CodeResult, CodeTest, CodeTestResult } from "./execute-code.ts";
 export type {
+  BoxInfo,
+  BoxProcessInfo,
+  BoxRequest,
+  ExecOptions,
+  FileChange,
+  FileInfo,
+  OutputListener,
+  ProcessChunk,
+  PtySize,
+  Snapshot,
+  StartProcessOptions,
+} from "./box-types.ts";
+export type {
+  DaemonHealth,
   FileContent,
+  Files,
   Isolation,
   LimitName,
+  Network,
+  ProgramOptions,
   RunCause,
   RunLimits,
   RunRequest,
   RunResult,
   RunTimings,
   RunUsage,
+  RuntimeName,
   SandboxCapabilities,
   SandboxHealth,
+  TestsRequest,
+  TestsResult,
 } from "./types.ts";

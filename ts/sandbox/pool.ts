@@ -1,5 +1,5 @@
 /**
- * Runs untrusted programs, each in a sandbox of its own that never served another run. Public as `prl/sandbox`.
+ * Runs untrusted programs, each in a sandbox of its own that never served another run, and holds sandboxes. Public as `prl/sandbox`.
  *
  * However a run ends, its promise resolves to a result with a cause; only mistakes of the caller reject. A lost connection or a dead
  * daemon is INFRA, never success. A reply that was lost is fetched again by its key, which a daemon runs at most once.
@@ -7,17 +7,36 @@
 
 import { randomUUID } from "node:crypto";
 import { PrlError } from "../errors.ts";
-import { connectSandboxPool, sandboxDaemonPath, startSandboxPool, type SandboxHandle } from "../native/index.ts";
+import {
+  connectSandboxPool,
+  nativeAsync,
+  native,
+  type NativeSandboxPool,
+  sandboxDaemonPath,
+  startSandboxPool,
+} from "../native/index.ts";
+import { Box, toBoxInfo } from "./box.ts";
+import type { BoxInfo, BoxRequest, Snapshot } from "./box-types.ts";
 import { daemonArguments, type DaemonSettings } from "./daemon-arguments.ts";
+import { ISOLATION_ORDER, mergedCapabilities, mergedHealth } from "./daemons.ts";
 import { type CodeOptions, type CodeResult, type CodeTest, executeCode } from "./execute-code.ts";
-import { checkIsolation, toNativeRequest } from "./native-request.ts";
+import { toNativeCreate } from "./native-box-request.ts";
+import { toNativeRequest, toNativeTests } from "./native-request.ts";
+import { checkIsolation, strings, wrong } from "./request-checks.ts";
 import { inOrder } from "./run-many.ts";
-import { cancelledResult, toCapabilities, toRunResult } from "./run-result.ts";
-import type { Isolation, RunRequest, RunResult, SandboxCapabilities, SandboxHealth } from "./types.ts";
+import { cancelledResult, toRunResult, toTestsResult } from "./run-result.ts";
+import type {
+  Isolation,
+  RunRequest,
+  RunResult,
+  SandboxCapabilities,
+  SandboxHealth,
+  TestsRequest,
+  TestsResult,
+} from "./types.ts";
 
 /** Runs in flight of one `runMany`, when the caller does not say. */
 const DEFAULT_CONCURRENCY = 64;
-const ISOLATION_ORDER: readonly (Isolation | null)[] = [null, "process", "rootless", "full"];
 
 export interface StartOptions extends DaemonSettings {
   /** Refuse to start (PRL_SANDBOX_ISOLATION) when this machine gives less. Default: whatever it gives; see `capabilities()`. */
@@ -26,21 +45,39 @@ export interface StartOptions extends DaemonSettings {
   startTimeoutMs?: number;
 }
 
+/** Certificates of connections on TCP, as PEM. */
+export interface TlsOptions {
+  /** Of the authority that signed the daemons'. */
+  ca: string;
+  /** Our own and its key, where daemons ask for one. */
+  certificate?: string;
+  key?: string;
+  /** The name in the daemons' certificates. Default: the host of the address. */
+  serverName?: string;
+}
+
 export interface ConnectOptions {
-  /** `unix:/path` or `host:port`. One for now: several are PRL_SANDBOX_UNSUPPORTED. */
+  /**
+   * Daemons: `unix:/path`, `host:port`, `https://host:port`, or `dns:name:port` for every address that a name has, looked up again every
+   * few seconds. New work goes to the less busy of two drawn at random; one that fails gets none until it answers again.
+   */
   addresses: readonly string[];
   /** Bearer token; none is needed on a Unix socket. */
   token?: string;
+  /** Encrypts every connection on TCP. */
+  tls?: TlsOptions;
   minIsolation?: Isolation;
-  /** Longest wait for the connection. Default 5000. */
+  /** Longest wait for the first connection. Default 5000. */
   connectTimeoutMs?: number;
 }
 
+type Labels = Readonly<Record<string, string>>;
+
 export class SandboxPool {
-  readonly #handle: SandboxHandle;
+  readonly #handle: NativeSandboxPool;
   readonly #minIsolation: Isolation | null;
 
-  private constructor(handle: SandboxHandle, minIsolation: Isolation | undefined) {
+  private constructor(handle: NativeSandboxPool, minIsolation: Isolation | undefined) {
     this.#handle = handle;
     this.#minIsolation = minIsolation ?? null;
   }
@@ -58,17 +95,34 @@ export class SandboxPool {
     return SandboxPool.#of(handle, minIsolation);
   }
 
-  /** Uses a daemon that runs already. Errors: PRL_SANDBOX_ADDRESS, PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_AUTH, PRL_SANDBOX_ISOLATION. */
+  /**
+   * Uses daemons that run already; at least one must answer. Errors: PRL_SANDBOX_ADDRESS, PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_AUTH,
+   * PRL_SANDBOX_ISOLATION.
+   */
   static async connect(options: ConnectOptions): Promise<SandboxPool> {
-    const [address, ...others] = options.addresses;
-    if (address === undefined) throw new PrlError("PRL_SANDBOX_ADDRESS", "addresses: expected the address of a daemon");
-    if (others.length > 0) throw unsupported("a pool over several daemons");
-    const { token = null, connectTimeoutMs = null } = options;
-    return SandboxPool.#of(await connectSandboxPool({ address, token, connectTimeoutMs }), options.minIsolation);
+    const { addresses, token = null, tls, connectTimeoutMs = null, minIsolation } = options;
+    if (tls !== undefined && (tls.certificate === undefined) !== (tls.key === undefined)) {
+      throw new PrlError("PRL_SANDBOX_REQUEST", "tls: a certificate needs its key, and a key its certificate");
+    }
+    const handle = await connectSandboxPool({
+      addresses: [...addresses],
+      token,
+      tls:
+        tls === undefined
+          ? null
+          : {
+              ca: tls.ca,
+              certificate: tls.certificate ?? null,
+              key: tls.key ?? null,
+              serverName: tls.serverName ?? null,
+            },
+      connectTimeoutMs,
+    });
+    return SandboxPool.#of(handle, minIsolation);
   }
 
-  /** Fails closed: a daemon that gives less than `minIsolation` is let go. */
-  static async #of(handle: SandboxHandle, minIsolation: Isolation | undefined): Promise<SandboxPool> {
+  /** Fails closed: daemons that give less than `minIsolation` are let go. */
+  static async #of(handle: NativeSandboxPool, minIsolation: Isolation | undefined): Promise<SandboxPool> {
     const pool = new SandboxPool(handle, minIsolation);
     if (minIsolation === undefined) return pool;
     try {
@@ -88,9 +142,9 @@ export class SandboxPool {
     }
   }
 
-  /** Process id of the embedded daemon; null for one that was connected to. */
+  /** Process id of the embedded daemon; null for those that were connected to. */
   get daemonPid(): number | null {
-    return this.#handle.daemonPid;
+    return native(() => this.#handle.daemonPid());
   }
 
   /**
@@ -99,13 +153,31 @@ export class SandboxPool {
    */
   async runOnce(request: RunRequest): Promise<RunResult> {
     const { signal, key = randomUUID() } = request;
-    const native = toNativeRequest(request, key, this.#minIsolation);
+    const checked = toNativeRequest(request, key, this.#minIsolation);
     if (signal?.aborted === true) return cancelledResult();
-    const running = this.#handle.runOnce(native);
+    const running = nativeAsync(() => this.#handle.runOnce(checked));
     const abort = (): void => this.#handle.cancel(key);
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return toRunResult(await running);
+    } finally {
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+
+  /**
+   * Runs one program against many cases in one sandbox: an optional build, then per case a process of its own on a clean writable layer
+   * over what the files and the build made. Rejects as `runOnce` does.
+   */
+  async runTests(request: TestsRequest): Promise<TestsResult> {
+    const { signal, key = randomUUID() } = request;
+    const checked = toNativeTests(request, key, this.#minIsolation);
+    if (signal?.aborted === true) return { build: null, results: checked.cases.map(() => cancelledResult()) };
+    const running = nativeAsync(() => this.#handle.runTests(checked));
+    const abort = (): void => this.#handle.cancel(key);
+    signal?.addEventListener("abort", abort, { once: true });
+    try {
+      return toTestsResult(await running);
     } finally {
       signal?.removeEventListener("abort", abort);
     }
@@ -157,41 +229,69 @@ export class SandboxPool {
     );
   }
 
-  /** What the daemon can enforce and observe. Errors: PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_CLOSED. */
+  // ---- held sandboxes ----
+
+  /**
+   * Makes a sandbox that keeps files and processes until it is closed. Rejects when there is none to be had: PRL_SANDBOX_OVERLOADED,
+   * PRL_SANDBOX_DRAINING, PRL_SANDBOX_CONNECTION_LOST, PRL_SANDBOX_SETUP; and for mistakes as `runOnce` does.
+   */
+  async create(request: BoxRequest = {}): Promise<Box> {
+    const checked = toNativeCreate(request, request.id ?? randomUUID(), this.#minIsolation);
+    return new Box(this.#handle, await nativeAsync(() => this.#handle.create(checked)));
+  }
+
+  /** A held sandbox that exists already, also of another process; its lease is renewed here from now on. PRL_SANDBOX_BOX_UNKNOWN. */
+  async open(id: string): Promise<Box> {
+    return new Box(this.#handle, await nativeAsync(() => this.#handle.open(id)));
+  }
+
+  /** Held sandboxes with all of these labels, also of other processes with the same token. */
+  async list(options: { labels?: Labels } = {}): Promise<BoxInfo[]> {
+    const labels = strings(options.labels, "labels");
+    return (await nativeAsync(() => this.#handle.list(labels))).map(toBoxInfo);
+  }
+
+  /** Closes every held sandbox with all of these labels, also of other processes with the same token; gives their ids. */
+  async closeAll(options: { labels: Labels }): Promise<string[]> {
+    const labels = strings(options.labels, "labels");
+    if (Object.keys(labels).length === 0) throw wrong("labels", "expected at least one: closing all takes a label");
+    return nativeAsync(() => this.#handle.closeAll(labels));
+  }
+
+  /** Snapshots with all of these labels. */
+  async snapshots(options: { labels?: Labels } = {}): Promise<Snapshot[]> {
+    const labels = strings(options.labels, "labels");
+    const found = await nativeAsync(() => this.#handle.snapshots(labels));
+    return found.map(({ createdAt, ...rest }) => ({ ...rest, createdAt: new Date(createdAt) }));
+  }
+
+  /** Deletes a snapshot; boxes that began with it stay as they are. PRL_SANDBOX_UNKNOWN. */
+  async deleteSnapshot(snapshot: Snapshot | string): Promise<void> {
+    const id = typeof snapshot === "string" ? snapshot : snapshot.id;
+    await nativeAsync(() => this.#handle.deleteSnapshot(id));
+  }
+
+  // ---- the daemons ----
+
+  /** What the daemons can enforce and observe. Errors: PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_CLOSED. */
   async capabilities(): Promise<SandboxCapabilities> {
-    return toCapabilities(await this.#handle.capabilities());
+    return mergedCapabilities(await nativeAsync(() => this.#handle.capabilities()));
   }
 
-  /** Whether the daemon takes work, and how busy it is. Errors: PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_CLOSED. */
+  /** Whether the daemons take work, and how busy they are. Errors: PRL_SANDBOX_UNREACHABLE, PRL_SANDBOX_CLOSED. */
   async health(): Promise<SandboxHealth> {
-    return this.#handle.health();
+    return mergedHealth(await nativeAsync(() => this.#handle.health()));
   }
 
-  /** Kills what runs (CANCELLED) and stops an embedded daemon; resolves when it is gone. Later calls are PRL_SANDBOX_CLOSED. */
+  /**
+   * Kills what runs (CANCELLED), closes the boxes that were made or opened here and stops an embedded daemon; resolves when it is gone.
+   * Later calls are PRL_SANDBOX_CLOSED.
+   */
   async close(): Promise<void> {
-    await this.#handle.close();
+    await nativeAsync(() => this.#handle.close());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
-
-  /** Not implemented yet: PRL_SANDBOX_UNSUPPORTED. */
-  async create(): Promise<never> {
-    throw unsupported("a held sandbox (create)");
-  }
-
-  /** Not implemented yet: PRL_SANDBOX_UNSUPPORTED. */
-  async list(): Promise<never> {
-    throw unsupported("a list of held sandboxes");
-  }
-
-  /** Not implemented yet: PRL_SANDBOX_UNSUPPORTED. */
-  async runTests(): Promise<never> {
-    throw unsupported("several tests in one sandbox (runTests); use executeCode or runMany");
-  }
-}
-
-function unsupported(what: string): PrlError {
-  return new PrlError("PRL_SANDBOX_UNSUPPORTED", `${what} is not implemented yet`);
 }

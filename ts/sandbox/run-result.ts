@@ -1,8 +1,8 @@
 /** Results as users see them, from what crosses the border. */
 
 import { constants } from "node:os";
-import type { NativeRunResult, NativeSandboxCapabilities } from "../native/index.ts";
-import type { Isolation, LimitName, RunCause, RunResult, SandboxCapabilities } from "./types.ts";
+import type { NativeRunResult, NativeTestsResult } from "../native/index.ts";
+import type { Isolation, LimitName, RunCause, RunResult, RuntimeName, TestsResult } from "./types.ts";
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 /** Signals that share a number go by the name that programs print. */
@@ -31,6 +31,16 @@ export function toRunResult(result: NativeRunResult): RunResult {
     isolation: isolationOf(result.isolation),
     replayed: result.replayed,
     retryAfterMs: result.retryAfterMs,
+    runtime: result.runtime === "" ? null : (result.runtime as RuntimeName),
+  };
+}
+
+/** A case without a result has that of the infrastructure, or of the abort; where there is none it was not begun. */
+export function toTestsResult({ build, cases, endedEarly }: NativeTestsResult): TestsResult {
+  const early = endedEarly === null ? null : toRunResult(endedEarly);
+  return {
+    build: build === null ? null : toRunResult(build),
+    results: cases.map((one) => (one === null || one === undefined ? early : toRunResult(one))),
   };
 }
 
@@ -56,29 +66,7 @@ export function cancelledResult(): RunResult {
     isolation: null,
     replayed: false,
     retryAfterMs: null,
-  };
-}
-
-export function toCapabilities(native: NativeSandboxCapabilities): SandboxCapabilities {
-  const { defaultLimits, ...rest } = native;
-  const limit = (value: number | null): number => value ?? Number.POSITIVE_INFINITY;
-  return {
-    ...rest,
-    isolation: isolationOf(native.isolation),
-    cgroups: native.cgroups as SandboxCapabilities["cgroups"],
-    unobservable: native.unobservable as RunCause[],
-    defaultLimits: {
-      wallMs: limit(defaultLimits.wallMs),
-      cpuMs: limit(defaultLimits.cpuMs),
-      memoryBytes: limit(defaultLimits.memoryBytes),
-      processes: limit(defaultLimits.processes),
-      openFiles: limit(defaultLimits.openFiles),
-      outputBytes: limit(defaultLimits.outputBytes),
-      outputKillBytes: limit(defaultLimits.outputKillBytes),
-      diskBytes: limit(defaultLimits.diskBytes),
-      inodes: limit(defaultLimits.inodes),
-      collectBytes: limit(defaultLimits.collectBytes),
-    },
+    runtime: null,
   };
 }
 
@@ -87,10 +75,10 @@ function infraReason(errorCode: string): string {
   return (errorCode.startsWith(CODE_PREFIX) ? errorCode.slice(CODE_PREFIX.length) : errorCode).toLowerCase();
 }
 
-function signalName(number: number): string {
+export function signalName(number: number): string {
   return SIGNAL_NAMES.get(number) ?? `SIG${number}`;
 }
 
-function isolationOf(name: string): Isolation | null {
+export function isolationOf(name: string): Isolation | null {
   return name === "none" ? null : (name as Isolation);
 }

@@ -47,23 +47,35 @@ export type Isolation = "process" | "rootless" | "full";
 /** Text is sent as UTF-8; bytes are copied before the call returns. */
 export type FileContent = string | Uint8Array;
 
-/** One program to run in a sandbox of its own. */
-export interface RunRequest {
-  /** Program and arguments; no shell in between. */
-  command: readonly string[];
-  /** Default: end of file at once. */
-  stdin?: FileContent;
-  /** Written to the working directory before the start: relative path to content, with permission bits when they matter. */
-  files?: Readonly<Record<string, FileContent | { content: FileContent; mode: number }>>;
-  /** Globs, relative to the working directory, of files to bring back. */
-  collect?: readonly string[];
+/** Relative path to content, with permission bits when they matter. */
+export type Files = Readonly<Record<string, FileContent | { content: FileContent; mode: number }>>;
+
+/** What a sandbox reaches besides its own loopback; name resolution included, nothing else exists. */
+export type Network =
+  | "none"
+  | {
+      /**
+       * `host:port`, `host` (ports 80 and 443) or `*.host:port`, through a proxy on the loopback that HTTP_PROXY, HTTPS_PROXY and
+       * ALL_PROXY name. Private addresses only by themselves: `10.0.0.1:80`.
+       */
+      allow?: readonly string[];
+      /** Ports of the loopback that reach one service each: `host:port` or `unix:/path`, as the daemon sees it. */
+      forward?: readonly { listen: number; to: string }[];
+    };
+
+/** What a program runs on: `exec` always executes it, the others are warm interpreters. */
+export type RuntimeName = "exec" | "python" | "node";
+
+/** What runs and tests have in common. */
+export interface ProgramOptions {
+  /** Written to the working directory before the start. */
+  files?: Files;
   /** Added to the sandbox's own small environment. */
   env?: Readonly<Record<string, string>>;
   /** Absolute, or relative to the work directory; made when missing. Default: the work directory. */
   cwd?: string;
-  limits?: RunLimits;
-  /** Only "none" (own loopback) is implemented. */
-  network?: "none";
+  /** Default: none. */
+  network?: Network;
   /** Longest wait for a free sandbox, then INFRA with reason `overloaded`. Default 30000. */
   queueMs?: number;
   /** Refuse (PRL_SANDBOX_ISOLATION) rather than run with less than this and the pool's. */
@@ -75,6 +87,47 @@ export interface RunRequest {
    * Names this execution: one key runs at most once per daemon, and asking again gives the same result. Default: a new one per call.
    */
   key?: string;
+  /** Default: chosen by the command. One that the daemon cannot give is PRL_SANDBOX_ISOLATION or PRL_SANDBOX_UNSUPPORTED. */
+  runtime?: RuntimeName;
+  /** Name of an image that the daemon was started with. Default: the machine's own system directories. */
+  image?: string;
+}
+
+/** One program to run in a sandbox of its own. */
+export interface RunRequest extends ProgramOptions {
+  /** Program and arguments; no shell in between. */
+  command: readonly string[];
+  /** Default: end of file at once. */
+  stdin?: FileContent;
+  /** Globs, relative to the working directory, of files to bring back. */
+  collect?: readonly string[];
+  limits?: RunLimits;
+}
+
+/** Many tests of one program in one sandbox: each case is a process of its own on a clean writable layer. */
+export interface TestsRequest extends ProgramOptions {
+  /** Program and arguments; no shell in between. */
+  program: readonly string[];
+  /** `args` are appended to the program's. */
+  cases: readonly { stdin?: FileContent; args?: readonly string[] }[];
+  /** Disk and inodes are also those of the files and the build. */
+  limitsPerCase?: RunLimits;
+  /** After a case that did not exit with 0 no further one is begun. Default false. */
+  stopOnFailure?: boolean;
+  /** Program and arguments, run once before the cases, for example a compiler; when it does not exit with 0 no case is run. */
+  build?: readonly string[];
+  buildLimits?: RunLimits;
+}
+
+/** How tests ended. */
+export interface TestsResult {
+  /** Null without a build. */
+  build: RunResult | null;
+  /**
+   * In the order of the cases. Null where a case was not begun: after a failure with `stopOnFailure`, or after a build that failed. Where
+   * the infrastructure failed or the call was aborted, it is a result that says so.
+   */
+  results: (RunResult | null)[];
 }
 
 /** What a run used; null is what the machine's tier cannot observe. */
@@ -105,7 +158,7 @@ export interface RunResult {
   cause: RunCause;
   /**
    * With INFRA one word for programs: `overloaded`, `draining`, `connection_lost`, `daemon_exited`, `daemon_restarted`, `deadline`,
-   * `protocol`, or the daemon's own. Else for people, and possibly empty.
+   * `protocol`, `box_ended`, or the daemon's own. Else for people, and possibly empty.
    */
   reason: string;
   /** With INFRA, for people; else null. */
@@ -137,35 +190,51 @@ export interface RunResult {
   replayed: boolean;
   /** With INFRA `overloaded`: when to try again. */
   retryAfterMs: number | null;
+  /** What it ran on; null when it did not take place. */
+  runtime: RuntimeName | null;
 }
 
-/** What a daemon can enforce and observe on its machine. */
+/** What the daemons of a pool can enforce and observe. Of several, what each of them can. */
 export interface SandboxCapabilities {
   /** The tier that results; null when nothing can be run. */
   isolation: Isolation | null;
   cgroups: "v2" | "v1" | "hybrid" | "none";
   /** Kernel facilities: what was found, or what is missing and how to get it. */
   facilities: { name: string; available: boolean; detail: string }[];
-  /** Causes that this daemon cannot observe here. */
+  /** Causes that a daemon cannot observe. */
   unobservable: RunCause[];
   defaultLimits: Required<RunLimits>;
-  /** Runs at the same time; further ones wait. */
+  /** Runs at the same time, over all daemons; further ones wait. */
   maxRunning: number;
-  /** Most that wait; further ones are refused as overloaded. */
+  /** Most that wait, over all daemons; further ones are refused as overloaded. */
   maxQueued: number;
   version: string;
+  /** Warm interpreters: their version, the modules loaded in advance, and how many are ready over all daemons. */
+  runtimes: { name: string; version: string; preloads: string[]; parked: number }[];
+  /** Names to use as `image`. */
+  images: string[];
+  /** Addresses of the daemons that answered. */
+  daemons: string[];
 }
 
-/** How busy a daemon is. */
-export interface SandboxHealth {
+/** How busy one daemon is. */
+export interface DaemonHealth {
+  address: string;
   /** Whether it takes work. */
   serving: boolean;
   running: number;
   queued: number;
   /** Sandboxes made in advance. */
   parked: number;
+  /** Held sandboxes. */
+  held: number;
   /** Runs that ended since its start. */
   completed: number;
   /** Names the daemon's process: another one after a restart. */
   instanceId: string;
+}
+
+/** How busy the daemons of a pool are: sums over those that answered, and each of them. */
+export interface SandboxHealth extends Omit<DaemonHealth, "address" | "instanceId"> {
+  daemons: DaemonHealth[];
 }

@@ -1,4 +1,4 @@
-//! Where a daemon listens.
+//! Where daemons listen.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,13 +6,27 @@ use std::str::FromStr;
 
 use crate::ClientError;
 
-/// Where a daemon listens.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Where one daemon listens, or a name that stands for several.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A Unix socket: `unix:/path` or `/path`.
     Unix(PathBuf),
-    /// `host:port` or `http://host:port`; IPv6 addresses in brackets.
-    Tcp(String),
+    /// `host:port`, `http://host:port` or `https://host:port`; IPv6 addresses in brackets.
+    Tcp {
+        /// Host and port.
+        authority: String,
+        /// The name that the daemon's certificate must bear.
+        host: String,
+        /// `https`: without a certificate of the authority given with the connection this is an error.
+        tls: bool,
+    },
+    /// `dns:name:port`: every address that the name resolves to is a daemon, looked up again every few seconds.
+    Dns {
+        /// Name and port.
+        authority: String,
+        /// The name that every daemon's certificate must bear.
+        host: String,
+    },
 }
 
 impl FromStr for Address {
@@ -32,29 +46,44 @@ impl FromStr for Address {
             }
             return Ok(Self::Unix(PathBuf::from(path)));
         }
-        if text.starts_with("https:") {
-            return Err(ClientError::TlsUnsupported(text.to_owned()));
+        if let Some(name) = text.strip_prefix("dns:") {
+            let (authority, host) = host_and_port(name).map_err(wrong)?;
+            return Ok(Self::Dns { authority, host });
         }
-        let authority = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
-        let (host, port) = authority
-            .rsplit_once(':')
-            .ok_or_else(|| wrong("expected host:port or unix:/path"))?;
-        let is_bracketed = host.starts_with('[') && host.ends_with(']');
-        if host.is_empty() || host.contains('/') || (host.contains(':') && !is_bracketed) {
-            return Err(wrong("expected host:port or unix:/path"));
-        }
-        match port.parse::<u16>() {
-            Ok(port) if port > 0 => Ok(Self::Tcp(authority.to_owned())),
-            _ => Err(wrong("the port must be a number from 1 to 65535")),
-        }
+        let (tls, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
+            (Some(rest), _) => (true, rest),
+            (_, Some(rest)) => (false, rest),
+            _ => (false, text),
+        };
+        let (authority, host) = host_and_port(rest).map_err(wrong)?;
+        Ok(Self::Tcp { authority, host, tls })
     }
+}
+
+fn host_and_port(text: &str) -> Result<(String, String), &'static str> {
+    const EXPECTED: &str = "expected host:port, https://host:port, dns:name:port or unix:/path";
+    let authority = text.trim_end_matches('/');
+    let (host, port) = authority.rsplit_once(':').ok_or(EXPECTED)?;
+    let is_bracketed = host.starts_with('[') && host.ends_with(']');
+    if host.is_empty() || host.contains('/') || (host.contains(':') && !is_bracketed) {
+        return Err(EXPECTED);
+    }
+    if !matches!(port.parse::<u16>(), Ok(1..)) {
+        return Err("the port must be a number from 1 to 65535");
+    }
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    Ok((authority.to_owned(), host.to_owned()))
 }
 
 impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => write!(formatter, "unix:{}", path.display()),
-            Self::Tcp(authority) => formatter.write_str(authority),
+            Self::Tcp {
+                authority, tls: true, ..
+            } => write!(formatter, "https://{authority}"),
+            Self::Tcp { authority, .. } => formatter.write_str(authority),
+            Self::Dns { authority, .. } => write!(formatter, "dns:{authority}"),
         }
     }
 }
@@ -64,17 +93,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_sockets_and_authorities() {
-        let unix = Address::Unix(PathBuf::from("/run/x.sock"));
-        assert_eq!("unix:/run/x.sock".parse::<Address>().expect("a socket"), unix);
-        assert_eq!("/run/x.sock".parse::<Address>().expect("a path"), unix);
-        for (text, authority) in [
+    fn reads_sockets_authorities_and_names() {
+        for (text, shown) in [
+            ("unix:/run/x.sock", "unix:/run/x.sock"),
+            ("/run/x.sock", "unix:/run/x.sock"),
             ("127.0.0.1:70", "127.0.0.1:70"),
             ("http://node-1:7070/", "node-1:7070"),
+            ("https://node-1:7070", "https://node-1:7070"),
             ("[::1]:70", "[::1]:70"),
+            ("dns:sandboxd.prl.svc:7070", "dns:sandboxd.prl.svc:7070"),
         ] {
-            assert_eq!(text.parse::<Address>().expect(text), Address::Tcp(authority.to_owned()));
+            assert_eq!(text.parse::<Address>().expect(text).to_string(), shown);
         }
+        let bracketed = "https://[::1]:70".parse::<Address>().expect("an address");
+        assert!(matches!(bracketed, Address::Tcp { host, tls: true, .. } if host == "::1"));
     }
 
     #[test]
@@ -88,11 +120,11 @@ mod tests {
             "unix:relative",
             "a/b:70",
             ":70",
+            "dns:node-1",
+            "dns:https://node-1:70",
         ] {
             let error = text.parse::<Address>().expect_err(text);
             assert_eq!(error.code(), "PRL_SANDBOX_ADDRESS", "{text}");
         }
-        let error = "https://node-1:70".parse::<Address>().expect_err("TLS");
-        assert_eq!(error.code(), "PRL_SANDBOX_TLS_UNSUPPORTED");
     }
 }

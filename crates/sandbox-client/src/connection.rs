@@ -3,24 +3,22 @@
 //! A connection never reconnects: every call on it reaches the process whose instance id was read when it was opened, or fails. That is
 //! what makes it safe to send an idempotency key again.
 
-use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use hyper_util::rt::TokioIo;
+use prl_sandbox_proto::boxes_client::BoxesClient;
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
-use prl_sandbox_proto::{HealthRequest, MAX_MESSAGE_BYTES};
+use prl_sandbox_proto::{HealthReply, HealthRequest, MAX_MESSAGE_BYTES};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
-use tonic::metadata::{Ascii, MetadataValue};
-use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::{Channel, Endpoint, Uri};
-use tonic::{Request, Status};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint, Uri};
 use tower::service_fn;
 
-use crate::outcome::{Verdict, verdict, with_sources};
+use crate::credentials::{Bearer, Credentials};
+use crate::status::{Verdict, verdict, with_sources};
 use crate::{Address, ClientError};
 
 /// Large results stream without waiting for window updates.
@@ -30,86 +28,99 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Puts the bearer token on every call.
-#[derive(Debug, Clone)]
-pub(crate) struct Bearer(Option<MetadataValue<Ascii>>);
-
-impl Bearer {
-    pub(crate) fn new(token: Option<&str>) -> Result<Self, ClientError> {
-        let Some(token) = token else { return Ok(Self(None)) };
-        let mut value: MetadataValue<Ascii> = format!("Bearer {token}")
-            .parse()
-            .map_err(|_| ClientError::Auth("the token holds characters that a header cannot carry".to_owned()))?;
-        value.set_sensitive(true);
-        Ok(Self(Some(value)))
-    }
-}
-
-impl Interceptor for Bearer {
-    fn call(&mut self, mut request: Request<()>) -> Result<Request<()>, Status> {
-        if let Some(value) = &self.0 {
-            request.metadata_mut().insert("authorization", value.clone());
-        }
-        Ok(request)
-    }
-}
-
-/// The stub of a connection; clones share it.
-pub(crate) type Stub = SandboxesClient<InterceptedService<Channel, Bearer>>;
+/// The stubs of a connection; clones share it.
+pub(crate) type Sandboxes = SandboxesClient<InterceptedService<Channel, Bearer>>;
+/// For held sandboxes.
+pub(crate) type Boxes = BoxesClient<InterceptedService<Channel, Bearer>>;
 
 /// An open connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
-    stub: Stub,
-    instance_id: String,
+    sandboxes: Sandboxes,
+    boxes: Boxes,
+    first_health: HealthReply,
     is_lost: AtomicBool,
 }
+
+/// The one stream of a connection was used up: what was to be sent on it was not.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection is over")]
+pub(crate) struct ConnectionOver;
 
 impl Connection {
     /// Connects and asks for the daemon's instance id.
     ///
     /// # Errors
-    /// [`ClientError::Unreachable`], [`ClientError::Auth`].
-    pub(crate) async fn open(address: &Address, bearer: &Bearer) -> Result<Self, ClientError> {
+    /// [`ClientError::Unreachable`], [`ClientError::Auth`], [`ClientError::Address`].
+    pub(crate) async fn open(address: &Address, credentials: &Credentials) -> Result<Self, ClientError> {
         let unreachable = |error: &dyn std::error::Error| ClientError::Unreachable {
             address: address.to_string(),
             reason: with_sources(error),
         };
         let channel = match address {
-            Address::Unix(path) => over(UnixStream::connect(path).await.map_err(|error| unreachable(&error))?).await,
-            Address::Tcp(authority) => {
+            Address::Unix(path) => {
+                let stream = UnixStream::connect(path).await.map_err(|error| unreachable(&error))?;
+                over(stream, None).await
+            }
+            Address::Tcp { authority, host, tls } => {
+                let encryption = credentials.tls(host);
+                if *tls && encryption.is_none() {
+                    return Err(ClientError::Address {
+                        address: address.to_string(),
+                        reason: "https needs the certificate of the authority that signed the daemon's (tls.ca)",
+                    });
+                }
                 let stream = TcpStream::connect(authority)
                     .await
                     .map_err(|error| unreachable(&error))?;
                 stream.set_nodelay(true).map_err(|error| unreachable(&error))?;
-                over(stream).await
+                over(stream, encryption).await
+            }
+            Address::Dns { .. } => {
+                return Err(ClientError::Address {
+                    address: address.to_string(),
+                    reason: "a name of several daemons is not one of them",
+                });
             }
         }
         .map_err(|error| unreachable(&error))?;
-        let mut stub = SandboxesClient::with_interceptor(channel, bearer.clone())
+        let mut sandboxes = SandboxesClient::with_interceptor(channel.clone(), credentials.bearer())
             .max_decoding_message_size(MAX_MESSAGE_BYTES)
             .max_encoding_message_size(MAX_MESSAGE_BYTES);
-        let health = stub
+        let boxes = BoxesClient::with_interceptor(channel, credentials.bearer())
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(MAX_MESSAGE_BYTES);
+        let health = sandboxes
             .health(HealthRequest {})
             .await
             .map_err(|status| match verdict(&status) {
                 Verdict::Refused(error) => error,
-                Verdict::Ended(_) | Verdict::Lost(_) => unreachable(&status),
+                Verdict::Ended(_) | Verdict::Lost(_) | Verdict::NotSent(_) => unreachable(&status),
             })?;
         Ok(Self {
-            stub,
-            instance_id: health.into_inner().instance_id,
+            sandboxes,
+            boxes,
+            first_health: health.into_inner(),
             is_lost: AtomicBool::new(false),
         })
     }
 
-    pub(crate) fn stub(&self) -> Stub {
-        self.stub.clone()
+    pub(crate) fn sandboxes(&self) -> Sandboxes {
+        self.sandboxes.clone()
+    }
+
+    pub(crate) fn boxes(&self) -> Boxes {
+        self.boxes.clone()
     }
 
     /// Names the daemon process at the other end.
     pub(crate) fn instance_id(&self) -> &str {
-        &self.instance_id
+        &self.first_health.instance_id
+    }
+
+    /// Whether the daemon took work when the connection was opened.
+    pub(crate) fn was_serving(&self) -> bool {
+        self.first_health.serving
     }
 
     /// Nothing is to be sent on it any more.
@@ -123,17 +134,21 @@ impl Connection {
 }
 
 /// A channel over this stream and no other.
-async fn over<S>(stream: S) -> Result<Channel, tonic::transport::Error>
+async fn over<S>(stream: S, tls: Option<ClientTlsConfig>) -> Result<Channel, tonic::transport::Error>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let mut only = Mutex::new(Some(TokioIo::new(stream)));
     let connector = service_fn(move |_: Uri| {
         let stream = only.get_mut().ok().and_then(Option::take);
-        async move { stream.ok_or_else(|| io::Error::new(io::ErrorKind::NotConnected, "the connection is over")) }
+        async move { stream.ok_or(ConnectionOver) }
     });
     // The connector ignores the URI; HTTP/2 wants an authority.
-    Endpoint::from_static("http://sandboxd.prl")
+    let endpoint = match tls {
+        Some(tls) => Endpoint::from_static("https://sandboxd.prl").tls_config(tls)?,
+        None => Endpoint::from_static("http://sandboxd.prl"),
+    };
+    endpoint
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .http2_keep_alive_interval(PING_INTERVAL)

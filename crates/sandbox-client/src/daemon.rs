@@ -17,7 +17,8 @@ use tempfile::TempDir;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::connection::{Bearer, Connection};
+use crate::connection::Connection;
+use crate::credentials::Credentials;
 use crate::log_tail::LogTail;
 use crate::{Address, ClientError};
 
@@ -120,7 +121,7 @@ impl EmbeddedDaemon {
             .await
             .map_err(|error| failed(error.to_string()))?;
         let address = Address::Unix(daemon.socket.clone());
-        let bearer = Bearer::new(None)?;
+        let credentials = Credentials::new(None, None)?;
         loop {
             if let Some(status) = *daemon.exit.borrow() {
                 return Err(failed(format!("it ended ({status})")));
@@ -133,7 +134,7 @@ impl EmbeddedDaemon {
                     log: log.text(),
                 });
             }
-            match timeout(left, Connection::open(&address, &bearer)).await {
+            match timeout(left, Connection::open(&address, &credentials)).await {
                 Ok(Ok(_)) => return Ok(daemon),
                 Ok(Err(_)) => sleep(READY_POLL).await,
                 Err(_) => {}

@@ -1,4 +1,6 @@
-//! Mistakes of the caller, and daemons that cannot be had. Everything else is a result.
+//! Mistakes of the caller, daemons that cannot be had, and what went wrong with calls that have no result to say it in.
+
+use std::time::Duration;
 
 /// Why a call was refused or a daemon is not there. [`ClientError::code`] gives the name that crosses into TypeScript.
 #[derive(Debug, thiserror::Error)]
@@ -23,9 +25,6 @@ pub enum ClientError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The address is of a kind that is not implemented.
-    #[error("sandbox address {0:?}: TLS is not implemented, use http:// within a trusted network or a Unix socket")]
-    TlsUnsupported(String),
     /// No daemon answers.
     #[error("no sandbox daemon answers at {address}: {reason}")]
     Unreachable {
@@ -33,6 +32,25 @@ pub enum ClientError {
         address: String,
         /// What happened.
         reason: String,
+    },
+    /// The call has no result, and this is why it failed.
+    #[error("{message}")]
+    Refused {
+        /// One of [`ClientError::CODES`].
+        code: &'static str,
+        /// Said by the daemon, or by the client about the connection.
+        message: String,
+        /// When to try again, if the daemon said so.
+        retry_after: Option<Duration>,
+    },
+    /// A file or directory of this machine.
+    #[error("{path}")]
+    Local {
+        /// Which.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
     },
     /// The embedded daemon could not be started.
     #[error("the sandbox daemon {binary} did not start: {reason}; the end of its log:\n{log}")]
@@ -58,17 +76,55 @@ pub enum ClientError {
 
 impl ClientError {
     /// Every code that [`ClientError::code`] can give.
-    pub const CODES: [&'static str; 9] = [
+    pub const CODES: [&'static str; 28] = [
         "PRL_SANDBOX_REQUEST",
         "PRL_SANDBOX_ISOLATION",
         "PRL_SANDBOX_AUTH",
         "PRL_SANDBOX_CLOSED",
         "PRL_SANDBOX_ADDRESS",
-        "PRL_SANDBOX_TLS_UNSUPPORTED",
         "PRL_SANDBOX_UNREACHABLE",
         "PRL_SANDBOX_START_FAILED",
         "PRL_SANDBOX_START_TIMEOUT",
+        "PRL_SANDBOX_LOCAL_FILE",
+        // What a daemon refuses.
+        "PRL_SANDBOX_BOX_UNKNOWN",
+        "PRL_SANDBOX_BOX_ENDED",
+        "PRL_SANDBOX_UNKNOWN",
+        "PRL_SANDBOX_EXISTS",
+        "PRL_SANDBOX_FILE_UNKNOWN",
+        "PRL_SANDBOX_FILE",
+        "PRL_SANDBOX_TOO_LARGE",
+        "PRL_SANDBOX_UNSUPPORTED",
+        "PRL_SANDBOX_RUNTIME",
+        "PRL_SANDBOX_OVERLOADED",
+        "PRL_SANDBOX_DRAINING",
+        "PRL_SANDBOX_SETUP",
+        "PRL_SANDBOX_SPAWNER",
+        "PRL_SANDBOX_INIT_DIED",
+        // What happens to connections.
+        "PRL_SANDBOX_CONNECTION_LOST",
+        "PRL_SANDBOX_DAEMON_EXITED",
+        "PRL_SANDBOX_DAEMON_RESTARTED",
+        "PRL_SANDBOX_DEADLINE",
+        "PRL_SANDBOX_PROTOCOL",
+        "PRL_SANDBOX_RESULT_EXPIRED",
     ];
+
+    /// A refusal by the daemon's code; one that this client does not know breaks the protocol, and the message keeps it.
+    pub(crate) fn refused(code: &str, message: String, retry_after: Option<Duration>) -> Self {
+        match Self::CODES.iter().find(|known| **known == code) {
+            Some(&code) => Self::Refused {
+                code,
+                message,
+                retry_after,
+            },
+            None => Self::Refused {
+                code: "PRL_SANDBOX_PROTOCOL",
+                message: format!("{code}: {message}"),
+                retry_after,
+            },
+        }
+    }
 
     /// The stable name of this kind of error in the registry of the TypeScript side.
     pub fn code(&self) -> &'static str {
@@ -78,8 +134,9 @@ impl ClientError {
             Self::Auth(_) => "PRL_SANDBOX_AUTH",
             Self::Closed => "PRL_SANDBOX_CLOSED",
             Self::Address { .. } => "PRL_SANDBOX_ADDRESS",
-            Self::TlsUnsupported(_) => "PRL_SANDBOX_TLS_UNSUPPORTED",
             Self::Unreachable { .. } => "PRL_SANDBOX_UNREACHABLE",
+            Self::Refused { code, .. } => code,
+            Self::Local { .. } => "PRL_SANDBOX_LOCAL_FILE",
             Self::StartFailed { .. } => "PRL_SANDBOX_START_FAILED",
             Self::StartTimeout { .. } => "PRL_SANDBOX_START_TIMEOUT",
         }

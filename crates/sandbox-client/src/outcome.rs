@@ -1,11 +1,13 @@
-//! From what came over the wire, or did not, to the outcome of a run.
+//! How runs end, also those that have no result of the daemon's.
 
 use std::time::Duration;
 
-use prl_sandbox_proto::{Cause, ERROR_CODE_KEY, RETRY_AFTER_KEY, RunOnceResult};
-use tonic::{Code, Status};
+use prl_sandbox_proto::{Cause, RunOnceResult};
 
 use crate::ClientError;
+
+/// The daemon's code for a box that it does not know (any more).
+pub(crate) const BOX_UNKNOWN: &str = "PRL_SANDBOX_BOX_UNKNOWN";
 
 /// How a run ended.
 #[derive(Debug, Clone)]
@@ -33,6 +35,8 @@ pub enum Infra {
     Deadline,
     /// The daemon broke the protocol.
     Protocol,
+    /// The held sandbox is gone: its lease or lifetime ended, it was closed, or it died.
+    BoxEnded,
 }
 
 impl Infra {
@@ -46,6 +50,7 @@ impl Infra {
             Self::DaemonRestarted => "PRL_SANDBOX_DAEMON_RESTARTED",
             Self::Deadline => "PRL_SANDBOX_DEADLINE",
             Self::Protocol => "PRL_SANDBOX_PROTOCOL",
+            Self::BoxEnded => "PRL_SANDBOX_BOX_ENDED",
         }
     }
 }
@@ -75,6 +80,53 @@ impl RunOutcome {
         Self::without_output(Cause::Cancelled, "", reason)
     }
 
+    /// Whether the daemon refused it before it was begun.
+    pub(crate) fn never_began(&self) -> bool {
+        let code = self.result.error_code.as_str();
+        self.result.cause() == Cause::Infra && (code == Infra::Overloaded.code() || code == Infra::Draining.code())
+    }
+
+    /// Whether its box is gone.
+    pub(crate) fn is_without_box(&self) -> bool {
+        let code = self.result.error_code.as_str();
+        let codes = [
+            Infra::BoxEnded.code(),
+            BOX_UNKNOWN,
+            Infra::DaemonRestarted.code(),
+            Infra::DaemonExited.code(),
+        ];
+        self.result.cause() == Cause::Infra && codes.contains(&code)
+    }
+
+    /// The INFRA result that an error of the infrastructure stands for.
+    ///
+    /// # Errors
+    /// The error itself, when it is a mistake of the caller.
+    pub(crate) fn of_infrastructure(error: ClientError) -> Result<Self, ClientError> {
+        let infra = [
+            Infra::Overloaded,
+            Infra::Draining,
+            Infra::ConnectionLost,
+            Infra::DaemonExited,
+            Infra::DaemonRestarted,
+            Infra::Deadline,
+            Infra::Protocol,
+            Infra::BoxEnded,
+        ];
+        match error {
+            ClientError::Unreachable { .. } => Ok(Self::infra(Infra::ConnectionLost, error.to_string())),
+            ClientError::Refused {
+                code,
+                message,
+                retry_after,
+            } if code == BOX_UNKNOWN || infra.iter().any(|infra| infra.code() == code) => Ok(Self {
+                retry_after,
+                ..Self::without_output(Cause::Infra, code, message)
+            }),
+            mistake => Err(mistake),
+        }
+    }
+
     fn without_output(cause: Cause, error_code: &str, reason: impl Into<String>) -> Self {
         Self {
             result: RunOnceResult {
@@ -88,117 +140,16 @@ impl RunOutcome {
     }
 }
 
-/// What an error status means.
-#[derive(Debug)]
-pub(crate) enum Verdict {
-    /// The caller's mistake.
-    Refused(ClientError),
-    /// Not the caller's, and asking again would not give another answer.
-    Ended(Box<RunOutcome>),
-    /// The transport broke: whether the run took place is not known.
-    Lost(String),
-}
-
-/// Sorts an error status. The daemon marks every one of its own with a code; what carries none comes from the transport.
-pub(crate) fn verdict(status: &Status) -> Verdict {
-    let message = status.message().to_owned();
-    let metadata = |key| status.metadata().get(key).and_then(|value| value.to_str().ok());
-    let own_code = metadata(ERROR_CODE_KEY);
-    let ended = |infra: Infra| {
-        let mut outcome = RunOutcome::infra(infra, message.clone());
-        if let Some(code) = own_code {
-            code.clone_into(&mut outcome.result.error_code);
-        }
-        outcome.retry_after = metadata(RETRY_AFTER_KEY)
-            .and_then(|ms| ms.parse().ok())
-            .map(Duration::from_millis);
-        Verdict::Ended(Box::new(outcome))
-    };
-    match status.code() {
-        Code::InvalidArgument => Verdict::Refused(ClientError::Request(message)),
-        Code::FailedPrecondition => Verdict::Refused(ClientError::Isolation(message)),
-        Code::Unauthenticated | Code::PermissionDenied => Verdict::Refused(ClientError::Auth(message)),
-        Code::ResourceExhausted if own_code.is_some() => ended(Infra::Overloaded),
-        Code::Unavailable if own_code.is_some() => ended(Infra::Draining),
-        Code::Unimplemented | Code::ResourceExhausted | Code::OutOfRange => ended(Infra::Protocol),
-        _ if own_code.is_some() => ended(Infra::Protocol),
-        _ => Verdict::Lost(with_sources(status)),
+/// For calls that have no result to put it in.
+impl From<RunOutcome> for ClientError {
+    fn from(RunOutcome { result, retry_after }: RunOutcome) -> Self {
+        Self::refused(&result.error_code, result.reason, retry_after)
     }
-}
-
-/// The message of an error and those of its sources that it does not already contain.
-pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        let message = inner.to_string();
-        if !text.contains(&message) {
-            text = format!("{text}: {message}");
-        }
-        source = inner.source();
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn marked(code: Code, own: &str, retry_after_ms: Option<u64>) -> Status {
-        let mut status = Status::new(code, "said by the daemon");
-        status
-            .metadata_mut()
-            .insert(ERROR_CODE_KEY, own.parse().expect("ascii"));
-        if let Some(ms) = retry_after_ms {
-            status.metadata_mut().insert(RETRY_AFTER_KEY, ms.into());
-        }
-        status
-    }
-
-    fn ended(status: &Status) -> RunOutcome {
-        match verdict(status) {
-            Verdict::Ended(outcome) => *outcome,
-            other => panic!("{status:?} gives {other:?}"),
-        }
-    }
-
-    #[test]
-    fn an_overloaded_daemon_is_infra_with_a_time_to_try_again() {
-        let outcome = ended(&marked(Code::ResourceExhausted, "PRL_SANDBOX_OVERLOADED", Some(40)));
-        assert_eq!(outcome.result.cause(), Cause::Infra);
-        assert_eq!(outcome.result.error_code, "PRL_SANDBOX_OVERLOADED");
-        assert_eq!(outcome.retry_after, Some(Duration::from_millis(40)));
-    }
-
-    #[test]
-    fn the_daemons_own_code_is_kept() {
-        let outcome = ended(&marked(Code::Internal, "PRL_SANDBOX_SETUP", None));
-        assert_eq!(outcome.result.error_code, "PRL_SANDBOX_SETUP");
-    }
-
-    #[test]
-    fn an_unmarked_status_is_a_lost_connection() {
-        for code in [Code::Unavailable, Code::Unknown, Code::Internal, Code::Cancelled] {
-            assert!(
-                matches!(verdict(&Status::new(code, "reset")), Verdict::Lost(_)),
-                "{code:?}"
-            );
-        }
-    }
-
-    #[test]
-    fn only_callers_mistakes_are_errors() {
-        for (code, name) in [
-            (Code::InvalidArgument, "PRL_SANDBOX_REQUEST"),
-            (Code::FailedPrecondition, "PRL_SANDBOX_ISOLATION"),
-            (Code::Unauthenticated, "PRL_SANDBOX_AUTH"),
-        ] {
-            match verdict(&marked(code, name, None)) {
-                Verdict::Refused(error) => assert_eq!(error.code(), name),
-                other => panic!("{code:?} gives {other:?}"),
-            }
-        }
-    }
 
     #[test]
     fn a_result_without_a_cause_is_infra_not_success() {

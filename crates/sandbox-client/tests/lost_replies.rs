@@ -195,7 +195,7 @@ impl Bench {
     async fn client(&self) -> Client {
         let address = Address::Unix(socket(self.dir.path()));
         for _ in 0..200 {
-            if let Ok(client) = Client::connect(address.clone(), ConnectOptions::default()).await {
+            if let Ok(client) = Client::connect(vec![address.clone()], ConnectOptions::default()).await {
                 return client;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

@@ -7,6 +7,9 @@
 #[expect(missing_docs, clippy::allow_attributes, clippy::large_enum_variant, reason = "generated code")]
 pub mod pb;
 
+mod load;
+
+pub use load::{LOAD_KEY, Load};
 pub use pb::*;
 
 /// Metadata key of an error status: the error's `PRL_SANDBOX_...` code.

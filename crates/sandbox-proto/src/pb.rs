@@ -319,6 +319,9 @@ pub struct Timings {
 pub struct CancelRequest {
     #[prost(string, tag = "1")]
     pub idempotency_key: ::prost::alloc::string::String,
+    /// Of an exec: its box. Empty: a run.
+    #[prost(string, tag = "2")]
+    pub r#box: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct CancelReply {
@@ -684,7 +687,7 @@ pub mod sandboxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Sandboxes", "RunTests"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Kills the run with this idempotency key, if it is still waiting or running. Its result says CANCELLED.
+        /// Kills the run or exec with this idempotency key, if it is still waiting or running. Its result says CANCELLED.
         pub async fn cancel(
             &mut self,
             request: impl tonic::IntoRequest<super::CancelRequest>,
@@ -792,7 +795,7 @@ pub mod sandboxes_server {
             &self,
             request: tonic::Request<super::RunTestsRequest>,
         ) -> std::result::Result<tonic::Response<Self::RunTestsStream>, tonic::Status>;
-        /// Kills the run with this idempotency key, if it is still waiting or running. Its result says CANCELLED.
+        /// Kills the run or exec with this idempotency key, if it is still waiting or running. Its result says CANCELLED.
         async fn cancel(
             &self,
             request: tonic::Request<super::CancelRequest>,

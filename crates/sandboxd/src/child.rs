@@ -72,7 +72,7 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
     Err((String::from_utf8_lossy(step).into_owned(), error))
 }
 
-fn strings(values: &[String]) -> io::Result<Vec<CString>> {
+pub(crate) fn strings(values: &[String]) -> io::Result<Vec<CString>> {
     values
         .iter()
         .map(|value| CString::new(value.as_str()).map_err(io::Error::from))
@@ -80,7 +80,7 @@ fn strings(values: &[String]) -> io::Result<Vec<CString>> {
 }
 
 /// The paths to try for the command, in order.
-fn candidates(program: &Program) -> io::Result<Vec<CString>> {
+pub(crate) fn candidates(program: &Program) -> io::Result<Vec<CString>> {
     let name = program.command.first().map_or("", String::as_str);
     if name.contains('/') {
         return strings(&[name.to_owned()]);
@@ -149,7 +149,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     // SAFETY: a NUL-terminated path; a number.
     unsafe { libc::umask(0o022) };
     if Defence::Privileges.stands() {
-        give_up_rights(launch)?;
+        give_up_rights(launch.uid)?;
     }
     // As the guest, so that it may enter and make only what it may.
     at("working directory", enter(cwd))?;
@@ -168,7 +168,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
 }
 
 /// Becomes the guest's user, for good, without a capability.
-fn give_up_rights(launch: &Launch<'_>) -> Result<(), (&'static str, io::Error)> {
+fn give_up_rights(uid: u32) -> Result<(), (&'static str, io::Error)> {
     use crate::template::at;
     if Defence::Capabilities.stands() {
         for capability in 0..=LAST_CAPABILITY {
@@ -179,20 +179,30 @@ fn give_up_rights(launch: &Launch<'_>) -> Result<(), (&'static str, io::Error)> 
     }
     // SAFETY: an empty list; denied where a user namespace has no groups to set, and then there are none to drop.
     let groups = unsafe { libc::setgroups(0, std::ptr::null()) };
-    if groups < 0 && launch.uid != 0 {
+    if groups < 0 && uid != 0 {
         return Err(("groups", io::Error::last_os_error()));
     }
     at(
         "group",
         // SAFETY: numbers.
-        check(unsafe { libc::setresgid(launch.uid, launch.uid, launch.uid) }),
+        check(unsafe { libc::setresgid(uid, uid, uid) }),
     )?;
     at(
         "user",
         // SAFETY: numbers.
-        check(unsafe { libc::setresuid(launch.uid, launch.uid, launch.uid) }),
+        check(unsafe { libc::setresuid(uid, uid, uid) }),
     )?;
     at("capabilities", set_capabilities(0))
+}
+
+/// Becomes what a guest is, for work that a guest could do itself.
+pub(crate) fn become_user(uid: u32, filter: &filter::Program) -> io::Result<()> {
+    give_up_rights(uid).map_err(|(_, error)| error)?;
+    // SAFETY: numbers.
+    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    filter
+        .iter()
+        .try_for_each(|program| seccompiler::apply_filter(program).map_err(io::Error::other))
 }
 
 /// Changes to a directory, which is made when it is missing.
@@ -210,7 +220,7 @@ fn enter(cwd: &CStr) -> io::Result<()> {
     }
 }
 
-fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
+pub(crate) fn execute(command: &[CString], env: &[CString], candidates: &[CString]) -> io::Error {
     let pointers = |values: &[CString]| {
         values
             .iter()
@@ -269,7 +279,7 @@ fn limits(program: &Program) -> io::Result<()> {
 }
 
 /// A program expects default actions and an empty mask; both would survive the exec otherwise.
-fn default_signals() -> io::Result<()> {
+pub(crate) fn default_signals() -> io::Result<()> {
     // SAFETY: SIG_DFL for each number; the kernel refuses SIGKILL, SIGSTOP and gaps. sigset_t is plain data.
     unsafe {
         for signal in 1..=64 {

@@ -43,6 +43,7 @@ pub(crate) enum Defence {
     HostName,
     CgroupNamespace,
     OwnEnvironment,
+    FileUser,
 }
 
 #[cfg(not(feature = "switch-off"))]
@@ -73,7 +74,7 @@ mod switch {
     /// Bit n: the n-th of `NAMES` is off.
     static OFF: AtomicU64 = AtomicU64::new(0);
 
-    const NAMES: [(Defence, &str); 36] = [
+    const NAMES: [(Defence, &str); 37] = [
         (Processes, "processes"),               // limit of processes and threads
         (PidsVerdict, "pids-verdict"),          // forks that keep being refused end the run
         (Memory, "memory"),                     // limit of memory
@@ -109,6 +110,7 @@ mod switch {
         (IpcNamespace, "ipc-namespace"),
         (HostName, "host-name"), // UTS namespace
         (CgroupNamespace, "cgroup-namespace"),
+        (FileUser, "file-user"),             // file operations have the rights of the guest
         (OwnEnvironment, "own-environment"), // nothing of the daemon's
     ];
 

@@ -35,6 +35,14 @@ pub enum SandboxError {
         /// What the machine lacks.
         missing: String,
     },
+    /// The daemon has no such warm runtime, or it cannot run the command.
+    #[error("runtime {wanted:?} cannot be had: {reason}")]
+    Runtime {
+        /// As asked.
+        wanted: String,
+        /// Why not.
+        reason: String,
+    },
     /// A sandbox could not be made.
     #[error("sandbox set-up failed at {step}")]
     Setup {
@@ -132,6 +140,7 @@ impl SandboxError {
             Self::Usage(_) => "PRL_SANDBOX_USAGE",
             Self::Overloaded { .. } => "PRL_SANDBOX_OVERLOADED",
             Self::Isolation { .. } => "PRL_SANDBOX_ISOLATION",
+            Self::Runtime { .. } => "PRL_SANDBOX_RUNTIME",
             Self::Setup { .. } => "PRL_SANDBOX_SETUP",
             Self::Spawner(_) => "PRL_SANDBOX_SPAWNER",
             Self::InitDied => "PRL_SANDBOX_INIT_DIED",
@@ -173,6 +182,7 @@ impl From<SandboxError> for Status {
             SandboxError::Invalid(_) | SandboxError::Usage(_) => Code::InvalidArgument,
             SandboxError::Overloaded { .. } => Code::ResourceExhausted,
             SandboxError::Isolation { .. }
+            | SandboxError::Runtime { .. }
             | SandboxError::BoxEnded { .. }
             | SandboxError::File { .. }
             | SandboxError::Unreachable { .. } => Code::FailedPrecondition,

@@ -143,6 +143,7 @@ impl Factory {
             uid: uid.number,
             wanted: true,
             image,
+            interpreter: None,
         };
         let (pid, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
             Ok(spawned) => spawned,
@@ -189,7 +190,7 @@ impl Factory {
     }
 
     /// One order to the spawner and its answer. Short: the spawner does nothing but clone.
-    fn order(&self, spawn: &Spawn, fds: &[i32]) -> Result<(i32, OwnedFd), SandboxError> {
+    pub(crate) fn order(&self, spawn: &Spawn, fds: &[i32]) -> Result<(i32, OwnedFd), SandboxError> {
         let gone = |error: io::Error| SandboxError::Spawner(error.to_string());
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         send_with_fds(socket.as_raw_fd(), &spawn.encode_to_vec(), fds).map_err(gone)?;

@@ -41,6 +41,7 @@ mod sys;
 mod template;
 mod tenants;
 mod wire;
+mod zygote;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -76,6 +77,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         };
     }
     let served = Options::parse(&arguments).and_then(|options| {
+        sys::return_large_blocks();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -15,7 +15,9 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
+  --snapshot-bytes N   of all snapshots together (default 4 GiB)
   --park N             sandboxes made in advance (default 2 per core)
+  --warm python=N      of these sandboxes with a Python that has started (default 2 per core; 0, or --park alone: none)
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
@@ -35,7 +37,9 @@ pub(crate) struct Options {
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) max_held: usize,
+    pub(crate) snapshot_bytes: u64,
     pub(crate) park: usize,
+    pub(crate) warm_python: usize,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) images: Vec<Source>,
@@ -64,7 +68,9 @@ impl Options {
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             max_held: 1000,
+            snapshot_bytes: 4 << 30,
             park: 2 * cores,
+            warm_python: 2 * cores,
             allow_forward: Vec::new(),
             readable: Vec::new(),
             images: Vec::new(),
@@ -73,6 +79,7 @@ impl Options {
             rootless: false,
             stop_with_stdin: false,
         };
+        let mut warm = None;
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
             let mut value = || {
@@ -96,7 +103,21 @@ impl Options {
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--max-held" => options.max_held = number(value()?)?,
-                "--park" => options.park = number(value()?)?,
+                "--snapshot-bytes" => options.snapshot_bytes = number(value()?)? as u64,
+                "--park" => {
+                    options.park = number(value()?)?;
+                    options.warm_python = 0;
+                }
+                "--warm" => {
+                    for part in value()?.split(',') {
+                        let wrong = || SandboxError::Usage(format!("--warm needs python=N, not {part:?}\n{HELP}"));
+                        let (runtime, count) = part.split_once('=').ok_or_else(wrong)?;
+                        match runtime {
+                            "python" => warm = Some(count.parse().map_err(|_| wrong())?),
+                            _ => return Err(wrong()),
+                        }
+                    }
+                }
                 "--allow-forward" => {
                     let service = Service::parse(value()?)
                         .map_err(|wrong| SandboxError::Usage(format!("--allow-forward: {wrong}")))?;
@@ -130,6 +151,7 @@ impl Options {
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
             }
         }
+        options.warm_python = warm.unwrap_or(options.warm_python);
         if options.socket.is_none() && options.listen.is_none() {
             return Err(SandboxError::Usage(format!(
                 "nothing to serve on: give --socket or --listen\n{HELP}"
@@ -157,6 +179,8 @@ mod tests {
             ("--socket s --readable ../x", "--readable"),
             ("--socket s --cpus 0", "--cpus"),
             ("--socket s --allow-forward x", "--allow-forward"),
+            ("--socket s --warm ruby=1", "ruby=1"),
+            ("--socket s --warm python=x", "python=x"),
             ("--socket s --frobnicate", "--frobnicate"),
         ] {
             let message = parse(text)

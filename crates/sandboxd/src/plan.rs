@@ -98,6 +98,16 @@ pub(crate) struct Plan {
     pub(crate) network: NetworkPlan,
     /// Number of its image, counted from 1; 0: the machine's own system directories.
     pub(crate) image: u32,
+    /// What the program is to run on, as asked.
+    pub(crate) runtime: String,
+}
+
+/// What a program's environment is when its request adds nothing, each as `NAME=value`.
+pub(crate) fn environment() -> Vec<String> {
+    ENVIRONMENT
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
 }
 
 /// The defaults of the design.
@@ -314,6 +324,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
             collect_bytes,
         }),
         terminal: None,
+        zygote: 0,
     };
     let limits = RunLimits {
         wall: Duration::from_millis(wall_ms),
@@ -332,6 +343,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         queue: request.queue_ms.map(Duration::from_millis),
         network,
         image: image.map_or(0, |(number, _)| number),
+        runtime: request.runtime,
     })
 }
 

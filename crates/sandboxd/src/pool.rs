@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use crate::error::SandboxError;
-use crate::factory::Factory;
 use crate::sandbox::Sandbox;
+use crate::zygote::Maker;
 
 /// Sandboxes being made at a time: more only makes each slower.
 const MAKING_AT_ONCE: usize = 8;
@@ -20,7 +20,7 @@ const AFTER_FAILURE: std::time::Duration = std::time::Duration::from_millis(500)
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    factory: Arc<Factory>,
+    maker: Maker,
     target: usize,
     state: Mutex<State>,
 }
@@ -34,9 +34,9 @@ struct State {
 }
 
 impl Pool {
-    pub(crate) fn new(factory: Arc<Factory>, target: usize) -> Arc<Self> {
+    pub(crate) fn new(maker: Maker, target: usize) -> Arc<Self> {
         let pool = Arc::new(Self {
-            factory,
+            maker,
             target,
             state: Mutex::default(),
         });
@@ -47,7 +47,7 @@ impl Pool {
     /// A sandbox that nobody has used. Those with an image are made when they are asked for.
     pub(crate) async fn acquire(self: &Arc<Self>, image: u32) -> Result<Sandbox, SandboxError> {
         if image > 0 {
-            return self.factory.make(image).await;
+            return self.maker.make(image).await;
         }
         let receiver = {
             let mut state = self.lock();
@@ -108,7 +108,7 @@ impl Pool {
             }
             let pool = Arc::clone(self);
             tokio::spawn(async move {
-                let made = pool.factory.make(0).await;
+                let made = pool.maker.make(0).await;
                 pool.hand_out(made).await;
                 pool.fill();
             });

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::boxes::Registry;
+use crate::boxes::{Registry, Snapshots};
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
 use crate::factory::{Factory, FactoryOptions};
@@ -24,6 +24,7 @@ use crate::pool::Pool;
 use crate::probe::{Probe, probe};
 use crate::queue::Queue;
 use crate::service::Shop;
+use crate::zygote::{Maker, Warm};
 
 /// How long runs may go on when the daemon is told to stop.
 const DRAIN: Duration = Duration::from_secs(5);
@@ -51,7 +52,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         Ok(images) => start(&options, rootless, &layout, images).await,
         Err(error) => Err(error),
     };
-    let (factory, pool, probe, images) = match started {
+    let (factory, pool, warm, probe, images) = match started {
         Ok(started) => started,
         Err(error) => {
             remove_own(&layout);
@@ -61,6 +62,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     let isolation = probe.isolation;
     let shop = Arc::new(Shop {
         pool: Arc::clone(&pool),
+        warm,
         queue: Queue::new(options.max_running, options.max_queued),
         probe,
         grants: options.grants(),
@@ -71,14 +73,21 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         draining: AtomicBool::new(false),
         keys: Keys::default(),
         boxes: Registry::new(options.max_held),
+        snapshots: Snapshots::new(options.snapshot_bytes),
         completed: AtomicU64::new(0),
     });
     let served = listen(&options, &shop, &factory, isolation_name(isolation)).await;
     shop.boxes.close().await;
     pool.close().await;
+    shop.warm.close().await;
     // Sandboxes that still run end with the spawner, which ends when its socket closes.
     drop((shop, pool));
-    remove_own(&layout);
+    if matches!(served, Err(SandboxError::Spawner(_))) {
+        // Nobody else is left to remove the groups of the sandboxes that ended with it.
+        cgroup::remove_whole(&layout.directories());
+    } else {
+        remove_own(&layout);
+    }
     served
 }
 
@@ -94,7 +103,7 @@ async fn start(
     rootless: bool,
     layout: &Arc<Layout>,
     images: Images,
-) -> Result<(Arc<Factory>, Arc<Pool>, Probe, Images), SandboxError> {
+) -> Result<(Arc<Factory>, Arc<Pool>, Warm, Probe, Images), SandboxError> {
     let factory_options = FactoryOptions {
         rootless,
         readable: options.readable.clone(),
@@ -103,8 +112,9 @@ async fn start(
     let factory = Arc::new(Factory::start(&factory_options, Arc::clone(layout))?);
     // The probe is one whole set-up: what it needs and does not find is an error here, not at the first run.
     factory.make(0).await?.destroy().await;
-    let pool = Pool::new(Arc::clone(&factory), options.park);
-    Ok((factory, pool, probe(rootless, layout), images))
+    let warm = Warm::start(&factory, options.warm_python).await;
+    let pool = Pool::new(Maker::Plain(Arc::clone(&factory)), options.park);
+    Ok((factory, pool, warm, probe(rootless, layout), images))
 }
 
 /// Empty by now, unless runs were cut off: the spawner or the next start removes those.

@@ -11,7 +11,7 @@ use prl_sandbox_proto::{
 };
 use tonic::{Request, Response, Status};
 
-use crate::boxes::Registry;
+use crate::boxes::{Registry, Snapshots};
 use crate::egress::Grants;
 use crate::error::SandboxError;
 use crate::images::Images;
@@ -23,6 +23,7 @@ use crate::probe::Probe;
 use crate::queue::Queue;
 use crate::run;
 use crate::tenants::Tenant;
+use crate::zygote::Warm;
 
 /// How long a run waits for a slot when the request does not say.
 pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
@@ -31,6 +32,7 @@ pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(crate) struct Shop {
     pub(crate) pool: Arc<Pool>,
+    pub(crate) warm: Warm,
     pub(crate) queue: Queue,
     pub(crate) probe: Probe,
     pub(crate) grants: Grants,
@@ -41,6 +43,7 @@ pub(crate) struct Shop {
     pub(crate) draining: AtomicBool,
     pub(crate) keys: Keys,
     pub(crate) boxes: Registry,
+    pub(crate) snapshots: Snapshots,
     pub(crate) completed: AtomicU64,
 }
 
@@ -65,9 +68,6 @@ impl Sandboxes for Service {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
         let shop = &self.0;
-        if shop.draining.load(Ordering::Relaxed) {
-            return Err(SandboxError::Draining.into());
-        }
         if !request.instance_id.is_empty() && request.instance_id != shop.instance {
             return Ok(Response::new(infra(
                 &SandboxError::Restarted(request.instance_id),
@@ -75,10 +75,11 @@ impl Sandboxes for Service {
             )));
         }
         demand(&shop.probe, request.min_isolation)?;
-        let key = tenant.scoped(&request.idempotency_key);
+        let key = tenant.key("", &request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
-        let plan = plan::plan(request, shop.terms())?;
-        let work = |cancel, publisher| carry_out(Arc::clone(shop), plan, cancel, publisher);
+        let mut plan = plan::plan(request, shop.terms())?;
+        let pool = shop.warm.choose(&mut plan)?.unwrap_or_else(|| Arc::clone(&shop.pool));
+        let work = |cancel, publisher| carry_out(Arc::clone(shop), pool, plan, cancel, publisher);
         Ok(Response::new(once(shop, key, mark, work).await?))
     }
 
@@ -90,7 +91,8 @@ impl Sandboxes for Service {
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
         let tenant = Tenant::of(&request);
-        let key = tenant.scoped(&request.into_inner().idempotency_key);
+        let request = request.into_inner();
+        let key = tenant.key(&request.r#box, &request.idempotency_key);
         let found = self.0.keys.unfinished(&key);
         if let Some(handle) = &found {
             handle.cancel.send_replace(true);
@@ -104,13 +106,19 @@ impl Sandboxes for Service {
         Ok(Response::new(CapabilitiesReply {
             isolation: shop.probe.isolation.into(),
             cgroups: shop.probe.cgroups.to_owned(),
-            facilities: shop.probe.facilities.clone(),
+            facilities: shop
+                .probe
+                .facilities
+                .iter()
+                .cloned()
+                .chain(shop.warm.facilities())
+                .collect(),
             unobservable: shop.probe.unobservable.iter().map(|cause| (*cause).into()).collect(),
             default_limits: Some(plan::default_limits()),
             max_running: count(shop.max_running),
             max_queued: count(shop.max_queued),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            runtimes: Vec::new(),
+            runtimes: shop.warm.report(),
             images: shop.images.names(),
         }))
     }
@@ -122,7 +130,7 @@ impl Sandboxes for Service {
             serving: !shop.draining.load(Ordering::Relaxed),
             running: count(shop.queue.running()),
             queued: count(shop.queue.queued()),
-            parked: count(shop.pool.parked()),
+            parked: count(shop.pool.parked() + shop.warm.parked()),
             completed: shop.completed.load(Ordering::Relaxed),
             instance_id: shop.instance.clone(),
             held: count(shop.boxes.held()),
@@ -145,7 +153,7 @@ pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
 }
 
 /// One run from the queue to the last trace of its sandbox.
-async fn carry_out(shop: Arc<Shop>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
+async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
     let arrived = Instant::now();
     let admitted = tokio::select! {
         admitted = shop.queue.enter(plan.queue.unwrap_or(DEFAULT_QUEUE)) => Some(admitted),
@@ -157,7 +165,7 @@ async fn carry_out(shop: Arc<Shop>, plan: Plan, mut cancel: run::Cancel, publish
         None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
     };
     let queued = arrived.elapsed();
-    let mut sandbox = match shop.pool.acquire(plan.image).await {
+    let mut sandbox = match pool.acquire(plan.image).await {
         Ok(sandbox) => sandbox,
         Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
     };

@@ -18,6 +18,7 @@ use crate::filter::{self, Program};
 use crate::sys::{check, check_long, pidfd_kill, prctl, receive_with_fds, send_with_fds};
 use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
+use crate::zygote::interpreter;
 use crate::{cgroup, init};
 
 /// argv[0] and first argument that select this role.
@@ -49,6 +50,8 @@ fn serve() -> io::Result<()> {
         .collect::<io::Result<_>>()?;
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    // Also of a killed interpreter's children: a sandbox is not gone before each of its processes is reaped.
+    prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
     let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
     let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
     let built = template::enter(config.rootless, &readable, &images)
@@ -146,32 +149,49 @@ fn encode(message: &impl Message) -> Vec<u8> {
     message.encode_to_vec()
 }
 
-/// Clones an init into new namespaces. The child never returns from here.
+/// Clones an init into new namespaces, or an interpreter into none. The child never returns from here.
 fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program, images: usize) -> io::Result<(i32, OwnedFd)> {
+    if let Some(interpreter) = &order.interpreter {
+        let (pid, pidfd) = clone(0)?;
+        if pid == 0 {
+            interpreter::execute(interpreter, &fds);
+        }
+        return Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?));
+    }
     let (Some(control), true) = (fds.pop(), fds.is_empty()) else {
         return Err(io::Error::from_raw_os_error(libc::EBADMSG));
     };
-    let mut pidfd: RawFd = -1;
-    // SAFETY: clone_args is plain data; all-zero is a valid value.
-    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
-    args.flags = (libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_PIDFD) as u64;
+    let mut flags = libc::CLONE_NEWPID | libc::CLONE_NEWNS;
     for (defence, flag) in [
         (Defence::NetworkNamespace, libc::CLONE_NEWNET),
         (Defence::IpcNamespace, libc::CLONE_NEWIPC),
         (Defence::HostName, libc::CLONE_NEWUTS),
     ] {
         if defence.stands() {
-            args.flags |= flag as u64;
+            flags |= flag;
         }
     }
+    let (pid, pidfd) = clone(flags)?;
+    if pid == 0 {
+        init::main(control, order.uid, program, || template::choose(order.image, images));
+    }
+    Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?))
+}
+
+/// Forks into these new namespaces. In the child: 0 and nothing.
+fn clone(flags: libc::c_int) -> io::Result<(i32, Option<OwnedFd>)> {
+    let mut pidfd: RawFd = -1;
+    // SAFETY: clone_args is plain data; all-zero is a valid value.
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = (flags | libc::CLONE_PIDFD) as u64;
     args.pidfd = (&raw mut pidfd) as u64;
     args.exit_signal = libc::SIGCHLD as u64;
     // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.
     let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
     if pid == 0 {
-        init::main(control, order.uid, program, || template::choose(order.image, images));
+        return Ok((0, None));
     }
     // SAFETY: the kernel wrote a new descriptor that is ours.
     let pidfd = unsafe { OwnedFd::from_raw_fd(check(pidfd)?) };
-    Ok((i32::try_from(pid).map_err(io::Error::other)?, pidfd))
+    Ok((i32::try_from(pid).map_err(io::Error::other)?, Some(pidfd)))
 }

@@ -245,3 +245,13 @@ pub(crate) fn readable(path: &CStr) -> bool {
     // SAFETY: a NUL-terminated path.
     unsafe { libc::access(path.as_ptr(), libc::R_OK) == 0 }
 }
+
+/// Makes the allocator give blocks of a quarter of a megabyte and more back to the machine as soon as they are free. Its
+/// own habit is to keep ever larger ones, so that requests and results of some megabytes would stay with the daemon.
+pub(crate) fn return_large_blocks() {
+    // SAFETY: plain numbers; called before there are threads.
+    #[cfg(target_env = "gnu")]
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 256 << 10);
+    }
+}

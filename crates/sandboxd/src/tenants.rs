@@ -33,6 +33,14 @@ impl Tenant {
         format!("{}\0", self.0)
     }
 
+    /// What an idempotency key of this tenant is known by: keys of runs and of each box's execs never meet.
+    pub(crate) fn key(&self, r#box: &str, key: &str) -> String {
+        if key.is_empty() {
+            return String::new();
+        }
+        format!("{}\0{}\0{key}", self.0, r#box)
+    }
+
     /// A name chosen by this tenant, made different from the same name of any other. The empty name stays empty.
     pub(crate) fn scoped(&self, name: &str) -> String {
         if name.is_empty() {
@@ -178,5 +186,7 @@ mod tests {
         let of = |name: &str| Tenant(name.into());
         assert_ne!(of("a").scoped("b.c"), of("a.b").scoped("c"));
         assert_eq!(of("a").scoped(""), "");
+        assert_ne!(of("a").key("", "k"), of("a").key("b", "k"));
+        assert_eq!(of("a").key("b", ""), "");
     }
 }

@@ -4,6 +4,8 @@
 //! message counts. Both ends are ours and the guest never holds the socket, so a frame that cannot be read is an error
 //! of the daemon, never of the program.
 
+pub(crate) mod files;
+
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -45,7 +47,7 @@ pub(crate) struct SpawnerReady {
     pub(crate) answered: bool,
 }
 
-/// Daemon to spawner: start an init with the attached control socket.
+/// Daemon to spawner: start an init with the attached control socket, or an interpreter.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Spawn {
     /// The user the program will run as.
@@ -57,12 +59,15 @@ pub(crate) struct Spawn {
     /// Number of the image, counted from 1; 0: the machine's own system directories.
     #[prost(uint32, tag = "3")]
     pub(crate) image: u32,
+    /// Execute this outside of every sandbox instead; its standard streams and descriptor 3 are attached.
+    #[prost(message, optional, tag = "30")]
+    pub(crate) interpreter: Option<Program>,
 }
 
 /// Spawner to daemon, with a pidfd attached when `pid` is positive.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Spawned {
-    /// Of the init, in the daemon's view; or a negative errno.
+    /// Of the new process, in the daemon's view; or a negative errno.
     #[prost(int32, tag = "1")]
     pub(crate) pid: i32,
 }
@@ -75,7 +80,7 @@ pub(crate) struct ToInit {
     /// How many descriptors came with it.
     #[prost(uint32, tag = "2")]
     pub(crate) descriptors: u32,
-    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11")]
+    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 30")]
     pub(crate) order: Option<Order>,
 }
 
@@ -110,6 +115,13 @@ pub(crate) enum Order {
     /// A TCP socket on the sandbox's loopback. Answered by `Socket` with a descriptor, or `Failed`.
     #[prost(message, tag = "11")]
     Open(OpenSocket),
+    /// Do this by a helper that speaks on the socket that came along. `Gone` says that it has ended.
+    #[prost(message, tag = "12")]
+    Files(files::FileOrder),
+    /// A zygote is to be born here, known by this envelope's id. Answered by `Nest`, and by `Hatched` or `Failed` when it
+    /// has said how it is.
+    #[prost(bool, tag = "30")]
+    Hatch(bool),
 }
 
 /// What must be there before a program starts.
@@ -140,6 +152,9 @@ pub(crate) struct Start {
     /// Instead of three descriptors: a terminal, whose other end comes with `Started`.
     #[prost(message, optional, tag = "4")]
     pub(crate) terminal: Option<Terminal>,
+    /// The zygote of this `Hatch` becomes the program, or leads it when there is no `finish`. 0: it is executed.
+    #[prost(uint64, tag = "30")]
+    pub(crate) zygote: u64,
 }
 
 /// What is executed, validated by the daemon.
@@ -214,7 +229,7 @@ pub(crate) struct FromInit {
     /// How many descriptors came with it.
     #[prost(uint32, tag = "2")]
     pub(crate) descriptors: u32,
-    #[prost(oneof = "Event", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14")]
+    #[prost(oneof = "Event", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 30, 31, 32")]
     pub(crate) event: Option<Event>,
 }
 
@@ -256,6 +271,15 @@ pub(crate) enum Event {
     /// With the other end of a started exec's terminal.
     #[prost(bool, tag = "14")]
     Terminal(bool),
+    /// With what a zygote needs: its end of the link, and this sandbox's namespaces, that of processes first.
+    #[prost(bool, tag = "30")]
+    Nest(bool),
+    /// The zygote waits for a program.
+    #[prost(bool, tag = "31")]
+    Hatched(bool),
+    /// Before `Started`: the zygote had to execute the command after all, and why.
+    #[prost(string, tag = "32")]
+    Executing(String),
 }
 
 /// The end of an exec's main process, seen by the one that waited for it.

@@ -130,8 +130,9 @@ describe("a daemon for others", () => {
     [["unix:/nowhere/at/all.sock"], "PRL_SANDBOX_UNREACHABLE"],
     [["nonsense"], "PRL_SANDBOX_ADDRESS"],
     [[], "PRL_SANDBOX_ADDRESS"],
-    [["https://node-1:7070"], "PRL_SANDBOX_TLS_UNSUPPORTED"],
-    [["node-1:7070", "node-2:7070"], "PRL_SANDBOX_UNSUPPORTED"],
+    [["https://127.0.0.1:9"], "PRL_SANDBOX_ADDRESS"],
+    [["127.0.0.1:9", "unix:/nowhere/at/all.sock"], "PRL_SANDBOX_UNREACHABLE"],
+    [["dns:no-such-name.invalid:7070"], "PRL_SANDBOX_UNREACHABLE"],
   ])("%j is %s", async (addresses, code) => {
     await expect(SandboxPool.connect({ addresses })).rejects.toMatchObject({ code });
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { toNativeRequest } from "../../../ts/sandbox/native-request.ts";
-import type { RunRequest } from "../../../ts/sandbox/index.ts";
+import { toNativeRequest, toNativeTests } from "../../../ts/sandbox/native-request.ts";
+import type { RunRequest, TestsRequest } from "../../../ts/sandbox/index.ts";
 
 const of = (request: RunRequest) => toNativeRequest(request, "key-1", null);
 const refusal = (request: unknown) => {
@@ -82,9 +82,67 @@ describe("a request crossing the border", () => {
     expect(refusal(request)).toMatchObject({ code: "PRL_SANDBOX_REQUEST", message: expect.stringContaining(key) });
   });
 
-  test("refuses a network that is not implemented", () => {
-    expect(refusal({ command: ["true"], network: { allow: ["example.org"] } })).toMatchObject({
-      code: "PRL_SANDBOX_UNSUPPORTED",
+  test("carries the network: nothing, hosts through the proxy, single services", () => {
+    expect(of({ command: ["true"], network: "none" }).network).toEqual({ allow: null, forward: [] });
+    expect(of({ command: ["true"], network: { allow: [] } }).network).toEqual({ allow: [], forward: [] });
+    const forward = [{ listen: 5432, to: "db:5432" }];
+    expect(of({ command: ["true"], network: { allow: ["*.example.org:443"], forward } }).network).toEqual({
+      allow: ["*.example.org:443"],
+      forward,
     });
+    expect(of({ command: ["true"], network: { forward } }).network).toEqual({ allow: null, forward });
+  });
+
+  test.each([
+    ["all", "network"],
+    [{ alow: [] }, "network.alow"],
+    [{ allow: "example.org" }, "network.allow"],
+    [{ forward: [{ listen: 0, to: "x:1" }] }, "network.forward[0].listen"],
+    [{ forward: [{ listen: 70_000, to: "x:1" }] }, "network.forward[0].listen"],
+    [{ forward: [{ listen: 80 }] }, "network.forward[0].to"],
+  ])("refuses the network %j and names the key", (network, key) => {
+    expect(refusal({ command: ["true"], network })).toMatchObject({
+      code: "PRL_SANDBOX_REQUEST",
+      message: expect.stringContaining(key),
+    });
+  });
+});
+
+describe("tests crossing the border", () => {
+  test("carry each case, with limits of their own for the build", () => {
+    const native = toNativeTests(
+      {
+        program: ["./a.out", "-q"],
+        cases: [{ stdin: "1" }, { args: ["x", ""] }],
+        files: { "a.c": "int main;" },
+        build: ["gcc", "a.c"],
+        buildLimits: { wallMs: 9 },
+        limitsPerCase: { wallMs: 7 },
+      },
+      "key-2",
+      "rootless",
+    );
+    expect(native.run).toMatchObject({ key: "key-2", command: ["./a.out", "-q"], minIsolation: "rootless" });
+    expect(native.run.limits.wallMs).toBe(7);
+    expect(native.cases.map(({ stdin, args }) => [Buffer.from(stdin).toString(), args])).toEqual([
+      ["1", []],
+      ["", ["x", ""]],
+    ]);
+    expect(native).toMatchObject({ build: ["gcc", "a.c"], stopOnFailure: false });
+    expect(native.buildLimits.wallMs).toBe(9);
+  });
+
+  test.each([
+    [{ program: ["true"], cases: [] }, "cases"],
+    [{ program: [], cases: [{}] }, "program"],
+    [{ program: ["true"], cases: [{ input: "x" }] }, "cases[0].input"],
+    [{ program: ["true"], cases: [{ args: ["a\0"] }] }, "cases[0].args"],
+    [{ program: ["true"], cases: [{}], build: [] }, "build"],
+    [{ program: ["true"], cases: [{}], limits: {} }, "limits"],
+  ])("refuse %j and name the key", (request, key) => {
+    const call = () => toNativeTests(request as unknown as TestsRequest, "k", null);
+    expect(call).toThrow(
+      expect.objectContaining({ code: "PRL_SANDBOX_REQUEST", message: expect.stringContaining(key) }),
+    );
   });
 });

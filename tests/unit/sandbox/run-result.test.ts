@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NativeRunResult } from "../../../ts/native/index.ts";
-import { toRunResult } from "../../../ts/sandbox/run-result.ts";
+import { toRunResult, toTestsResult } from "../../../ts/sandbox/run-result.ts";
 
 const output = (text: string) => ({ data: Buffer.from(text), headBytes: text.length, gap: 0 });
 const native = (changes: Partial<NativeRunResult>): NativeRunResult => ({
@@ -24,6 +24,7 @@ const native = (changes: Partial<NativeRunResult>): NativeRunResult => ({
   isolation: "full",
   replayed: false,
   retryAfterMs: null,
+  runtime: "exec",
   ...changes,
 });
 
@@ -75,5 +76,23 @@ describe("a result crossing the border", () => {
       exitCode: null,
       isolation: null,
     });
+  });
+});
+
+describe("results of tests", () => {
+  const infra = native({ cause: "INFRA", errorCode: "PRL_SANDBOX_CONNECTION_LOST", exitCode: null });
+
+  test("a case that the infrastructure lost says so", () => {
+    const { build, results } = toTestsResult({ build: null, cases: [native({}), null], endedEarly: infra });
+    expect(build).toBeNull();
+    expect(results.map((one) => one?.cause)).toEqual(["EXITED", "INFRA"]);
+    expect(results[1]).toMatchObject({ reason: "connection_lost", exitCode: null });
+  });
+
+  test("a case that was not begun has no result", () => {
+    const failed = native({ exitCode: 1 });
+    const { build, results } = toTestsResult({ build: failed, cases: [null, null], endedEarly: null });
+    expect(build?.exitCode).toBe(1);
+    expect(results).toEqual([null, null]);
   });
 });

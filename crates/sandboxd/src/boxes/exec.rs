@@ -105,6 +105,9 @@ async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunO
 
 /// The result when nobody could tell the end of a program: the box's own end explains it, or it is INFRA.
 pub(super) fn failed(held: &HeldBox, error: &SandboxError) -> RunOnceResult {
+    if matches!(error, SandboxError::InitDied) {
+        held.end_with(End::Broken("its init died"));
+    }
     match held.ended() {
         Some(end @ (End::Closed | End::LeaseOver | End::LifetimeOver)) => RunOnceResult {
             cause: Cause::Cancelled.into(),

@@ -3,6 +3,7 @@
 //! The first reason for its end wins and is told to everybody who still waits for something in it. A task of its own
 //! waits for that and takes it apart; `gone` says when nothing of it is left.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -11,6 +12,8 @@ use tokio::sync::watch;
 
 use super::lease::{Due, Lease};
 use super::processes::Processes;
+use super::registry::Labelled;
+use super::snapshots::Snapshot;
 use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
 use crate::error::SandboxError;
@@ -53,7 +56,7 @@ pub(crate) struct HeldBox {
     pub(crate) group: Group,
     pub(crate) processes: Processes,
     init: Init,
-    _uid: Uid,
+    uid: Uid,
     _egress: Egress,
     /// What its network adds to the environment of its programs.
     pub(crate) told: Vec<(&'static str, String)>,
@@ -78,7 +81,8 @@ impl HeldBox {
     pub(crate) async fn make(
         mut sandbox: Sandbox,
         request: CreateRequest,
-        plan: Plan,
+        mut plan: Plan,
+        snapshot: Option<Arc<Snapshot>>,
         isolation: Isolation,
     ) -> Result<Arc<Self>, SandboxError> {
         let network = match sandbox.open(plan.network.sockets()).await {
@@ -114,7 +118,7 @@ impl HeldBox {
             mux: Mux::new(orders, events),
             processes: Processes::default(),
             init,
-            _uid: uid,
+            uid,
             _egress: egress,
             told,
             processes_limit: plan.limits.group.processes,
@@ -129,7 +133,10 @@ impl HeldBox {
         let limited = held.group.limit(plan.limits.group.into());
         tokio::spawn(Arc::clone(&held).keep());
         let furnished = match limited {
-            Ok(()) => held.furnish(plan.start.furnish.unwrap_or_default()).await,
+            Ok(()) => {
+                let furnish = plan.start.furnish.take().unwrap_or_default();
+                held.fill(furnish, snapshot).await
+            }
             Err(source) => Err(SandboxError::Setup {
                 step: "limits".to_owned(),
                 source,
@@ -141,6 +148,17 @@ impl HeldBox {
             return Err(error);
         }
         Ok(held)
+    }
+
+    /// Sizes, then what a snapshot holds, then the request's own files.
+    async fn fill(self: &Arc<Self>, mut wanted: Furnish, snapshot: Option<Arc<Snapshot>>) -> Result<(), SandboxError> {
+        if let Some(snapshot) = snapshot {
+            let files = std::mem::take(&mut wanted.files);
+            self.furnish(wanted.clone()).await?;
+            snapshot.restore(self).await?;
+            wanted.files = files;
+        }
+        self.furnish(wanted).await
     }
 
     async fn furnish(&self, wanted: Furnish) -> Result<(), SandboxError> {
@@ -269,9 +287,20 @@ impl HeldBox {
         })
     }
 
+    /// Whether its second user is another one than its first: without root there is one for all.
+    pub(crate) fn has_two_users(&self) -> bool {
+        self.uid.number != 0
+    }
+
     /// The groups' counters now.
     pub(crate) fn observe(&self) -> Observed {
         self.group.observe()
+    }
+}
+
+impl Labelled for HeldBox {
+    fn labels(&self) -> &HashMap<String, String> {
+        &self.request.labels
     }
 }
 

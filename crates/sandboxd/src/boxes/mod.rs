@@ -3,12 +3,14 @@
 mod attach;
 mod dial;
 mod exec;
+mod files;
 mod held;
 mod input;
 mod lease;
 mod log;
 mod processes;
 mod registry;
+mod snapshots;
 mod stream;
 
 use std::sync::Arc;
@@ -32,6 +34,8 @@ use tonic::{Request, Response, Status, Streaming};
 pub(crate) use held::{Call, HeldBox};
 pub(crate) use registry::Registry;
 use registry::{Claim, Made};
+use snapshots::Snapshot;
+pub(crate) use snapshots::Snapshots;
 
 use crate::egress::add_missing;
 use crate::error::SandboxError;
@@ -60,6 +64,13 @@ impl BoxService {
         self.0.boxes.find(&tenant.scoped(id), id)?.call()
     }
 
+    /// The same for a request of one message.
+    fn opened<T>(&self, request: Request<T>, id: impl Fn(&T) -> &String) -> Result<(Call, T), SandboxError> {
+        let tenant = Tenant::of(&request);
+        let request = request.into_inner();
+        Ok((self.named(&tenant, id(&request))?, request))
+    }
+
     fn describe(&self, held: &HeldBox) -> BoxInfo {
         let lease = held.lease();
         let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
@@ -77,8 +88,14 @@ impl BoxService {
 }
 
 /// Makes the box of a claim, and sees to it that its name says so when it has ended.
-async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) -> Made {
-    let made = attempt(&shop, request).await.map_err(Arc::new);
+async fn make(
+    shop: Arc<Shop>,
+    name: String,
+    mark: u64,
+    request: CreateRequest,
+    snapshot: Option<Arc<Snapshot>>,
+) -> Made {
+    let made = attempt(&shop, request, snapshot).await.map_err(Arc::new);
     shop.boxes.made(&name, mark, &made);
     if let Ok(held) = &made {
         let held = Arc::clone(held);
@@ -92,15 +109,29 @@ async fn make(shop: Arc<Shop>, name: String, mark: u64, request: CreateRequest) 
     made
 }
 
-async fn attempt(shop: &Arc<Shop>, request: CreateRequest) -> Result<Arc<HeldBox>, SandboxError> {
+async fn attempt(
+    shop: &Arc<Shop>,
+    request: CreateRequest,
+    snapshot: Option<Arc<Snapshot>>,
+) -> Result<Arc<HeldBox>, SandboxError> {
     let plan = plan::plan_box(&request, shop.terms())?;
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
-    let sandbox = tokio::time::timeout(patience, shop.pool.acquire(plan.image)).await;
-    let sandbox = sandbox.map_err(|_| SandboxError::Overloaded {
-        message: format!("no sandbox was ready within {} ms", patience.as_millis()),
-        retry_after_ms: 100,
-    })??;
-    HeldBox::make(sandbox, request, plan, shop.probe.isolation).await
+    let pool = Arc::clone(&shop.pool);
+    let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
+    let Ok(acquired) = tokio::time::timeout(patience, &mut acquiring).await else {
+        // It is not given up halfway: what comes too late is taken apart.
+        tokio::spawn(async move {
+            if let Ok(Ok(sandbox)) = acquiring.await {
+                sandbox.destroy().await;
+            }
+        });
+        return Err(SandboxError::Overloaded {
+            message: format!("no sandbox was ready within {} ms", patience.as_millis()),
+            retry_after_ms: 100,
+        });
+    };
+    let sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
+    HeldBox::make(sandbox, request, plan, snapshot, shop.probe.isolation).await
 }
 
 /// An error that several callers wait for.
@@ -137,9 +168,6 @@ fn check(request: &CreateRequest) -> Result<(), SandboxError> {
         "" | "exec" => {}
         "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
         other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
-    }
-    if !request.from_snapshot.is_empty() {
-        return Err(SandboxError::Unsupported("from_snapshot"));
     }
     Ok(())
 }
@@ -182,15 +210,24 @@ impl Boxes for BoxService {
             Claim::Making(made) => made,
             Claim::New(sender) => {
                 let made = sender.subscribe();
+                // Kept from here on, also when it is deleted meanwhile.
+                let wanted = Some(&request.from_snapshot).filter(|id| !id.is_empty());
+                let snapshot = wanted.map(|id| shop.snapshots.find(&tenant.scoped(id), id)).transpose();
                 let shop = Arc::clone(shop);
                 tokio::spawn(async move {
-                    let refused = shop.draining.load(Ordering::Relaxed);
-                    let made = if refused {
-                        let made = Err(Arc::new(SandboxError::Draining));
-                        shop.boxes.made(&name, mark, &made);
-                        made
+                    let draining = shop.draining.load(Ordering::Relaxed);
+                    let ready = if draining {
+                        Err(SandboxError::Draining)
                     } else {
-                        make(shop, name, mark, request).await
+                        snapshot
+                    };
+                    let made = match ready {
+                        Ok(snapshot) => make(shop, name, mark, request, snapshot).await,
+                        Err(error) => {
+                            let made = Err(Arc::new(error));
+                            shop.boxes.made(&name, mark, &made);
+                            made
+                        }
                     };
                     sender.send_replace(Some(made));
                 });
@@ -224,9 +261,7 @@ impl Boxes for BoxService {
     }
 
     async fn set_lifetime(&self, request: Request<SetLifetimeRequest>) -> Result<Response<BoxInfo>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         held.set_lifetime(request.lifetime_ms.map(Duration::from_millis));
         Ok(Response::new(self.describe(&held)))
     }
@@ -273,7 +308,7 @@ impl Boxes for BoxService {
         let plan = plan_exec(&request, &held, shop)?;
         let (mut key, mut fingerprint) = (String::new(), 0);
         if !request.idempotency_key.is_empty() {
-            key = format!("{}\0{}", tenant.scoped(&request.r#box), request.idempotency_key);
+            key = tenant.key(&request.r#box, &request.idempotency_key);
             let mut plain = request.clone();
             let env = std::mem::take(&mut plain.env);
             fingerprint = mark(&plain, [env]);
@@ -320,9 +355,7 @@ impl Boxes for BoxService {
     type AttachStream = BoxStream<ProcessEvent>;
 
     async fn attach(&self, request: Request<AttachRequest>) -> Result<Response<Self::AttachStream>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
         let (sender, events) = mpsc::channel(WAITING_CHUNKS);
         tokio::spawn(attach::attach(held, process, request, sender));
@@ -330,18 +363,14 @@ impl Boxes for BoxService {
     }
 
     async fn input(&self, request: Request<InputRequest>) -> Result<Response<InputReply>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
         let accepted = process.input.append(request.offset, request.data, request.end).await?;
         Ok(Response::new(InputReply { accepted }))
     }
 
     async fn signal_process(&self, request: Request<SignalRequest>) -> Result<Response<Empty>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
         process
             .signal(&held, i32::try_from(request.signal).unwrap_or(0))
@@ -350,9 +379,7 @@ impl Boxes for BoxService {
     }
 
     async fn resize_pty(&self, request: Request<ResizeRequest>) -> Result<Response<Empty>, Status> {
-        let tenant = Tenant::of(&request);
-        let request = request.into_inner();
-        let held = self.named(&tenant, &request.r#box)?;
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
         held.processes
             .find(&request.process)?
             .resize(request.pty.unwrap_or_default())?;
@@ -365,60 +392,100 @@ impl Boxes for BoxService {
 
     type ReadFileStream = BoxStream<Chunk>;
 
-    async fn read_file(&self, _: Request<ReadFileRequest>) -> Result<Response<Self::ReadFileStream>, Status> {
-        not_yet("ReadFile")
+    async fn read_file(&self, request: Request<ReadFileRequest>) -> Result<Response<Self::ReadFileStream>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let (sender, chunks) = mpsc::channel(WAITING_CHUNKS);
+        files::read(held, request, sender).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(chunks))))
     }
 
-    async fn write_file(&self, _: Request<Streaming<WriteFileRequest>>) -> Result<Response<FileInfo>, Status> {
-        not_yet("WriteFile")
+    async fn write_file(&self, request: Request<Streaming<WriteFileRequest>>) -> Result<Response<FileInfo>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut stream = request.into_inner();
+        let first = files::first(&mut stream).await?;
+        let held = self.named(&tenant, &first.r#box)?;
+        Ok(Response::new(files::write(&held, first, stream).await?))
     }
 
-    async fn stat(&self, _: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
-        not_yet("Stat")
+    async fn stat(&self, request: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::stat(&held, request).await?))
     }
 
-    async fn list_directory(&self, _: Request<ListDirectoryRequest>) -> Result<Response<Directory>, Status> {
-        not_yet("ListDirectory")
+    async fn list_directory(&self, request: Request<ListDirectoryRequest>) -> Result<Response<Directory>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::list(&held, request).await?))
     }
 
-    async fn make_directory(&self, _: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
-        not_yet("MakeDirectory")
+    async fn make_directory(&self, request: Request<PathRequest>) -> Result<Response<FileInfo>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::make_directory(&held, request).await?))
     }
 
-    async fn r#move(&self, _: Request<MoveRequest>) -> Result<Response<FileInfo>, Status> {
-        not_yet("Move")
+    async fn r#move(&self, request: Request<MoveRequest>) -> Result<Response<FileInfo>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        Ok(Response::new(files::move_to(&held, request).await?))
     }
 
-    async fn remove(&self, _: Request<RemoveRequest>) -> Result<Response<Empty>, Status> {
-        not_yet("Remove")
+    async fn remove(&self, request: Request<RemoveRequest>) -> Result<Response<Empty>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        files::remove(&held, request).await?;
+        Ok(Response::new(Empty {}))
     }
 
     type WatchStream = BoxStream<WatchEvent>;
 
-    async fn watch(&self, _: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
-        not_yet("Watch")
+    async fn watch(&self, request: Request<WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let (sender, events) = mpsc::channel(WAITING_CHUNKS);
+        files::watch(held, request, sender).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(events))))
     }
 
     type ReadArchiveStream = BoxStream<Chunk>;
 
-    async fn read_archive(&self, _: Request<PathRequest>) -> Result<Response<Self::ReadArchiveStream>, Status> {
-        not_yet("ReadArchive")
+    async fn read_archive(&self, request: Request<PathRequest>) -> Result<Response<Self::ReadArchiveStream>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let (sender, chunks) = mpsc::channel(WAITING_CHUNKS);
+        files::read_archive(held, request, sender).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(chunks))))
     }
 
-    async fn write_archive(&self, _: Request<Streaming<WriteFileRequest>>) -> Result<Response<ArchiveReply>, Status> {
-        not_yet("WriteArchive")
+    async fn write_archive(
+        &self,
+        request: Request<Streaming<WriteFileRequest>>,
+    ) -> Result<Response<ArchiveReply>, Status> {
+        let tenant = Tenant::of(&request);
+        let mut stream = request.into_inner();
+        let first = files::first(&mut stream).await?;
+        let held = self.named(&tenant, &first.r#box)?;
+        Ok(Response::new(files::write_archive(&held, first, stream).await?))
     }
 
-    async fn snapshot(&self, _: Request<SnapshotRequest>) -> Result<Response<SnapshotInfo>, Status> {
-        not_yet("Snapshot")
+    async fn snapshot(&self, request: Request<SnapshotRequest>) -> Result<Response<SnapshotInfo>, Status> {
+        let tenant = Tenant::of(&request);
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        check_id("snapshot", &request.id)?;
+        let name = tenant.scoped(&request.id);
+        let info = SnapshotInfo {
+            id: request.id,
+            labels: request.labels,
+            ..SnapshotInfo::default()
+        };
+        Ok(Response::new(self.0.snapshots.take(&held, &name, info).await?))
     }
 
-    async fn list_snapshots(&self, _: Request<ListRequest>) -> Result<Response<SnapshotList>, Status> {
-        not_yet("ListSnapshots")
+    async fn list_snapshots(&self, request: Request<ListRequest>) -> Result<Response<SnapshotList>, Status> {
+        let tenant = Tenant::of(&request);
+        let snapshots = self.0.snapshots.list(&tenant.prefix(), &request.into_inner().labels);
+        Ok(Response::new(SnapshotList { snapshots }))
     }
 
-    async fn delete_snapshot(&self, _: Request<DeleteSnapshotRequest>) -> Result<Response<Empty>, Status> {
-        not_yet("DeleteSnapshot")
+    async fn delete_snapshot(&self, request: Request<DeleteSnapshotRequest>) -> Result<Response<Empty>, Status> {
+        let tenant = Tenant::of(&request);
+        let id = request.into_inner().id;
+        self.0.snapshots.delete(&tenant.scoped(&id), &id)?;
+        Ok(Response::new(Empty {}))
     }
 
     type DialStream = BoxStream<Chunk>;
@@ -444,6 +511,11 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
         other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
     }
     let mut plan = plan::plan_exec(request, &held.request, shop.terms())?;
+    if plan.start.program.nobody && !held.has_two_users() {
+        return Err(SandboxError::Unsupported(
+            "user \"nobody\" where the daemon is not root",
+        ));
+    }
     add_missing(&mut plan.start.program.env, &held.told);
     Ok(plan)
 }

@@ -18,31 +18,36 @@ const REMEMBER: Duration = Duration::from_secs(3600);
 const MAX_REMEMBERED: usize = 100_000;
 
 /// A box, or why there is none.
-pub(crate) type Made = Result<Arc<HeldBox>, Arc<SandboxError>>;
+pub(crate) type Made<B = HeldBox> = Result<Arc<B>, Arc<SandboxError>>;
+
+/// What the registry knows of a box.
+pub(crate) trait Labelled {
+    fn labels(&self) -> &HashMap<String, String>;
+}
 
 #[derive(Debug)]
-enum Slot {
+enum Slot<B> {
     Making {
         mark: u64,
-        made: watch::Receiver<Option<Made>>,
+        made: watch::Receiver<Option<Made<B>>>,
     },
     Live {
         mark: u64,
-        held: Arc<HeldBox>,
+        held: Arc<B>,
     },
     Ended(End),
 }
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Registry {
+pub(crate) struct Registry<B = HeldBox> {
     max: usize,
-    state: Mutex<State>,
+    state: Mutex<State<B>>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    slots: HashMap<String, Slot>,
+#[derive(Debug)]
+struct State<B> {
+    slots: HashMap<String, Slot<B>>,
     /// Names of ended boxes, oldest first.
     ended: VecDeque<(String, Instant)>,
     held: usize,
@@ -50,24 +55,28 @@ struct State {
 
 /// What becomes of a request for a box.
 #[derive(Debug)]
-pub(crate) enum Claim {
+pub(crate) enum Claim<B = HeldBox> {
     /// The caller makes it, and says so here.
-    New(watch::Sender<Option<Made>>),
-    Making(watch::Receiver<Option<Made>>),
-    Live(Arc<HeldBox>),
+    New(watch::Sender<Option<Made<B>>>),
+    Making(watch::Receiver<Option<Made<B>>>),
+    Live(Arc<B>),
 }
 
-impl Registry {
+impl<B: Labelled> Registry<B> {
     /// Holds at most `max` boxes.
     pub(crate) fn new(max: usize) -> Self {
         Self {
             max,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                slots: HashMap::new(),
+                ended: VecDeque::new(),
+                held: 0,
+            }),
         }
     }
 
     /// Claims a name. `id` is the caller's spelling of it.
-    pub(crate) fn claim(&self, name: &str, id: &str, mark: u64) -> Result<Claim, SandboxError> {
+    pub(crate) fn claim(&self, name: &str, id: &str, mark: u64) -> Result<Claim<B>, SandboxError> {
         let mut state = self.lock();
         state.expire();
         match state.slots.get(name) {
@@ -95,7 +104,7 @@ impl Registry {
     }
 
     /// The box of a claim has been made, or not: then the name is free again.
-    pub(crate) fn made(&self, name: &str, mark: u64, made: &Made) {
+    pub(crate) fn made(&self, name: &str, mark: u64, made: &Made<B>) {
         let mut state = self.lock();
         match made {
             Ok(held) => {
@@ -118,7 +127,7 @@ impl Registry {
     }
 
     /// The box of this name.
-    pub(crate) fn find(&self, name: &str, id: &str) -> Result<Arc<HeldBox>, SandboxError> {
+    pub(crate) fn find(&self, name: &str, id: &str) -> Result<Arc<B>, SandboxError> {
         match self.lock().slots.get(name) {
             Some(Slot::Live { held, .. }) => Ok(Arc::clone(held)),
             Some(Slot::Ended(end)) => Err(SandboxError::BoxEnded {
@@ -130,13 +139,13 @@ impl Registry {
     }
 
     /// All boxes whose names begin so and that have these labels.
-    pub(crate) fn list(&self, prefix: &str, labels: &HashMap<String, String>) -> Vec<(String, Arc<HeldBox>)> {
+    pub(crate) fn list(&self, prefix: &str, labels: &HashMap<String, String>) -> Vec<(String, Arc<B>)> {
         let state = self.lock();
         let mut found: Vec<_> = state
             .slots
             .iter()
             .filter_map(|(name, slot)| match slot {
-                Slot::Live { held, .. } if name.starts_with(prefix) && has(&held.request.labels, labels) => {
+                Slot::Live { held, .. } if name.starts_with(prefix) && has(held.labels(), labels) => {
                     Some((name.clone(), Arc::clone(held)))
                 }
                 _ => None,
@@ -151,6 +160,12 @@ impl Registry {
         self.lock().held
     }
 
+    fn lock(&self) -> MutexGuard<'_, State<B>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Registry {
     /// Ends every box; returns when nothing of them is left.
     pub(crate) async fn close(&self) {
         let all = self.list("", &HashMap::new());
@@ -161,13 +176,9 @@ impl Registry {
             held.gone().await;
         }
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-impl State {
+impl<B> State<B> {
     fn expire(&mut self) {
         while let Some((name, at)) = self.ended.front() {
             if at.elapsed() < REMEMBER && self.ended.len() <= MAX_REMEMBERED {
@@ -182,4 +193,91 @@ impl State {
 /// Whether all wanted labels are there and equal.
 pub(crate) fn has(labels: &HashMap<String, String>, wanted: &HashMap<String, String>) -> bool {
     wanted.iter().all(|(name, value)| labels.get(name) == Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Fake(HashMap<String, String>);
+
+    impl Labelled for Fake {
+        fn labels(&self) -> &HashMap<String, String> {
+            &self.0
+        }
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Was {
+        Making(u64),
+        Live(u64),
+        Ended,
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Claim(u8, u64),
+        Made(u8, bool),
+        End(u8),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            (0_u8..5, 0_u64..2).prop_map(|(name, mark)| Step::Claim(name, mark)),
+            (0_u8..5, any::<bool>()).prop_map(|(name, made)| Step::Made(name, made)),
+            (0_u8..5).prop_map(Step::End),
+        ]
+    }
+
+    proptest! {
+        /// A name is never given twice, an equal request finds what the first one made, and the number held is exact.
+        #[test]
+        fn a_name_has_one_life(steps in prop::collection::vec(step(), 0..80)) {
+            let max = 3;
+            let registry = Registry::<Fake>::new(max);
+            let mut model: HashMap<u8, Was> = HashMap::new();
+            for step in steps {
+                let held = model.values().filter(|was| **was != Was::Ended).count();
+                match step {
+                    Step::Claim(name, mark) => {
+                        let claim = registry.claim(&name.to_string(), "id", mark);
+                        match (model.get(&name), claim) {
+                            (None, Ok(Claim::New(_))) => {
+                                prop_assert!(held < max);
+                                model.insert(name, Was::Making(mark));
+                            }
+                            (None, Err(SandboxError::Overloaded { .. })) => prop_assert_eq!(held, max),
+                            (Some(Was::Making(known)), Ok(Claim::Making(_))) => prop_assert_eq!(*known, mark),
+                            (Some(Was::Live(known)), Ok(Claim::Live(_))) => prop_assert_eq!(*known, mark),
+                            (Some(Was::Making(known) | Was::Live(known)), Err(SandboxError::Exists(_))) => {
+                                prop_assert_ne!(*known, mark);
+                            }
+                            (Some(Was::Ended), Err(SandboxError::BoxEnded { .. })) => {}
+                            (was, claim) => prop_assert!(false, "{was:?} became {claim:?}"),
+                        }
+                    }
+                    Step::Made(name, made) => {
+                        if let Some(Was::Making(mark)) = model.get(&name).copied() {
+                            let result = if made { Ok(Arc::new(Fake(HashMap::new()))) } else { Err(Arc::new(SandboxError::Draining)) };
+                            registry.made(&name.to_string(), mark, &result);
+                            if made { model.insert(name, Was::Live(mark)) } else { model.remove(&name) };
+                        }
+                    }
+                    Step::End(name) => {
+                        if let Some(Was::Live(_)) = model.get(&name) {
+                            registry.ended(&name.to_string(), End::Closed);
+                            model.insert(name, Was::Ended);
+                        }
+                    }
+                }
+                let held = model.values().filter(|was| **was != Was::Ended).count();
+                prop_assert_eq!(registry.held(), held);
+                let live = model.values().filter(|was| matches!(was, Was::Live(_))).count();
+                prop_assert_eq!(registry.list("", &HashMap::new()).len(), live);
+            }
+        }
+    }
 }

@@ -43,6 +43,13 @@ pub(crate) fn remove_leftovers(own: &[PathBuf]) -> usize {
     removed
 }
 
+/// Kills and removes everything in these directories, and them.
+pub(crate) fn remove_whole(directories: &[PathBuf]) {
+    for directory in directories {
+        remove_tree(directory);
+    }
+}
+
 /// `<pid>-<start>` names a process that still is the same. What is not of this form is not ours to remove.
 fn is_alive(name: &str) -> bool {
     let Some((pid, start)) = name.split_once('-') else {

@@ -11,6 +11,7 @@ use std::time::Instant;
 use prost::Message;
 
 use super::leader::{self, LEAVE, STAY};
+use super::zygote::Zygote;
 use super::{Control, tree};
 use crate::child::{self, Launch};
 use crate::filter;
@@ -32,6 +33,10 @@ pub(super) enum Exec {
         finish: Finish,
     },
     Led(Led),
+    /// A file operation.
+    Helper {
+        pid: libc::pid_t,
+    },
 }
 
 pub(super) struct Led {
@@ -74,11 +79,7 @@ impl Exec {
             (None, [input, output, errors]) => [input, output, errors].map(AsRawFd::as_raw_fd),
             _ => return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG))),
         };
-        for fd in stdio {
-            // Owned by the guest, so that it may open its own /dev/stdout.
-            // SAFETY: a live descriptor.
-            check(unsafe { libc::fchown(fd, uid, uid) }).map_err(named("stdio owner"))?;
-        }
+        give(&stdio, uid)?;
         let launch = Launch {
             program: &start.program,
             uid,
@@ -113,6 +114,38 @@ impl Exec {
         });
         Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
     }
+
+    /// Hands one to a zygote. It has not begun yet when this returns.
+    pub(super) fn adopt(
+        start: &Start,
+        fds: &[OwnedFd],
+        uid: u32,
+        zygote: &Zygote,
+    ) -> Result<Self, (String, io::Error)> {
+        let ([input, output, errors], Some(finish)) = (fds, &start.finish) else {
+            return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG)));
+        };
+        let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
+        give(&stdio, uid)?;
+        let pid = zygote
+            .start(&start.program, &stdio)
+            .map_err(|error| ("zygote".to_owned(), error))?;
+        Ok(Self::Sole {
+            pid,
+            started: Instant::now(),
+            finish: finish.clone(),
+        })
+    }
+}
+
+/// Makes streams the guest's own, so that it may open its own /dev/stdout.
+fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
+    stdio.iter().try_for_each(|fd| {
+        // SAFETY: a live descriptor.
+        check(unsafe { libc::fchown(*fd, uid, uid) })
+            .map(|_| ())
+            .map_err(|error| ("stdio owner".into(), error))
+    })
 }
 
 /// A terminal of the sandbox's own: the daemon's end and the guest's.
@@ -143,6 +176,13 @@ pub(super) struct Execs(HashMap<u64, Exec>);
 impl Execs {
     pub(super) fn insert(&mut self, id: u64, exec: Exec) {
         self.0.insert(id, exec);
+    }
+
+    /// The program that was handed to a zygote begins now.
+    pub(super) fn began(&mut self, id: u64) {
+        if let Some(Exec::Sole { started, .. }) = self.0.get_mut(&id) {
+            *started = Instant::now();
+        }
     }
 
     pub(super) fn clear(&mut self) {
@@ -185,6 +225,7 @@ impl Execs {
         let found = self.0.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
+            Exec::Helper { pid: helper } => *helper == pid,
         });
         let Some((&id, _)) = found else { return Ok(None) };
         match self.0.remove(&id) {
@@ -199,6 +240,10 @@ impl Execs {
                 if !led.ended {
                     control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
                 }
+                control.tell(id, Event::Gone(true))?;
+                Ok(None)
+            }
+            Some(Exec::Helper { .. }) => {
                 control.tell(id, Event::Gone(true))?;
                 Ok(None)
             }
@@ -236,6 +281,10 @@ impl Execs {
                 // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
             }
+            Some(Exec::Helper { pid }) => {
+                // SAFETY: our own child, not reaped yet.
+                unsafe { libc::kill(*pid, libc::SIGKILL) };
+            }
             // Once it was told to leave, what it left belongs to nobody.
             Some(Exec::Led(led)) if !led.ended => led.killing = true,
             _ => {}
@@ -260,7 +309,7 @@ impl Execs {
         match self.0.get(&id) {
             Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
             Some(Exec::Led(led)) => tree::cpu_us(led.leader),
-            None => 0,
+            Some(Exec::Helper { .. }) | None => 0,
         }
     }
 }

@@ -7,11 +7,14 @@
 //! done by a fork of it, and its own loop only polls.
 
 mod exec;
+mod files;
 mod leader;
 mod set_up;
 mod socket;
 mod tree;
+mod zygote;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
@@ -22,11 +25,13 @@ use crate::defence::Defence;
 use crate::filter;
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
 use crate::template::Step;
+use crate::wire::files::{FileOperation, FileOrder};
 use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
 use exec::{Exec, Execs};
+use zygote::Zygote;
 
 /// Where the control socket is put.
-const CONTROL: RawFd = 3;
+pub(in crate::init) const CONTROL: RawFd = 3;
 const RECEIVE_BYTES: usize = 64 << 10;
 
 /// Runs as pid 1 until the sandbox is done.
@@ -90,6 +95,8 @@ fn converse(uid: u32, filter: &filter::Program, choose_root: &dyn Fn() -> Result
         choose_root,
         filter,
         guests_ran: false,
+        zygotes: BTreeMap::new(),
+        killed: false,
     };
     loop {
         server.turn()?;
@@ -159,6 +166,10 @@ struct Server<'a> {
     uid: u32,
     filter: &'a filter::Program,
     guests_ran: bool,
+    /// Those that no program was handed to, or whose program has not begun, by the order that their next event is for.
+    zygotes: BTreeMap<u64, Zygote>,
+    /// Everybody was told to die.
+    killed: bool,
 }
 
 impl Server<'_> {
@@ -172,6 +183,8 @@ impl Server<'_> {
         let links = self.execs.links();
         let mut polls = vec![poll(CONTROL), poll(self.signals.as_raw_fd())];
         polls.extend(links.iter().map(|(_, fd)| poll(*fd)));
+        let zygotes: Vec<(u64, RawFd)> = self.zygotes.iter().map(|(id, zygote)| (*id, zygote.link())).collect();
+        polls.extend(zygotes.iter().map(|(_, fd)| poll(*fd)));
         let count = libc::nfds_t::try_from(polls.len()).map_err(io::Error::other)?;
         // SAFETY: live pollfds and their number.
         if unsafe { libc::poll(polls.as_mut_ptr(), count, self.execs.patience_ms()) } < 0 {
@@ -180,6 +193,13 @@ impl Server<'_> {
         let ready: Vec<bool> = polls.iter().map(|poll| poll.revents != 0).collect();
         for ((id, _), _) in links.iter().zip(ready.iter().skip(2)).filter(|(_, ready)| **ready) {
             self.execs.hear(*id, &self.control)?;
+        }
+        for ((id, _), _) in zygotes
+            .iter()
+            .zip(ready.iter().skip(2 + links.len()))
+            .filter(|(_, ready)| **ready)
+        {
+            self.hear_zygote(*id)?;
         }
         if ready.get(1) == Some(&true) {
             self.reap()?;
@@ -192,6 +212,53 @@ impl Server<'_> {
         }
         self.execs.kill_on();
         Ok(())
+    }
+
+    /// Takes in what a zygote says, and passes it on. One that falls silent before its program begins is lost.
+    fn hear_zygote(&mut self, id: u64) -> io::Result<()> {
+        let Some(zygote) = self.zygotes.get_mut(&id) else {
+            return Ok(());
+        };
+        let event = zygote.hear()?;
+        if !matches!(event, Some(Event::Hatched(_) | Event::Executing(_))) {
+            self.zygotes.remove(&id);
+        }
+        match event {
+            Some(event) => {
+                self.execs.began(id);
+                self.control.tell(id, event)
+            }
+            None if self.killed => Ok(()),
+            None => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
+        }
+    }
+
+    fn hatch(&mut self, id: u64) -> io::Result<()> {
+        match Zygote::nest() {
+            Ok((zygote, needed)) => {
+                let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
+                self.zygotes.insert(id, zygote);
+                self.control.tell_with(id, Event::Nest(true), &raw)
+            }
+            Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+        }
+    }
+
+    /// Hands a program over to a zygote, which tells when it begins.
+    fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
+        let zygote = self.zygotes.remove(&start.zygote);
+        let adopted = zygote.ok_or(("zygote".into(), died())).and_then(|zygote| {
+            let exec = Exec::adopt(start, fds, self.uid, &zygote)?;
+            Ok((zygote, exec))
+        });
+        match adopted {
+            Ok((zygote, exec)) => {
+                self.zygotes.insert(id, zygote);
+                self.execs.insert(id, exec);
+                child::keep_capabilities_of_ending()
+            }
+            Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+        }
     }
 
     fn reap(&mut self) -> io::Result<()> {
@@ -238,16 +305,39 @@ impl Server<'_> {
                 Ok(())
             }
             Order::KillAll(_) => {
+                self.killed = true;
                 // SAFETY: every process of this namespace but ourselves.
                 unsafe { libc::kill(-1, libc::SIGKILL) };
                 Ok(())
             }
             Order::Finish(finish) => self.finish(id, &finish),
+            Order::Hatch(_) => self.hatch(id),
             Order::Measure(_) => self.control.tell(id, Event::Measured(self.execs.cpu_us(id))),
+            Order::Files(order) => self.help(id, order, &fds),
             Order::Open(wanted) => match socket::open(&wanted) {
                 Ok(socket) => self.control.tell_with(id, Event::Socket(true), &[socket.as_raw_fd()]),
                 Err(step) => self.control.tell(id, Event::Failed(failure(step))),
             },
+        }
+    }
+
+    fn help(&mut self, id: u64, order: FileOrder, fds: &[OwnedFd]) -> io::Result<()> {
+        let operation = order.operation.ok_or(io::ErrorKind::InvalidData)?;
+        let socket = fds.first().ok_or(io::ErrorKind::InvalidData)?;
+        if matches!(operation, FileOperation::Restore(_)) && self.guests_ran {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        // SAFETY: this process has one thread, so the child may go on as it is.
+        match check(unsafe { libc::fork() }) {
+            Ok(0) => files::help(operation, socket, self.uid, self.filter),
+            Ok(pid) => {
+                self.execs.insert(id, Exec::Helper { pid });
+                Ok(())
+            }
+            Err(error) => {
+                self.control.tell(id, Event::Failed(failure(("fork", error))))?;
+                self.control.tell(id, Event::Gone(true))
+            }
         }
     }
 
@@ -265,6 +355,9 @@ impl Server<'_> {
             return self.control.tell(id, Event::NotFurnished(failure(error)));
         }
         self.guests_ran = true;
+        if start.zygote > 0 {
+            return self.adopt(id, start, fds);
+        }
         let started = Exec::start(start, fds, self.uid, self.filter);
         match started {
             Ok((exec, event)) => {
@@ -289,6 +382,7 @@ impl Server<'_> {
     fn finish(&mut self, id: u64, wanted: &Finish) -> io::Result<()> {
         end_everybody();
         self.execs.clear();
+        self.zygotes.clear();
         let collected = collect::collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
         self.control.tell(
             id,
@@ -299,6 +393,11 @@ impl Server<'_> {
             }),
         )
     }
+}
+
+/// Why a zygote that is not there cannot do something.
+fn died() -> io::Error {
+    io::Error::from_raw_os_error(libc::ESRCH)
 }
 
 fn failure((step, error): (impl Into<String>, io::Error)) -> Failure {

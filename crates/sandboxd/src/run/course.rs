@@ -48,6 +48,8 @@ pub(crate) struct Course {
     pub(super) finished: Option<Finished>,
     pub(super) not_executed: Option<Failure>,
     pub(super) disk_full: Option<Failure>,
+    /// The zygote executed the command.
+    pub(super) executed: bool,
     /// The exec was alone, so that a missing `finished` is a loss.
     pub(super) alone: bool,
     pub(crate) started: Option<Instant>,
@@ -109,6 +111,7 @@ pub(crate) async fn follow<E: Exec>(
         finished: None,
         not_executed: None,
         disk_full: None,
+        executed: false,
         alone: E::ALONE,
         started: None,
         ended: Instant::now(),
@@ -135,6 +138,11 @@ pub(crate) async fn follow<E: Exec>(
                     Some(Event::Started(_)) => {
                         course.started = Some(Instant::now());
                         wall = tokio::time::Instant::now() + limits.wall;
+                        false
+                    }
+                    Some(Event::Executing(reason)) => {
+                        tracing::debug!(reason, "a zygote executed the command");
+                        course.executed = true;
                         false
                     }
                     Some(Event::Measured(used)) => {

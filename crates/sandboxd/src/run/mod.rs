@@ -57,6 +57,7 @@ pub(crate) async fn execute(
     let (_egress, told) = plan.network.serve(sockets).map_err(setup("network"))?;
     egress::add_missing(&mut plan.start.program.env, &told);
     let before = sandbox.group.observe();
+    let warm = plan.start.zygote > 0;
     let (ours, guests) = pipes().map_err(setup("pipes"))?;
     let ends = guests.each_ref().map(AsFd::as_fd);
     sandbox
@@ -82,7 +83,10 @@ pub(crate) async fn execute(
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
     let course = course?;
     let timings = course.timings(began, queued);
-    judge(course, &plan.limits, stdout, stderr, timings)
+    let runtime = if warm && !course.executed { "python" } else { "exec" };
+    let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
+    result.runtime = runtime.to_owned();
+    Ok(result)
 }
 
 /// The sole exec of a sandbox, its init's own child.

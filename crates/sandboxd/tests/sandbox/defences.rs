@@ -2,29 +2,46 @@
 
 use std::collections::BTreeMap;
 
+use crate::cases::held::{self, Held};
 use crate::cases::{Case, Defence, attacks};
-use crate::programs::failures;
+use crate::programs::{failures, held_failures};
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, settles, skip};
 
 /// Defences switched off at a time, each in a daemon of its own.
 const AT_ONCE: usize = 3;
 
-fn by_switch() -> BTreeMap<&'static str, Vec<&'static Case>> {
-    let mut cases: BTreeMap<_, Vec<_>> = BTreeMap::new();
+/// The attacks that one defence stops.
+#[derive(Default)]
+struct Attacks {
+    programs: Vec<&'static Case>,
+    operations: Vec<&'static Held>,
+}
+
+impl Attacks {
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        let programs = self.programs.iter().map(|case| case.name);
+        programs.chain(self.operations.iter().map(|case| case.name))
+    }
+}
+
+fn by_switch() -> BTreeMap<&'static str, Attacks> {
+    let mut cases: BTreeMap<_, Attacks> = BTreeMap::new();
     for case in attacks::all() {
         if let Defence::By(switch) = case.defence {
-            cases.entry(switch).or_default().push(case);
+            cases.entry(switch).or_default().programs.push(case);
+        }
+    }
+    for case in held::CASES {
+        if let Defence::By(switch) = case.defence {
+            cases.entry(switch).or_default().operations.push(case);
         }
     }
     cases
 }
 
 /// The cases that end as they should although the defence is off; `None` where nothing can be said here.
-async fn unimpressed(
-    switch: &str,
-    cases: Vec<&'static Case>,
-) -> Result<Option<Vec<String>>, Box<dyn std::error::Error>> {
+async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String>>, Box<dyn std::error::Error>> {
     let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "1", "--without", switch])? else {
         return Ok(None);
     };
@@ -33,23 +50,18 @@ async fn unimpressed(
     }
     let ground = Ground::lay()?;
     let client = daemon.client().await?;
-    let failed = failures(&client, cases.iter().copied(), &ground).await?;
+    let mut failed = failures(&client, attacks.programs.iter().copied(), &ground).await?;
+    failed.extend(held_failures(&daemon, attacks.operations.iter().copied(), &ground).await?);
     let pid = daemon.pid();
     drop(client);
     daemon.stop()?;
     settles(pid, |found| found.is_empty()).await?;
-    let named = |case: &Case| {
-        failed
-            .iter()
-            .any(|failure| failure.starts_with(&format!("{}:", case.name)))
-    };
-    Ok(Some(
-        cases
-            .iter()
-            .filter(|case| !named(case))
-            .map(|case| format!("{} without {switch}", case.name))
-            .collect(),
-    ))
+    let stopped = |name: &&str| !failed.iter().any(|failure| failure.starts_with(&format!("{name}:")));
+    let told = attacks
+        .names()
+        .filter(stopped)
+        .map(|name| format!("{name} without {switch}"));
+    Ok(Some(told.collect()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -59,10 +71,10 @@ async fn without_its_defence_every_attack_succeeds() -> Outcome {
     let mut ineffective = Vec::new();
     loop {
         while running.len() < AT_ONCE
-            && let Some((switch, cases)) = left.next()
+            && let Some((switch, attacks)) = left.next()
         {
             running.spawn(async move {
-                unimpressed(switch, cases)
+                unimpressed(switch, attacks)
                     .await
                     .map_err(|error| format!("{switch}: {error}"))
             });

@@ -6,8 +6,12 @@ mod boxes;
 mod cases;
 #[cfg(feature = "switch-off")]
 mod defences;
+mod fuzz;
 mod images;
+mod kills;
+mod leaks;
 mod network;
 mod programs;
 mod protocol;
 mod support;
+mod zygote;

@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use prl_sandbox_proto::CloseRequest;
+
+use crate::boxes::boxes;
+use crate::cases::held::Held;
 use crate::cases::{self, Case, Defence};
 use crate::support::ground::Ground;
 use crate::support::{Client, Daemon, Outcome, settles, skip};
@@ -47,6 +51,26 @@ pub(crate) async fn failures(
     Ok(failures)
 }
 
+/// The same for held boxes.
+pub(crate) async fn held_failures(
+    daemon: &Daemon,
+    cases: impl Iterator<Item = &'static Held>,
+    ground: &Ground,
+) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let boxes = boxes(daemon).await?;
+    let mut failures = Vec::new();
+    for (index, case) in cases.enumerate() {
+        let id = format!("held-{index}");
+        failures.extend(case.verdict(&boxes, &id, |text| ground.fill(text)).await.err());
+        let close = CloseRequest {
+            ids: vec![id],
+            ..CloseRequest::default()
+        };
+        boxes.clone().close(close).await?;
+    }
+    Ok(failures)
+}
+
 /// Runs all cases on one daemon and looks at the machine.
 async fn run_all(cases: Vec<&'static Case>, bombs: bool) -> Outcome {
     let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "3"])? else {
@@ -84,6 +108,20 @@ async fn hostile_programs_end_as_they_must() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn file_operations_gain_nobody_anything() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "2"])? else {
+        return Ok(());
+    };
+    let ground = Ground::lay()?;
+    let failures = held_failures(&daemon, cases::held::CASES.iter(), &ground).await?;
+    let pid = daemon.pid();
+    daemon.stop()?;
+    settles(pid, |found| found.is_empty()).await?;
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn ordinary_programs_work() -> Outcome {
     run_all(cases::ordinary::all().collect(), false).await
 }
@@ -92,16 +130,18 @@ async fn ordinary_programs_work() -> Outcome {
 fn every_case_has_a_name_of_its_own_and_every_attack_a_defence() {
     let mut names = BTreeSet::new();
     let mut proved = 0;
-    for case in cases::attacks::all() {
-        match case.defence {
+    let programs = cases::attacks::all().map(|case| (case.name, case.defence));
+    let operations = cases::held::CASES.iter().map(|case| (case.name, case.defence));
+    for (name, defence) in programs.chain(operations) {
+        match defence {
             Defence::By(switch) => {
-                assert!(!switch.is_empty(), "{}", case.name);
+                assert!(!switch.is_empty(), "{name}");
                 proved += 1;
             }
-            Defence::Layers(why) => assert!(!why.is_empty(), "{}", case.name),
-            Defence::None => panic!("{} is no attack", case.name),
+            Defence::Layers(why) => assert!(!why.is_empty(), "{name}"),
+            Defence::None => panic!("{name} is no attack"),
         }
-        assert!(names.insert(case.name), "{} twice", case.name);
+        assert!(names.insert(name), "{name} twice");
     }
     assert!(
         proved >= 120,

@@ -1,31 +1,15 @@
 //! The interface itself: keys, cancelling, queueing, tokens, wrong requests, and what a killed daemon leaves.
 
-use std::error::Error;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, traces};
+use crate::support::{Daemon, Outcome, cause, command, running, skip, tell, text, until};
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
 use prl_sandbox_proto::{
     CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, Limits,
     RETRY_AFTER_KEY, RunOnceRequest,
 };
 use tonic::Code;
-
-async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<bool, Box<dyn Error>>) -> Outcome {
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while !true_now().await? {
-        if Instant::now() > deadline {
-            return Err(format!("never {what}").into());
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    Ok(())
-}
-
-async fn running(client: &mut Client) -> Result<u32, Box<dyn Error>> {
-    Ok(client.health(HealthRequest {}).await?.into_inner().running)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_executed_once_and_its_result_kept() -> Outcome {
@@ -98,6 +82,7 @@ async fn cancelling_and_hanging_up_kill_the_run() -> Outcome {
     until("running", async || Ok(running(&mut client.clone()).await? == 1)).await?;
     let cancel = CancelRequest {
         idempotency_key: "k".to_owned(),
+        r#box: String::new(),
     };
     assert!(client.cancel(cancel.clone()).await?.into_inner().found);
     let result = run.await??.into_inner();
@@ -372,153 +357,6 @@ async fn a_rootless_daemon_says_what_it_lacks_and_fails_closed() -> Outcome {
         assert_eq!(status.code(), Code::FailedPrecondition);
         assert!(status.message().contains("cgroup."), "{status}");
     }
-    Ok(())
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_daemon_leaves_nothing_behind() -> Outcome {
-    let Some(mut daemon) = Daemon::start(&["--max-running", "8", "--park", "4"])? else {
-        return Ok(());
-    };
-    if !daemon.is_full() {
-        skip("without groups and users of their own, sandboxes cannot be told from other processes");
-        return Ok(());
-    }
-    let client = daemon.client().await?;
-    let mut runs = tokio::task::JoinSet::new();
-    for argv in [
-        &["sleep", "5"][..],
-        &["sh", "-c", "setsid sleep 50 & sleep 50"],
-        &["yes"],
-    ]
-    .iter()
-    .cycle()
-    .take(12)
-    {
-        let (mut client, request) = (client.clone(), command(argv));
-        runs.spawn(async move { client.run_once(request).await });
-    }
-    until("busy", async || Ok(running(&mut client.clone()).await? == 8)).await?;
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert!(!traces(daemon.pid()).is_empty(), "nothing to look for");
-    daemon.kill()?;
-    while let Some(run) = runs.join_next().await {
-        // A flood may have met its limit before the end; everything else lost its connection.
-        if let Ok(result) = run? {
-            assert_eq!(
-                cause(result.get_ref()),
-                Cause::OutputLimit,
-                "{}",
-                tell(result.get_ref())
-            );
-        }
-    }
-    settles(daemon.pid(), |found| found.is_empty()).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_restart_removes_what_daemon_and_spawner_left_together() -> Outcome {
-    let Some(mut daemon) = Daemon::start(&["--park", "3"])? else {
-        return Ok(());
-    };
-    let client = daemon.client().await?;
-    until("parked", async || {
-        Ok(client.clone().health(HealthRequest {}).await?.into_inner().parked == 3)
-    })
-    .await?;
-    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", daemon.pid()));
-    let spawners: Vec<i32> = match children {
-        Ok(text) => text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect(),
-        Err(_) => Vec::new(),
-    };
-    let all_threads = std::fs::read_dir(format!("/proc/{}/task", daemon.pid()))?;
-    let mut found = spawners;
-    for thread in all_threads.flatten() {
-        let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        found.extend(text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-    }
-    assert!(!found.is_empty(), "no spawner");
-    // SAFETY: stops, then kills, children of the daemon that this test started.
-    unsafe {
-        found.iter().for_each(|pid| {
-            libc::kill(*pid, libc::SIGSTOP);
-        })
-    };
-    daemon.kill()?;
-    // SAFETY: as above.
-    unsafe {
-        found.iter().for_each(|pid| {
-            libc::kill(*pid, libc::SIGKILL);
-        })
-    };
-    settles(daemon.pid(), |found| {
-        found.iter().all(|trace| !trace.starts_with("process"))
-    })
-    .await?;
-    let Some(next) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
-    settles(daemon.pid(), |found| found.is_empty()).await?;
-    next.stop()
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_dead_spawner_ends_the_daemon_with_an_error_and_no_trace() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "2"])? else {
-        return Ok(());
-    };
-    let mut client = daemon.client().await?;
-    let run = tokio::spawn({
-        let mut client = client.clone();
-        async move { client.run_once(command(&["sleep", "5"])).await }
-    });
-    until("running", async || Ok(running(&mut client).await? == 1)).await?;
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let mut killed = 0;
-    for thread in std::fs::read_dir(format!("/proc/{}/task", daemon.pid()))?.flatten() {
-        let text = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
-        for pid in text.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()) {
-            // SAFETY: a child of the daemon that this test started.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-            killed += 1;
-        }
-    }
-    assert_eq!(killed, 1);
-    if let Ok(result) = run.await? {
-        assert_eq!(cause(result.get_ref()), Cause::Infra, "{}", tell(result.get_ref()));
-    }
-    settles(daemon.pid(), |found| found.is_empty()).await
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn after_many_runs_the_daemon_is_as_it_was() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--max-running", "4", "--park", "2"])? else {
-        return Ok(());
-    };
-    let client = daemon.client().await?;
-    let quiet = async || -> Result<usize, Box<dyn Error>> {
-        until("quiet", async || {
-            let health = client.clone().health(HealthRequest {}).await?.into_inner();
-            Ok(health.running == 0 && health.parked == 2)
-        })
-        .await?;
-        Ok(std::fs::read_dir(format!("/proc/{}/fd", daemon.pid()))?.count())
-    };
-    let before = quiet().await?;
-    let mut runs = tokio::task::JoinSet::new();
-    for _ in 0..150 {
-        let mut client = client.clone();
-        runs.spawn(async move { client.run_once(command(&["/bin/true"])).await });
-    }
-    while let Some(run) = runs.join_next().await {
-        assert_eq!(cause(run??.get_ref()), Cause::Exited);
-    }
-    assert_eq!(quiet().await?, before, "descriptors of the daemon");
-    let groups = traces(daemon.pid())
-        .iter()
-        .filter(|trace| trace.starts_with("group "))
-        .count();
-    assert!(groups <= 6, "{groups} groups for two parked sandboxes");
     Ok(())
 }
 

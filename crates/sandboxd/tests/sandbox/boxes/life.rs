@@ -9,6 +9,7 @@ use prl_sandbox_proto::{
 use tonic::{Code, Status};
 
 use super::{boxes, exec, shell, small};
+use crate::support::census::{children, spawner};
 use crate::support::{Daemon, Outcome, cause, settles, tell, text};
 
 fn code(status: &Status) -> (Code, &str) {
@@ -168,5 +169,77 @@ async fn labels_name_boxes_to_list_and_close() -> Outcome {
     let result = sleeping.await??.into_inner();
     assert_eq!(cause(&result), Cause::Cancelled, "{}", tell(&result));
     assert!(result.reason.contains("closed"), "{}", result.reason);
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_whose_init_dies_says_that_it_was_not_the_program() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    client.create(small("one")).await?;
+    let mut sleeper = client.clone();
+    let sleeping = tokio::spawn(async move { sleeper.exec(exec("one", &["sleep", "7"])).await });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let init = children(daemon.pid(), spawner(daemon.pid())?).pop().ok_or("no init")?;
+    // SAFETY: a process of our own daemon.
+    assert_eq!(unsafe { libc::kill(init.pid as i32, libc::SIGKILL) }, 0);
+    let result = sleeping.await??.into_inner();
+    assert_eq!(cause(&result), Cause::Infra, "{}", tell(&result));
+    assert_eq!(result.error_code, "PRL_SANDBOX_INIT_DIED");
+    let gone = client
+        .exec(exec("one", &["true"]))
+        .await
+        .err()
+        .ok_or("a dead box ran something")?;
+    assert_eq!(code(&gone), (Code::FailedPrecondition, "PRL_SANDBOX_BOX_ENDED"));
+    assert!(gone.message().contains("init"), "{gone:?}");
+    settles(daemon.pid(), |found| {
+        found.iter().all(|trace| trace.starts_with("directory"))
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn boxes_are_held_without_root_too() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0", "--rootless"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    client.create(small("one")).await?;
+    let result = shell(&client, "one", "echo kept > note; sleep 60 & echo $!").await?;
+    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    let limited = prl_sandbox_proto::ExecRequest {
+        limits: Some(prl_sandbox_proto::Limits {
+            wall_ms: Some(300),
+            ..prl_sandbox_proto::Limits::default()
+        }),
+        ..exec("one", &["bash", "-c", "setsid sleep 66 & disown; sleep 66"])
+    };
+    let result = client.exec(limited).await?.into_inner();
+    assert_eq!(cause(&result), Cause::WallTimeout, "{}", tell(&result));
+    let result = shell(&client, "one", "cat note; cat /proc/[0-9]*/cmdline | tr '\\0' ' '").await?;
+    let seen = text(&result.stdout);
+    assert!(
+        seen.contains("kept") && seen.contains("sleep 60") && !seen.contains("sleep 66"),
+        "{seen}"
+    );
+    // A program that kills whatever it can, the process that watches over it included, still has a truthful end.
+    let result = shell(&client, "one", "kill -9 -1; sleep 5").await?;
+    assert_eq!(
+        (cause(&result), result.signal),
+        (Cause::Signaled, Some(9)),
+        "{}",
+        tell(&result)
+    );
+    let nobody = prl_sandbox_proto::ExecRequest {
+        user: "nobody".to_owned(),
+        ..exec("one", &["true"])
+    };
+    let refused = client.exec(nobody).await.err().ok_or("there is no second user")?;
+    assert_eq!(refused.code(), Code::Unimplemented);
+    let result = shell(&client, "one", "cat note").await?;
+    assert_eq!(text(&result.stdout), "kept\n", "{}", tell(&result));
     daemon.stop()
 }

@@ -2,8 +2,10 @@
 
 mod dial;
 mod execs;
+mod files;
 mod life;
 mod processes;
+mod snapshots;
 
 use std::error::Error;
 

@@ -1,6 +1,7 @@
 //! Programs as data: what is run, what must be true of the result, and which defence makes it so.
 
 pub(crate) mod attacks;
+pub(crate) mod held;
 pub(crate) mod ordinary;
 
 use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest, RunOnceResult};

@@ -1,23 +1,30 @@
 //! A daemon of its own per test, a client to it, and what must be true of the machine afterwards.
 
+pub(crate) mod census;
 pub(crate) mod ground;
+pub(crate) mod load;
 
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
-use prl_sandbox_proto::{Cause, Isolation, Limits, MAX_MESSAGE_BYTES, Output, RunOnceRequest, RunOnceResult};
+use prl_sandbox_proto::{
+    Cause, HealthRequest, Isolation, Limits, MAX_MESSAGE_BYTES, Output, RunOnceRequest, RunOnceResult,
+};
 use tonic::transport::{Channel, Endpoint};
 
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
 /// How long the machine may take to be as it was.
 const SETTLE: Duration = Duration::from_secs(10);
+
+/// Each has two.
+const SANDBOX_USERS: std::ops::Range<u32> = 1_879_048_192..1_879_048_192 + 2 * 16_384;
 
 /// Says why a test proves nothing here.
 #[expect(clippy::print_stderr, reason = "a skipped test says so")]
@@ -35,12 +42,18 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// Starts one; `None`, with the reason printed, where the machine cannot isolate at all.
     pub(crate) fn start(arguments: &[&str]) -> Result<Option<Self>, Box<dyn Error>> {
+        Self::start_with(arguments, &[])
+    }
+
+    /// The same, with more in its environment.
+    pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Option<Self>, Box<dyn Error>> {
         let directory = tempfile::tempdir()?;
         let socket = directory.path().join("sandboxd.sock");
         let mut child = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"))
             .arg("--socket")
             .arg(&socket)
             .args(arguments)
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -80,6 +93,12 @@ impl Daemon {
         self.announced["isolation"] == "full"
     }
 
+    /// Whether each of its boxes has users of its own.
+    pub(crate) fn is_root(&self) -> bool {
+        // SAFETY: reads an attribute of this process.
+        unsafe { libc::geteuid() == 0 }
+    }
+
     /// Asks it to stop and waits for it.
     pub(crate) fn stop(mut self) -> Outcome {
         // SAFETY: our own child, not reaped yet.
@@ -87,6 +106,20 @@ impl Daemon {
         let status = self.child.wait()?;
         assert!(status.success(), "the daemon ended with {status}");
         Ok(())
+    }
+
+    /// Waits for it to end by itself.
+    pub(crate) async fn ended(&mut self) -> Result<ExitStatus, Box<dyn Error>> {
+        let deadline = Instant::now() + SETTLE;
+        loop {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(status);
+            }
+            if Instant::now() > deadline {
+                return Err("the daemon goes on".into());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Kills it as the kernel would.
@@ -191,9 +224,9 @@ pub(crate) fn traces(daemon_pid: u32) -> BTreeSet<String> {
             .and_then(|text| text.parse().ok())
             .unwrap_or(0);
         let cgroups = fs::read_to_string(entry.path().join("cgroup")).unwrap_or_default();
-        if (1_879_048_192..1_879_048_192 + 2 * 16_384).contains(&uid)
-            || cgroups.contains(&format!("prl-sandboxd-{daemon_pid}-"))
-        {
+        // Other daemons of the machine have the same users.
+        let nobodys = SANDBOX_USERS.contains(&uid) && !cgroups.contains("prl-sandboxd-");
+        if nobodys || cgroups.contains(&format!("prl-sandboxd-{daemon_pid}-")) {
             found.insert(format!("process {name} {}", field("Name:")));
         }
     }
@@ -233,4 +266,21 @@ pub(crate) async fn settles(daemon_pid: u32, wanted: impl Fn(&BTreeSet<String>) 
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Waits until it is so.
+pub(crate) async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<bool, Box<dyn Error>>) -> Outcome {
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !true_now().await? {
+        if Instant::now() > deadline {
+            return Err(format!("never {what}").into());
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
+}
+
+/// Runs that go on.
+pub(crate) async fn running(client: &mut Client) -> Result<u32, Box<dyn Error>> {
+    Ok(client.health(HealthRequest {}).await?.into_inner().running)
 }

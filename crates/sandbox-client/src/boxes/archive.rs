@@ -1,0 +1,316 @@
+//! Directories between this machine and a held sandbox, as tar streams.
+//!
+//! What comes out of a box is not to be trusted: it is unpacked into a new directory only, without owners and set-id bits, and nothing in
+//! it may be or name anything outside. What could is left out and told.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
+use std::path::{Component, Path, PathBuf};
+
+use bytes::Bytes;
+use prl_sandbox_proto::{ArchiveReply, WriteFileRequest};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio_stream::wrappers::ReceiverStream;
+
+use super::files::{CHUNK_BYTES, FileReader};
+use super::held::HeldBox;
+use crate::ClientError;
+use crate::call::{QUERY_DEADLINE, Repeat, TRANSFER_DEADLINE};
+use crate::outcome::{Infra, RunOutcome};
+
+/// Chunks between the disk and the connection; beyond them the faster side waits.
+const WAITING_CHUNKS: usize = 8;
+/// However many files a box makes up.
+const MAX_ENTRIES: usize = 1_000_000;
+
+/// What came out of a box.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Files, directories and links that were made.
+    pub entries: usize,
+    /// In files.
+    pub bytes: u64,
+    /// What was not made, by its path in the archive: links out of the directory, devices, names that go up.
+    pub left_out: Vec<String>,
+}
+
+impl HeldBox {
+    /// Copies a directory of this machine into one of the box, made when missing. Links are copied as links.
+    ///
+    /// # Errors
+    /// [`ClientError::Local`]; as of [`HeldBox::stat`].
+    pub async fn upload_directory(&self, from: &Path, to: &str) -> Result<ArchiveReply, ClientError> {
+        let (messages, waiting) = mpsc::channel(WAITING_CHUNKS);
+        let first = WriteFileRequest {
+            r#box: self.id().to_owned(),
+            path: to.to_owned(),
+            ..WriteFileRequest::default()
+        };
+        let source = from.to_owned();
+        let packing = spawn_blocking(move || pack(&source, first, messages));
+        let mut waiting = Some(waiting);
+        let sending = async {
+            let connection = self.held.connection().await?;
+            let stream = waiting.take().map(ReceiverStream::new);
+            let stream = stream.ok_or(ClientError::Closed)?;
+            let sent = tokio::time::timeout(TRANSFER_DEADLINE, connection.boxes().write_archive(stream)).await;
+            match sent {
+                Ok(Ok(reply)) => Ok(reply.into_inner()),
+                Ok(Err(status)) => Err(self
+                    .held
+                    .broken(&connection, &status)
+                    .unwrap_or_else(|| RunOutcome::infra(Infra::ConnectionLost, status.message()).into())),
+                Err(_) => Err(RunOutcome::infra(Infra::Deadline, "the directory was not taken in time").into()),
+            }
+        };
+        let sent: Result<ArchiveReply, ClientError> = sending.await;
+        // An archive that could not be packed is the cause of whatever the daemon says of its end.
+        let packed = packing.await.map_err(|error| local(from, io::Error::other(error)))?;
+        match packed {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(local(from, error)),
+            _ => sent,
+        }
+    }
+
+    /// Copies a directory of the box into a new one of this machine. At most `max_bytes` of files.
+    ///
+    /// # Errors
+    /// [`ClientError::Local`]: `to` exists, or cannot be written. PRL_SANDBOX_TOO_LARGE; as of [`HeldBox::stat`].
+    pub async fn download_directory(&self, from: &str, to: &Path, max_bytes: u64) -> Result<Unpacked, ClientError> {
+        let connection = self.held.connection().await?;
+        let request = self.path(from);
+        let stream = self
+            .held
+            .ask(Repeat::Safe, QUERY_DEADLINE, |mut boxes| {
+                let request = request.clone();
+                async move { boxes.read_archive(request).await }
+            })
+            .await?;
+        let mut reader = FileReader::new(&self.held, connection, stream);
+        let (chunks, waiting) = mpsc::channel(WAITING_CHUNKS);
+        let target = to.to_owned();
+        let unpacking = spawn_blocking(move || unpack(Incoming::new(waiting), &target, max_bytes));
+        let received = async {
+            while let Some(bytes) = reader.next().await? {
+                if chunks.send(Ok(bytes)).await.is_err() {
+                    break;
+                }
+            }
+            Ok::<(), ClientError>(())
+        }
+        .await;
+        if received.is_err() {
+            let cut = io::Error::new(io::ErrorKind::ConnectionAborted, "the stream was cut short");
+            // An error: unpacking has ended already.
+            let _ = chunks.send(Err(cut)).await;
+        }
+        drop(chunks);
+        let unpacked = unpacking.await.map_err(|error| local(to, io::Error::other(error)))?;
+        received?;
+        unpacked.map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => {
+                ClientError::refused("PRL_SANDBOX_TOO_LARGE", format!("{from}: {error}"), None)
+            }
+            _ => local(to, error),
+        })
+    }
+}
+
+fn local(path: &Path, source: io::Error) -> ClientError {
+    ClientError::Local {
+        path: path.display().to_string(),
+        source,
+    }
+}
+
+// ---- in ----
+
+/// Chunks that are written as messages.
+struct Outgoing {
+    messages: mpsc::Sender<WriteFileRequest>,
+    next: WriteFileRequest,
+    buffer: Vec<u8>,
+}
+
+impl Outgoing {
+    fn send(&mut self, end: bool) -> io::Result<()> {
+        let mut message = std::mem::take(&mut self.next);
+        message.data = Bytes::from(std::mem::take(&mut self.buffer));
+        message.end = end;
+        let sent = self.messages.blocking_send(message);
+        sent.map_err(|_| io::Error::new(io::ErrorKind::BrokenPipe, "the daemon takes no more"))
+    }
+}
+
+impl Write for Outgoing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = bytes.len().min(CHUNK_BYTES - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..length]);
+        if self.buffer.len() == CHUNK_BYTES {
+            self.send(false)?;
+        }
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn pack(source: &Path, first: WriteFileRequest, messages: mpsc::Sender<WriteFileRequest>) -> io::Result<()> {
+    let outgoing = Outgoing {
+        messages,
+        next: first,
+        buffer: Vec::with_capacity(CHUNK_BYTES),
+    };
+    let mut builder = tar::Builder::new(outgoing);
+    builder.follow_symlinks(false);
+    builder.mode(tar::HeaderMode::Deterministic);
+    builder.append_dir_all(".", source)?;
+    // Without this message the daemon keeps nothing.
+    builder.into_inner()?.send(true)
+}
+
+// ---- out ----
+
+/// Chunks that are read as they come.
+struct Incoming {
+    chunks: mpsc::Receiver<io::Result<Bytes>>,
+    current: Bytes,
+}
+
+impl Incoming {
+    fn new(chunks: mpsc::Receiver<io::Result<Bytes>>) -> Self {
+        Self {
+            chunks,
+            current: Bytes::new(),
+        }
+    }
+}
+
+impl Read for Incoming {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() {
+            match self.chunks.blocking_recv() {
+                Some(chunk) => self.current = chunk?,
+                None => return Ok(0),
+            }
+        }
+        let length = buffer.len().min(self.current.len());
+        buffer[..length].copy_from_slice(&self.current.split_to(length));
+        Ok(length)
+    }
+}
+
+fn unpack(archive: impl Read, target: &Path, max_bytes: u64) -> io::Result<Unpacked> {
+    fs::create_dir(target)?;
+    let mut unpacked = Unpacked::default();
+    let mut archive = tar::Archive::new(archive);
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        if unpacked.entries + unpacked.left_out.len() >= MAX_ENTRIES {
+            return Err(io::Error::new(
+                io::ErrorKind::FileTooLarge,
+                format!("more than {MAX_ENTRIES} entries"),
+            ));
+        }
+        let path = entry.path()?.into_owned();
+        let Some(inside) = plain(&path) else {
+            unpacked.left_out.push(path.display().to_string());
+            continue;
+        };
+        if inside.as_os_str().is_empty() {
+            continue;
+        }
+        let place = target.join(&inside);
+        let mode = entry.header().mode().unwrap_or(0o644) & 0o777;
+        let made = match entry.header().entry_type() {
+            tar::EntryType::Directory => parents(target, &inside).and_then(|()| directory(&place)),
+            tar::EntryType::Regular => {
+                unpacked.bytes += entry.size();
+                if unpacked.bytes > max_bytes {
+                    return Err(io::Error::new(
+                        io::ErrorKind::FileTooLarge,
+                        format!("more than {max_bytes} bytes"),
+                    ));
+                }
+                parents(target, &inside).and_then(|()| file(&place, mode, &mut entry))
+            }
+            tar::EntryType::Symlink => match entry.link_name()? {
+                Some(link) if stays_inside(&inside, &link) => {
+                    parents(target, &inside).and_then(|()| symlink(link, &place))
+                }
+                _ => Err(io::ErrorKind::InvalidInput.into()),
+            },
+            _ => Err(io::ErrorKind::InvalidInput.into()),
+        };
+        match made {
+            Ok(()) => unpacked.entries += 1,
+            // Of the archive's making: a link where a directory should be, two entries of one name, a device.
+            Err(error) if is_the_archives(&error) => unpacked.left_out.push(path.display().to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(unpacked)
+}
+
+fn is_the_archives(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, InvalidInput, NotADirectory};
+    matches!(error.kind(), AlreadyExists | InvalidInput | NotADirectory)
+}
+
+/// The path without `.`, when it neither goes up nor begins at the root.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return None,
+        }
+    }
+    Some(plain)
+}
+
+/// Whether a link at `inside` names something in the directory: it goes up no further than it is deep.
+fn stays_inside(inside: &Path, link: &Path) -> bool {
+    let mut depth = inside.components().count() - 1;
+    for part in link.components() {
+        match part {
+            Component::Normal(_) => depth += 1,
+            Component::CurDir => {}
+            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
+        }
+    }
+    true
+}
+
+/// Makes the directories above. One that is a link is never followed.
+fn parents(target: &Path, inside: &Path) -> io::Result<()> {
+    let mut above = target.to_owned();
+    for name in inside.parent().into_iter().flat_map(Path::components) {
+        above.push(name);
+        directory(&above)?;
+    }
+    Ok(())
+}
+
+fn directory(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o755).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if fs::symlink_metadata(path)?.is_dir() {
+                return Ok(());
+            }
+            Err(error)
+        }
+        made => made,
+    }
+}
+
+fn file(path: &Path, mode: u32, content: &mut impl Read) -> io::Result<()> {
+    let mut file: File = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    io::copy(content, &mut file).map(drop)
+}

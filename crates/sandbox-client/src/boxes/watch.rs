@@ -1,0 +1,71 @@
+//! Changes in a directory of a held sandbox.
+
+use std::sync::Arc;
+
+use prl_sandbox_proto::{WatchEvent, WatchRequest};
+use tonic::Streaming;
+
+use super::held::{Held, HeldBox};
+use crate::ClientError;
+use crate::call::{QUERY_DEADLINE, Repeat};
+use crate::connection::Connection;
+use crate::outcome::{Infra, RunOutcome};
+
+/// A watch that stands; dropping it ends it.
+#[derive(Debug)]
+pub struct BoxWatch {
+    held: Arc<Held>,
+    connection: Arc<Connection>,
+    stream: Streaming<WatchEvent>,
+}
+
+impl HeldBox {
+    /// Watches a directory, and with `recursive` those below it. When this returns every later change is seen, or told as an overflow.
+    ///
+    /// # Errors
+    /// As of [`HeldBox::stat`].
+    pub async fn watch(&self, path: &str, recursive: bool) -> Result<BoxWatch, ClientError> {
+        let connection = self.held.connection().await?;
+        let request = WatchRequest {
+            r#box: self.id().to_owned(),
+            path: path.to_owned(),
+            recursive,
+        };
+        let stream = self
+            .held
+            .ask(Repeat::Safe, QUERY_DEADLINE, |mut boxes| {
+                let request = request.clone();
+                async move { boxes.watch(request).await }
+            })
+            .await?;
+        let mut watch = BoxWatch {
+            held: Arc::clone(&self.held),
+            connection,
+            stream,
+        };
+        match tokio::time::timeout(QUERY_DEADLINE, watch.next()).await {
+            // The first event says that it stands.
+            Ok(Ok(Some(_))) => Ok(watch),
+            Ok(Ok(None)) => Err(RunOutcome::infra(Infra::Protocol, "the watch ended before it stood").into()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(RunOutcome::infra(Infra::Deadline, "the watch did not stand in time").into()),
+        }
+    }
+}
+
+impl BoxWatch {
+    /// The next change; `None` when what is watched is gone. Waits as long as nothing changes.
+    ///
+    /// # Errors
+    /// As of [`HeldBox::stat`]; a lost connection ends the watch, and changes may have been missed.
+    pub async fn next(&mut self) -> Result<Option<WatchEvent>, ClientError> {
+        let status = match self.stream.message().await {
+            Ok(event) => return Ok(event),
+            Err(status) => status,
+        };
+        Err(match self.held.broken(&self.connection, &status) {
+            Some(error) => error,
+            None => RunOutcome::infra(Infra::ConnectionLost, status.message()).into(),
+        })
+    }
+}

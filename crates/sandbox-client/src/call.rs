@@ -1,0 +1,115 @@
+//! One call to one daemon, sent again where that is safe.
+//!
+//! A call whose request never left is always sent again. One whose reply was lost is sent again only when doing it twice is doing it once.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use tonic::{Response, Status};
+
+use crate::ClientError;
+use crate::connection::Connection;
+use crate::node::{Node, Patience};
+use crate::outcome::{Infra, RunOutcome};
+use crate::status::{Verdict, verdict};
+
+/// For calls that only ask.
+pub(crate) const QUERY_DEADLINE: Duration = Duration::from_secs(10);
+/// For calls that move data.
+pub(crate) const TRANSFER_DEADLINE: Duration = Duration::from_secs(120);
+/// Sendings of one call, lost replies included.
+pub(crate) const MAX_ATTEMPTS: u32 = 4;
+/// How long after a broken connection the embedded daemon's exit may be noticed.
+pub(crate) const EXIT_NOTICE: Duration = Duration::from_secs(2);
+
+/// Whether a call whose reply was lost is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeat {
+    /// Doing it twice is doing it once.
+    Safe,
+    /// It is not: what became of it is not known then.
+    Once,
+}
+
+/// How a call is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manner<'a> {
+    pub(crate) repeat: Repeat,
+    /// Of one sending.
+    pub(crate) deadline: Duration,
+    /// The one daemon process that it is for.
+    pub(crate) instance: Option<&'a str>,
+}
+
+impl Manner<'static> {
+    /// For asking any daemon process.
+    pub(crate) const QUERY: Self = Self {
+        repeat: Repeat::Safe,
+        deadline: QUERY_DEADLINE,
+        instance: None,
+    };
+}
+
+/// Makes a call, and takes note of the load that the reply tells.
+///
+/// # Errors
+/// Whatever there is instead of a reply.
+pub(crate) async fn ask<T, F>(
+    node: &Node,
+    manner: Manner<'_>,
+    call: impl Fn(Arc<Connection>) -> F,
+) -> Result<T, ClientError>
+where
+    F: Future<Output = Result<Response<T>, Status>>,
+{
+    let mut lost = String::new();
+    for _ in 0..MAX_ATTEMPTS {
+        let connection = node.connection(Patience::Reconnect).await?;
+        if manner
+            .instance
+            .is_some_and(|instance| instance != connection.instance_id())
+        {
+            return Err(RunOutcome::infra(
+                Infra::DaemonRestarted,
+                "the daemon was restarted; it holds nothing of before",
+            )
+            .into());
+        }
+        let status = match timeout(manner.deadline, call(Arc::clone(&connection))).await {
+            Ok(Ok(reply)) => {
+                node.heard(reply.metadata());
+                return Ok(reply.into_inner());
+            }
+            Ok(Err(status)) => status,
+            Err(_) => {
+                let reason = format!(
+                    "{} gave no answer within {} ms",
+                    node.address(),
+                    manner.deadline.as_millis()
+                );
+                return Err(RunOutcome::infra(Infra::Deadline, reason).into());
+            }
+        };
+        node.heard(status.metadata());
+        match verdict(&status) {
+            Verdict::Refused(error) => return Err(error),
+            Verdict::Ended(outcome) => return Err((*outcome).into()),
+            Verdict::NotSent(reason) => lost = reason,
+            Verdict::Lost(reason) => {
+                if let Some(exit) = node.exit(EXIT_NOTICE).await {
+                    return Err(node.unreachable(exit));
+                }
+                if manner.repeat == Repeat::Once {
+                    connection.mark_lost();
+                    let reason = format!("{reason}; whether it took place is not known");
+                    return Err(RunOutcome::infra(Infra::ConnectionLost, reason).into());
+                }
+                lost = reason;
+            }
+        }
+        connection.mark_lost();
+    }
+    Err(RunOutcome::infra(Infra::ConnectionLost, lost).into())
+}

@@ -1,0 +1,194 @@
+//! One daemon as a client sees it: its connection, how busy it is, and whether new work is to go there.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use prl_sandbox_proto::{LOAD_KEY, Load};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+use tonic::metadata::MetadataMap;
+
+use crate::connection::Connection;
+use crate::credentials::Credentials;
+use crate::{Address, ClientError, EmbeddedDaemon};
+
+/// For getting a lost connection back.
+pub(crate) const RECONNECT_DEADLINE: Duration = Duration::from_secs(5);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
+/// For a connection, when another daemon can be asked instead.
+const FIRST_TRY_DEADLINE: Duration = Duration::from_secs(2);
+/// After the first failure; doubled with each further one.
+const FIRST_BACKOFF: Duration = Duration::from_millis(200);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+
+/// How long to try for a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Nobody else can be asked.
+    Reconnect,
+    /// Somebody else can.
+    FirstTry,
+}
+
+/// One daemon.
+#[derive(Debug)]
+pub(crate) struct Node {
+    address: Address,
+    credentials: Credentials,
+    daemon: Option<EmbeddedDaemon>,
+    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    standing: Mutex<Standing>,
+    /// Runs of this client there.
+    ours: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Standing {
+    /// Runs of others, as last heard.
+    others: u32,
+    /// 0 until heard.
+    capacity: u32,
+    /// Gets no new work; a probe looks when that can change.
+    is_out: bool,
+}
+
+/// Counts a run of this client for as long as it lives.
+pub(crate) struct Busy<'a>(&'a Node);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.ours.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Node {
+    pub(crate) fn new(address: Address, credentials: Credentials, daemon: Option<EmbeddedDaemon>) -> Arc<Self> {
+        Arc::new(Self {
+            address,
+            credentials,
+            daemon,
+            connection: tokio::sync::Mutex::default(),
+            standing: Mutex::default(),
+            ours: AtomicU32::new(0),
+        })
+    }
+
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
+    pub(crate) fn daemon(&self) -> Option<&EmbeddedDaemon> {
+        self.daemon.as_ref()
+    }
+
+    pub(crate) fn enter(&self) -> Busy<'_> {
+        self.ours.fetch_add(1, Ordering::Relaxed);
+        Busy(self)
+    }
+
+    /// The open connection, or a new one.
+    ///
+    /// # Errors
+    /// [`ClientError::Unreachable`], [`ClientError::Auth`], [`ClientError::Address`].
+    pub(crate) async fn connection(&self, patience: Patience) -> Result<Arc<Connection>, ClientError> {
+        let mut slot = self.connection.lock().await;
+        if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_lost()) {
+            return Ok(Arc::clone(connection));
+        }
+        *slot = None;
+        let limit = match patience {
+            Patience::Reconnect => RECONNECT_DEADLINE,
+            Patience::FirstTry => FIRST_TRY_DEADLINE,
+        };
+        let until = Instant::now() + limit;
+        loop {
+            if let Some(exit) = self.exit(Duration::ZERO).await {
+                return Err(self.unreachable(exit));
+            }
+            let error = match timeout_at(until, Connection::open(&self.address, &self.credentials)).await {
+                Ok(Ok(connection)) => return Ok(Arc::clone(slot.insert(Arc::new(connection)))),
+                Ok(Err(error)) => error,
+                Err(_) => self.unreachable(format!("no answer within {} ms", limit.as_millis())),
+            };
+            let can_change = matches!(error, ClientError::Unreachable { .. });
+            if patience == Patience::FirstTry || !can_change || Instant::now() + RECONNECT_PAUSE >= until {
+                return Err(error);
+            }
+            sleep(RECONNECT_PAUSE).await;
+        }
+    }
+
+    pub(crate) async fn disconnect(&self) {
+        *self.connection.lock().await = None;
+    }
+
+    pub(crate) fn unreachable(&self, reason: String) -> ClientError {
+        ClientError::Unreachable {
+            address: self.address.to_string(),
+            reason,
+        }
+    }
+
+    /// How the embedded daemon ended, if it did within `notice`.
+    pub(crate) async fn exit(&self, notice: Duration) -> Option<String> {
+        let daemon = self.daemon.as_ref()?;
+        let status = timeout(notice, daemon.exited()).await.ok()?;
+        Some(format!(
+            "the sandbox daemon ended ({status}); the end of its log:\n{}",
+            daemon.log_tail()
+        ))
+    }
+
+    /// Takes note of what a reply says of the daemon's load.
+    pub(crate) fn heard(&self, metadata: &MetadataMap) {
+        let Some(Ok(text)) = metadata.get(LOAD_KEY).map(|value| value.to_str()) else {
+            return;
+        };
+        let Ok(load) = text.parse::<Load>();
+        let ours = self.ours.load(Ordering::Relaxed);
+        let mut standing = self.standing();
+        standing.others = load.running.saturating_add(load.queued).saturating_sub(ours);
+        standing.capacity = load.capacity;
+    }
+
+    /// Runs per place for one, by what was last heard of others and what is known of ours. Smaller is better.
+    pub(crate) fn pressure(&self) -> f64 {
+        let standing = self.standing();
+        let runs = f64::from(standing.others) + f64::from(self.ours.load(Ordering::Relaxed));
+        runs / f64::from(standing.capacity.max(1))
+    }
+
+    pub(crate) fn is_out(&self) -> bool {
+        self.standing().is_out
+    }
+
+    /// Gives it no new work until it answers and says that it takes some. Work that it has goes on there.
+    pub(crate) fn put_out(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.standing().is_out, true) {
+            return;
+        }
+        tracing::warn!(address = %self.address, "the sandbox daemon gets no new work for now");
+        tokio::spawn(probe(Arc::downgrade(self)));
+    }
+
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Asks a daemon that is out until it takes work again or nobody wants it any more.
+async fn probe(node: Weak<Node>) {
+    let mut backoff = FIRST_BACKOFF;
+    loop {
+        // Clients that lost a daemon at one time do not ask it again at one time.
+        sleep(backoff.mul_f64(0.5 + fastrand::f64())).await;
+        let Some(node) = node.upgrade() else { return };
+        let asked = timeout(FIRST_TRY_DEADLINE, Connection::open(&node.address, &node.credentials)).await;
+        if asked.is_ok_and(|asked| asked.is_ok_and(|connection| connection.was_serving())) {
+            node.standing().is_out = false;
+            tracing::info!(address = %node.address, "the sandbox daemon takes work again");
+            return;
+        }
+        backoff = (backoff * 2).min(LONGEST_BACKOFF);
+    }
+}

@@ -1,0 +1,97 @@
+//! Which commands a warm interpreter can run so that nobody could tell it from one that was executed.
+//!
+//! What depends on files is decided by the zygote itself, which executes the command where it must.
+
+use crate::plan::environment;
+use crate::wire::Program;
+
+/// Everything that travels to the zygote is one message.
+const MAX_BYTES: usize = 128 << 10;
+/// What an interpreter reads from its environment, or its C library does, before any program runs.
+const READ_AT_START: [&str; 7] = ["PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_"];
+const FIXED: [&str; 4] = ["PATH", "HOME", "LANG", "LANGUAGE"];
+
+/// Why this needs an interpreter of its own; `executable`: the template's.
+pub(super) fn refusal(program: &Program, executable: &str) -> Option<&'static str> {
+    let mut arguments = program.command.iter().map(String::as_str);
+    let name = arguments.next().unwrap_or_default();
+    if name != "python3" && name != executable {
+        return Some("it is not python3");
+    }
+    match arguments.next() {
+        None | Some("-" | "") => return Some("the program comes from standard input"),
+        Some("-c") if arguments.next().is_none() => return Some("there is no program"),
+        Some("-c") => {}
+        Some(option) if option.starts_with('-') => return Some("it has options"),
+        Some(_) => {}
+    }
+    let bytes: usize = program
+        .command
+        .iter()
+        .chain(&program.env)
+        .map(|text| text.len() + 1)
+        .sum();
+    if bytes > MAX_BYTES {
+        return Some("it is too long");
+    }
+    let usual = environment();
+    let mut entries = program.env.iter().filter(|entry| !usual.contains(entry));
+    let unusual = entries.any(|entry| {
+        let name = entry.split('=').next().unwrap_or_default();
+        FIXED.contains(&name) || READ_AT_START.iter().any(|prefix| name.starts_with(prefix))
+    });
+    unusual.then_some("its environment changes how an interpreter starts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refusal;
+    use crate::plan::environment;
+    use crate::wire::Program;
+
+    fn refused(command: &[&str], entry: Option<&str>) -> Option<&'static str> {
+        let program = Program {
+            command: command.iter().map(|text| (*text).to_owned()).collect(),
+            env: environment().into_iter().chain(entry.map(str::to_owned)).collect(),
+            ..Program::default()
+        };
+        refusal(&program, "/usr/bin/python3")
+    }
+
+    #[test]
+    fn plain_programs_are_taken_and_all_others_executed() {
+        for command in [
+            &["python3", "-c", "print(1)"][..],
+            &["/usr/bin/python3", "-c", "pass", "-u"],
+            &["python3", "main.py", "--flag"],
+        ] {
+            assert_eq!(refused(command, None), None, "{command:?}");
+            assert_eq!(refused(command, Some("N=1")), None, "{command:?}");
+        }
+        for command in [
+            &["python3"][..],
+            &["python3", "-"],
+            &["python3", "-c"],
+            &["python3", "-I", "-c", "pass"],
+            &["python3", "-m", "this"],
+            &["python3.11", "-c", "pass"],
+            &["./python3", "-c", "pass"],
+            &["bash", "-c", "python3"],
+            &[],
+        ] {
+            assert!(refused(command, None).is_some(), "{command:?}");
+        }
+        for entry in [
+            "PYTHONHASHSEED=0",
+            "PATH=/work",
+            "LC_ALL=C",
+            "HOME=/tmp",
+            "LD_PRELOAD=x.so",
+            "PYTHONDONTWRITEBYTECODE=",
+        ] {
+            assert!(refused(&["python3", "-c", "pass"], Some(entry)).is_some(), "{entry}");
+        }
+        let long = "#".repeat(1 << 17);
+        assert!(refused(&["python3", "-c", &long], None).is_some());
+    }
+}

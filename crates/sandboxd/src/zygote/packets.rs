@@ -1,0 +1,54 @@
+//! Messages with descriptors over a local socket that keeps their boundaries, for tasks.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+
+/// One end of such a socket.
+#[derive(Debug)]
+pub(crate) struct Packets(AsyncFd<OwnedFd>);
+
+impl Packets {
+    /// Makes a socket. Returns this end and the other, for another process.
+    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (ours, theirs) = socket_pair(libc::SOCK_SEQPACKET)?;
+        set_nonblocking(ours.as_fd())?;
+        // SAFETY: an OwnedFd always gives the same descriptor and keeps it open.
+        let ours = unsafe { AsyncFd::register(ours) }.map_err(io::Error::from)?;
+        Ok((Self(ours), theirs))
+    }
+
+    /// Sends one message, whole.
+    pub(crate) async fn send(&self, message: &[u8], fds: &[RawFd]) -> io::Result<()> {
+        self.0
+            .async_io(Interest::WRITABLE, |socket| {
+                send_with_fds(socket.as_raw_fd(), message, fds)
+            })
+            .await
+            .map(|_| ())
+    }
+
+    /// The next message, of at most as many bytes; `None` when the other end is closed.
+    pub(crate) async fn receive(&self, most: usize) -> io::Result<Option<(Vec<u8>, Vec<OwnedFd>)>> {
+        let mut buffer = vec![0; most];
+        let received = self
+            .0
+            .async_io(Interest::READABLE, |socket| {
+                receive_with_fds(socket.as_raw_fd(), &mut buffer)
+            })
+            .await;
+        match received {
+            Ok((0, _)) => Ok(None),
+            Ok((length, fds)) => {
+                buffer.truncate(length);
+                Ok(Some((buffer, fds)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}

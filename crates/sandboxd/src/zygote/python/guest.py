@@ -1,0 +1,220 @@
+"""From a zygote to a program: what the process becomes, how the program's end looks from outside.
+
+The program must not notice that it has not been started by exec: see `stash` for modules; here are its environment,
+arguments, `__main__`, random state, and the order of things at the end. Where that cannot be had, the interpreter is
+executed after all.
+"""
+import _thread
+import _weakref
+import atexit
+import gc
+import os
+import signal
+import stat
+import sys
+import threading
+import time
+
+EXECUTABLE = sys.executable
+PATH = [entry for entry in sys.path if entry]
+SITE = sys.modules['site']
+USER_SITE = SITE.getusersitepackages() if SITE.ENABLE_USER_SITE else None
+
+
+class MustExecute(Exception):
+    """The command is one that only an interpreter of its own can run; says why."""
+
+
+def set_environment(entries):
+    os.environ.clear()
+    for entry in entries:
+        name, _, value = entry.partition(b'=')
+        os.environb[name] = value
+    if b'TZ' in os.environb:
+        time.tzset()
+
+
+def forget_the_template(stash):
+    """What modules remembered of the process that loaded them."""
+    numpy_random = stash.get('numpy.random')
+    if numpy_random is not None:
+        numpy_random.seed()
+    logging = stash.get('logging')
+    if logging is not None:
+        logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
+
+
+def execute(command):
+    """Becomes the ordinary interpreter."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(number, signal.SIG_DFL)
+    os.execv(EXECUTABLE, command)
+
+
+class Program:
+    """What `python3 -c code` or `python3 file` runs, in a `__main__` of its own."""
+
+    def __init__(self, command, stash):
+        if USER_SITE is not None and os.path.isdir(USER_SITE):
+            raise MustExecute('the user has packages of their own')
+        command = [os.fsdecode(part) for part in command]
+        self.error = None
+        self._stash = stash
+        self._compiled = False
+        self._status = 0
+        self._died_of = None
+        self._source, self._name, sys.argv, first = read(command)
+        sys.orig_argv = command
+        sys.path[:] = [first, *PATH]
+        main = type(sys)('__main__')
+        self.namespace = vars(main)
+        self.namespace['__loader__'] = sys.modules['_frozen_importlib'].BuiltinImporter
+        self.namespace['__annotations__'] = {}
+        self.namespace['__builtins__'] = sys.modules['builtins']
+        if self._name != '<string>':
+            loader = sys.modules['_frozen_importlib_external'].SourceFileLoader
+            self.namespace['__loader__'] = loader('__main__', self._name)
+            self.namespace.update(__file__=self._name, __cached__=None)
+        sys.modules['__main__'] = main
+
+    def compiled(self):
+        code = compile(self._source, self._name, 'exec', dont_inherit=True)
+        self._source = None
+        self._compiled = True
+        return code
+
+    def end(self):
+        """Ends the process: report, threads, exit functions, output, and what the program made. Never returns; raises
+        SystemExit to leave the end to the interpreter, which takes longer and can do it all."""
+        if self.error is not None:
+            self._report()
+        if self._name != '<string>':
+            self.namespace.pop('__file__', None)
+            self.namespace.pop('__cached__', None)
+        try:
+            if 'threading' in sys.modules:
+                threading._shutdown()
+            atexit._run_exitfuncs()
+        except BaseException:
+            raise SystemExit(self._status) from None
+        if _thread._count() or not flushed():
+            raise SystemExit(self._status)
+        self._tear_down()
+        if not flushed():
+            raise SystemExit(self._status)
+        kernel.LIBC.fflush(None)
+        if self._died_of is not None:
+            signal.signal(self._died_of, signal.SIG_DFL)
+            os.kill(os.getpid(), self._died_of)
+        os._exit(self._status & 0xFF)
+
+    def _report(self):
+        """Does with an exception what the interpreter does, and decides on the exit status."""
+        error, self.error = self.error, None
+        # The first entry is the loader's.
+        error.__traceback__ = error.__traceback__.tb_next if self._compiled else None
+        if isinstance(error, SystemExit):
+            self._status = exit_status(error)
+            return
+        self._status = 1
+        if type(error) is KeyboardInterrupt:
+            self._died_of = signal.SIGINT
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+        if sys.version_info >= (3, 12):
+            sys.last_exc = error
+        try:
+            hook = sys.excepthook
+        except AttributeError:
+            print('sys.excepthook is missing', file=sys.stderr)
+            hook = sys.__excepthook__
+        failure = None
+        try:
+            hook(type(error), error, error.__traceback__)
+        except BaseException as second:
+            failure = second
+        if isinstance(failure, SystemExit):
+            self._status = exit_status(failure)
+        elif failure is not None:
+            failure.__traceback__ = failure.__traceback__.tb_next
+            print('Error in sys.excepthook:', file=sys.stderr)
+            sys.__excepthook__(type(failure), failure, failure.__traceback__)
+            print('\nOriginal exception was:', file=sys.stderr)
+            sys.__excepthook__(type(error), error, error.__traceback__)
+
+    def _tear_down(self):
+        """Lets go of everything that the program made, in the interpreter's order."""
+        gc.collect()
+        for name in ('last_type', 'last_value', 'last_traceback', 'last_exc'):
+            vars(sys).pop(name, None)
+        sys.stdin, sys.stdout, sys.stderr = sys.__stdin__, sys.__stdout__, sys.__stderr__
+        references = []
+        for name, module in list(sys.modules.items()):
+            if born.get(name) is not module and not self._stash.holds(name, module):
+                if isinstance(module, type(sys)):
+                    references.append(_weakref.ref(module))
+                sys.modules[name] = None
+        module = self.namespace = None
+        gc.collect()
+        for reference in reversed(references):
+            module = reference()
+            if module is not None:
+                clear(module)
+        module = None
+        gc.collect()
+
+
+def read(command):
+    """Source, file name, `sys.argv` and the first entry of `sys.path`."""
+    if len(command) > 2 and command[1] == '-c':
+        return command[2] + '\n', '<string>', ['-c', *command[3:]], ''
+    if len(command) == 1 or command[1][:1] in ('-', ''):
+        raise MustExecute('options, or a program on standard input')
+    path = command[1]
+    try:
+        with open(path, 'rb', buffering=0, opener=open_now) as file:
+            source = file.read()
+        source.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise MustExecute(str(error)) from None
+    head = b'\n'.join(source.split(b'\n', 2)[:2])
+    if b'coding' in head or b'\0' in source or path.endswith('.pyc') or source[:2] == b'PK':
+        raise MustExecute('the file is not plain UTF-8 source')
+    return source, os.path.join(os.getcwd(), path), command[1:], os.path.dirname(os.path.realpath(path))
+
+
+def open_now(path, flags):
+    """Never waits for the other end of a pipe that has a program's name."""
+    opened = os.open(path, flags | os.O_NONBLOCK)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError('not a regular file')
+    return opened
+
+
+def exit_status(error):
+    if error.code is None:
+        return 0
+    if isinstance(error.code, int):
+        return error.code if -(2**63) <= error.code < 2**63 else -1
+    print(error.code, file=sys.stderr)
+    return 1
+
+
+def flushed():
+    """Whether both streams are; a failure is left to the interpreter to report."""
+    try:
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None and not stream.closed:
+                stream.flush()
+    except BaseException:
+        return False
+    return True
+
+
+def clear(module):
+    """As the interpreter clears a module: names with one underscore first."""
+    names = vars(module)
+    for private in (True, False):
+        for name in list(names):
+            if (name[0] == '_' and name[1:2] != '_') == private and name != '__builtins__':
+                names[name] = None

@@ -1,0 +1,125 @@
+"""Modules loaded in advance, out of sight until a program imports them.
+
+A program must see what it would see in an interpreter of its own: `sys.modules` holds only what it imported, a package
+has only the submodules that were imported, and a file of its own that has a module's name wins over the module. So
+everything that was preloaded is taken out of `sys.modules`, and a finder at the head of `sys.meta_path` gives a module
+back, with the modules that it had imported itself, when the ordinary search comes to the same file.
+"""
+import builtins
+import sys
+
+ModuleSpec = type(sys.__spec__)
+
+
+class Recorder:
+    """Takes the place of `__import__` and notes which module imports which."""
+
+    def __init__(self):
+        self.needs = {}
+        self._original = builtins.__import__
+        self._underway = []
+        builtins.__import__ = self._import
+
+    def stop(self):
+        builtins.__import__ = self._original
+
+    def _import(self, name, globals=None, locals=None, fromlist=(), level=0):
+        scope = globals or {}
+        full = name
+        if level:
+            package = scope['__package__'].rsplit('.', level - 1)[0]
+            full = f'{package}.{name}' if name else package
+        importer = scope.get('__name__')
+        if not getattr(scope.get('__spec__'), '_initializing', False):
+            # A function that imports when it is called: it counts for the module that is being loaded.
+            importer = self._underway[-1] if self._underway else None
+        self._underway.append(full)
+        try:
+            module = self._original(name, globals, locals, fromlist, level)
+        finally:
+            self._underway.pop()
+        children = [f'{full}.{child}' for child in fromlist or ()]
+        self.needs.setdefault(importer, []).extend([full, *(child for child in children if child in sys.modules)])
+        return module
+
+
+class Stash:
+    """A finder and a loader in one."""
+
+    def __init__(self, born, needs):
+        self._needs = needs
+        self._kept = {}
+        # Names of a package that hide a submodule of the same name.
+        self._hiding = {}
+        # What modules put into `sys.modules` that was not imported.
+        self._made = {}
+        loaded = {name: module for name, module in sys.modules.items() if name not in born}
+        for name, module in loaded.items():
+            if getattr(module, '__spec__', None) is None:
+                self._made.setdefault(name.rpartition('.')[0], {})[name] = sys.modules.pop(name)
+            else:
+                self._put_away(name, module, loaded)
+        sys.meta_path.insert(0, self)
+
+    def _put_away(self, name, module, loaded):
+        self._kept[name] = module
+        del sys.modules[name]
+        package, _, child = name.rpartition('.')
+        holder = vars(loaded.get(package) or sys.modules.get(package) or sys)
+        if package and child in holder:
+            if holder[child] is module:
+                del holder[child]
+            else:
+                self._hiding.setdefault(package, {})[child] = holder[child]
+
+    def names(self):
+        return list(self._kept)
+
+    def holds(self, name, module):
+        return self._kept.get(name) is module
+
+    def get(self, name):
+        """A preloaded module, whether or not the program imported it; or None."""
+        return self._kept.get(name)
+
+    # ---- finder ----
+
+    def find_spec(self, name, path=None, target=None):
+        module = self._kept.get(name)
+        if module is None or target is not None:
+            return None
+        spec = self._search(name, path)
+        if spec is None or spec.origin != module.__spec__.origin:
+            return spec
+        return ModuleSpec(name, self, origin=spec.origin)
+
+    def _search(self, name, path):
+        package = self._kept.get(name.rpartition('.')[0])
+        if package is not None and path is package.__spec__.submodule_search_locations:
+            # Inside a package that was found to be ours there is nothing to look for.
+            return self._kept[name].__spec__
+        for finder in sys.meta_path:
+            spec = None if finder is self else finder.find_spec(name, path)
+            if spec is not None:
+                return spec
+        return None
+
+    # ---- loader ----
+
+    def create_module(self, spec):
+        module = self._kept[spec.name]
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module):
+        # A module may call itself otherwise than it is imported.
+        name = module.__spec__.name
+        module.__spec__ = module.__spec__.loader_state
+        for needed in self._needs.get(name, ()):
+            if needed not in sys.modules:
+                __import__(needed)
+        vars(module).update(self._hiding.get(name, {}))
+        sys.modules.update(self._made.get(name, {}))
+
+
+RECORDER = Recorder()

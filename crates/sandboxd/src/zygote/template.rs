@@ -1,0 +1,198 @@
+//! A template interpreter, seen by the daemon: a warm Python outside of every sandbox that forks zygotes into them.
+//!
+//! The scripts in `python/` say what it does. It never runs anything of a guest; when it is gone no sandbox is hurt,
+//! there are only no new zygotes.
+
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+
+use super::packets::Packets;
+use crate::cgroup::Group;
+use crate::error::SandboxError;
+use crate::factory::Factory;
+use crate::filter;
+use crate::plan::environment;
+use crate::sys::{pipe, set_nonblocking};
+use crate::wire::{Program, Spawn};
+
+/// Parts of the bootstrap, in the order in which they need each other.
+const PARTS: [(&str, &str); 4] = [
+    ("stash", include_str!("python/stash.py")),
+    ("kernel", include_str!("python/kernel.py")),
+    ("guest", include_str!("python/guest.py")),
+    ("template", include_str!("python/template.py")),
+];
+const LOADER: &str = include_str!("python/loader.py");
+/// Loading modules takes a second on a slow machine.
+const START_DEADLINE: Duration = Duration::from_secs(30);
+/// A fork that takes longer is broken, not slow.
+const FORK_DEADLINE: Duration = Duration::from_secs(10);
+const READY_BYTES: usize = 64 << 10;
+const ANSWER_BYTES: usize = 512;
+
+/// What a template says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct About {
+    pub(crate) version: String,
+    /// Its path.
+    pub(crate) executable: String,
+    /// Names of the modules that it has loaded.
+    pub(crate) preloads: Vec<String>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Template {
+    socket: Packets,
+    /// The last request's number. Held while a request and its answer are on the socket.
+    turn: Mutex<u64>,
+    pub(crate) about: About,
+    /// Its standard streams are pipes, as those of programs are, and stay open.
+    _stdio: [OwnedFd; 3],
+}
+
+impl Template {
+    /// Starts one that loads these modules, as far as the machine has them. The error says why there is none.
+    pub(crate) async fn start(factory: &Factory, modules: &[&str]) -> Result<Self, String> {
+        tokio::time::timeout(START_DEADLINE, Self::begin(factory, modules))
+            .await
+            .unwrap_or_else(|_| Err(format!("not ready after {} s", START_DEADLINE.as_secs())))
+    }
+
+    async fn begin(factory: &Factory, modules: &[&str]) -> Result<Self, String> {
+        let said = |error: io::Error| error.to_string();
+        let (socket, theirs) = Packets::pair().map_err(said)?;
+        let (stdin_guest, stdin) = pipe().map_err(said)?;
+        let (stdout, stdout_guest) = pipe().map_err(said)?;
+        let (stderr, stderr_guest) = pipe().map_err(said)?;
+        set_nonblocking(stderr.as_fd()).map_err(said)?;
+        let spawn = Spawn {
+            wanted: true,
+            interpreter: Some(Program {
+                command: ["python3", "-c", LOADER].map(str::to_owned).to_vec(),
+                env: environment(),
+                ..Program::default()
+            }),
+            ..Spawn::default()
+        };
+        let fds = [&stdin_guest, &stdout_guest, &stderr_guest, &theirs].map(AsRawFd::as_raw_fd);
+        factory.order(&spawn, &fds).map_err(|error| error.chain())?;
+        drop((stdin_guest, stdout_guest, stderr_guest, theirs));
+        let ready = introduce(&socket, modules).await;
+        let ready = ready.map_err(said)?.ok_or_else(|| last_words(&stderr))?;
+        let mut fields = ready.split('\0').map(str::to_owned);
+        if fields.next().as_deref() != Some("ready") {
+            return Err(format!("it says {ready:?}"));
+        }
+        Ok(Self {
+            socket,
+            turn: Mutex::new(0),
+            about: About {
+                version: fields.next().unwrap_or_default(),
+                executable: fields.next().unwrap_or_default(),
+                preloads: fields.collect(),
+            },
+            _stdio: [stdin, stdout, stderr],
+        })
+    }
+
+    /// Forks a zygote with what init gave for it, and puts it into the sandbox's groups. A `sole` one is to become the
+    /// sandbox's only program and gives up its rights at once.
+    pub(crate) async fn fork(
+        &self,
+        user: u32,
+        sole: bool,
+        nest: &[OwnedFd],
+        group: &Group,
+    ) -> Result<(), SandboxError> {
+        let failed = |step: &str, source: io::Error| SandboxError::Setup {
+            step: format!("zygote: {step}"),
+            source,
+        };
+        let asked = tokio::time::timeout(FORK_DEADLINE, self.ask(user, sole, nest)).await;
+        let answered = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+        let (answer, pidfd) = answered.map_err(|error| failed("ask the template", error))?;
+        match (answer.split('\0').collect::<Vec<_>>().as_slice(), pidfd) {
+            (["forked"], Some(pidfd)) => {
+                let pid = pid_of(&pidfd).map_err(|error| failed("pid", error))?;
+                group.attach(pid).map_err(|error| failed("cgroup", error))
+            }
+            ([step, errno], _) => {
+                let errno = errno.parse().unwrap_or(libc::EIO);
+                Err(failed(step, io::Error::from_raw_os_error(errno)))
+            }
+            _ => Err(SandboxError::Protocol(format!("the template says {answer:?}"))),
+        }
+    }
+
+    /// One request and its answer. An answer that somebody gave up waiting for is let fall.
+    async fn ask(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> io::Result<(String, Option<OwnedFd>)> {
+        let mut turn = self.turn.lock().await;
+        *turn += 1;
+        let name = turn.to_string();
+        let request = format!("{name}\0{user}\0{}", u8::from(sole));
+        let fds: Vec<_> = nest.iter().map(AsRawFd::as_raw_fd).collect();
+        self.socket.send(request.as_bytes(), &fds).await?;
+        loop {
+            let answer = self.socket.receive(ANSWER_BYTES).await?;
+            let (answer, mut fds) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
+            let answer = String::from_utf8_lossy(&answer).into_owned();
+            if let Some((to, answer)) = answer.split_once('\0')
+                && to == name
+            {
+                return Ok((answer.to_owned(), fds.pop()));
+            }
+        }
+    }
+}
+
+/// Sends the bootstrap and the configuration. Returns what the template says when it is ready; nothing when it ended.
+async fn introduce(socket: &Packets, modules: &[&str]) -> io::Result<Option<String>> {
+    let filters: Vec<String> = filter::build()?.iter().map(hex).collect();
+    let filters = filters.join(",");
+    let configuration: Vec<&str> = [filters.as_str()].into_iter().chain(modules.iter().copied()).collect();
+    for (name, source) in PARTS {
+        socket.send(format!("{name}\0{source}").as_bytes(), &[]).await?;
+    }
+    socket.send(configuration.join("\0").as_bytes(), &[]).await?;
+    let ready = socket.receive(READY_BYTES).await?;
+    Ok(ready.map(|(bytes, _)| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// A filter's instructions as the kernel wants them, in hexadecimal.
+fn hex(program: &seccompiler::BpfProgram) -> String {
+    program
+        .iter()
+        .flat_map(|one| {
+            let [a, b] = one.code.to_ne_bytes();
+            let [c, d, e, f] = one.k.to_ne_bytes();
+            [a, b, one.jt, one.jf, c, d, e, f]
+        })
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// What an interpreter that ended had to say.
+fn last_words(stderr: &OwnedFd) -> String {
+    let mut text = String::new();
+    let read = stderr
+        .try_clone()
+        .and_then(|fd| std::fs::File::from(fd).take(4096).read_to_string(&mut text));
+    let last = text.lines().last().unwrap_or("without a word; is there a python3?");
+    match read {
+        Ok(_) => format!("it ended: {last}"),
+        Err(error) => format!("it ended: {last} ({error})"),
+    }
+}
+
+/// The number, in the daemon's view, of the process behind a pidfd.
+fn pid_of(pidfd: &OwnedFd) -> io::Result<i32> {
+    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
+    let pid = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
+    pid.filter(|pid| *pid > 0).ok_or_else(|| io::ErrorKind::NotFound.into())
+}

@@ -1,0 +1,378 @@
+//! Files in and out of a box whose programs do what they can to mislead.
+
+use std::error::Error;
+use std::time::Duration;
+
+use prl_sandbox_proto::file_info::Kind;
+use prl_sandbox_proto::{
+    FileInfo, ListDirectoryRequest, MoveRequest, PathRequest, ReadFileRequest, RemoveRequest, WatchEvent, WatchRequest,
+    WriteFileRequest, watch_event,
+};
+use tonic::{Code, Status};
+
+use super::{Boxes, boxes, shell, small};
+use crate::support::{Daemon, Outcome, tell, text};
+
+async fn made(daemon: &Daemon) -> Result<Boxes, Box<dyn Error>> {
+    let mut client = boxes(daemon).await?;
+    client.create(small("one")).await?;
+    Ok(client)
+}
+
+fn path(path: &str) -> PathRequest {
+    PathRequest {
+        r#box: "one".to_owned(),
+        path: path.to_owned(),
+    }
+}
+
+fn parts(path: &str, mode: u32, content: &[u8], whole: bool) -> Vec<WriteFileRequest> {
+    let mut parts: Vec<_> = content
+        .chunks(100_000)
+        .map(|part| WriteFileRequest {
+            data: part.to_vec().into(),
+            ..WriteFileRequest::default()
+        })
+        .collect();
+    parts.insert(0, WriteFileRequest::default());
+    parts[0].r#box = "one".to_owned();
+    parts[0].path = path.to_owned();
+    parts[0].mode = mode;
+    if whole && let Some(last) = parts.last_mut() {
+        last.end = true;
+    }
+    parts
+}
+
+async fn write(boxes: &Boxes, path: &str, content: &[u8]) -> Result<FileInfo, Status> {
+    let stream = tokio_stream::iter(parts(path, 0, content, true));
+    Ok(boxes.clone().write_file(stream).await?.into_inner())
+}
+
+async fn read(boxes: &Boxes, path: &str, offset: u64, max_bytes: Option<u64>) -> Result<Vec<u8>, Status> {
+    let request = ReadFileRequest {
+        r#box: "one".to_owned(),
+        path: path.to_owned(),
+        offset,
+        max_bytes,
+    };
+    collect(boxes.clone().read_file(request).await?.into_inner()).await
+}
+
+async fn collect(mut chunks: tonic::Streaming<prl_sandbox_proto::Chunk>) -> Result<Vec<u8>, Status> {
+    let mut bytes = Vec::new();
+    while let Some(chunk) = chunks.message().await? {
+        bytes.extend(chunk.data);
+    }
+    Ok(bytes)
+}
+
+fn code<T>(result: Result<T, Status>) -> Code {
+    result.err().map_or(Code::Ok, |status| status.code())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_go_in_and_come_out_whole() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = made(&daemon).await?;
+    let content: Vec<u8> = (0..3_000_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+    let info = write(&client, "deep/er/data.bin", &content).await?;
+    assert_eq!(
+        (info.path.as_str(), info.kind(), info.bytes),
+        ("/work/deep/er/data.bin", Kind::File, 3_000_000)
+    );
+    assert_eq!(info.mode, 0o644);
+    assert!(read(&client, "/work/deep/er/data.bin", 0, None).await? == content);
+    assert!(read(&client, "deep/er/data.bin", 2_900_000, Some(100_000)).await? == content[2_900_000..]);
+    assert_eq!(
+        code(read(&client, "deep/er/data.bin", 0, Some(2_999_999)).await),
+        Code::OutOfRange
+    );
+    assert!(write(&client, "empty", b"").await?.bytes == 0 && read(&client, "empty", 0, None).await?.is_empty());
+    let owner = shell(
+        &client,
+        "one",
+        "stat -c '%U %a' deep/er/data.bin empty; rm empty && sha256sum deep/er/data.bin",
+    )
+    .await?;
+    assert_eq!(owner.exit_code, Some(0), "{}", tell(&owner));
+    let unfinished = tokio_stream::iter(parts("deep/er/data.bin", 0, b"half", false));
+    assert_eq!(code(client.write_file(unfinished).await), Code::InvalidArgument);
+    assert!(
+        read(&client, "deep/er/data.bin", 0, None).await? == content,
+        "a broken write changed a file"
+    );
+    let left = shell(&client, "one", "find /work -name '.prl-*'").await?;
+    assert_eq!(text(&left.stdout), "");
+    let moved = MoveRequest {
+        r#box: "one".to_owned(),
+        from: "deep/er/data.bin".to_owned(),
+        to: "/tmp/data.bin".to_owned(),
+    };
+    assert_eq!(client.r#move(moved).await?.into_inner().path, "/tmp/data.bin");
+    assert_eq!(code(client.stat(path("deep/er/data.bin")).await), Code::NotFound);
+    assert_eq!(
+        client.make_directory(path("x/y")).await?.into_inner().kind(),
+        Kind::Directory
+    );
+    let remove = |path: &str, recursive| RemoveRequest {
+        r#box: "one".to_owned(),
+        path: path.to_owned(),
+        recursive,
+    };
+    assert_eq!(code(client.remove(remove("x", false)).await), Code::FailedPrecondition);
+    client.remove(remove("x", true)).await?;
+    assert_eq!(code(client.remove(remove("x", true)).await), Code::NotFound);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn directories_are_listed_within_bounds() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = made(&daemon).await?;
+    shell(&client, "one", "mkdir -p a/b/c; ln -s /etc/passwd a/link; mkfifo a/pipe; touch a/$'new\\nline'; for i in {1..50}; do touch a/b/$i; done")
+        .await?;
+    let list = |path: &str, depth, max_entries| ListDirectoryRequest {
+        r#box: "one".to_owned(),
+        path: path.to_owned(),
+        depth,
+        max_entries,
+    };
+    let found = client.list_directory(list("a", 0, None)).await?.into_inner();
+    let entries: Vec<_> = found
+        .entries
+        .iter()
+        .map(|entry| (entry.path.as_str(), entry.kind()))
+        .collect();
+    let wanted = [
+        ("/work/a/b", Kind::Directory),
+        ("/work/a/link", Kind::Symlink),
+        ("/work/a/new\nline", Kind::File),
+        ("/work/a/pipe", Kind::Other),
+    ];
+    assert_eq!(entries, wanted);
+    assert_eq!(found.entries[1].link_target, "/etc/passwd");
+    let deep = client.list_directory(list(".", 9, None)).await?.into_inner();
+    assert_eq!((deep.entries.len(), deep.truncated), (56, false));
+    let some = client.list_directory(list("a", 9, Some(10))).await?.into_inner();
+    assert_eq!((some.entries.len(), some.truncated), (10, true));
+    assert_eq!(code(client.list_directory(list("none", 1, None)).await), Code::NotFound);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_path_leads_further_than_the_guest_could_go() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let client = made(&daemon).await?;
+    let line = "ln -s /etc/shadow shadow; ln -s /proc/1/root root; mkfifo pipe; ln -s pipe to-pipe; ln -s /usr usr; \
+                ln -s loop loop; truncate -s 1T sparse; ln -s /dev/zero zero; mkdir dir; (while :; do ln -sfn /etc d; ln -sfn \
+                /work/dir d; done) > /dev/null 2>&1 &";
+    shell(&client, "one", line).await?;
+    for (asked, wanted) in [
+        ("shadow", Code::FailedPrecondition),
+        ("/etc/shadow", Code::FailedPrecondition),
+        ("root/etc/passwd", Code::FailedPrecondition),
+        ("/proc/1/environ", Code::FailedPrecondition),
+        ("/proc/self/environ", Code::FailedPrecondition),
+        ("/proc/self/mem", Code::FailedPrecondition),
+        ("pipe", Code::FailedPrecondition),
+        ("to-pipe", Code::FailedPrecondition),
+        ("zero", Code::FailedPrecondition),
+        ("/dev/tty", Code::FailedPrecondition),
+        ("dir", Code::FailedPrecondition),
+        ("loop", Code::FailedPrecondition),
+        ("sparse", Code::OutOfRange),
+        ("../../../root/.bashrc", Code::NotFound),
+        ("no\0thing", Code::InvalidArgument),
+    ] {
+        let read = tokio::time::timeout(Duration::from_secs(5), read(&client, asked, 0, None)).await?;
+        // Where processes of others are hidden, their files are not there.
+        let hidden = asked.contains("proc") || asked.contains("root/");
+        let got = code(read);
+        assert!(
+            got == wanted || (hidden && got == Code::NotFound),
+            "reading {asked}: {got:?}"
+        );
+    }
+    for asked in [
+        "usr/x",
+        "/etc/x",
+        "pipe",
+        "/dev/null",
+        "dir",
+        "root/work/x",
+        "/x",
+        "/proc/sys/kernel/core_pattern",
+    ] {
+        let wrote = tokio::time::timeout(Duration::from_secs(5), write(&client, asked, b"x")).await?;
+        let got = code(wrote);
+        let hidden = asked.starts_with("root/") || asked.starts_with("/proc");
+        assert!(
+            got == Code::FailedPrecondition || (hidden && got == Code::NotFound),
+            "writing {asked}: {got:?}"
+        );
+    }
+    // Where the guest swaps a directory for a link to a place it may not write to.
+    for _ in 0..40 {
+        if let Err(status) = write(&client, "d/race", b"x").await {
+            assert!(
+                [Code::FailedPrecondition, Code::NotFound].contains(&status.code()),
+                "{status:?}"
+            );
+        }
+    }
+    assert!(!std::path::Path::new("/etc/race").exists());
+    let full = write(&client, "big", &vec![1; 20 << 20]).await;
+    assert!(
+        full.err().is_some_and(|status| status.message().contains("space")),
+        "the box's disk has no limit"
+    );
+    let fine = shell(&client, "one", "rm -f sparse; echo fine").await?;
+    assert_eq!(text(&fine.stdout), "fine\n", "{}", tell(&fine));
+    Ok(())
+}
+
+fn archive(fill: impl FnOnce(&mut tar::Builder<Vec<u8>>) -> std::io::Result<()>) -> Result<Vec<u8>, Box<dyn Error>> {
+    let mut builder = tar::Builder::new(Vec::new());
+    fill(&mut builder)?;
+    Ok(builder.into_inner()?)
+}
+
+fn header(kind: tar::EntryType, size: u64, mode: u32) -> tar::Header {
+    let mut header = tar::Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_size(size);
+    header.set_mode(mode);
+    header
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn archives_carry_directories_and_nothing_else() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = made(&daemon).await?;
+    let long = "n".repeat(200);
+    let line = format!(
+        "mkdir -p d/sub/{long}; echo hello > d/sub/{long}/file; chmod 750 d/sub; ln -s ../x d/link; mkfifo d/pipe; \
+         head -c 300000 /dev/urandom > d/random; sha256sum < d/random"
+    );
+    let sum = shell(&client, "one", &line).await?;
+    let packed = collect(client.read_archive(path("d")).await?.into_inner()).await?;
+    let reply = client
+        .write_archive(tokio_stream::iter(parts("copy/of/it", 0, &packed, true)))
+        .await?
+        .into_inner();
+    assert_eq!(reply.entries, 5);
+    let line = format!(
+        "cat copy/of/it/sub/{long}/file; stat -c %a copy/of/it/sub; readlink copy/of/it/link; sha256sum < copy/of/it/random; ls copy/of/it"
+    );
+    let copied = shell(&client, "one", &line).await?;
+    let wanted = format!("hello\n750\n../x\n{}link\nrandom\nsub\n", text(&sum.stdout));
+    assert_eq!(text(&copied.stdout), wanted, "{}", tell(&copied));
+
+    use tar::EntryType;
+    let named = |header: &mut tar::Header, name: &str| {
+        let bytes = &mut header.as_old_mut().name;
+        bytes.fill(0);
+        bytes[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_cksum();
+    };
+    let evil: Vec<(&str, Vec<u8>)> = vec![
+        (
+            "..",
+            archive(|tar| {
+                let mut header = header(EntryType::Regular, 1, 0o644);
+                named(&mut header, "../out");
+                tar.append(&header, &b"x"[..])
+            })?,
+        ),
+        (
+            "absolute",
+            archive(|tar| {
+                let mut header = header(EntryType::Regular, 1, 0o644);
+                named(&mut header, "/tmp/out");
+                tar.append(&header, &b"x"[..])
+            })?,
+        ),
+        (
+            "device",
+            archive(|tar| tar.append_data(&mut header(EntryType::Char, 0, 0o644), "null", &b""[..]))?,
+        ),
+        (
+            "hard link",
+            archive(|tar| tar.append_link(&mut header(EntryType::Link, 0, 0o644), "passwd", "/etc/passwd"))?,
+        ),
+        (
+            "set-id",
+            archive(|tar| tar.append_data(&mut header(EntryType::Regular, 1, 0o4755), "su", &b"x"[..]))?,
+        ),
+        (
+            "through a link",
+            archive(|tar| {
+                tar.append_link(&mut header(EntryType::Symlink, 0, 0o777), "out", "/tmp")?;
+                tar.append_data(&mut header(EntryType::Regular, 1, 0o644), "out/out", &b"x"[..])
+            })?,
+        ),
+    ];
+    for (what, bytes) in evil {
+        let refused = client
+            .write_archive(tokio_stream::iter(parts("evil", 0, &bytes, true)))
+            .await;
+        assert_eq!(code(refused), Code::FailedPrecondition, "{what} was unpacked");
+    }
+    let cut = &packed[..packed.len() / 2];
+    let refused = client
+        .write_archive(tokio_stream::iter(parts("cut", 0, cut, true)))
+        .await;
+    assert_eq!(code(refused), Code::FailedPrecondition, "half an archive was unpacked");
+    let outside = shell(&client, "one", "ls /tmp /out /work/out 2>/dev/null").await?;
+    assert!(!text(&outside.stdout).contains("out\n/"), "{}", tell(&outside));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_are_seen_from_the_moment_the_watch_stands() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = made(&daemon).await?;
+    let request = WatchRequest {
+        r#box: "one".to_owned(),
+        path: ".".to_owned(),
+        recursive: true,
+    };
+    let mut events = client.watch(request).await?.into_inner();
+    let ready: WatchEvent = events.message().await?.ok_or("no event")?;
+    assert_eq!(ready.kind(), watch_event::Kind::Ready);
+    shell(&client, "one", "mkdir -p new/deep; echo x > new/deep/file; rm -r new").await?;
+    let mut seen = Vec::new();
+    while !seen.contains(&(watch_event::Kind::Removed, "/work/./new".to_owned())) {
+        let event = tokio::time::timeout(Duration::from_secs(5), events.message()).await??;
+        let event = event.ok_or("the watch ended")?;
+        seen.push((event.kind(), event.path));
+    }
+    assert!(seen.iter().any(|(_, path)| path.ends_with("new/deep/file")), "{seen:?}");
+    drop(events);
+    let missing = WatchRequest {
+        r#box: "one".to_owned(),
+        path: "none".to_owned(),
+        recursive: false,
+    };
+    assert_eq!(code(client.watch(missing).await), Code::NotFound);
+    for _ in 0..100 {
+        let left = shell(&client, "one", "ls /proc | grep -c '^[0-9]'").await?;
+        // Init, the shell and its pipe: the helper has gone.
+        if text(&left.stdout).trim().parse::<u32>()? <= 5 {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Err("a helper stayed behind".into())
+}

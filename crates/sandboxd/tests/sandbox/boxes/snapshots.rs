@@ -1,0 +1,134 @@
+//! Copies of a box's files, and boxes that begin with one.
+
+use std::collections::HashMap;
+
+use prl_sandbox_proto::{
+    CreateRequest, DeleteSnapshotRequest, ExecRequest, InputFile, Limits, ListRequest, SnapshotRequest,
+};
+use tonic::Code;
+
+use super::{boxes, exec, shell, small};
+use crate::support::{Daemon, Outcome, tell, text};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_begins_where_another_was() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    client.create(small("first")).await?;
+    let line = "mkdir -m 750 kept; echo mine > kept/file; chmod 400 kept/file; echo tmp > /tmp/t; echo shm > /dev/shm/s; \
+                ln -s kept/file link; ln kept/file hard; mkfifo pipe; head -c 2000000 /dev/urandom > big; sha256sum < big";
+    let sum = shell(&client, "first", line).await?;
+    let theirs = ExecRequest {
+        user: "nobody".to_owned(),
+        ..exec("first", &["bash", "-c", "umask 077; echo theirs > /tmp/theirs"])
+    };
+    let second_user = daemon.is_root();
+    if second_user {
+        let wrote = client.exec(theirs).await?.into_inner();
+        assert_eq!(wrote.exit_code, Some(0), "{}", tell(&wrote));
+    }
+    let labels = HashMap::from([("run".to_owned(), "7".to_owned())]);
+    let request = SnapshotRequest {
+        r#box: "first".to_owned(),
+        id: "s".to_owned(),
+        labels: labels.clone(),
+    };
+    let taken = client.snapshot(request.clone()).await?.into_inner();
+    assert!(taken.bytes > 2_000_000, "{taken:?}");
+    assert_eq!(
+        client.snapshot(request.clone()).await?.into_inner().created_at,
+        taken.created_at
+    );
+    let other = SnapshotRequest {
+        labels: HashMap::new(),
+        ..request
+    };
+    assert_eq!(
+        client.snapshot(other).await.err().map(|status| status.code()),
+        Some(Code::AlreadyExists)
+    );
+    shell(&client, "first", "rm -rf kept big; echo changed > /tmp/t").await?;
+
+    let from = |id: &str| CreateRequest {
+        from_snapshot: "s".to_owned(),
+        files: vec![InputFile {
+            path: "added".to_owned(),
+            content: b"on top".to_vec().into(),
+            mode: 0,
+        }],
+        ..small(id)
+    };
+    client.create(from("second")).await?;
+    let line = "stat -c '%a %U' kept kept/file; cat kept/file /tmp/t /dev/shm/s link hard added; echo; sha256sum < big; rm -rf \
+                /work/* && echo mine to remove";
+    let found = shell(&client, "second", line).await?;
+    let owner = shell(&client, "second", "touch x; stat -c %U x").await?;
+    let owner = text(&owner.stdout);
+    let owner = owner.trim();
+    let wanted = format!(
+        "750 {owner}\n400 {owner}\nmine\ntmp\nshm\nmine\nmine\non top\n{}mine to remove\n",
+        text(&sum.stdout)
+    );
+    assert_eq!(text(&found.stdout), wanted, "{}", tell(&found));
+    if second_user {
+        let denied = shell(&client, "second", "cat /tmp/theirs").await?;
+        assert_eq!(denied.exit_code, Some(1), "{}", tell(&denied));
+    }
+
+    let small_disk = CreateRequest {
+        limits: Some(Limits {
+            disk_bytes: Some(1 << 20),
+            ..Limits::default()
+        }),
+        ..from("third")
+    };
+    let full = client
+        .create(small_disk)
+        .await
+        .err()
+        .ok_or("two megabytes fitted into one")?;
+    assert!(
+        full.code() == Code::FailedPrecondition && full.message().contains("space"),
+        "{full:?}"
+    );
+    let listed = client.list_snapshots(ListRequest { labels }).await?.into_inner();
+    assert_eq!(listed.snapshots.len(), 1);
+    let delete = DeleteSnapshotRequest { id: "s".to_owned() };
+    client.delete_snapshot(delete.clone()).await?;
+    assert_eq!(
+        client.delete_snapshot(delete).await.err().map(|status| status.code()),
+        Some(Code::NotFound)
+    );
+    assert_eq!(
+        client.create(from("fourth")).await.err().map(|status| status.code()),
+        Some(Code::NotFound)
+    );
+    // Its name is free again.
+    client.create(small("fourth")).await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn snapshots_have_a_limit_together() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0", "--snapshot-bytes", "1500000"])? else {
+        return Ok(());
+    };
+    let mut client = boxes(&daemon).await?;
+    client.create(small("one")).await?;
+    shell(&client, "one", "head -c 1000000 /dev/zero > big").await?;
+    let take = |id: &str| SnapshotRequest {
+        r#box: "one".to_owned(),
+        id: id.to_owned(),
+        labels: HashMap::new(),
+    };
+    client.snapshot(take("a")).await?;
+    let full = client.snapshot(take("b")).await.err().ok_or("the limit was passed")?;
+    assert_eq!(full.code(), Code::OutOfRange);
+    client
+        .delete_snapshot(DeleteSnapshotRequest { id: "a".to_owned() })
+        .await?;
+    client.snapshot(take("b")).await?;
+    Ok(())
+}

@@ -1,0 +1,210 @@
+//! kill -9 of each kind of process in the middle of load: no answer lies, and nothing is left.
+
+use std::error::Error;
+use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use prl_sandbox_proto::{Cause, HealthRequest};
+
+use crate::support::census::{Census, children, spawner, tree};
+use crate::support::load::Load;
+use crate::support::{Client, Daemon, Outcome, cause, command, connect, running, settles, skip, tell, text, until};
+
+const LANES: usize = 12;
+/// Until the load is well under way.
+const UNDER_WAY: usize = 40;
+
+fn kill(pid: u32, signal: i32) {
+    // SAFETY: a process that this test's daemon started.
+    unsafe { libc::kill(libc::pid_t::try_from(pid).unwrap_or(0), signal) };
+}
+
+async fn under_way(load: &Load) -> Outcome {
+    until("under way", async || {
+        Ok(load.tally.right.load(Ordering::Relaxed) >= UNDER_WAY)
+    })
+    .await
+}
+
+async fn quiet(client: &Client, parked: u32) -> Outcome {
+    until("quiet", async || {
+        let health = client.clone().health(HealthRequest {}).await?.into_inner();
+        Ok(health.running == 0 && health.parked == parked)
+    })
+    .await
+}
+
+fn told_the_truth(wrong: &[String]) {
+    assert!(wrong.is_empty(), "{} wrong answers:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// A daemon whose sandboxes can be told from other processes of the machine.
+fn start(arguments: &[&str]) -> Result<Option<Daemon>, Box<dyn Error>> {
+    let Some(daemon) = Daemon::start(arguments)? else {
+        return Ok(None);
+    };
+    if !daemon.is_full() {
+        skip("without groups and users of their own, sandboxes cannot be told from other processes");
+        return Ok(None);
+    }
+    Ok(Some(daemon))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_daemon() -> Outcome {
+    let Some(mut daemon) = start(&["--max-running", "8", "--park", "4"])? else {
+        return Ok(());
+    };
+    let load = Load::start(&daemon.client().await?, LANES);
+    under_way(&load).await?;
+    let below = tree(daemon.pid());
+    assert!(below.len() > 4, "{below:?}");
+    daemon.kill()?;
+    let tally = std::sync::Arc::clone(&load.tally);
+    told_the_truth(&load.end().await);
+    assert_eq!(tally.lost.load(Ordering::Relaxed), LANES, "{tally:?}");
+    settles(daemon.pid(), |found| found.is_empty()).await?;
+    let alive = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") S "));
+    until("all gone", async || Ok(!below.iter().any(|process| alive(process.pid)))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_spawner() -> Outcome {
+    let Some(mut daemon) = start(&["--max-running", "8", "--park", "4"])? else {
+        return Ok(());
+    };
+    let load = Load::start(&daemon.client().await?, LANES);
+    under_way(&load).await?;
+    kill(spawner(daemon.pid())?, libc::SIGKILL);
+    let status = daemon.ended().await?;
+    assert_eq!(status.code(), Some(1), "it must say that it failed");
+    told_the_truth(&load.end().await);
+    settles(daemon.pid(), |found| found.is_empty()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn daemon_and_spawner_together() -> Outcome {
+    let Some(mut daemon) = start(&["--park", "3"])? else {
+        return Ok(());
+    };
+    let load = Load::start(&daemon.client().await?, LANES);
+    under_way(&load).await?;
+    let spawner = spawner(daemon.pid())?;
+    kill(spawner, libc::SIGSTOP);
+    daemon.kill()?;
+    kill(spawner, libc::SIGKILL);
+    told_the_truth(&load.end().await);
+    settles(daemon.pid(), |found| {
+        found.iter().all(|trace| !trace.starts_with("process"))
+    })
+    .await?;
+    let Some(next) = start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    settles(daemon.pid(), |found| found.is_empty()).await?;
+    next.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inits() -> Outcome {
+    let Some(daemon) = start(&["--max-running", "8", "--park", "3"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    quiet(&client, 3).await?;
+    let before = Census::take(daemon.pid());
+    let load = Load::start(&client, LANES);
+    let spawner = spawner(daemon.pid())?;
+    let mut killed = 0;
+    while killed < 30 {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        // One that runs a program: it has a child.
+        let all = tree(daemon.pid());
+        let busy = |init: &&crate::support::census::Process| all.iter().any(|process| process.parent == init.pid);
+        if let Some(init) = all.iter().filter(|process| process.parent == spawner).find(busy) {
+            kill(init.pid, libc::SIGKILL);
+            killed += 1;
+        }
+    }
+    let tally = std::sync::Arc::clone(&load.tally);
+    told_the_truth(&load.end().await);
+    // Some were ending anyway.
+    let infra = tally.infra.load(Ordering::Relaxed);
+    assert!((5..=killed).contains(&infra), "{killed} killed: {tally:?}");
+    assert_eq!(tally.lost.load(Ordering::Relaxed), 0);
+    let result = client.clone().run_once(command(&["echo", "well"])).await?.into_inner();
+    assert_eq!(
+        (cause(&result), text(&result.stdout).as_str()),
+        (Cause::Exited, "well\n"),
+        "{}",
+        tell(&result)
+    );
+    quiet(&client, 3).await?;
+    before.returns(daemon.pid()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_inits() -> Outcome {
+    let Some(daemon) = start(&["--max-running", "8", "--park", "4"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    quiet(&client, 4).await?;
+    let before = Census::take(daemon.pid());
+    for init in children(daemon.pid(), spawner(daemon.pid())?) {
+        kill(init.pid, libc::SIGKILL);
+    }
+    for turn in 0..8 {
+        let result = client.clone().run_once(command(&["echo", "well"])).await?.into_inner();
+        // A sandbox that died while it was parked is not the program's doing, nor anybody's success.
+        let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "well\n";
+        assert!(
+            fine && (turn < 4 || cause(&result) == Cause::Exited),
+            "turn {turn}: {}",
+            tell(&result)
+        );
+    }
+    quiet(&client, 4).await?;
+    before.returns(daemon.pid()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_client() -> Outcome {
+    let Some(daemon) = start(&["--max-running", "8", "--park", "2"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    quiet(&client, 2).await?;
+    let before = Census::take(daemon.pid());
+    let mut caller = Command::new(std::env::current_exe()?)
+        .args(["--ignored", "--exact", "kills::as_a_client"])
+        .env("PRL_TEST_SOCKET", &daemon.socket)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    until("busy", async || Ok(running(&mut client.clone()).await? == 8)).await?;
+    caller.kill()?;
+    caller.wait()?;
+    quiet(&client, 2).await?;
+    before.returns(daemon.pid()).await
+}
+
+/// Run by `the_client` in a process of its own.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "a role, not a test"]
+async fn as_a_client() -> Outcome {
+    let socket = std::env::var("PRL_TEST_SOCKET")?;
+    let client = connect(socket.as_ref()).await?;
+    let mut runs = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let mut client = client.clone();
+        runs.spawn(async move {
+            client
+                .run_once(command(&["sh", "-c", "setsid sleep 4 & sleep 4"]))
+                .await
+        });
+    }
+    while runs.join_next().await.is_some() {}
+    Ok(())
+}

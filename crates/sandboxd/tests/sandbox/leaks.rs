@@ -1,0 +1,99 @@
+//! After many runs of every kind the daemon holds what it held before.
+
+use std::sync::Arc;
+
+use prl_sandbox_proto::{Cause, HealthRequest, RunOnceRequest};
+
+use crate::cases::{attacks, ordinary};
+use crate::support::census::{Census, flat, resident_kib};
+use crate::support::ground::Ground;
+use crate::support::{Daemon, Outcome, cause, command, skip, until};
+
+const PARKED: u32 = 4;
+const AT_ONCE: usize = 12;
+
+/// How many runs: 10,000 with PRL_TEST_LONG.
+fn count() -> usize {
+    if std::env::var_os("PRL_TEST_LONG").is_some() {
+        10_000
+    } else {
+        500
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_after_many_runs() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let temporary = directory.path().to_string_lossy().into_owned();
+    let arguments = ["--max-running", "12", "--park", &PARKED.to_string()];
+    let Some(daemon) = Daemon::start_with(&arguments, &[("TMPDIR", &temporary)])? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("bombs are run only where the whole tree is limited");
+        return Ok(());
+    }
+    let client = daemon.client().await?;
+    let quiet = async || {
+        until("quiet", async || {
+            let health = client.clone().health(HealthRequest {}).await?.into_inner();
+            Ok(health.running == 0 && health.queued == 0 && health.parked == PARKED)
+        })
+        .await
+    };
+    let ground = Ground::lay()?;
+    let requests: Arc<Vec<RunOnceRequest>> = Arc::new(mixture(&ground));
+    let rounds = async |from: usize, to: usize| -> Outcome {
+        let mut running = tokio::task::JoinSet::new();
+        for turn in from..to {
+            if running.len() >= AT_ONCE
+                && let Some(done) = running.join_next().await
+            {
+                done?;
+            }
+            let mut client = client.clone();
+            let request = requests[turn % requests.len()].clone();
+            running.spawn(async move {
+                // Every seventh caller hangs up.
+                let patience = std::time::Duration::from_millis(if turn % 7 == 0 { 20 } else { 60_000 });
+                if let Ok(answer) = tokio::time::timeout(patience, client.run_once(request)).await {
+                    let result = answer.expect("an answer").into_inner();
+                    assert_ne!(cause(&result), Cause::Infra, "{}", result.reason);
+                }
+            });
+        }
+        while let Some(done) = running.join_next().await {
+            done?;
+        }
+        Ok(())
+    };
+    let all = count();
+    // What is allocated once, for all time, is allocated by then.
+    rounds(0, all / 5).await?;
+    quiet().await?;
+    let (before, memory) = (Census::take(daemon.pid()), resident_kib(daemon.pid()));
+    rounds(all / 5, all).await?;
+    quiet().await?;
+    before.returns(daemon.pid()).await?;
+    let now = resident_kib(daemon.pid());
+    assert!(flat(memory, now), "memory grew from {memory} to {now} KiB");
+    assert_eq!(std::fs::read_dir(directory.path())?.count(), 0, "temporary files");
+    daemon.stop()
+}
+
+/// Mostly short runs, and now and then every hostile and every ordinary program.
+fn mixture(ground: &Ground) -> Vec<RunOnceRequest> {
+    let cases: Vec<_> = attacks::all().chain(ordinary::all()).collect();
+    let programs = cases.iter().map(|case| case.request(ground));
+    let short = [
+        command(&["/bin/true"]),
+        command(&["sh", "-c", "echo x; (setsid sleep 30 &)"]),
+        RunOnceRequest {
+            collect: vec!["*".to_owned()],
+            ..command(&["sh", "-c", "head -c 100000 /dev/urandom > f"])
+        },
+    ];
+    programs
+        .flat_map(|program| [program].into_iter().chain(short.clone()))
+        .collect()
+}

@@ -1,0 +1,300 @@
+//! Warm interpreters: what runs on them cannot tell, and every run is clean.
+
+mod programs;
+
+use std::collections::BTreeSet;
+
+use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, InputFile, RunOnceRequest, RunOnceResult};
+use tonic::Code;
+
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, tell, text};
+use programs::PROGRAMS;
+
+const WARM: [&str; 4] = ["--park", "2", "--warm", "python=4"];
+
+/// A daemon with warm Pythons; nothing where the machine can have none.
+async fn warm(arguments: &[&str]) -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> {
+    let Some(daemon) = Daemon::start(arguments)? else {
+        return Ok(None);
+    };
+    let mut client = daemon.client().await?;
+    let capabilities = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let facility = capabilities.facilities.iter().find(|one| one.name == "runtime.python");
+    let facility = facility.ok_or("no word on Python")?;
+    if !facility.available {
+        crate::support::skip(&facility.detail);
+        return Ok(None);
+    }
+    Ok(Some((daemon, client)))
+}
+
+fn python(code: &str) -> RunOnceRequest {
+    command(&["python3", "-c", code, "first", "second"])
+}
+
+async fn run(client: &Client, request: RunOnceRequest) -> Result<RunOnceResult, Box<dyn std::error::Error>> {
+    Ok(client.clone().run_once(request).await?.into_inner())
+}
+
+/// What the caller sees of how a program went. Addresses differ from run to run.
+fn outward(result: &RunOnceResult) -> String {
+    let told = format!("{}\nlost {:?}", tell(result), result.uncollected);
+    let mut parts = told.split("0x");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + "0x" + part.trim_start_matches(|letter: char| letter.is_ascii_hexdigit())
+    })
+}
+
+/// The same request on a zygote and executed; fails unless nothing differs.
+async fn same(client: &Client, name: &str, request: RunOnceRequest) -> Result<(), String> {
+    let on = |runtime: &str| {
+        let mut request = request.clone();
+        request.runtime = runtime.to_owned();
+        run(client, request)
+    };
+    let told = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
+    let (warm, cold) = (on("python").await.map_err(told)?, on("exec").await.map_err(told)?);
+    if warm.runtime != "python" || cold.runtime != "exec" {
+        return Err(format!("{name}: ran on {} and {}", warm.runtime, cold.runtime));
+    }
+    let (warm, cold) = (outward(&warm), outward(&cold));
+    if warm == cold {
+        return Ok(());
+    }
+    Err(format!("---- {name}\non a zygote:\n{warm}\nexecuted:\n{cold}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_on_a_zygote_is_as_one_that_is_executed() -> Outcome {
+    let Some((_daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let mut wrong = Vec::new();
+    for (name, code) in PROGRAMS {
+        let mut request = python(code);
+        request.stdin = b"1\n2\n3\n".as_slice().into();
+        request.env = [("TZ", "Asia/Tokyo"), ("A_NUMBER", "1")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into();
+        wrong.extend(same(&client, name, request).await.err());
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        PROGRAMS.len(),
+        wrong.join("\n")
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_script_is_run_with_its_directory_and_its_lines() -> Outcome {
+    let Some((_daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let files = [
+        (
+            "src/main.py",
+            "import helper, sys\nprint(__file__, sys.argv, sys.path[0], sorted(globals()))\nhelper.fail()\n",
+        ),
+        ("src/helper.py", "def fail():\n    raise ValueError('here')\n"),
+        ("src/queue.py", "print('a queue of the program')\n"),
+        (
+            "shadow.py",
+            "import src.helper, sys\nsys.path.insert(0, 'src')\nimport queue, random, json\nprint(queue.__file__, random.__file__)\n",
+        ),
+        (
+            "ending.py",
+            "import atexit\natexit.register(lambda: print('__file__' in globals()))\n",
+        ),
+        ("wrong.py", "x = 1\ny = (\n"),
+        ("latin.py", "# coding: latin-1\nprint('\u{e4}')\n"),
+        (
+            "spawn.py",
+            "import multiprocessing as m\ndef f(x): return x + 1\nif __name__ == '__main__':\n    m.set_start_method('spawn')\n    with m.Pool(1) as p: print(p.map(f, [1]))\n",
+        ),
+    ];
+    let files: Vec<InputFile> = files
+        .map(|(path, content)| InputFile {
+            path: path.to_owned(),
+            content: content.as_bytes().to_vec().into(),
+            mode: 0,
+        })
+        .into();
+    let mut wrong = Vec::new();
+    for script in [
+        "src/main.py",
+        "./src/main.py",
+        "/work/src/main.py",
+        "shadow.py",
+        "ending.py",
+        "wrong.py",
+        "spawn.py",
+    ] {
+        let mut request = command(&["python3", script, "--flag"]);
+        request.files.clone_from(&files);
+        wrong.extend(same(&client, script, request).await.err());
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for script in ["latin.py", "missing.py", "src", "/dev/stdin"] {
+        let mut request = command(&["python3", script]);
+        request.files.clone_from(&files);
+        let result = run(&client, request.clone()).await?;
+        assert_eq!(result.runtime, "exec", "{script}: {}", tell(&result));
+        request.runtime = "exec".to_owned();
+        assert_eq!(outward(&result), outward(&run(&client, request).await?), "{script}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_from_one_run_to_the_next() -> Outcome {
+    let Some((_daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let dirty = "import sys, os, random, builtins, json, gc, signal, tempfile\n\
+        builtins.mark = json.mark = sys.mark = os.environ['MARK'] = 'x'; sys.path.append('/mark'); gc.disable()\n\
+        signal.signal(signal.SIGTERM, signal.SIG_IGN); open('/work/mark', 'w'); open('/tmp/mark', 'w')\n\
+        random.seed(7)";
+    let look = "import sys, os, builtins, json, gc, signal, random, uuid, secrets, tempfile\n\
+        print([hasattr(m, 'mark') for m in (builtins, json, sys)], 'MARK' in os.environ, '/mark' in sys.path, gc.isenabled(),\n\
+        signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, os.listdir('/work'), os.listdir('/tmp'))\n\
+        print(random.random(), uuid.uuid4(), uuid.uuid1().clock_seq, secrets.token_hex(8), tempfile.mktemp())";
+    let mut seen = BTreeSet::new();
+    for _ in 0..12 {
+        let soiled = run(&client, python(dirty)).await?;
+        assert_eq!(soiled.exit_code, Some(0), "{}", tell(&soiled));
+        let result = run(&client, python(look)).await?;
+        let output = text(&result.stdout);
+        let (state, chance) = output.split_once('\n').ok_or("no output")?;
+        assert_eq!(
+            state,
+            "[False, False, False] False False True True [] []",
+            "{}",
+            tell(&result)
+        );
+        for value in chance.split_whitespace() {
+            assert!(seen.insert(value.to_owned()), "{value} came twice");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_hold_on_a_zygote() -> Outcome {
+    let Some((daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        return Ok(());
+    }
+    for (code, wanted) in [
+        ("while True: pass", Cause::CpuTimeout),
+        ("import time; time.sleep(60)", Cause::WallTimeout),
+        ("x = b'x' * (1 << 30)", Cause::Oom),
+        (
+            "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass",
+            Cause::Pids,
+        ),
+        ("while True: print('x' * 65536)", Cause::OutputLimit),
+        (
+            "import ctypes; ctypes.CDLL(None).kill(1, 9); ctypes.CDLL(None).kill(-1, 9)",
+            Cause::Exited,
+        ),
+        ("open('/work/x', 'wb').write(bytes(1 << 25))", Cause::Exited),
+    ] {
+        let mut request = python(code);
+        if let Some(limits) = &mut request.limits {
+            (limits.wall_ms, limits.cpu_ms) = (Some(8000), Some(1000));
+        }
+        let result = run(&client, request).await?;
+        assert_eq!(
+            (cause(&result), result.runtime.as_str()),
+            (wanted, "python"),
+            "{code}: {}",
+            tell(&result)
+        );
+    }
+    let one = run(&client, python("print(1)")).await?;
+    let usage = one.usage.ok_or("no usage")?;
+    assert_eq!(usage.processes, Some(1), "{usage:?}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_zygote_can_run_is_executed_or_refused() -> Outcome {
+    let Some((_daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let unbuffered = command(&["python3", "-u", "-c", "print(1)"]);
+    let result = run(&client, unbuffered.clone()).await?;
+    assert_eq!(
+        (text(&result.stdout).as_str(), result.runtime.as_str()),
+        ("1\n", "exec")
+    );
+    for (runtime, code) in [
+        ("python", Code::FailedPrecondition),
+        ("node", Code::FailedPrecondition),
+        ("ruby", Code::InvalidArgument),
+    ] {
+        let mut request = unbuffered.clone();
+        request.runtime = runtime.to_owned();
+        let refused = client.clone().run_once(request).await.err().ok_or("it ran")?;
+        assert_eq!(refused.code(), code, "{refused}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcome {
+    let Some((mut daemon, mut client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    for _ in 0..3 {
+        let killed = kill_templates(daemon.pid())?;
+        assert_eq!(killed, 1, "templates");
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        let mut served = 0;
+        while served < 12 {
+            let result = run(&client, python("print(1)")).await?;
+            match cause(&result) {
+                Cause::Exited => served += 1,
+                // Truthful: nothing was run.
+                Cause::Infra => assert!(std::time::Instant::now() < deadline, "{}", tell(&result)),
+                _ => return Err(tell(&result).into()),
+            }
+        }
+    }
+    assert!(client.health(HealthRequest {}).await?.into_inner().parked > 0);
+    daemon.kill()?;
+    settles(daemon.pid(), BTreeSet::is_empty).await
+}
+
+/// Kills the interpreters that are children of the daemon's spawner and lead a session, as what they fork does not.
+fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::Error>> {
+    let mut killed = 0;
+    // Parent, session and name.
+    let stat = |pid: u32| -> Option<(u32, u32, String)> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (head, tail) = stat.rsplit_once(") ")?;
+        let mut fields = tail.split_whitespace().skip(1).map_while(|field| field.parse().ok());
+        Some((fields.next()?, fields.nth(1)?, head.split_once('(')?.1.to_owned()))
+    };
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+            continue;
+        };
+        let Some((spawner, session, name)) = stat(pid) else {
+            continue;
+        };
+        let of_daemon = stat(spawner).is_some_and(|(parent, ..)| parent == daemon);
+        if name == "python3" && session == pid && of_daemon {
+            // SAFETY: a grandchild of this test.
+            unsafe { libc::kill(i32::try_from(pid)?, libc::SIGKILL) };
+            killed += 1;
+        }
+    }
+    Ok(killed)
+}

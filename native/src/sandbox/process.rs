@@ -1,0 +1,200 @@
+//! Processes of held sandboxes behind handles.
+
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Buffer, Env, PromiseRaw, Uint8Array};
+use napi::tokio::sync::Mutex;
+use napi_derive::napi;
+use prl_sandbox_client::{CancellationToken, Evaluation, Process, ProcessEvent, ProcessOutput};
+use prl_sandbox_proto::Process as ProcessInfo;
+
+use super::cancels::Cancels;
+use super::request::NativeRunLimits;
+use super::result::NativeRunResult;
+use crate::error::NativeError;
+
+/// A process as its daemon describes it.
+#[napi(object, use_nullable = true)]
+pub struct NativeProcessInfo {
+    /// Chosen when it was started.
+    pub id: String,
+    /// Inside the box.
+    pub pid: u32,
+    /// argv.
+    pub command: Vec<String>,
+    /// Not ended.
+    pub running: bool,
+}
+
+/// What an attached process does.
+#[napi(object, use_nullable = true)]
+pub struct NativeProcessEvent {
+    /// stdout | stderr | ended.
+    pub kind: String,
+    /// Of the first byte.
+    pub offset: f64,
+    /// Output.
+    pub data: Buffer,
+    /// Only when it ended.
+    pub result: Option<NativeRunResult>,
+}
+
+/// What became of code in an interpreter.
+#[napi(object, use_nullable = true)]
+pub struct NativeEvaluation {
+    /// EXITED with 0, or with 1 when it raised.
+    pub result: NativeRunResult,
+    /// repr of the last expression, or empty.
+    pub value: String,
+    /// Last line of what was raised, or empty.
+    pub error: String,
+    /// The interpreter takes more.
+    pub alive: bool,
+}
+
+/// A process.
+#[napi]
+pub struct NativeSandboxProcess {
+    process: Process,
+    cancels: Cancels,
+}
+
+#[napi]
+impl NativeSandboxProcess {
+    pub(crate) fn new(process: Process, cancels: Cancels) -> Self {
+        Self { process, cancels }
+    }
+
+    /// As it was when it was started; only the id where it was not looked for.
+    #[napi]
+    pub fn info(&self) -> NativeProcessInfo {
+        self.process.info().clone().into()
+    }
+
+    /// Its output from these positions on.
+    #[napi]
+    pub fn output(&self, stdout_from: f64, stderr_from: f64) -> NativeProcessOutput {
+        let output = self.process.output(stdout_from as u64, stderr_from as u64);
+        NativeProcessOutput {
+            output: Arc::new(Mutex::new(output)),
+            closed: CancellationToken::new(),
+        }
+    }
+
+    /// Appends to its input; bytes accepted so far. The bytes are copied before the call returns.
+    #[napi]
+    pub fn input<'env>(
+        &self,
+        env: &'env Env,
+        offset: f64,
+        data: Uint8Array,
+        end: bool,
+    ) -> napi::Result<PromiseRaw<'env, f64>> {
+        let process = self.process.clone();
+        let data = data.to_vec().into();
+        env.spawn_future(async move {
+            let accepted = process.input(offset as u64, data, end).await;
+            Ok(accepted.map_err(NativeError::from)? as f64)
+        })
+    }
+
+    /// Sends a signal to its tree.
+    #[napi]
+    pub fn signal<'env>(&self, env: &'env Env, signal: u32) -> napi::Result<PromiseRaw<'env, ()>> {
+        let process = self.process.clone();
+        env.spawn_future(async move { Ok(process.signal(signal).await.map_err(NativeError::from)?) })
+    }
+
+    /// Tells its terminal a size.
+    #[napi]
+    pub fn resize<'env>(&self, env: &'env Env, rows: u32, columns: u32) -> napi::Result<PromiseRaw<'env, ()>> {
+        let process = self.process.clone();
+        env.spawn_future(async move { Ok(process.resize(rows, columns).await.map_err(NativeError::from)?) })
+    }
+
+    /// Runs code in an interpreter.
+    #[napi]
+    pub fn evaluate<'env>(
+        &self,
+        env: &'env Env,
+        key: String,
+        code: String,
+        limits: NativeRunLimits,
+    ) -> napi::Result<PromiseRaw<'env, NativeEvaluation>> {
+        let process = self.process.clone();
+        let flight = self.cancels.enter(&key);
+        env.spawn_future(async move {
+            let evaluated = process.evaluate(&code, limits.into(), flight.token()).await;
+            Ok(NativeEvaluation::from(evaluated.map_err(NativeError::from)?))
+        })
+    }
+}
+
+/// What a process writes, until its end.
+#[napi]
+pub struct NativeProcessOutput {
+    output: Arc<Mutex<ProcessOutput>>,
+    closed: CancellationToken,
+}
+
+#[napi]
+impl NativeProcessOutput {
+    /// The next event; null after the end.
+    #[napi]
+    pub fn next<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Option<NativeProcessEvent>>> {
+        let (output, closed) = (Arc::clone(&self.output), self.closed.clone());
+        env.spawn_future(async move {
+            let mut output = output.lock().await;
+            let next = closed.run_until_cancelled(output.next()).await;
+            let event = next.transpose().map_err(NativeError::from)?.flatten();
+            Ok(event.map(NativeProcessEvent::from))
+        })
+    }
+
+    /// Stops reading; a call that waits gives null. The process goes on.
+    #[napi]
+    pub fn close(&self) {
+        self.closed.cancel();
+    }
+}
+
+impl From<ProcessEvent> for NativeProcessEvent {
+    fn from(event: ProcessEvent) -> Self {
+        let output = |kind: &str, offset: u64, data: Vec<u8>| Self {
+            kind: kind.to_owned(),
+            offset: offset as f64,
+            data: data.into(),
+            result: None,
+        };
+        match event {
+            ProcessEvent::Stdout { offset, data } => output("stdout", offset, data.into()),
+            ProcessEvent::Stderr { offset, data } => output("stderr", offset, data.into()),
+            ProcessEvent::Ended(outcome) => Self {
+                result: Some((*outcome).into()),
+                ..output("ended", 0, Vec::new())
+            },
+        }
+    }
+}
+
+impl From<ProcessInfo> for NativeProcessInfo {
+    fn from(info: ProcessInfo) -> Self {
+        Self {
+            id: info.process,
+            pid: info.pid,
+            command: info.command,
+            running: info.running,
+        }
+    }
+}
+
+impl From<Evaluation> for NativeEvaluation {
+    fn from(evaluation: Evaluation) -> Self {
+        Self {
+            result: evaluation.outcome.into(),
+            value: evaluation.value,
+            error: evaluation.error,
+            alive: evaluation.alive,
+        }
+    }
+}
