@@ -18,6 +18,7 @@ use report::{report, shortest};
 use support::python;
 
 const ROUNDS: usize = 9;
+const PLAN_ROUNDS: usize = 50;
 const SAMPLES: usize = 100_000;
 const SEQ_LEN: u32 = 32_768;
 const RANKS: u32 = 64;
@@ -36,7 +37,7 @@ fn plans(lengths: &[u32]) {
         .filter_map(|name| Some((name, thousands / rival.as_ref()?[name].as_f64()?)))
         .collect();
     let bins_only = PackOptions::new(SEQ_LEN, 1);
-    let ours = shortest(ROUNDS, || pack_sequences(lengths, bins_only).expect("a plan"));
+    let ours = shortest(PLAN_ROUNDS, || pack_sequences(lengths, bins_only).expect("a plan"));
     report("packing-plan", "ksamples/s", thousands / ours, &rivals);
     // The 7B shape of Qwen2.
     let model = FlopModel {
@@ -47,7 +48,7 @@ fn plans(lengths: &[u32]) {
         cost: Cost::Flops(model),
         ..PackOptions::new(SEQ_LEN, RANKS)
     };
-    let ours = shortest(ROUNDS, || pack_sequences(lengths, balanced).expect("a plan"));
+    let ours = shortest(PLAN_ROUNDS, || pack_sequences(lengths, balanced).expect("a plan"));
     report("packing-plan-64-ranks", "ksamples/s", thousands / ours, &[]);
     quality(lengths, bins_only, balanced, model);
 }
