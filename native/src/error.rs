@@ -81,7 +81,7 @@ pub(crate) fn codes() -> Vec<String> {
         EngineError::CODES,
         &WeightsError::CODES,
         &PackError::CODES,
-        &ClientError::CODES,
+        ClientError::CODES,
     ]
     .into_iter()
     .flatten()
