@@ -88,8 +88,7 @@ pub(crate) fn codes() -> Vec<String> {
         EngineError::CODES,
         &WeightsError::CODES,
         &PackError::CODES,
-        &ClientError::CODES,
-        &TransportError::CODES,
+        ClientError::CODES,
     ]
     .into_iter()
     .flatten()

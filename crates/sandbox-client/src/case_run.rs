@@ -12,7 +12,7 @@ use tonic::Streaming;
 
 use crate::ClientError;
 use crate::client::{Client, Shared};
-use crate::node::{Node, Patience};
+use crate::node::{Node, Patience, Work};
 use crate::outcome::{Infra, RunOutcome};
 use crate::run::{self, DEFAULT_QUEUE_MS, DEFAULT_WALL_MS, GRACE};
 use crate::status::{Verdict, verdict};
@@ -101,7 +101,7 @@ impl Shared {
         let until = deadline(request);
         let mut tried = Vec::new();
         let mut last = End::Elsewhere(RunOutcome::infra(Infra::ConnectionLost, "no daemon is known"));
-        while let Some(node) = self.fleet.pick(&tried).filter(|_| tried.len() < MAX_PLACES) {
+        while let Some(node) = self.fleet.pick(Work::Run, &tried).filter(|_| tried.len() < MAX_PLACES) {
             last = tokio::select! {
                 end = self.tests_on(&node, request, until, results) => end,
                 () = cancel.cancelled() => return cancelled("cancelled"),

@@ -76,7 +76,7 @@ pub enum ClientError {
 
 impl ClientError {
     /// Every code that [`ClientError::code`] can give.
-    pub const CODES: [&'static str; 28] = [
+    pub const CODES: &'static [&'static str] = &[
         "PRL_SANDBOX_REQUEST",
         "PRL_SANDBOX_ISOLATION",
         "PRL_SANDBOX_AUTH",

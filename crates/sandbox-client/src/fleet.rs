@@ -11,7 +11,7 @@ use tokio::net::lookup_host;
 use tokio::time::{sleep, timeout};
 
 use crate::credentials::Credentials;
-use crate::node::Node;
+use crate::node::{Node, Work};
 use crate::{Address, ClientError, EmbeddedDaemon};
 
 /// How often a name is looked up.
@@ -88,7 +88,7 @@ impl Fleet {
     }
 
     /// Where new work goes, none of `tried`. Daemons that are out are asked only when all are.
-    pub(crate) fn pick(&self, tried: &[Arc<Node>]) -> Option<Arc<Node>> {
+    pub(crate) fn pick(&self, work: Work, tried: &[Arc<Node>]) -> Option<Arc<Node>> {
         let mut nodes = self.nodes();
         nodes.retain(|node| !tried.iter().any(|tried| Arc::ptr_eq(tried, node)));
         if nodes.iter().any(|node| !node.is_out()) {
@@ -96,7 +96,7 @@ impl Fleet {
         }
         let first = draw(&mut nodes)?;
         match draw(&mut nodes) {
-            Some(second) if second.pressure() < first.pressure() => Some(second),
+            Some(second) if second.pressure(work) < first.pressure(work) => Some(second),
             _ => Some(first),
         }
     }

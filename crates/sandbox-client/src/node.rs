@@ -30,6 +30,15 @@ pub(crate) enum Patience {
     FirstTry,
 }
 
+/// What a daemon is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Something that ends.
+    Run,
+    /// A box.
+    Hold,
+}
+
 /// One daemon.
 #[derive(Debug)]
 pub(crate) struct Node {
@@ -46,8 +55,10 @@ pub(crate) struct Node {
 struct Standing {
     /// Runs of others, as last heard.
     others: u32,
-    /// 0 until heard.
-    capacity: u32,
+    /// Boxes, as last heard.
+    held: u32,
+    /// `None` until heard.
+    capacity: Option<u32>,
     /// Gets no new work; a probe looks when that can change.
     is_out: bool,
 }
@@ -148,14 +159,21 @@ impl Node {
         let ours = self.ours.load(Ordering::Relaxed);
         let mut standing = self.standing();
         standing.others = load.running.saturating_add(load.queued).saturating_sub(ours);
-        standing.capacity = load.capacity;
+        standing.held = load.held;
+        standing.capacity = Some(load.capacity);
     }
 
-    /// Runs per place for one, by what was last heard of others and what is known of ours. Smaller is better.
-    pub(crate) fn pressure(&self) -> f64 {
+    /// How busy it is, by what was last heard of others and what is known of ours. Smaller is better.
+    pub(crate) fn pressure(&self, work: Work) -> f64 {
         let standing = self.standing();
         let runs = f64::from(standing.others) + f64::from(self.ours.load(Ordering::Relaxed));
-        runs / f64::from(standing.capacity.max(1))
+        match (work, standing.capacity) {
+            // It stops.
+            (_, Some(0)) => f64::INFINITY,
+            // Most boxes are idle most of the time: they are spread by their number.
+            (Work::Hold, _) => runs + f64::from(standing.held),
+            (Work::Run, capacity) => runs / f64::from(capacity.unwrap_or(1)),
+        }
     }
 
     pub(crate) fn is_out(&self) -> bool {

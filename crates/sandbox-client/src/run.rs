@@ -16,7 +16,7 @@ use crate::ClientError;
 use crate::call::{EXIT_NOTICE, MAX_ATTEMPTS};
 use crate::client::{Client, Shared};
 use crate::connection::Connection;
-use crate::node::{Node, Patience};
+use crate::node::{Node, Patience, Work};
 use crate::outcome::{Infra, RunOutcome};
 use crate::status::{Verdict, verdict};
 
@@ -86,7 +86,11 @@ impl Client {
         };
         let mut tried = Vec::new();
         let mut last = RunOutcome::infra(Infra::ConnectionLost, "no daemon is known");
-        while let Some(node) = shared.fleet.pick(&tried).filter(|_| tried.len() < MAX_PLACES) {
+        while let Some(node) = shared
+            .fleet
+            .pick(Work::Run, &tried)
+            .filter(|_| tried.len() < MAX_PLACES)
+        {
             let send = |connection: Arc<Connection>, again: Option<String>| {
                 let mut sent = request.clone();
                 // Set on a repetition only; the daemon then refuses to run what another daemon may have run.

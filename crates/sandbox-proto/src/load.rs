@@ -16,6 +16,8 @@ pub struct Load {
     pub queued: u32,
     /// Sandboxes made in advance.
     pub parked: u32,
+    /// Held sandboxes.
+    pub held: u32,
     /// Runs at the same time, at most; 0 when it takes none.
     pub capacity: u32,
 }
@@ -26,11 +28,12 @@ impl fmt::Display for Load {
             running,
             queued,
             parked,
+            held,
             capacity,
         } = self;
         write!(
             formatter,
-            "running={running} queued={queued} parked={parked} capacity={capacity}"
+            "running={running} queued={queued} parked={parked} held={held} capacity={capacity}"
         )
     }
 }
@@ -46,6 +49,7 @@ impl FromStr for Load {
                 "running" => &mut load.running,
                 "queued" => &mut load.queued,
                 "parked" => &mut load.parked,
+                "held" => &mut load.held,
                 "capacity" => &mut load.capacity,
                 _ => continue,
             };
@@ -65,6 +69,7 @@ mod tests {
             running: 3,
             queued: 0,
             parked: 8,
+            held: 5,
             capacity: u32::MAX,
         };
         assert_eq!(load.to_string().parse(), Ok(load));

@@ -11,6 +11,7 @@
 //! It does not know what programs mean, who calls, or other daemons.
 
 mod boxes;
+mod calls;
 mod cgroup;
 mod child;
 mod collect;
@@ -40,6 +41,7 @@ mod spawner;
 mod sys;
 mod template;
 mod tenants;
+mod tls;
 mod wire;
 mod zygote;
 

@@ -21,13 +21,20 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
 use crate::boxes::BoxService;
+use crate::calls::{Admission, Doorkeeper, LoadLayer, RequestLayer};
 use crate::error::SandboxError;
 use crate::options::Options;
 use crate::service::{Service, Shop};
 use crate::tenants::Tokens;
+use crate::tls;
 
 /// Calls at a time on one connection.
 const MAX_STREAMS: u32 = 4096;
+/// Calls that were reset before they were looked at; a connection with more is ended.
+const MAX_PENDING_RESETS: usize = 64;
+/// Calls that we reset for errors of the caller's protocol; a connection with more is ended.
+const MAX_ERROR_RESETS: usize = 256;
+const MAX_HEADER_BYTES: u32 = 16 << 10;
 
 /// What serves, until it is told to stop.
 #[derive(Debug)]
@@ -42,7 +49,14 @@ impl Listening {
     /// Serves on every socket that the options name.
     pub(crate) async fn begin(options: &Options, shop: &Arc<Shop>) -> Result<Self, SandboxError> {
         let tokens = tokens(options)?;
+        let tls = tls::configure(options)?;
         let routes = routes(shop);
+        let doorkeeper = Doorkeeper::new(options.max_connections);
+        let load = LoadLayer::new({
+            let shop = Arc::clone(shop);
+            move || shop.load()
+        });
+        let requests = RequestLayer::new();
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
         let mut address = None;
@@ -50,19 +64,44 @@ impl Listening {
             let listener = bind(path)
                 .await
                 .map_err(failed(format!("listen on {}", path.display())))?;
-            let server = builder().add_routes(routes.clone());
-            let incoming = UnixListenerStream::new(listener);
+            let admit = InterceptorLayer::new(|request| {
+                Admission::note(&request);
+                Ok(request)
+            });
+            let mut layered = builder().layer(admit).layer(load.clone()).layer(requests.clone());
+            let incoming = doorkeeper.clone().guard(UnixListenerStream::new(listener));
+            let server = layered.add_routes(routes.clone());
             servers.spawn(server.serve_with_incoming_shutdown(incoming, until(stopped.clone())));
         }
-        if let (Some(wanted), Some(tokens)) = (options.listen, tokens) {
+        if let Some(wanted) = options.listen {
+            if tokens.is_none() && options.tls_client_ca.is_none() {
+                return Err(SandboxError::Usage(
+                    "--listen needs --token-file, PRL_SANDBOX_TOKEN or --tls-client-ca".to_owned(),
+                ));
+            }
             let listener = TcpListener::bind(wanted)
                 .await
                 .map_err(failed(format!("listen on {wanted}")))?;
             address = Some(listener.local_addr().map_err(failed("name the address".to_owned()))?);
-            let admit = InterceptorLayer::new(move |request| tokens.admit(request));
-            let server = builder().layer(admit).add_routes(routes);
+            let admit = InterceptorLayer::new(move |request| {
+                let request = match &tokens {
+                    Some(tokens) => tokens.admit(request)?,
+                    // Its certificate was good enough for the handshake.
+                    None => request,
+                };
+                Admission::note(&request);
+                Ok(request)
+            });
+            let server = match tls {
+                Some(tls) => builder().tls_config(tls).map_err(|error| {
+                    SandboxError::Usage(format!("the certificates cannot be used: {}", chain(&error)))
+                })?,
+                None => builder(),
+            };
+            let mut layered = server.layer(admit).layer(load).layer(requests);
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-            servers.spawn(server.serve_with_incoming_shutdown(incoming, until(stopped)));
+            let server = layered.add_routes(routes);
+            servers.spawn(server.serve_with_incoming_shutdown(doorkeeper.guard(incoming), until(stopped)));
         }
         Ok(Self { address, stop, servers })
     }
@@ -102,11 +141,20 @@ fn builder() -> Server {
         .max_frame_size(1 << 20)
         .tcp_nodelay(true)
         .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .http2_max_pending_accept_reset_streams(Some(MAX_PENDING_RESETS))
+        .http2_max_local_error_reset_streams(Some(MAX_ERROR_RESETS))
+        .http2_max_header_list_size(MAX_HEADER_BYTES)
 }
 
 async fn until(mut stopped: watch::Receiver<bool>) {
     // An error means that the sender is gone, which is the end too.
     let _end = stopped.wait_for(|stopped| *stopped).await;
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let inner = error.source().map(|source| format!(": {source}"));
+    format!("{error}{}", inner.unwrap_or_default())
 }
 
 fn failed(action: String) -> impl Fn(io::Error) -> SandboxError {
@@ -131,11 +179,6 @@ fn tokens(options: &Options) -> Result<Option<Tokens>, SandboxError> {
             .filter(|text| !text.is_empty())
             .map(|token| Tokens::single(&token)),
     };
-    if options.listen.is_some() && tokens.is_none() {
-        return Err(SandboxError::Usage(
-            "--listen needs --token-file or PRL_SANDBOX_TOKEN".to_owned(),
-        ));
-    }
     Ok(tokens)
 }
 

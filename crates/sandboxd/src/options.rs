@@ -10,8 +10,12 @@ use crate::images::{Source, default_cache};
 /// Printed for `--help` and behind usage errors.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
   --socket PATH        serve on a Unix socket of mode 0600
-  --listen ADDR:PORT   serve on TCP; every call needs the bearer token
-  --token-file PATH    holds the token; or set PRL_SANDBOX_TOKEN
+  --listen ADDR:PORT   serve on TCP; every call needs a bearer token, or a client certificate, or both
+  --token-file PATH    lines TENANT:TOKEN, or one token; or set PRL_SANDBOX_TOKEN to one token
+  --tls-cert PATH      encrypt TCP with this certificate (PEM)
+  --tls-key PATH       and its key (PEM)
+  --tls-client-ca PATH refuse clients without a certificate of this authority (PEM)
+  --max-connections N  connections at a time (default 1024)
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
@@ -34,6 +38,10 @@ pub(crate) struct Options {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) listen: Option<SocketAddr>,
     pub(crate) token_file: Option<PathBuf>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) tls_client_ca: Option<PathBuf>,
+    pub(crate) max_connections: usize,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) max_held: usize,
@@ -65,6 +73,10 @@ impl Options {
             socket: None,
             listen: None,
             token_file: None,
+            tls_cert: None,
+            tls_key: None,
+            tls_client_ca: None,
+            max_connections: 1024,
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             max_held: 1000,
@@ -100,6 +112,10 @@ impl Options {
                     options.listen = Some(address);
                 }
                 "--token-file" => options.token_file = Some(PathBuf::from(value()?)),
+                "--tls-cert" => options.tls_cert = Some(PathBuf::from(value()?)),
+                "--tls-key" => options.tls_key = Some(PathBuf::from(value()?)),
+                "--tls-client-ca" => options.tls_client_ca = Some(PathBuf::from(value()?)),
+                "--max-connections" => options.max_connections = number(value()?)?.max(1),
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--max-held" => options.max_held = number(value()?)?,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use prl_sandbox_proto::sandboxes_server::Sandboxes;
 use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
-    RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
+    Load, RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
 use tonic::{Request, Response, Status};
 
@@ -48,6 +48,22 @@ pub(crate) struct Shop {
 }
 
 impl Shop {
+    /// How busy it is; without capacity once it stops.
+    pub(crate) fn load(&self) -> Load {
+        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        Load {
+            running: count(self.queue.running()),
+            queued: count(self.queue.queued()),
+            parked: count(self.pool.parked() + self.warm.parked()),
+            held: count(self.boxes.held()),
+            capacity: if self.draining.load(Ordering::Relaxed) {
+                0
+            } else {
+                count(self.max_running)
+            },
+        }
+    }
+
     /// What a request is checked against.
     pub(crate) fn terms(&self) -> Terms<'_> {
         Terms {
@@ -125,15 +141,15 @@ impl Sandboxes for Service {
 
     async fn health(&self, _: Request<HealthRequest>) -> Result<Response<HealthReply>, Status> {
         let shop = &self.0;
-        let count = |value: usize| u32::try_from(value).unwrap_or(u32::MAX);
+        let load = shop.load();
         Ok(Response::new(HealthReply {
-            serving: !shop.draining.load(Ordering::Relaxed),
-            running: count(shop.queue.running()),
-            queued: count(shop.queue.queued()),
-            parked: count(shop.pool.parked() + shop.warm.parked()),
+            serving: load.capacity > 0,
+            running: load.running,
+            queued: load.queued,
+            parked: load.parked,
             completed: shop.completed.load(Ordering::Relaxed),
             instance_id: shop.instance.clone(),
-            held: count(shop.boxes.held()),
+            held: load.held,
         }))
     }
 }

@@ -76,10 +76,10 @@ function parentOf(pid: number): number | null {
 }
 
 /** Waits until `condition` holds, at most `ms`. */
-export async function until(condition: () => boolean, ms: number): Promise<boolean> {
+export async function until(condition: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
   const deadline = performance.now() + ms;
   while (performance.now() < deadline) {
-    if (condition()) return true;
+    if (await condition()) return true;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return condition();

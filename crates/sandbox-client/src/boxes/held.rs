@@ -13,7 +13,7 @@ use tonic::{Response, Status};
 use crate::call::{Manner, QUERY_DEADLINE, Repeat, ask};
 use crate::client::{Client, Shared};
 use crate::connection::{Boxes, Connection};
-use crate::node::{Node, Patience};
+use crate::node::{Node, Patience, Work};
 use crate::outcome::{Infra, RunOutcome};
 use crate::run::{DEFAULT_QUEUE_MS, DEFAULT_WALL_MS, GRACE, check_size};
 use crate::status::{Verdict, verdict};
@@ -90,7 +90,7 @@ impl Client {
         while tried.len() < MAX_PLACES {
             let node = match &only {
                 Some(node) => (tried.is_empty()).then(|| Arc::clone(node)),
-                None => shared.fleet.pick(&tried),
+                None => shared.fleet.pick(Work::Hold, &tried),
             };
             let Some(node) = node else { break };
             tried.push(Arc::clone(&node));
