@@ -47,6 +47,20 @@ export declare class NativeEngine {
   close(): Promise<undefined>
 }
 
+/** One rank's batch in native memory. */
+export declare class NativePackedBatch {
+  /** Padding included. */
+  tokens(): number
+  /** Members of the three loss streams over all ranks. */
+  counts(): NativeCounts
+  /** A copy of its columns. */
+  columns(): NativeBatch
+  /** Writes it atomically; the digest of its data. */
+  write(path: string, key: NativeBatchKey): Promise<string>
+  /** Leaves its memory to the next step, or frees it when it is still being written. */
+  close(): void
+}
+
 /** A port of this machine that stands until it is closed. */
 export declare class NativePortForward {
   /** On 127.0.0.1. */
@@ -60,6 +74,48 @@ export declare class NativeProcessOutput {
   /** The next event; null after the end. */
   next(): Promise<NativeProcessEvent | undefined | null>
   /** Stops reading; a call that waits gives null. The process goes on. */
+  close(): void
+}
+
+/** A received version, held until it is released. */
+export declare class NativeReceivedWeights {
+  /** The complete folder. */
+  dir(): string
+  /** Its manifest, JSON. */
+  manifest(): string
+  /** Lets retention remove it. */
+  release(): void
+}
+
+/** The samples of an episode. */
+export declare class NativeRollout {
+  /** Checks the binary part of an episode and copies it out of JavaScript's memory. */
+  static parse(blob: Uint8Array, traces: number): NativeRollout
+  /** Tokens of all samples. */
+  tokens(): number
+  /** Root-to-leaf branches of all traces. */
+  samples(): number
+  /** Of every trace. */
+  columns(): Array<NativeTraceColumns>
+}
+
+/** Takes batches into an inbox. */
+export declare class NativeRolloutReceiver {
+  /** Listens. */
+  static listen(listen: string, inbox: string, runId: string, options: NativeTransportOptions): Promise<NativeRolloutReceiver>
+  /** Where it listens. */
+  address(): string
+  /** Stops. */
+  close(): Promise<undefined>
+}
+
+/** Delivers batches from a spool. */
+export declare class NativeRolloutSender {
+  /** Connects when there is something to deliver. */
+  static open(spool: string, receivers: Array<string>, options: NativeTransportOptions): NativeRolloutSender
+  /** Everything in the spool; how many batches. */
+  deliver(): Promise<number>
+  /** Ends what is under way. */
   close(): void
 }
 
@@ -77,6 +133,16 @@ export declare class NativeSafetensors {
   tensor(name: string): NativeTensor
   /** Unmaps the file. */
   close(): void
+}
+
+/** The samples that a step trains on. */
+export declare class NativeSampleSet {
+  /** An empty one. */
+  constructor()
+  /** Adds every sample of a rollout; how many they are. */
+  add(rollout: NativeRollout, advantage: number, temperature: number, env: number): number
+  /** One batch per rank; leaves the set empty. */
+  pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
 }
 
 /** A held sandbox. */
@@ -209,17 +275,69 @@ export declare class NativeTrainer {
   close(): Promise<undefined>
 }
 
+/** Serves the versions of a root and pulls others into it. */
+export declare class NativeWeightNode {
+  /** Over a root. */
+  static open(root: string, options: NativeTransportOptions): NativeWeightNode
+  /** Serves; where it listens. */
+  listen(listen: string): Promise<string>
+  /** A version's manifest, as JSON. */
+  describe(wanted: NativeWantedWeights, sources: Array<string>): Promise<string>
+  /** Brings a version here. */
+  pull(wanted: NativeWantedWeights, sources: Array<string>): Promise<NativePulledWeights>
+  /** Tells the last source that a version is wherever it is needed. */
+  acknowledge(version: number, digest: string, sources: Array<string>): Promise<undefined>
+  /** Waits for that. */
+  acknowledged(version: number, digest: string): Promise<undefined>
+  /** Keeps the newest versions and what they build on. */
+  prune(keep: number): Promise<undefined>
+  /** Ends serving and pulling. */
+  close(): Promise<undefined>
+}
+
+/** Publishes versions into a root. */
+export declare class NativeWeightPublisher {
+  /** Takes the root for itself. */
+  static open(root: string, keep: number, sparse: boolean): Promise<NativeWeightPublisher>
+  /** An empty folder for a version's files. */
+  stage(version: number): Promise<string>
+  /** Publishes what was staged; `canary` is JSON or null. */
+  publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
+  /** Makes the newest version full; false when it is. */
+  makeNewestFull(): Promise<boolean>
+  /** The same when a receiver has asked for it. */
+  serveFullRequest(): Promise<boolean>
+  /** Lets another publisher have the root. */
+  close(): Promise<undefined>
+}
+
+/** Receives the versions of a root. */
+export declare class NativeWeightReceiver {
+  /** Folders made of sparse versions go to `state`. */
+  static open(root: string, state: string): Promise<NativeWeightReceiver>
+  /** A version as a complete folder. */
+  receive(version: number): Promise<NativeReceivedWeights>
+  /** Asks the publisher for its newest version in full. */
+  requestFull(): Promise<undefined>
+}
+
 /** What the addon is and can do here. */
 export declare function addonInfo(): NativeAddonInfo
 
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
 
+/** Compares the weights of two complete folders. */
+export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
+
 /** XXH3-64 of the bytes. */
 export declare function digest(bytes: Uint8Array): string
 
 /** Encodes a safetensors file in memory. */
 export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Buffer
+
+/** The cost model of a config.json. */
+export declare function flopModel(config: string): NativeFlopModel
 
 /** What the addon is and can do here. */
 export interface NativeAddonInfo {
@@ -319,6 +437,16 @@ export interface NativeBoxInfo {
   isolation: string
   /** exec | python | node, or empty. */
   runtime: string
+}
+
+/** Denominators. */
+export interface NativeCounts {
+  /** Of the policy loss. */
+  rl: number
+  /** Of the cross-entropy loss. */
+  ce: number
+  /** Of the reference KL loss. */
+  refKl: number
 }
 
 /** A held sandbox to make. */
@@ -467,6 +595,14 @@ export interface NativeFileLimit {
   soft: number
   /** What the soft one can be raised to. */
   hard: number
+}
+
+/** Operations of a model: linear * n + quadratic * n^2. */
+export interface NativeFlopModel {
+  /** Per token. */
+  linear: number
+  /** Per squared token. */
+  quadratic: number
 }
 
 /** One service that a port of the sandbox's loopback reaches. */
@@ -635,6 +771,20 @@ export interface NativeOutputFile {
   content: Buffer
 }
 
+/** What a plan must respect. */
+export interface NativePackOptions {
+  /** Longest bin. */
+  seqLen: number
+  /** Data-parallel ranks. */
+  ranks: number
+  /** Per sample. */
+  cost: Float64Array | null
+  /** In place of `cost`. */
+  model: NativeFlopModel | null
+  /** Per sample. */
+  classes: Uint32Array | null
+}
+
 /** What an attached process does. */
 export interface NativeProcessEvent {
   /** stdout | stderr | ended. */
@@ -665,6 +815,24 @@ export interface NativePtySize {
   rows: number
   /** Characters in each. */
   columns: number
+}
+
+/** A version as it stands on disk. */
+export interface NativePublished {
+  /** Its directory. */
+  dir: string
+  /** Its manifest, JSON. */
+  manifest: string
+}
+
+/** A version that is here. */
+export interface NativePulledWeights {
+  /** Its folder. */
+  directory: string
+  /** Its version. */
+  version: number
+  /** Its version digest. */
+  digest: string
 }
 
 /** Limits of a run; null takes the daemon's default. */
@@ -937,6 +1105,16 @@ export interface NativeSnapshot {
   labels: Record<string, string>
 }
 
+/** A file of staged weights. */
+export interface NativeStagedShard {
+  /** Its name in the staged folder. */
+  file: string
+  /** Its length. */
+  bytes: number
+  /** Of its bytes. */
+  digest: string
+}
+
 /** A process to start in a held sandbox. */
 export interface NativeStartRequest {
   /** What to run. */
@@ -971,6 +1149,24 @@ export interface NativeTensor {
   data: Uint8Array
 }
 
+/** How a tensor differs between two folders. */
+export interface NativeTensorDiff {
+  /** Its name. */
+  name: string
+  /** As in a header. */
+  dtype: string
+  /** Row-major. */
+  shape: Array<number>
+  /** same, values, layout, removed or added. */
+  change: string
+  /** Elements that differ. */
+  changed: number
+  /** Elements that there are. */
+  elements: number
+  /** What a sparse version spends on it. */
+  sparseBytes: number
+}
+
 /** One test of a program. */
 export interface NativeTestCase {
   /** Copied before the call returns. */
@@ -1001,6 +1197,20 @@ export interface NativeTestsResult {
   cases: Array<NativeRunResult | undefined | null>
   /** Why cases have no result; null when none was missing for a reason of the infrastructure. */
   endedEarly: NativeRunResult | null
+}
+
+/** A trace's columns, copied. */
+export interface NativeTraceColumns {
+  /** T. */
+  tokenIds: Uint32Array
+  /** T. */
+  mask: Uint8Array
+  /** T. */
+  logprobs: Float32Array
+  /** 2 K. */
+  versionSpans: Uint32Array
+  /** Branches + 1. */
+  branchOffsets: Uint32Array
 }
 
 /** Columns of design section 6. */
@@ -1067,6 +1277,14 @@ export interface NativeTrainerOptions {
   activations: string
 }
 
+/** What both ends of a stream need to know. */
+export interface NativeTransportOptions {
+  /** Demanded and presented. */
+  token: string | null
+  /** Without progress for this long an exchange fails. */
+  patienceMs: number
+}
+
 /** What matched and did not come. */
 export interface NativeUncollected {
   /** Relative. */
@@ -1093,6 +1311,18 @@ export interface NativeUploaded {
   bytes: number
 }
 
+/** Which version. */
+export interface NativeWantedWeights {
+  /** Null: the newest. */
+  version: number | null
+  /** Null: any. */
+  digest: string | null
+  /** Null: any. */
+  after: number | null
+  /** How long it may be missing. */
+  waitMs: number | null
+}
+
 /** A change of a watched directory. */
 export interface NativeWatchEvent {
   /** created | modified | removed | overflow. */
@@ -1110,7 +1340,7 @@ export interface NativeWrittenFile {
 }
 
 /** First-fit-decreasing plan: indices per bin. */
-export declare function packSequences(lengths: Uint32Array, seqLen: number, ranks: number, cost?: Float64Array | undefined | null): Array<Uint32Array>
+export declare function packSequences(lengths: Uint32Array, options: NativePackOptions): Array<Uint32Array>
 
 /** Computes the loss `name` with `params` (a JSON object). */
 export declare function policyLoss(name: string, inputs: NativeLossInputs, params: string): NativeLoss
@@ -1126,6 +1356,9 @@ export declare function readBatch(path: string): Promise<NativeBatchFile>
 
 /** Reads a version's manifest as JSON; `verify` checks the digests of its shards. */
 export declare function readManifest(dir: string, verify: boolean): Promise<string>
+
+/** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
+export declare function verifyWeights(dir: string): Promise<string>
 
 /** Writes a rank's batch atomically; the digest of its data. */
 export declare function writeBatch(path: string, batch: NativeBatch, key: NativeBatchKey): Promise<string>

@@ -773,27 +773,39 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativePortForward, NativeProcessOutput, NativeSafetensors, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, addonInfo, buildBatch, digest, encodeSafetensors, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeBoxWatch }
 export { NativeEngine }
+export { NativePackedBatch }
 export { NativePortForward }
 export { NativeProcessOutput }
+export { NativeReceivedWeights }
+export { NativeRollout }
+export { NativeRolloutReceiver }
+export { NativeRolloutSender }
 export { NativeSafetensors }
+export { NativeSampleSet }
 export { NativeSandboxBox }
 export { NativeSandboxPool }
 export { NativeSandboxProcess }
 export { NativeTokenizer }
 export { NativeTrainer }
+export { NativeWeightNode }
+export { NativeWeightPublisher }
+export { NativeWeightReceiver }
 export { addonInfo }
 export { buildBatch }
+export { diffWeights }
 export { digest }
 export { encodeSafetensors }
+export { flopModel }
 export { packSequences }
 export { policyLoss }
 export { raiseFileLimit }
 export { randomCheckpoint }
 export { readBatch }
 export { readManifest }
+export { verifyWeights }
 export { writeBatch }
 export { writeManifest }
 export { writeSafetensors }
