@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
+const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest } = nativeBinding
 export { NativeEngine }
 export { NativePackedBatch }
 export { NativeReceivedWeights }
@@ -781,6 +781,7 @@ export { NativeRollout }
 export { NativeRolloutReceiver }
 export { NativeRolloutSender }
 export { NativeSafetensors }
+export { NativeSafetensorsDraft }
 export { NativeSampleSet }
 export { NativeSandboxPool }
 export { NativeTokenizer }
@@ -803,5 +804,4 @@ export { readManifest }
 export { verifyWeights }
 export { writeBatch }
 export { writeManifest }
-export { writeSafetensors }
 export const __napiBindingTarget = __napiLoadedBindingTarget
