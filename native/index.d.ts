@@ -135,6 +135,21 @@ export declare class NativeSafetensors {
   close(): void
 }
 
+/**
+ * Tensors on their way into a file, copied out of JavaScript's memory piece by piece so that no piece holds the event
+ * loop up.
+ */
+export declare class NativeSafetensorsDraft {
+  /** Without tensors. */
+  constructor()
+  /** Begins the next tensor, of `bytes` bytes. */
+  begin(name: string, dtype: string, shape: Array<number>, bytes: number): void
+  /** The next bytes of the tensor that was begun last. */
+  append(bytes: Uint8Array): void
+  /** Writes the file atomically; the draft is empty afterwards. */
+  write(path: string, metadata: Record<string, string>): Promise<NativeWrittenFile>
+}
+
 /** The samples that a step trains on. */
 export declare class NativeSampleSet {
   /** An empty one. */
@@ -1145,7 +1160,7 @@ export interface NativeTensor {
   dtype: string
   /** Row-major. */
   shape: Array<number>
-  /** A copy of the tensor's bytes. */
+  /** The tensor's bytes: a copy, or where they are many, pages of the file that writing copies. */
   data: Uint8Array
 }
 
@@ -1337,6 +1352,8 @@ export interface NativeWrittenFile {
   bytes: number
   /** Of the file's bytes. */
   digest: string
+  /** Of its tensors as the weights of a version. */
+  versionDigest: string
 }
 
 /** First-fit-decreasing plan: indices per bin. */
@@ -1365,6 +1382,3 @@ export declare function writeBatch(path: string, batch: NativeBatch, key: Native
 
 /** Publishes a version. */
 export declare function writeManifest(dir: string, manifest: string): Promise<undefined>
-
-/** Writes a safetensors file atomically. */
-export declare function writeSafetensors(path: string, tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Promise<NativeWrittenFile>

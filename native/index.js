@@ -773,21 +773,17 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
-export { NativeBoxWatch }
+const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest } = nativeBinding
 export { NativeEngine }
 export { NativePackedBatch }
-export { NativePortForward }
-export { NativeProcessOutput }
 export { NativeReceivedWeights }
 export { NativeRollout }
 export { NativeRolloutReceiver }
 export { NativeRolloutSender }
 export { NativeSafetensors }
+export { NativeSafetensorsDraft }
 export { NativeSampleSet }
-export { NativeSandboxBox }
 export { NativeSandboxPool }
-export { NativeSandboxProcess }
 export { NativeTokenizer }
 export { NativeTrainer }
 export { NativeWeightNode }
@@ -808,5 +804,4 @@ export { readManifest }
 export { verifyWeights }
 export { writeBatch }
 export { writeManifest }
-export { writeSafetensors }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -21,7 +21,7 @@ pub struct NativeTensor {
     pub dtype: String,
     /// Row-major.
     pub shape: Vec<f64>,
-    /// A copy of the tensor's bytes.
+    /// The tensor's bytes: a copy, or where they are many, pages of the file that writing copies.
     pub data: Uint8Array,
 }
 
@@ -37,6 +37,9 @@ pub struct NativeNamedTensor {
     /// Little endian.
     pub data: Uint8Array,
 }
+
+/// Tensors of at least this size are not copied: a copy of more would hold the event loop up.
+const SHARED_BYTES: usize = 1 << 18;
 
 enum Source {
     File(SafetensorsFile),
@@ -84,9 +87,7 @@ impl NativeSafetensors {
     }
 
     fn source(&self) -> Result<&Source, NativeError> {
-        self.source
-            .as_deref()
-            .ok_or_else(|| NativeError::new("PRL_WEIGHTS_IO", "the safetensors file is closed"))
+        self.source.as_deref().ok_or_else(closed)
     }
 
     /// Tensor names in the header's order.
@@ -110,16 +111,20 @@ impl NativeSafetensors {
     /// One tensor, copied.
     #[napi(catch_unwind)]
     pub fn tensor(&self, name: String) -> napi::Result<NativeTensor> {
-        let source = self.source()?;
-        let tensor = match source {
+        let source = self.source.as_ref().ok_or_else(closed)?;
+        let tensor = match &**source {
             Source::File(file) => file.tensor(&name),
             Source::Memory { bytes, header } => header.tensor(bytes, &name),
         }
         .map_err(NativeError::from)?;
+        let data = match &**source {
+            Source::File(_) if tensor.data.len() >= SHARED_BYTES => shared(source, tensor.data),
+            _ => Uint8Array::new(tensor.data.to_vec()),
+        };
         Ok(NativeTensor {
             dtype: tensor.dtype.name().to_owned(),
             shape: tensor.shape.iter().map(|&size| size as f64).collect(),
-            data: Uint8Array::new(tensor.data.to_vec()),
+            data,
         })
     }
 
@@ -128,6 +133,18 @@ impl NativeSafetensors {
     pub fn close(&mut self) {
         self.source = None;
     }
+}
+
+fn closed() -> NativeError {
+    NativeError::new("PRL_WEIGHTS_IO", "the safetensors file is closed")
+}
+
+/// A view of `data`, which lies in the map of `source`; the map stays until JavaScript has dropped the view.
+fn shared(source: &Arc<Source>, data: &[u8]) -> Uint8Array {
+    let keep = Arc::clone(source);
+    // SAFETY: the bytes live in the map that `keep` holds until the view is finalized. The map is copy on write, so
+    // JavaScript may write to it; nothing in Rust relies on the bytes of a tensor once it has been handed out.
+    unsafe { Uint8Array::with_external_data(data.as_ptr().cast_mut(), data.len(), move |_, _| drop(keep)) }
 }
 
 struct Owned {
@@ -140,26 +157,27 @@ struct Owned {
 fn owned(tensors: Vec<NativeNamedTensor>) -> Result<Vec<Owned>, NativeError> {
     tensors
         .into_iter()
-        .map(|tensor| {
-            let dtype = Dtype::from_name(&tensor.dtype).ok_or_else(|| {
-                NativeError::new(
-                    "PRL_WEIGHTS_TENSOR",
-                    format!("tensor {}: no dtype is called {}", tensor.name, tensor.dtype),
-                )
-            })?;
-            let shape = tensor
-                .shape
-                .iter()
-                .map(|&length| size("shape", length).map_err(|error| error.in_tensor(&tensor.name)))
-                .collect::<Result<_, _>>()?;
-            Ok(Owned {
-                name: tensor.name,
-                dtype,
-                shape,
-                data: tensor.data.to_vec(),
-            })
-        })
+        .map(|tensor| described(tensor.name, &tensor.dtype, &tensor.shape, tensor.data.to_vec()))
         .collect()
+}
+
+fn described(name: String, dtype: &str, shape: &[f64], data: Vec<u8>) -> Result<Owned, NativeError> {
+    let dtype = Dtype::from_name(dtype).ok_or_else(|| {
+        NativeError::new(
+            "PRL_WEIGHTS_TENSOR",
+            format!("tensor {name}: no dtype is called {dtype}"),
+        )
+    })?;
+    let shape = shape
+        .iter()
+        .map(|&length| size("shape", length).map_err(|error| error.in_tensor(&name)))
+        .collect::<Result<_, _>>()?;
+    Ok(Owned {
+        name,
+        dtype,
+        shape,
+        data,
+    })
 }
 
 fn views(tensors: &[Owned]) -> Vec<TensorToWrite<'_>> {
@@ -190,29 +208,63 @@ pub struct NativeWrittenFile {
     pub bytes: f64,
     /// Of the file's bytes.
     pub digest: String,
+    /// Of its tensors as the weights of a version.
+    pub version_digest: String,
 }
 
-/// Writes a safetensors file atomically.
-#[napi(catch_unwind)]
-pub fn write_safetensors(
-    env: &Env,
-    path: String,
-    tensors: Vec<NativeNamedTensor>,
-    metadata: HashMap<String, String>,
-) -> napi::Result<PromiseRaw<'_, NativeWrittenFile>> {
-    let tensors = owned(tensors)?;
-    blocking(env, move || {
-        let written = prl_weights::write_safetensors(
-            Path::new(&path),
-            &views(&tensors),
-            &sorted(metadata),
-            WriteOptions::default(),
-        )?;
-        Ok(NativeWrittenFile {
-            bytes: written.bytes as f64,
-            digest: written.digest,
+/// Tensors on their way into a file, copied out of JavaScript's memory piece by piece so that no piece holds the event
+/// loop up.
+#[napi]
+pub struct NativeSafetensorsDraft {
+    tensors: Vec<Owned>,
+}
+
+#[napi]
+impl NativeSafetensorsDraft {
+    /// Without tensors.
+    #[napi(constructor, catch_unwind)]
+    pub fn new() -> Self {
+        Self { tensors: Vec::new() }
+    }
+
+    /// Begins the next tensor, of `bytes` bytes.
+    #[napi(catch_unwind)]
+    pub fn begin(&mut self, name: String, dtype: String, shape: Vec<f64>, bytes: f64) -> napi::Result<()> {
+        let capacity = size("bytes", bytes)?;
+        let data = Vec::with_capacity(capacity);
+        self.tensors.push(described(name, &dtype, &shape, data)?);
+        Ok(())
+    }
+
+    /// The next bytes of the tensor that was begun last.
+    #[napi(catch_unwind)]
+    pub fn append(&mut self, bytes: &[u8]) -> napi::Result<()> {
+        let tensor = self.tensors.last_mut();
+        let tensor = tensor.ok_or_else(|| NativeError::new("PRL_WEIGHTS_TENSOR", "no tensor was begun"))?;
+        tensor.data.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// Writes the file atomically; the draft is empty afterwards.
+    #[napi(catch_unwind)]
+    pub fn write<'env>(
+        &mut self,
+        env: &'env Env,
+        path: String,
+        metadata: HashMap<String, String>,
+    ) -> napi::Result<PromiseRaw<'env, NativeWrittenFile>> {
+        let tensors = std::mem::take(&mut self.tensors);
+        blocking(env, move || {
+            let options = WriteOptions::default();
+            let written =
+                prl_weights::write_safetensors(Path::new(&path), &views(&tensors), &sorted(metadata), options)?;
+            Ok(NativeWrittenFile {
+                bytes: written.bytes as f64,
+                digest: written.digest,
+                version_digest: written.version_digest,
+            })
         })
-    })
+    }
 }
 
 /// Encodes a safetensors file in memory.

@@ -3,6 +3,7 @@
  * The format's rules and the digests: crates/weights/README.md.
  */
 
+import { setImmediate } from "node:timers/promises";
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
 
@@ -29,7 +30,10 @@ export interface Tensor {
 export interface Safetensors {
   readonly names: string[];
   readonly metadata: Record<string, string>;
-  /** Throws PRL_WEIGHTS_TENSOR when there is none of this name. */
+  /**
+   * Throws PRL_WEIGHTS_TENSOR when there is none of this name. Large tensors of a file are not copied: `data` is then memory of the opened
+   * file, shared by all arrays of the tensor; writing to it changes no file.
+   */
   tensor(name: string): Tensor;
   close(): void;
 }
@@ -46,14 +50,33 @@ export function decodeSafetensors(bytes: Uint8Array): Safetensors {
   return face(native(() => addon().NativeSafetensors.decode(bytes)));
 }
 
-/** Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. */
+/** What is copied at once; a page fault for each page makes it about a millisecond at worst. */
+const COPIED_BYTES = 1 << 20;
+/** How long copying may hold the event loop up. */
+const TURN_MS = 2;
+
+/**
+ * Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. The arrays
+ * must not change until it resolves. `versionDigest` is that of a weight version with exactly these tensors.
+ */
 export async function writeSafetensors(
   path: string,
   tensors: Record<string, Tensor>,
   { metadata = {} }: { metadata?: Record<string, string> } = {},
-): Promise<{ bytes: number; digest: string }> {
-  const { writeSafetensors: write } = addon();
-  return nativeAsync(() => write(path, list(tensors), metadata));
+): Promise<{ bytes: number; digest: string; versionDigest: string }> {
+  const { NativeSafetensorsDraft } = addon();
+  const draft = new NativeSafetensorsDraft();
+  let turn = performance.now();
+  for (const { name, dtype, shape, data } of list(tensors)) {
+    native(() => draft.begin(name, dtype, shape, data.byteLength));
+    for (let start = 0; start < data.byteLength; start += COPIED_BYTES) {
+      native(() => draft.append(data.subarray(start, start + COPIED_BYTES)));
+      if (performance.now() - turn < TURN_MS) continue;
+      await setImmediate();
+      turn = performance.now();
+    }
+  }
+  return nativeAsync(() => draft.write(path, metadata));
 }
 
 /** The same into memory. */

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 
-use crate::server::STREAM_WINDOW_BYTES;
+use crate::server::{FRAME_BYTES, STREAM_WINDOW_BYTES};
 use crate::{Address, Times};
 
 /// Connects; what went wrong otherwise, in words.
@@ -15,6 +15,7 @@ pub(crate) async fn connect(address: &Address, times: &Times) -> Result<Channel,
         .tcp_nodelay(true)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(STREAM_WINDOW_BYTES)
+        .max_frame_size(FRAME_BYTES)
         .http2_keep_alive_interval(ping_interval(times))
         .keep_alive_timeout(times.stall)
         .keep_alive_while_idle(true);

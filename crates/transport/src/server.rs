@@ -20,7 +20,7 @@ use crate::{Times, TransportError};
 /// Lets several chunks be under way.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 8 << 20;
 /// A chunk takes few frames.
-const FRAME_BYTES: u32 = 1 << 20;
+pub(crate) const FRAME_BYTES: u32 = 1 << 18;
 /// Calls of one connection at a time.
 const MAX_STREAMS: u32 = 16;
 /// Calls under way have this long to end when the server closes.

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use memmap2::Mmap;
+use memmap2::{MmapMut, MmapOptions};
 
 use crate::header::{Header, parse};
 use crate::{Dtype, WeightsError};
@@ -20,7 +20,7 @@ use crate::{Dtype, WeightsError};
 #[derive(Debug)]
 pub struct SafetensorsFile {
     path: PathBuf,
-    map: Mmap,
+    map: MmapMut,
     header: Header,
 }
 
@@ -48,9 +48,12 @@ impl SafetensorsFile {
             return Err(WeightsError::io("open", path)(source));
         }
         let file = File::open(path).map_err(WeightsError::io("open", path))?;
-        // SAFETY: the map is read-only and private to this value; that nobody truncates the file in place while it
-        // is open is the documented condition of this type.
-        let map = unsafe { Mmap::map(&file) }.map_err(WeightsError::io("map", path))?;
+        // Copy on write, so that memory handed to a foreign runtime may be written to: the file never changes, and pages
+        // that nobody writes are shared as in a read-only map.
+        let mut options = MmapOptions::new();
+        // SAFETY: the map is private to this value; that nobody truncates the file in place while it is open is the
+        // documented condition of this type.
+        let map = unsafe { options.no_reserve_swap().map_copy(&file) }.map_err(WeightsError::io("map", path))?;
         let header = parse(&map).map_err(|error| error.in_file(path))?;
         Ok(Self {
             path: path.to_path_buf(),

@@ -9,7 +9,7 @@ use std::thread;
 
 use crate::durable::{parent_directory, replace_unsynced_name, sync_directory};
 use crate::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
-use crate::{Dtype, Hasher, WeightsError};
+use crate::{Dtype, Hasher, VersionHasher, WeightsError};
 
 /// Small enough to stay in the cache between two digests and the write.
 const CACHED_CHUNK_BYTES: usize = 1 << 18;
@@ -51,6 +51,8 @@ pub struct WrittenFile {
     pub digest: String,
     /// Digest of each tensor's bytes, in the order given.
     pub tensor_digests: Vec<String>,
+    /// Version digest of the tensors of this file.
+    pub version_digest: String,
 }
 
 /// Who digests what is written.
@@ -105,10 +107,17 @@ pub(crate) fn write_digesting(
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     })?;
+    let mut version = VersionHasher::new();
+    for (tensor, digest) in tensors.iter().zip(&tensor_digests) {
+        version
+            .add_digest(tensor.name, tensor.dtype, tensor.shape, digest)
+            .expect("the size of a tensor that was written");
+    }
     Ok(WrittenFile {
         bytes: (header.len() + data_bytes) as u64,
         digest,
         tensor_digests,
+        version_digest: version.finish(),
     })
 }
 

@@ -21,6 +21,11 @@ const SPARSE: PublisherOptions = PublisherOptions {
 
 /// Weights of version `version`: about one in `period` elements differs from the version before.
 fn weights(version: u64, period: u64) -> Vec<u8> {
+    weights_changed_by(version, period, 1)
+}
+
+/// Each change moves the bit pattern by a multiple of `jump`.
+fn weights_changed_by(version: u64, period: u64, jump: u16) -> Vec<u8> {
     let element = |index: u64| {
         let mix = |value: u64| {
             value
@@ -31,7 +36,7 @@ fn weights(version: u64, period: u64) -> Vec<u8> {
         let changes = (1..=version)
             .filter(|&step| (mix(index ^ mix(step)) >> 20).is_multiple_of(period))
             .count();
-        (mix(index) >> 40) as u16 ^ changes as u16
+        (mix(index) >> 40) as u16 ^ (changes as u16).wrapping_mul(jump)
     };
     (0..ELEMENTS as u64)
         .flat_map(|index| element(index).to_le_bytes())
@@ -43,6 +48,7 @@ struct Place {
     publisher: WeightPublisher,
     dtype: Dtype,
     period: u64,
+    jump: u16,
 }
 
 impl Place {
@@ -53,6 +59,7 @@ impl Place {
             root,
             dtype: Dtype::BF16,
             period: 60,
+            jump: 1,
         }
     }
 
@@ -67,7 +74,7 @@ impl Place {
     fn stage(&mut self, version: u64) -> Staged {
         let directory = self.publisher.stage(version).unwrap();
         fs::write(directory.join("config.json"), format!("{{\"version\": {version}}}")).unwrap();
-        let data = weights(version, self.period);
+        let data = weights_changed_by(version, self.period, self.jump);
         let shape = [data.len() * 8 / self.dtype.bits()];
         let tensors = [TensorToWrite {
             name: "w",
@@ -112,7 +119,7 @@ impl Place {
         received.manifest.verify_shards(&received.directory).unwrap();
         received.manifest.verify_version(&received.directory).unwrap();
         let checkpoint = Checkpoint::open(&received.directory).unwrap();
-        assert!(checkpoint.tensor("w").unwrap().data == weights(version, self.period));
+        assert!(checkpoint.tensor("w").unwrap().data == weights_changed_by(version, self.period, self.jump));
         assert!(received.directory.join("config.json").is_file());
     }
 }
@@ -195,13 +202,18 @@ fn the_last_version_can_be_made_full_afterwards() {
 #[test]
 fn a_delta_that_stops_paying_is_replaced_by_a_full_version() {
     let mut place = Place::new(SPARSE);
-    // Every second element changes: a few such versions together are as long as a full one.
-    place.period = 2;
-    let encodings: Vec<Encoding> = (0..9).map(|version| place.publish(version, false)).collect();
-    let full = encodings.iter().filter(|&&encoding| encoding == Encoding::Full).count();
-    assert!((2..7).contains(&full), "{encodings:?}");
+    // Each delta has about 40 % of the full version's bytes: ten of them are a chain that is cut.
+    (place.period, place.jump) = (5, 40_503);
+    let encodings: Vec<Encoding> = (0..14).map(|version| place.publish(version, false)).collect();
+    let full: Vec<usize> = (0..14)
+        .filter(|&version| encodings[version] == Encoding::Full)
+        .collect();
+    assert!(full.len() == 2 && (8..13).contains(&full[1]), "{encodings:?}");
     let (_state, mut receiver) = place.receiver();
-    place.check(&receiver.receive(8).unwrap(), 8);
+    place.check(&receiver.receive(13).unwrap(), 13);
+    // Nearly everything changes beyond recognition: not even one pays.
+    place.period = 1;
+    assert_eq!(place.publish(14, false), Encoding::Full);
 }
 
 #[test]
@@ -289,6 +301,7 @@ fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
         publisher,
         dtype: Dtype::BF16,
         period: 60,
+        jump: 1,
     };
     assert!(!place.path().join(".publisher/step_2").exists());
     assert_eq!(place.publish(2, false), Encoding::Full);

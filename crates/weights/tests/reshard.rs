@@ -33,7 +33,7 @@ fn local(tensor: &TensorShape, whole: &[u8], region: &Region) -> Vec<u8> {
 fn content(tensor: &TensorShape, seed: usize) -> Vec<u8> {
     let bytes = tensor.dtype.byte_len(&tensor.shape).unwrap();
     (0..bytes)
-        .map(|index| ((index + 1) * 2_654_435_761 + seed * 40_503 >> 13) as u8)
+        .map(|index| (((index + 1) * 2_654_435_761 + seed * 40_503) >> 13) as u8)
         .collect()
 }
 

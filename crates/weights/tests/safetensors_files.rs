@@ -63,6 +63,10 @@ fn the_report_of_a_write_describes_the_file() {
     let file = SafetensorsFile::open(&path).unwrap();
     assert_eq!(written.tensor_digests, [digest(&data), digest(b"xyz")]);
     assert_eq!(data_digest(&tensors), digest(file.data()));
+    let parts = tensors
+        .iter()
+        .map(|tensor| (tensor.name, tensor.dtype, tensor.shape, tensor.data));
+    assert_eq!(written.version_digest, version_digest(parts));
 }
 
 #[test]

@@ -172,7 +172,7 @@ describe("weights by folders", () => {
     await weights.publish(1, save("F32", 1), null);
     await weights.publish(2, save("F32", 2), null);
     expect(await folders()).toEqual(["step_0", "step_2"]);
-    received.release();
+    await received.release();
     await weights.publish(3, save("F32", 3), null);
     expect(await folders()).toEqual(["step_3"]);
     await weights.close();
@@ -192,7 +192,7 @@ describe("weights by folders", () => {
       file.close();
       expect(await readFile(join(received.dir, "config.json"), "utf8")).toBe("{}");
       expect(await readManifest(received.dir, { verify: true })).toEqual(received.manifest);
-      received.release();
+      await received.release();
     }
     await Promise.all([trainer.close(), orchestrator.close()]);
   });
@@ -207,7 +207,7 @@ describe("weights by folders", () => {
       dir: join(runDir, "weights", "step_2"),
       manifest: { version: 2, encoding: "full" },
     });
-    received.release();
+    await received.release();
     await trainer.close();
     await rm(join(runDir, "weights", "step_0"), { recursive: true });
     const late = filesystemWeights(runDir, { keep: 4 });

@@ -75,6 +75,15 @@ impl Landing {
         &self.replica.description
     }
 
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Bytes that are here.
+    pub(crate) fn received(&self) -> u64 {
+        self.files.iter().map(Incoming::length).sum()
+    }
+
     /// Per file, from which byte on it is wanted.
     pub(crate) fn offsets(&self) -> Vec<u64> {
         self.files.iter().map(Incoming::length).collect()

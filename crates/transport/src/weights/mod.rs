@@ -8,5 +8,6 @@ mod replica;
 mod service;
 mod shelf;
 mod sources;
+mod writer;
 
 pub use node::{Pulled, Wanted, WeightNode};

@@ -14,10 +14,11 @@ use crate::pb::weights_client::WeightsClient;
 use crate::pb::{AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest};
 use crate::retry::Patience;
 use crate::weights::description::Description;
-use crate::weights::landing::{Landed, Landing};
+use crate::weights::landing::Landing;
 use crate::weights::node::{Pulled, Wanted, blocking};
 use crate::weights::shelf::Shelf;
 use crate::weights::sources::Sources;
+use crate::weights::writer::Writer;
 use crate::{Address, Times, Token, TransportError, link};
 
 /// Longest chain of sparse versions.
@@ -158,17 +159,23 @@ impl Pull {
             let Some((index, address)) = sources.pick().map(|(index, address)| (index, address.clone())) else {
                 return Err(TransportError::Closed);
             };
-            let reason = match self
-                .fetch(wanted, &address, index, &mut landing, &mut sources, &mut patience)
-                .await
-            {
-                Ok(()) => match landing.take() {
+            let before = landing.as_ref().map_or(0, Landing::received);
+            let is_slow = |rate| sources.measured(index, rate);
+            let (reason, failed) = match self.fetch(wanted, &address, &mut landing, is_slow).await {
+                Ok(None) => match landing.take() {
                     Some(complete) => return finish(complete).await,
-                    None => "nothing was described".to_owned(),
+                    None => ("nothing was described".to_owned(), true),
                 },
+                Ok(Some(rate)) => (format!("{address} gives {rate:.0} bytes per second"), false),
                 Err(Fault::Final(error)) => return Err(error),
-                Err(Fault::Passing(reason) | Fault::Absent(reason)) => reason,
+                Err(Fault::Passing(reason) | Fault::Absent(reason)) => (reason, true),
             };
+            if failed {
+                sources.failed(index);
+            }
+            if landing.as_ref().map_or(0, Landing::received) > before {
+                patience.progress();
+            }
             tracing::info!(%address, reason, "weights from another source");
             patience
                 .pause(&name(wanted), &sources.names(), &reason, &self.closing)
@@ -176,73 +183,59 @@ impl Pull {
         }
     }
 
-    /// Gets what one source gives; Ok when the landing is complete.
+    /// Gets what one source gives: `None` when the landing is complete then, its rate in bytes per second when it is left
+    /// because `is_slow` says so.
     async fn fetch(
         &self,
         wanted: &Wanted,
         address: &Address,
-        index: usize,
         landing: &mut Option<Landing>,
-        sources: &mut Sources,
-        patience: &mut Patience,
-    ) -> Result<(), Fault> {
-        let mut stream = match self.begin(wanted, address, landing).await {
-            Ok(Some(stream)) => stream,
-            Ok(None) => return Ok(()),
-            Err(fault) => {
-                sources.failed(index);
-                return Err(fault);
-            }
+        is_slow: impl FnMut(f64) -> bool,
+    ) -> Result<Option<f64>, Fault> {
+        let Some(stream) = self.begin(wanted, address, landing).await? else {
+            return Ok(None);
         };
+        let Some(begun) = landing.take() else {
+            return Err(Fault::Final(TransportError::Closed));
+        };
+        let writer = Writer::start(begun)?;
+        let ended = self.carry(stream, &writer, is_slow).await;
+        let written = writer.end().await?;
+        *landing = written.landing;
+        if let Some(reason) = written.refused {
+            return Err(Fault::Passing(reason));
+        }
+        match ended {
+            // Whatever ended the stream, nothing more was wanted of it.
+            _ if landing.as_ref().is_some_and(Landing::is_complete) => Ok(None),
+            Ok(None) => Err(Fault::Passing("the source ended before the version did".to_owned())),
+            other => other,
+        }
+    }
+
+    /// Hands what a source sends to the writer until either ends, or the source is slow.
+    async fn carry(
+        &self,
+        mut stream: Streaming<Chunk>,
+        writer: &Writer,
+        mut is_slow: impl FnMut(f64) -> bool,
+    ) -> Result<Option<f64>, Fault> {
         let mut window = Window::new(self.times.stall / 2);
         loop {
-            let message = timeout(self.times.stall, stream.message()).await;
-            let chunk = match message {
-                Ok(Ok(Some(chunk))) => chunk,
-                Ok(Ok(None)) => {
-                    sources.failed(index);
-                    return Err(Fault::Passing("the source ended before the version did".to_owned()));
-                }
-                Ok(Err(status)) => {
-                    sources.failed(index);
-                    return Err(status.into());
-                }
-                Err(_) => {
-                    sources.failed(index);
-                    return Err(Fault::Passing("nothing came for too long".to_owned()));
-                }
-            };
-            let Some(mut current) = landing.take() else {
-                return Err(Fault::Final(TransportError::Closed));
+            let Some(chunk) = timeout(self.times.stall, stream.message())
+                .await
+                .map_err(|_| Fault::Passing("nothing came for too long".to_owned()))??
+            else {
+                return Ok(None);
             };
             let bytes = chunk.data.len();
-            let (current, landed) = blocking(move || {
-                let landed = current.take(chunk)?;
-                Ok((current, landed))
-            })
-            .await?;
-            match landed {
-                Landed::Taken => patience.progress(),
-                Landed::Refused(reason) => {
-                    *landing = Some(current);
-                    sources.failed(index);
-                    return Err(Fault::Passing(reason));
-                }
-                Landed::Wrong(reason) => {
-                    sources.failed(index);
-                    blocking(move || current.discard()).await?;
-                    return Err(Fault::Passing(reason));
-                }
-            }
-            let is_complete = current.is_complete();
-            *landing = Some(current);
-            if is_complete {
-                return Ok(());
+            if !writer.put(chunk).await {
+                return Ok(None);
             }
             if let Some(rate) = window.count(bytes)
-                && sources.measured(index, rate)
+                && is_slow(rate)
             {
-                return Err(Fault::Passing(format!("{address} gives {rate:.0} bytes per second")));
+                return Ok(Some(rate));
             }
         }
     }

@@ -1,8 +1,9 @@
 //! A version as far as it is here: each chunk can be read by others as soon as it was checked.
 
+use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -12,11 +13,16 @@ use crate::chunk::{CHUNK_BYTES, digest_chunks, hex, read_chunk};
 use crate::pb::Chunk;
 use crate::weights::description::Description;
 
+/// Bounds the memory that one version's readers share.
+const RECENT_CHUNKS: usize = 16;
+
 /// A version that is here or on its way here. It keeps its files open: what has begun to be served can be removed.
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) description: Description,
     slots: Vec<Slot>,
+    /// What was read last, oldest first: readers that are equally far share it.
+    recent: Mutex<VecDeque<Chunk>>,
     failed: CancellationToken,
 }
 
@@ -43,6 +49,7 @@ impl Replica {
         Self {
             description,
             slots,
+            recent: Mutex::default(),
             failed: CancellationToken::new(),
         }
     }
@@ -118,6 +125,16 @@ impl Replica {
         }
     }
 
+    /// A chunk that someone read a moment ago.
+    pub(crate) fn recent(&self, file: usize, chunk: usize) -> Option<Chunk> {
+        let offset = chunk as u64 * CHUNK_BYTES;
+        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        recent
+            .iter()
+            .find(|chunk| chunk.file as usize == file && chunk.offset == offset)
+            .cloned()
+    }
+
     /// Reads a chunk that was waited for.
     pub(crate) fn read(&self, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
         let described = &self.description.files()[file];
@@ -125,12 +142,18 @@ impl Replica {
         let offset = chunk as u64 * CHUNK_BYTES;
         let data = read_chunk(&slot.file, offset, described.bytes)
             .map_err(TransportError::io("read", Path::new(&described.name)))?;
-        let digests = slot.digests.read().unwrap_or_else(PoisonError::into_inner);
-        Ok(Chunk {
+        let prefix_digest = slot.digests.read().unwrap_or_else(PoisonError::into_inner)[chunk];
+        let read = Chunk {
             file: file as u32,
             offset,
             data: data.into(),
-            prefix_digest: digests[chunk],
-        })
+            prefix_digest,
+        };
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if recent.len() == RECENT_CHUNKS {
+            recent.pop_front();
+        }
+        recent.push_back(read.clone());
+        Ok(read)
     }
 }

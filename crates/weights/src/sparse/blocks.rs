@@ -19,12 +19,20 @@ pub(crate) const BLOCK_BYTES: usize = BLOCK_ELEMENTS * ELEMENT_BYTES;
 
 const HEADER_BYTES: usize = 3;
 const MAX_RICE_PARAMETER: u32 = 15;
+/// Of a difference of 2^15.
+const MAX_DIFFERENCE_BITS: u64 = 32;
 /// Bytes that are compared at once: as many elements as fit a register.
 const WORD_BYTES: usize = 8;
+const WORD_ELEMENTS: usize = WORD_BYTES / ELEMENT_BYTES;
+const ELEMENT_BITS: u32 = 16;
 
 /// The changes of a block, kept between blocks so that nothing is allocated.
 #[derive(Default)]
-pub(crate) struct Changes(Vec<Change>);
+pub(crate) struct Changes {
+    found: Vec<Change>,
+    /// Words that differ; as long as a block has words.
+    words: Vec<u16>,
+}
 
 struct Change {
     /// Unchanged elements since the last change.
@@ -37,73 +45,98 @@ struct Change {
 pub(crate) fn encode_block(old: &[u8], new: &[u8], changes: &mut Changes, code: &mut Vec<u8>) {
     debug_assert!(old.len() == new.len() && old.len() <= BLOCK_BYTES && old.len().is_multiple_of(ELEMENT_BYTES));
     changes.find(old, new);
-    let Changes(changes) = changes;
+    let changes = &changes.found;
     let Some(count_minus_one) = changes.len().checked_sub(1) else {
         return;
     };
     let count_minus_one = u16::try_from(count_minus_one).expect("at most one change per element");
-    let k = rice_parameter(changes);
+    let (k, gap_bits) = rice_parameter(changes);
     code.push(u8::try_from(k).expect("at most 15"));
     code.extend_from_slice(&count_minus_one.to_le_bytes());
-    let mut writer = BitWriter::new(code);
-    for &Change { gap, difference } in &*changes {
+    let mut writer = BitWriter::new(code, gap_bits + changes.len() as u64 * MAX_DIFFERENCE_BITS);
+    for &Change { gap, difference } in changes {
         let gap = u32::from(gap);
-        writer.zeros(gap >> k);
-        writer.push(1 | u64::from(gap & ((1 << k) - 1)) << 1, 1 + k);
+        let (quotient, head_bits) = (gap >> k, 1 + k);
+        let head = 1 | u64::from(gap & ((1 << k) - 1)) << 1;
         let magnitude = u32::from(difference.unsigned_abs());
         let below = magnitude.ilog2();
         let low = magnitude & !(1 << below);
-        let tail = u64::from(low) << 1 | u64::from(difference < 0) << (1 + below) | 1;
-        writer.push(tail << below, 2 * below + 2);
+        let tail = (u64::from(low) << 1 | u64::from(difference < 0) << (1 + below) | 1) << below;
+        let tail_bits = 2 * below + 2;
+        // Nearly always: a small quotient and a small difference.
+        let bits = quotient + head_bits + tail_bits;
+        if bits <= 32 {
+            writer.push((tail << head_bits | head) << quotient, bits);
+        } else {
+            writer.zeros(quotient);
+            writer.push(head, head_bits);
+            writer.push(tail, tail_bits);
+        }
     }
     writer.finish();
 }
 
 impl Changes {
     fn find(&mut self, old: &[u8], new: &[u8]) {
-        self.0.clear();
+        self.found.clear();
         let (old_words, old_rest) = old.as_chunks::<WORD_BYTES>();
         let (new_words, new_rest) = new.as_chunks::<WORD_BYTES>();
-        let mut next = 0;
-        for (index, (old, new)) in old_words.iter().zip(new_words).enumerate() {
-            if old != new {
-                next = self.find_in(index * WORD_BYTES / ELEMENT_BYTES, next, old, new);
-            }
+        // Which words differ cannot be predicted, so nothing branches on it: each is noted, and kept when it does.
+        self.words.resize(BLOCK_BYTES / WORD_BYTES, 0);
+        let mut differing = 0;
+        for (index, (old, new)) in (0u16..).zip(old_words.iter().zip(new_words)) {
+            self.words[differing] = index;
+            differing += usize::from(old != new);
         }
-        self.find_in(old_words.len() * WORD_BYTES / ELEMENT_BYTES, next, old_rest, new_rest);
+        let mut next = 0;
+        for number in 0..differing {
+            let word = usize::from(self.words[number]);
+            let (old, new) = (u64::from_le_bytes(old_words[word]), u64::from_le_bytes(new_words[word]));
+            next = self.find_in(word * WORD_ELEMENTS, next, old, new);
+        }
+        let rest = |bytes: &[u8]| {
+            let mut word = [0; WORD_BYTES];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        };
+        self.find_in(old_words.len() * WORD_ELEMENTS, next, rest(old_rest), rest(new_rest));
     }
 
-    /// Of elements that begin at `first`; `next` is the element after the last change. Returns the new `next`.
+    /// Of the elements of a word, of which the lowest bits are element `first`; `next` is the element after the last
+    /// change. Returns the new `next`.
     #[inline(always)]
-    fn find_in(&mut self, first: usize, mut next: usize, old: &[u8], new: &[u8]) -> usize {
-        let pairs = old.as_chunks().0.iter().zip(new.as_chunks().0);
-        for (index, (&old, &new)) in pairs.enumerate() {
-            let difference = u16::from_le_bytes(new)
-                .wrapping_sub(u16::from_le_bytes(old))
+    fn find_in(&mut self, first: usize, mut next: usize, old: u64, new: u64) -> usize {
+        let mut differing = old ^ new;
+        while differing != 0 {
+            let lane = differing.trailing_zeros() / ELEMENT_BITS;
+            let shift = lane * ELEMENT_BITS;
+            #[expect(clippy::cast_possible_truncation, reason = "one element of the word")]
+            let difference = ((new >> shift) as u16)
+                .wrapping_sub((old >> shift) as u16)
                 .cast_signed();
-            if difference != 0 {
-                let position = first + index;
-                #[expect(clippy::cast_possible_truncation, reason = "a block has at most 2^16 elements")]
-                let gap = (position - next) as u16;
-                self.0.push(Change { gap, difference });
-                next = position + 1;
-            }
+            let position = first + lane as usize;
+            #[expect(clippy::cast_possible_truncation, reason = "a block has at most 2^16 elements")]
+            let gap = (position - next) as u16;
+            self.found.push(Change { gap, difference });
+            next = position + 1;
+            differing &= !(u64::from(u16::MAX) << shift);
         }
         next
     }
 }
 
-/// The parameter with the shortest code, searched around the one that fits the mean gap.
-fn rice_parameter(changes: &[Change]) -> u32 {
+/// The parameter with the shortest code of the gaps, searched around the one that fits the mean, and that code's bits.
+fn rice_parameter(changes: &[Change]) -> (u32, u64) {
     let count = changes.len() as u64;
     let sum: u64 = changes.iter().map(|change| u64::from(change.gap)).sum();
     let guess = (sum / count + 1).ilog2();
     let bits = |k: u32| {
         let quotients: u64 = changes.iter().map(|change| u64::from(change.gap >> k)).sum();
-        quotients + count * u64::from(k)
+        quotients + count * u64::from(1 + k)
     };
     (guess.saturating_sub(1)..=(guess + 1).min(MAX_RICE_PARAMETER))
-        .min_by_key(|&k| bits(k))
+        .map(|k| (k, bits(k)))
+        .min_by_key(|&(_, bits)| bits)
         .expect("the range is not empty")
 }
 
@@ -151,15 +184,27 @@ pub(crate) fn decode_block(code: &[u8], data: &mut [u8]) -> Result<(), &'static 
     reader.finish()
 }
 
+/// Writes whole words and steps on by whole bytes, so that nothing branches on how full a byte is.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
+    /// Where the bits held go.
+    position: usize,
     bits: u64,
     held: u32,
 }
 
 impl<'a> BitWriter<'a> {
-    fn new(out: &'a mut Vec<u8>) -> Self {
-        Self { out, bits: 0, held: 0 }
+    /// Appends to `out`; at most `bits` bits will be written.
+    fn new(out: &'a mut Vec<u8>, bits: u64) -> Self {
+        let position = out.len();
+        let bytes = usize::try_from(bits / 8).expect("a block's code fits memory");
+        out.resize(position + bytes + 2 * size_of::<u64>(), 0);
+        Self {
+            out,
+            position,
+            bits: 0,
+            held: 0,
+        }
     }
 
     /// Appends the `count` low bits of `value`, which has no others; at most 32.
@@ -167,12 +212,10 @@ impl<'a> BitWriter<'a> {
         debug_assert!(count <= 32 && value >> count == 0);
         self.bits |= value << self.held;
         self.held += count;
-        if self.held >= 32 {
-            #[expect(clippy::cast_possible_truncation, reason = "the low half is what is meant")]
-            self.out.extend_from_slice(&(self.bits as u32).to_le_bytes());
-            self.bits >>= 32;
-            self.held -= 32;
-        }
+        self.out[self.position..][..size_of::<u64>()].copy_from_slice(&self.bits.to_le_bytes());
+        self.position += (self.held / 8) as usize;
+        self.bits >>= self.held & !7;
+        self.held %= 8;
     }
 
     fn zeros(&mut self, mut count: u32) {
@@ -184,8 +227,7 @@ impl<'a> BitWriter<'a> {
     }
 
     fn finish(self) {
-        let bytes = self.held.div_ceil(8) as usize;
-        self.out.extend_from_slice(&self.bits.to_le_bytes()[..bytes]);
+        self.out.truncate(self.position + usize::from(self.held > 0));
     }
 }
 

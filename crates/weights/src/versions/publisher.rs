@@ -19,7 +19,9 @@ use crate::{Lease, WeightsError, WrittenCheckpoint};
 const OWN_DIRECTORY: &str = ".publisher";
 /// A sparse version of more than this share of the full one's bytes saves too little to be worth its base.
 const MAX_SPARSE_SHARE: f64 = 0.5;
-/// Whoever joins late reads the whole chain; it is cut when it is as long as a full version, or at this many.
+/// Whoever joins late reads the whole chain; it is cut when it is as long as this many full versions, or at this many
+/// sparse ones.
+const MAX_CHAIN_FULLS: u64 = 4;
 const MAX_CHAIN: u64 = 64;
 /// Weights that a sparse shard stands for: bounds the memory of publishing.
 const SPARSE_SHARD_BYTES: u64 = 1 << 30;
@@ -277,7 +279,7 @@ impl WeightPublisher {
             return Ok(None);
         };
         let full_bytes: u64 = newest.shards.iter().map(|shard| shard.bytes).sum();
-        let left = full_bytes.saturating_sub(newest.chain_bytes);
+        let left = (MAX_CHAIN_FULLS * full_bytes).saturating_sub(newest.chain_bytes);
         if newest.chain_length >= MAX_CHAIN {
             return Ok(None);
         }
