@@ -100,8 +100,8 @@ export function configureEnvironment<Config, Row extends object>(
     run: (request) => runRollout(definition, config, rowOf(request.task), request),
     score,
     async validate(task) {
-      const total = async (reply: string): Promise<number> => (await score(task, reply)).reward;
-      await definition.validate?.({ task: rowOf(task), config, score: total });
+      const total = async (reply: string | readonly Message[]): Promise<number> => (await score(task, reply)).reward;
+      await definition.validate?.({ task: rowOf(task), config, score: total, scoreMessages: total });
     },
   };
 }
