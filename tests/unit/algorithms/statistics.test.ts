@@ -81,8 +81,8 @@ describe("meanInterval", () => {
 
   test("knows t for few values and wide levels", () => {
     // t(1) at 0.99 is 63.656741, t(2) at 0.5 is 0.816497.
-    const half = (values: number[], level: number): number => {
-      const { low, high, stderr } = meanInterval(values, { method: "t", level });
+    const half = (sample: number[], level: number): number => {
+      const { low, high, stderr } = meanInterval(sample, { method: "t", level });
       return (high - low) / 2 / stderr;
     };
     expect(half([0, 1], 0.99)).toBeCloseTo(63.65674116287, 6);

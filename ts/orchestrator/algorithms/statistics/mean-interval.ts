@@ -32,7 +32,7 @@ export interface MeanInterval {
 export function meanInterval(values: readonly number[], options: IntervalOptions = {}): MeanInterval {
   const { method = "normal", level = 0.95, seed = 0 } = options;
   checkValues("meanInterval", values);
-  if (!METHODS.includes(method)) fail(`meanInterval: no method "${String(method)}"; there are ${METHODS.join(", ")}`);
+  if (!METHODS.includes(method)) fail(`meanInterval: no method "${method}"; there are ${METHODS.join(", ")}`);
   if (!(level > 0 && level < 1)) fail(`meanInterval: the level is ${level}; it lies between 0 and 1`);
   const middle = mean(values);
   const stderr = values.length < 2 ? Number.NaN : standardDeviation(values, true) / Math.sqrt(values.length);
