@@ -73,6 +73,9 @@ export const ERROR_CODES = {
   PRL_INFERENCE_UNREACHABLE: "an inference server does not answer",
   PRL_INFERENCE_TIMEOUT: "an inference server did not answer in time",
   PRL_INFERENCE_FAILED: "an inference server answered with an error",
+  PRL_INFERENCE_AUTH: "an inference server refuses the key",
+  PRL_INFERENCE_RATE_LIMIT: "an inference server takes no more requests for now",
+  PRL_INFERENCE_ANSWER: "an inference server's answer is broken off or makes no sense",
   PRL_CANARY_OUT_OF_BAND: "an engine's log-probabilities differ from the trainer's",
   // ---- environments and orchestration ----
   PRL_VERIFY_OPTIONS: "an option of a verifier is out of range",
@@ -85,9 +88,12 @@ export const ERROR_CODES = {
   PRL_ENVIRONMENT_UNSUPPORTED: "the environment feature is not implemented",
   PRL_EPISODE_CANCELLED: "a rollout was cancelled before it ended",
   PRL_EPISODE_INVALID: "what an env worker sent is no valid episode",
+  PRL_EVAL_RESUME: "an evaluation cannot go on from what an earlier one left",
+  PRL_EVAL_FAILED: "no rollout of an evaluation could be scored",
   PRL_ADVANTAGE_UNKNOWN: "no advantage estimator has this name",
   PRL_ADVANTAGE_UNSUPPORTED: "the advantage estimator is not implemented yet",
   PRL_ADVANTAGE_INPUT: "rewards or parameters do not fit the estimator",
+  PRL_STATISTICS_INPUT: "numbers or options do not fit the statistic",
   PRL_ORCHESTRATOR_STARVED: "no trainable batch came together",
   // ---- sandboxes ----
   PRL_SANDBOX_REQUEST: "a sandbox request is malformed",

@@ -12,6 +12,8 @@ import { type Episode, type EpisodeError, type EpisodeTrace, toEpisodeError } fr
 import type { EpisodeFrame } from "./episode-frame.ts";
 import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
+import type { ReplyClient } from "./reply-client.ts";
+import { createReplySampler, NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
 import { type RewardContext, scoreAll, untilAborted } from "./reward.ts";
 import { createRng } from "./rng.ts";
 import { seed as deriveSeed } from "./seed.ts";
@@ -21,21 +23,30 @@ import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 import { TraceGraph } from "./trace.ts";
 import { versionRange } from "./trace-columns.ts";
 
-/** One rollout to run. */
-export interface RolloutRequest {
+/** One rollout to run, whoever the policy is. */
+export interface RolloutOrder {
   episodeId: string;
   groupId: string;
   /** Name of the source that the task came from. */
   source: string;
   task: Task;
-  client: PolicyClient;
-  tokenizer: PolicyTokenizer;
-  renderer: PolicyRenderer;
   sampling: Sampling;
   seed: number;
   run: Episode["run"];
   /** Aborted with a PrlError as reason at the deadline or on cancel; the episode then carries that error. */
   signal: AbortSignal;
+}
+
+/** With a policy that takes and gives token ids. */
+export interface RolloutRequest extends RolloutOrder {
+  client: PolicyClient;
+  tokenizer: PolicyTokenizer;
+  renderer: PolicyRenderer;
+}
+
+/** With a policy that takes and gives messages: the trace has no tokens and cannot train. */
+export interface EndpointRolloutRequest extends RolloutOrder {
+  endpoint: ReplyClient;
 }
 
 export interface Score {
@@ -57,7 +68,7 @@ export interface ConfiguredEnvironment {
    * none.
    */
   demonstrations(runSeed: number): Iterable<Demonstration>;
-  run(request: RolloutRequest): Promise<EpisodeFrame>;
+  run(request: RolloutRequest | EndpointRolloutRequest): Promise<EpisodeFrame>;
   /** Scores a conversation without sampling; a text is the only reply. Rejects as a reward does. */
   score(task: Task, reply: string | readonly Message[]): Promise<Score>;
   /** Runs the environment's own check of a task's gold answer; nothing when it has none. */
@@ -100,8 +111,8 @@ export function configureEnvironment<Config, Row extends object>(
     run: (request) => runRollout(definition, config, rowOf(request.task), request),
     score,
     async validate(task) {
-      const total = async (reply: string): Promise<number> => (await score(task, reply)).reward;
-      await definition.validate?.({ task: rowOf(task), config, score: total });
+      const total = async (reply: string | readonly Message[]): Promise<number> => (await score(task, reply)).reward;
+      await definition.validate?.({ task: rowOf(task), config, score: total, scoreMessages: total });
     },
   };
 }
@@ -110,7 +121,7 @@ async function runRollout<Config, Row extends object>(
   definition: EnvironmentDefinition<Config, Row>,
   config: Config,
   task: Row,
-  request: RolloutRequest,
+  request: RolloutRequest | EndpointRolloutRequest,
 ): Promise<EpisodeFrame> {
   const { signal } = request;
   const trace = new TraceGraph();
@@ -118,15 +129,15 @@ async function runRollout<Config, Row extends object>(
   const errors: EpisodeError[] = [];
   let end: RolloutEnd = {};
   let score: Score | null = null;
-  const sampler = createSampler(request, trace);
+  const sampler = "endpoint" in request ? createReplySampler(request, trace) : createSampler(request, trace);
   try {
     const context: RolloutContext<Row, Config> = {
       task,
       config,
       sample: sampler.sample,
       trace,
-      client: request.client,
-      tokenizer: request.tokenizer,
+      client: "endpoint" in request ? NO_CLIENT : request.client,
+      tokenizer: "endpoint" in request ? NO_TOKENIZER : request.tokenizer,
       sampling: request.sampling,
       seed: request.seed,
       signal,
@@ -167,7 +178,7 @@ interface Outcome {
 
 function toFrame(
   definition: { readonly name: string },
-  { episodeId, groupId, source, task, run }: RolloutRequest,
+  { episodeId, groupId, source, task, run }: RolloutOrder,
   trace: TraceGraph,
   { clock, errors, end, score }: Outcome,
 ): EpisodeFrame {
@@ -175,25 +186,28 @@ function toFrame(
   const generated = clock.generated || now;
   const columns = trace.columns();
   const policy = versionRange(columns);
-  const record: EpisodeTrace | null = policy && {
-    id: randomUUID(),
-    nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
-    rewards: score?.rewards ?? {},
-    reward: score?.reward ?? null,
-    metrics: score === null ? {} : { ...end.metrics, ...score.metrics },
-    stop_condition:
-      score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
-    is_completed: score !== null,
-    is_truncated: trace.truncated,
-    usage: { prompt_tokens: trace.promptTokens, completion_tokens: trace.completionTokens },
-    timing: {
-      start: clock.start,
-      generation_ms: generated - clock.begun,
-      scoring_ms: (clock.scored || now) - generated,
-      total_ms: now - clock.begun,
-    },
-    policy,
-  };
+  const record: EpisodeTrace | null =
+    trace.turns === 0
+      ? null
+      : {
+          id: randomUUID(),
+          nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
+          rewards: score?.rewards ?? {},
+          reward: score?.reward ?? null,
+          metrics: score === null ? {} : { ...end.metrics, ...score.metrics },
+          stop_condition:
+            score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
+          is_completed: score !== null,
+          is_truncated: trace.truncated,
+          usage: { prompt_tokens: trace.promptTokens, completion_tokens: trace.completionTokens },
+          timing: {
+            start: clock.start,
+            generation_ms: generated - clock.begun,
+            scoring_ms: (clock.scored || now) - generated,
+            total_ms: now - clock.begun,
+          },
+          policy,
+        };
   const episode: Episode = {
     id: episodeId,
     env: { id: definition.name, name: source },

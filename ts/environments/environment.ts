@@ -87,6 +87,8 @@ export interface ValidateContext<Row, Config> {
   readonly config: Config;
   /** The weighted reward of a reply, without sampling. */
   readonly score: (reply: string) => Promise<number>;
+  /** The weighted reward of a whole conversation, without sampling. */
+  readonly scoreMessages: (messages: readonly Message[]) => Promise<number>;
 }
 
 export interface EnvironmentDefinition<Config, Row extends object> {

@@ -70,8 +70,8 @@ const traceSchema = z.strictObject({
     scoring_ms: z.number(),
     total_ms: z.number(),
   }),
-  /** Lowest and highest policy version that sampled a token of it. */
-  policy: z.strictObject({ start: count, end: count }),
+  /** Lowest and highest policy version that sampled a token of it; null when an endpoint sampled it, which gives no tokens. */
+  policy: z.strictObject({ start: count, end: count }).nullable(),
 });
 
 export const episodeSchema = z.strictObject({
@@ -95,6 +95,9 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_INFERENCE_UNREACHABLE: "infra",
   PRL_INFERENCE_TIMEOUT: "provider",
   PRL_INFERENCE_FAILED: "provider",
+  PRL_INFERENCE_AUTH: "provider",
+  PRL_INFERENCE_RATE_LIMIT: "provider",
+  PRL_INFERENCE_ANSWER: "provider",
   PRL_EPISODE_CANCELLED: "infra",
   PRL_DEADLINE: "infra",
 };

@@ -33,11 +33,19 @@ export { seed, turnSeed } from "./seed.ts";
 export type { Message, Prompt, ToolCall } from "./message.ts";
 export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./policy-client.ts";
 export type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
+export type { Reply, ReplyClient, ReplyRequest } from "./reply-client.ts";
+export { openEndpoint, type Endpoint, type EndpointOptions } from "./endpoint/endpoint.ts";
 export { TraceGraph, truncateTurn } from "./trace.ts";
 export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.ts";
 
 export { loadEnvironment, type EnvironmentReference } from "./load-environment.ts";
-export type { ConfiguredEnvironment, RolloutRequest, Score } from "./configured-environment.ts";
+export type {
+  ConfiguredEnvironment,
+  EndpointRolloutRequest,
+  RolloutOrder,
+  RolloutRequest,
+  Score,
+} from "./configured-environment.ts";
 export { episodeSchema, ERROR_CLASSES, isRetryable, toEpisodeError } from "./episode.ts";
 export type { Episode, EpisodeError, EpisodeErrorClass, EpisodeTrace } from "./episode.ts";
 export {

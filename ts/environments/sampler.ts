@@ -29,18 +29,10 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   const { client, tokenizer, renderer, sampling, signal } = parts;
   let turns = 0;
   let rerendered = 0;
-  let waiting = 0;
-  let abortedWaiting = false;
-  signal.addEventListener("abort", () => (abortedWaiting = waiting > 0), { once: true });
+  const { whileWaiting, blame } = blameFor(signal);
 
-  const generate = async (promptIds: Uint32Array, seed: number): Promise<PolicyCompletion> => {
-    waiting += 1;
-    try {
-      return await client.generate({ tokenIds: promptIds, sampling, seed, signal });
-    } finally {
-      waiting -= 1;
-    }
-  };
+  const generate = (promptIds: Uint32Array, seed: number): Promise<PolicyCompletion> =>
+    whileWaiting(client.generate({ tokenIds: promptIds, sampling, seed, signal }));
 
   const toIds = (prompt: Prompt, { tools }: SampleOptions): Uint32Array => {
     if (typeof prompt === "string") return tokenizer.encode(prompt);
@@ -83,12 +75,33 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     return { ...completion, text, message, toolCalls };
   };
 
-  const blame = (error: unknown): unknown => {
-    const isDeadline = error === signal.reason && error instanceof PrlError && error.code === "PRL_ENVIRONMENT_TIMEOUT";
-    if (!isDeadline || !abortedWaiting) return error;
-    return new PrlError("PRL_INFERENCE_TIMEOUT", `${error.message} while waiting for the engine`, { cause: error });
-  };
   return { sample, rerendered: () => rerendered, blame };
+}
+
+/** Knows whether the policy was being waited for when the signal was aborted. */
+export function blameFor(signal: AbortSignal): {
+  whileWaiting: <Result>(work: Promise<Result>) => Promise<Result>;
+  blame: Sampler["blame"];
+} {
+  let waiting = 0;
+  let abortedWaiting = false;
+  signal.addEventListener("abort", () => (abortedWaiting = waiting > 0), { once: true });
+  return {
+    async whileWaiting(work) {
+      waiting += 1;
+      try {
+        return await work;
+      } finally {
+        waiting -= 1;
+      }
+    },
+    blame(error) {
+      const isDeadline =
+        error === signal.reason && error instanceof PrlError && error.code === "PRL_ENVIRONMENT_TIMEOUT";
+      if (!isDeadline || !abortedWaiting) return error;
+      return new PrlError("PRL_INFERENCE_TIMEOUT", `${error.message} while waiting for the engine`, { cause: error });
+    },
+  };
 }
 
 /** Calls that could be read become calls of the message; the ids name turn and place. */

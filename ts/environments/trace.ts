@@ -43,6 +43,8 @@ export interface Turn {
   /** What the completion says. */
   readonly response: Message;
   readonly finishReason?: "stop" | "length" | "abort";
+  /** Tokens as an endpoint counts them that gives no ids. */
+  readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
 /** Where a prompt joins the tree. */
@@ -163,8 +165,8 @@ export class TraceGraph implements Trace {
     const scaffold = promptIds.subarray(cursor);
     this.#truncated = turn.finishReason === "length";
     this.#turns += 1;
-    this.#promptTokens += promptIds.length;
-    this.#completionTokens += completionIds.length;
+    this.#promptTokens += turn.usage?.promptTokens ?? promptIds.length;
+    this.#completionTokens += turn.usage?.completionTokens ?? completionIds.length;
     return this.#append({
       parent,
       message: response,

@@ -124,11 +124,11 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
     [`eval/${name}/errors`]: errors,
     [`eval/${name}/policy_version`]: version,
     [`eval/${name}/policy_version/min`]: traces.reduce(
-      (lowest, { policy }) => Math.min(lowest, policy.start),
+      (lowest, { policy }) => Math.min(lowest, policy?.start ?? Infinity),
       Infinity,
     ),
     [`eval/${name}/policy_version/max`]: traces.reduce(
-      (highest, { policy }) => Math.max(highest, policy.end),
+      (highest, { policy }) => Math.max(highest, policy?.end ?? -Infinity),
       -Infinity,
     ),
   };

@@ -2,3 +2,4 @@
 export { connectEnvWorkers, type EnvWorkers } from "./env-workers.ts";
 export type { Engine } from "./engines.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
+export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";

@@ -2,5 +2,11 @@
 import type { Environment } from "../environment.ts";
 
 export const BUILTIN: ReadonlyMap<string, () => Promise<{ default: Environment }>> = new Map([
+  ["alphabet-sort", () => import("./alphabet-sort/index.ts")],
+  ["arithmetic-chain", () => import("./arithmetic-chain/index.ts")],
+  ["countdown", () => import("./countdown/index.ts")],
+  ["json-extraction", () => import("./json-extraction/index.ts")],
   ["reverse-text", () => import("./reverse-text/index.ts")],
+  ["tool-lookup", () => import("./tool-lookup/index.ts")],
+  ["wordle", () => import("./wordle/index.ts")],
 ]);

@@ -1,7 +1,10 @@
 /**
- * Advantage estimators and policy losses as pure functions: the same numbers as inside a run. Public as
+ * Advantage estimators, policy losses and the statistics of evaluations as pure functions: the same numbers as inside a run. Public as
  * `prl/algorithms`.
  */
 export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "../../native/index.ts";
 export { advantages, type RewardGroups } from "./advantages.ts";
 export type { AdvantageParams } from "./params.ts";
+export { passAtK, passHatK } from "./statistics/pass-at-k.ts";
+export { meanInterval, type IntervalOptions, type MeanInterval } from "./statistics/mean-interval.ts";
+export { majorityVote, median, percentile, weightedMean } from "./statistics/summaries.ts";

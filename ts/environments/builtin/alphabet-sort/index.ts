@@ -1,0 +1,91 @@
+/**
+ * alphabet-sort: each turn brings new names, and the policy answers with all names so far in alphabetical order, one per line.
+ *
+ * Multi-turn with state in the conversation alone. Rewarded by similarity of the lists, mean over the turns.
+ */
+import { z } from "zod";
+
+import { defineEnvironment } from "../../environment.ts";
+import { multiTurn } from "../../multi-turn.ts";
+import { reward } from "../../reward.ts";
+import type { Rng } from "../../rng.ts";
+import { endless } from "../../tasks.ts";
+import type { Message } from "../../message.ts";
+import { sequenceRatio } from "../../verify/index.ts";
+import { ofSplit } from "../split.ts";
+import { distinct, name } from "../words.ts";
+
+const config = z.strictObject({
+  minTurns: z.int().min(1).default(2).describe("fewest turns of a task"),
+  maxTurns: z.int().min(1).max(20).default(3).describe("most turns of a task"),
+  namesPerTurn: z.int().min(1).max(20).default(3).describe("new names in each turn"),
+});
+
+interface Row {
+  prompt: Message[];
+  /** The names of each turn. */
+  turns: string[][];
+}
+
+export default defineEnvironment({
+  name: "alphabet-sort",
+  version: "1.0.0",
+  tags: ["logic", "multi-turn", "synthetic"],
+  config,
+  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, (row) => row.turns)),
+  key: (_, index) => String(index),
+  rollout: multiTurn<Row>({
+    maxTurns: 20,
+    respond: (trace, task) => {
+      const next = task.turns[trace.turns];
+      return next === undefined ? null : `Add these and list all again:\n${next.join("\n")}`;
+    },
+  }),
+  metrics: { turns: ({ trace }) => trace.turns },
+  rewards: {
+    similarity: reward(1, ({ task, trace }) => {
+      const replies = trace.nodes
+        .filter(({ sampled }) => sampled)
+        .map(({ message }) => lines(message.content).join("\n"));
+      const scores = task.turns.map((_, turn) =>
+        sequenceRatio(replies[turn] ?? "", sortedUpTo(task.turns, turn).join("\n")),
+      );
+      return scores.reduce((sum, score) => sum + score, 0) / scores.length;
+    }),
+  },
+  async validate({ task, scoreMessages }) {
+    const messages: Message[] = [...task.prompt];
+    task.turns.forEach((names, turn) => {
+      if (turn > 0) messages.push({ role: "user", content: names.join("\n") });
+      messages.push({ role: "assistant", content: sortedUpTo(task.turns, turn).join("\n") });
+    });
+    const gold = await scoreMessages(messages);
+    if (gold !== 1) throw new Error(`the sorted lists score ${gold}`);
+  },
+});
+
+function sortedUpTo(turns: readonly string[][], turn: number): string[] {
+  return turns
+    .slice(0, turn + 1)
+    .flat()
+    .toSorted();
+}
+
+function lines(text: string): string[] {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+function* rows({ minTurns, maxTurns, namesPerTurn }: z.output<typeof config>, rng: Rng): Generator<Row> {
+  for (;;) {
+    const count = minTurns + rng.integer(Math.max(1, maxTurns - minTurns + 1));
+    const names = distinct(count * namesPerTurn, () => name(rng));
+    const turns = Array.from({ length: count }, (_, turn) =>
+      names.slice(turn * namesPerTurn, (turn + 1) * namesPerTurn),
+    );
+    const content = `List these names in alphabetical order, one per line and nothing else:\n${(turns[0] ?? []).join("\n")}`;
+    yield { prompt: [{ role: "user", content }], turns };
+  }
+}

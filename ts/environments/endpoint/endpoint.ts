@@ -1,0 +1,73 @@
+/** A model behind an endpoint that somebody else runs, as the policy of rollouts. */
+import type { Reply, ReplyClient, ReplyRequest } from "../reply-client.ts";
+import { ANTHROPIC_VERSION, messagesBody, readMessage } from "./anthropic.ts";
+import { EndpointHttp } from "./http.ts";
+import { chatBody, readChat, readText, textBody } from "./openai.ts";
+
+/**
+ * `openai`: messages go to chat completions, texts as they are to text completions. `chat`: a text is one user message.
+ * `anthropic`: messages of Anthropic's API.
+ */
+export type EndpointApi = "openai" | "chat" | "anthropic";
+
+export interface EndpointOptions {
+  /** Base address with its version, `http://127.0.0.1:8000/v1`; Anthropic's may be without. */
+  readonly url: string;
+  readonly model: string;
+  /** Default `openai`. */
+  readonly api?: EndpointApi;
+  readonly apiKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Fields that are added to every body, over ours; null takes a field of ours out. */
+  readonly extraBody?: Readonly<Record<string, unknown>>;
+  /** How often one call is sent again. Default 5. */
+  readonly maxRetries?: number;
+  /** For one attempt of a call. Default 600000. */
+  readonly timeoutMs?: number;
+  /** First wait before a retry, doubled with each. Default 500. */
+  readonly backoffMs?: number;
+}
+
+export interface Endpoint extends ReplyClient {
+  close(): Promise<void>;
+}
+
+/** Opens no connection yet. */
+export function openEndpoint(options: EndpointOptions): Endpoint {
+  const { model, api = "openai", apiKey, headers = {}, extraBody = {} } = options;
+  const { maxRetries = 5, timeoutMs = 600_000, backoffMs = 500 } = options;
+  const url =
+    api === "anthropic" && !/\/v\d+\/*$/u.test(options.url) ? `${options.url.replace(/\/+$/u, "")}/v1` : options.url;
+  const http = new EndpointHttp({
+    url,
+    headers: { ...authorization(api, apiKey), ...headers },
+    maxRetries,
+    timeoutMs,
+    backoffMs,
+  });
+  const call = (
+    path: string,
+    body: Record<string, unknown>,
+    { signal }: ReplyRequest,
+    read: (text: string) => Reply,
+  ): Promise<Reply> => {
+    const fields = Object.entries({ ...body, ...extraBody }).filter(([, value]) => value !== null);
+    return http.post(path, Object.fromEntries(fields), signal, read);
+  };
+  return {
+    reply(request) {
+      const { prompt } = request;
+      if (api === "anthropic") return call("/messages", messagesBody(model, request), request, readMessage);
+      if (api === "openai" && typeof prompt === "string")
+        return call("/completions", textBody(model, prompt, request), request, readText);
+      return call("/chat/completions", chatBody(model, request), request, readChat);
+    },
+    close: () => http.close(),
+  };
+}
+
+function authorization(api: EndpointApi, apiKey: string | undefined): Record<string, string> {
+  if (api === "anthropic")
+    return { "anthropic-version": ANTHROPIC_VERSION, ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) };
+  return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+}

@@ -1,0 +1,187 @@
+/**
+ * JSON calls to a model endpoint that somebody else runs: retried within a budget, patient with rate limits, bounded in time and bytes.
+ *
+ * What is safe to repeat is: a lost connection, a broken answer, 408, 429 and 5xx. Waits double and are jittered; one that the endpoint
+ * asks for holds back every call to it. Knows no dialect.
+ */
+import { Agent, request as send, type Dispatcher } from "undici";
+
+import { type ErrorCode, PrlError } from "../../errors.ts";
+import { askedWait, pause, RateGate } from "./rate-gate.ts";
+
+export interface HttpOptions {
+  /** Base address, to which paths are added. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** How often one call is sent again. */
+  readonly maxRetries: number;
+  /** For one attempt. */
+  readonly timeoutMs: number;
+  /** First wait before a retry; it doubles with each. */
+  readonly backoffMs: number;
+}
+
+const LONGEST_BACKOFF_MS = 30_000;
+/** An endpoint that wants us to wait longer than this is as good as closed. */
+const LONGEST_ASKED_WAIT_MS = 300_000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const SHOWN_CHARACTERS = 500;
+
+/** A failed attempt and what follows from it. */
+class Failure extends PrlError {
+  readonly retryable: boolean;
+  readonly waitMs: number | null;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { retryable, waitMs = null, cause }: { retryable: boolean; waitMs?: number | null; cause?: unknown },
+  ) {
+    super(code, message, { cause });
+    this.retryable = retryable;
+    this.waitMs = waitMs;
+  }
+}
+
+export class EndpointHttp {
+  readonly #options: HttpOptions;
+  readonly #agent = new Agent({ keepAliveTimeout: 30_000, connections: null });
+  readonly #gate = new RateGate();
+
+  constructor(options: HttpOptions) {
+    this.#options = { ...options, url: options.url.replace(/\/+$/u, "") };
+  }
+
+  /**
+   * Sends `body` and resolves to what `read` makes of the answer's text; what `read` throws counts as a broken answer.
+   * Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _AUTH (401, 403), _RATE_LIMIT (429), _REQUEST (other 4xx), _UNSUPPORTED (501), _FAILED
+   * (other 5xx), _ANSWER (half an answer, or nonsense); an abort rejects with its reason.
+   */
+  async post<Result>(
+    path: string,
+    body: unknown,
+    signal: AbortSignal,
+    read: (text: string) => Result,
+  ): Promise<Result> {
+    const text = JSON.stringify(body);
+    for (let attempt = 0; ; attempt++) {
+      await this.#gate.pass(signal);
+      try {
+        return await this.#attempt(path, text, signal, read);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (!(error instanceof Failure) || !error.retryable) throw error;
+        const waitMs = error.waitMs ?? jittered(this.#options.backoffMs * 2 ** attempt);
+        if (attempt >= this.#options.maxRetries || waitMs > LONGEST_ASKED_WAIT_MS) throw gaveUp(error, attempt, waitMs);
+        if (error.code === "PRL_INFERENCE_RATE_LIMIT" || error.waitMs !== null) this.#gate.shut(waitMs);
+        else await pause(waitMs, signal);
+      }
+    }
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #attempt<Result>(
+    path: string,
+    body: string,
+    signal: AbortSignal,
+    read: (text: string) => Result,
+  ): Promise<Result> {
+    const { url, headers, timeoutMs } = this.#options;
+    const what = `POST ${url}${path}`;
+    const late = AbortSignal.timeout(timeoutMs);
+    let status: number | null = null;
+    let text: string;
+    try {
+      const answer = await send(url + path, {
+        method: "POST",
+        headers: { "content-type": "application/json", accept: "application/json", ...headers },
+        body,
+        dispatcher: this.#agent,
+        signal: AbortSignal.any([signal, late]),
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      });
+      status = answer.statusCode;
+      text = await readText(answer.body, what);
+      const waitMs = askedWait(answer.headers, Date.now());
+      if (status < 200 || status >= 300) throw refusal(what, status, text, waitMs);
+      if (waitMs !== null) this.#gate.shut(Math.min(waitMs, LONGEST_ASKED_WAIT_MS));
+    } catch (cause) {
+      if (cause instanceof Failure) throw cause;
+      if (late.aborted && !signal.aborted)
+        throw new Failure("PRL_INFERENCE_TIMEOUT", `${what}: no answer within ${timeoutMs} ms`, {
+          retryable: true,
+          cause,
+        });
+      if (status !== null)
+        throw new Failure("PRL_INFERENCE_ANSWER", `${what}: the answer broke off`, { retryable: true, cause });
+      throw new Failure("PRL_INFERENCE_UNREACHABLE", `${what}: the server does not answer`, { retryable: true, cause });
+    }
+    try {
+      return read(text);
+    } catch (cause) {
+      const problem = cause instanceof Error ? cause.message : String(cause);
+      const message = `${what}: the answer makes no sense: ${problem.slice(0, SHOWN_CHARACTERS)}`;
+      throw new Failure("PRL_INFERENCE_ANSWER", message, { retryable: true, cause });
+    }
+  }
+}
+
+async function readText(body: Dispatcher.ResponseData["body"], what: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_ANSWER_BYTES)
+      throw new Failure("PRL_INFERENCE_ANSWER", `${what}: the answer is larger than ${MAX_ANSWER_BYTES} bytes`, {
+        retryable: false,
+      });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function refusal(what: string, status: number, text: string, waitMs: number | null): Failure {
+  const { message, code, type } = errorBody(text);
+  const outOfMoney = code === "insufficient_quota" || type === "insufficient_quota";
+  const retryable =
+    status === 408 || (status === 429 && !outOfMoney) || (status >= 500 && status !== 501 && status !== 505);
+  return new Failure(codeOf(status), `${what}: status ${status}: ${message}`, {
+    retryable,
+    waitMs: retryable ? waitMs : null,
+  });
+}
+
+function codeOf(status: number): ErrorCode {
+  if (status === 401 || status === 403) return "PRL_INFERENCE_AUTH";
+  if (status === 408 || status === 504) return "PRL_INFERENCE_TIMEOUT";
+  if (status === 429) return "PRL_INFERENCE_RATE_LIMIT";
+  if (status === 501) return "PRL_INFERENCE_UNSUPPORTED";
+  return status >= 400 && status < 500 ? "PRL_INFERENCE_REQUEST" : "PRL_INFERENCE_FAILED";
+}
+
+/** OpenAI's and Anthropic's `{error: {message, code?, type?}}`, else the text as it is. */
+function errorBody(text: string): { message: string; code?: unknown; type?: unknown } {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown; code?: unknown; type?: unknown } };
+    if (typeof error?.message === "string") return { ...error, message: error.message.slice(0, SHOWN_CHARACTERS) };
+  } catch {
+    // Not JSON: a proxy's page.
+  }
+  return { message: text.slice(0, SHOWN_CHARACTERS) };
+}
+
+/** Between half of the wait and all of it. Chance has no part in what is sampled. */
+function jittered(ms: number): number {
+  return Math.min(ms, LONGEST_BACKOFF_MS) * (0.5 + Math.random() / 2);
+}
+
+function gaveUp(error: Failure, retries: number, waitMs: number): PrlError {
+  const seconds = Math.round(waitMs / 1000);
+  const why = waitMs > LONGEST_ASKED_WAIT_MS ? `it asks to wait ${seconds} s` : `given up after ${retries} retries`;
+  return new PrlError(error.code, `${error.message} (${why})`, { cause: error.cause });
+}

@@ -1,0 +1,59 @@
+/** The `sample` function of a rollout whose policy gives messages and no tokens: the trace's nodes hold no token ids. */
+import { PrlError } from "../errors.ts";
+import type { SampledTurn, SampleOptions } from "./environment.ts";
+import { type Prompt, promptMessages } from "./message.ts";
+import type { PolicyClient, Sampling } from "./policy-client.ts";
+import type { ReplyClient } from "./reply-client.ts";
+import { blameFor, type Sampler } from "./sampler.ts";
+import { turnSeed } from "./seed.ts";
+import type { PolicyTokenizer } from "./tokenizer.ts";
+import type { TraceGraph } from "./trace.ts";
+
+export interface ReplySamplerParts {
+  readonly endpoint: ReplyClient;
+  readonly sampling: Sampling;
+  readonly seed: number;
+  readonly signal: AbortSignal;
+}
+
+export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph): Sampler {
+  const { endpoint, sampling, signal } = parts;
+  const { whileWaiting, blame } = blameFor(signal);
+  let turns = 0;
+
+  const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+    const seed = turnSeed(parts.seed, turns);
+    turns += 1;
+    const reply = await whileWaiting(endpoint.reply({ prompt, ...options, sampling, seed, signal }));
+    signal.throwIfAborted();
+    const { message, toolCalls, finishReason, usage } = reply;
+    const completion = {
+      tokenIds: new Uint32Array(0),
+      logprobs: new Float32Array(0),
+      policyVersions: [],
+      finishReason,
+    };
+    trace.commitTurn({
+      prompt: promptMessages(prompt),
+      promptIds: new Uint32Array(0),
+      completionIds: completion.tokenIds,
+      logprobs: completion.logprobs,
+      response: message,
+      finishReason,
+      ...(usage === null ? {} : { usage }),
+    });
+    return { ...completion, text: message.content, message, toolCalls };
+  };
+  return { sample, rerendered: () => 0, blame };
+}
+
+function noTokens(): never {
+  throw new PrlError(
+    "PRL_ENVIRONMENT_UNSUPPORTED",
+    "this environment works on token ids, and the model behind an endpoint gives messages only: use context.sample",
+  );
+}
+
+/** Stand where a rollout's `client` and `tokenizer` are when there are no tokens; whoever uses them is told so. */
+export const NO_CLIENT: PolicyClient = { generate: async () => noTokens() };
+export const NO_TOKENIZER: PolicyTokenizer = { encode: noTokens, decode: noTokens, applyChatTemplate: noTokens };
