@@ -13,7 +13,7 @@ use bytes::Bytes;
 use crate::defence::Defence;
 use crate::glob;
 use crate::sys::c_path;
-use crate::wire::{FileSpec, Uncollected};
+use crate::wire::{FileSpec, Finish, Finished, Uncollected};
 
 /// Directories deeper than this are not searched.
 const MAX_DEPTH: usize = 32;
@@ -78,6 +78,16 @@ pub(crate) fn fullness(path: &Path) -> (bool, bool) {
             return (false, false);
         }
         (stats.f_bavail == 0, stats.f_ffree == 0)
+    }
+}
+
+/// Says what a sandbox, or an exec that was enclosed, leaves.
+pub(crate) fn finished(wanted: &Finish) -> Finished {
+    let collected = collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
+    Finished {
+        files: collected.files,
+        uncollected: collected.uncollected,
+        collect_limit: collected.limit_hit,
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod boxes;
 mod calls;
+mod cases;
 mod cgroup;
 mod child;
 mod collect;

@@ -89,7 +89,7 @@ pub(crate) struct Terms<'a> {
 }
 
 /// One run, ready to be carried out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) start: Start,
     pub(crate) stdin: bytes::Bytes,
@@ -324,6 +324,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
             collect_bytes,
         }),
         terminal: None,
+        enclosed: None,
         zygote: 0,
     };
     let limits = RunLimits {

@@ -152,6 +152,9 @@ pub(crate) struct Start {
     /// Instead of three descriptors: a terminal, whose other end comes with `Started`.
     #[prost(message, optional, tag = "4")]
     pub(crate) terminal: Option<Terminal>,
+    /// It ends with everything that it started, also when others run beside it; `Finished` comes before `Gone` then.
+    #[prost(message, optional, boxed, tag = "31")]
+    pub(crate) enclosed: Option<Box<Enclosed>>,
     /// The zygote of this `Hatch` becomes the program, or leads it when there is no `finish`. 0: it is executed.
     #[prost(uint64, tag = "30")]
     pub(crate) zygote: u64,
@@ -188,6 +191,26 @@ pub(crate) struct Finish {
     pub(crate) collect: Vec<String>,
     #[prost(uint64, tag = "3")]
     pub(crate) collect_bytes: u64,
+}
+
+/// An exec that leaves nothing behind.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Enclosed {
+    /// Done when it is dead.
+    #[prost(message, required, tag = "1")]
+    pub(crate) finish: Finish,
+    /// It gets a writable layer of this size over the sandbox's, which it cannot change then.
+    #[prost(message, optional, tag = "2")]
+    pub(crate) layer: Option<Sizes>,
+}
+
+/// Of a writable layer.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct Sizes {
+    #[prost(uint64, tag = "1")]
+    pub(crate) disk_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) inodes: u64,
 }
 
 /// Size of a terminal in characters.

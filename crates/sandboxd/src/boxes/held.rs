@@ -4,6 +4,7 @@
 //! waits for that and takes it apart; `gone` says when nothing of it is left.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -18,7 +19,7 @@ use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
 use crate::error::SandboxError;
 use crate::mux::Mux;
-use crate::plan::Plan;
+use crate::plan::{LimitsOfGroup, Plan};
 use crate::sandbox::{Init, Sandbox, Uid};
 use crate::wire::{Event, Failure, Furnish, Order};
 
@@ -60,7 +61,7 @@ pub(crate) struct HeldBox {
     _egress: Egress,
     /// What its network adds to the environment of its programs.
     pub(crate) told: Vec<(&'static str, String)>,
-    processes_limit: u64,
+    processes_limit: AtomicU64,
     lease: Mutex<Lease>,
     lease_changed: tokio::sync::Notify,
     seats: Mutex<u64>,
@@ -121,7 +122,7 @@ impl HeldBox {
             uid,
             _egress: egress,
             told,
-            processes_limit: plan.limits.group.processes,
+            processes_limit: AtomicU64::new(plan.limits.group.processes),
             lease: Mutex::new(lease),
             lease_changed: tokio::sync::Notify::new(),
             seats: Mutex::new(0),
@@ -280,7 +281,8 @@ impl HeldBox {
 
     fn allow(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
-        let limited = self.group.limit_processes(self.processes_limit, init + seats);
+        let processes = self.processes_limit.load(Ordering::Relaxed);
+        let limited = self.group.limit_processes(processes, init + seats);
         limited.map_err(|source| SandboxError::Setup {
             step: "limit of processes".to_owned(),
             source,
@@ -290,6 +292,23 @@ impl HeldBox {
     /// Whether its second user is another one than its first: without root there is one for all.
     pub(crate) fn has_two_users(&self) -> bool {
         self.uid.number != 0
+    }
+
+    /// Changes what all of it may use. Only while nothing runs in it.
+    pub(crate) fn limit(&self, limits: LimitsOfGroup) -> Result<(), SandboxError> {
+        self.processes_limit.store(limits.processes, Ordering::Relaxed);
+        let limited = self.group.limit(limits.into());
+        limited.map_err(|source| SandboxError::Setup {
+            step: "limits".to_owned(),
+            source,
+        })?;
+        let seats = *lock(&self.seats);
+        self.allow(seats)
+    }
+
+    /// Of the user whom its programs are run as.
+    pub(crate) fn user(&self) -> u32 {
+        self.uid.number
     }
 
     /// The groups' counters now.

@@ -31,7 +31,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
-pub(crate) use held::{Call, HeldBox};
+pub(crate) use held::{Call, End, HeldBox};
 pub(crate) use registry::Registry;
 use registry::{Claim, Made};
 use snapshots::Snapshot;

@@ -110,10 +110,16 @@ impl Group {
         self.limit_processes(limits.processes, init)?;
         match &self.memory {
             Some((Version::V1, directory)) => {
-                fs::write(directory.join("memory.limit_in_bytes"), limits.memory_bytes.to_string())?;
+                let plain = directory.join("memory.limit_in_bytes");
                 let with_swap = directory.join("memory.memsw.limit_in_bytes");
+                let bytes = limits.memory_bytes.to_string();
+                // The limit with swap is never the smaller one: on the way up it goes first.
+                if with_swap.exists() && fs::write(&plain, &bytes).is_err() {
+                    fs::write(&with_swap, &bytes)?;
+                }
+                fs::write(&plain, &bytes)?;
                 if with_swap.exists() {
-                    fs::write(with_swap, limits.memory_bytes.to_string())?;
+                    fs::write(with_swap, &bytes)?;
                 }
             }
             Some((Version::V2, directory)) => {

@@ -10,10 +10,12 @@ use std::time::Instant;
 
 use prost::Message;
 
+use super::layer::Layer;
 use super::leader::{self, LEAVE, STAY};
-use super::zygote::Zygote;
+use super::zygote::{self, Zygote};
 use super::{Control, tree};
 use crate::child::{self, Launch};
+use crate::collect;
 use crate::filter;
 use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Event, Finish, FromInit, Start, Terminal};
@@ -50,6 +52,42 @@ pub(super) struct Led {
     /// It says nothing more.
     closed: bool,
     killing: bool,
+    /// The leader is a zygote, and speaks as those do.
+    zygote: bool,
+    enclosure: Option<Enclosure>,
+}
+
+/// What an exec that leaves nothing behind ends with.
+struct Enclosure {
+    finish: Finish,
+    layer: Option<Layer>,
+}
+
+impl Enclosure {
+    fn make(start: &Start, uid: u32) -> Result<Option<Self>, (String, io::Error)> {
+        let Some(enclosed) = &start.enclosed else {
+            return Ok(None);
+        };
+        let layer = enclosed.layer.map(|sizes| Layer::make(&sizes, uid)).transpose();
+        Ok(Some(Self {
+            finish: enclosed.finish.clone(),
+            layer: layer.map_err(|(step, error)| (step.to_owned(), error))?,
+        }))
+    }
+
+    fn namespace(&self) -> Option<RawFd> {
+        self.layer.as_ref().map(Layer::namespace)
+    }
+
+    /// Says what is there when everybody in it is dead.
+    fn finished(&self) -> io::Result<Event> {
+        let collect = || collect::finished(&self.finish);
+        let finished = match &self.layer {
+            Some(layer) => layer.within(collect)?,
+            None => collect(),
+        };
+        Ok(Event::Finished(finished))
+    }
 }
 
 /// What to tell at once, with a terminal's other end.
@@ -96,45 +134,54 @@ impl Exec {
             };
             return Ok((exec, Some((Event::Started(pid), None))));
         }
+        let enclosure = Enclosure::make(start, uid)?;
+        let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(named("link"))?;
         set_nonblocking(link.as_fd()).map_err(named("link"))?;
         // SAFETY: this process has one thread, so the child may go on as it is.
         let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
         if pid == 0 {
-            leader::lead(&launch, &theirs);
+            leader::lead(&launch, &theirs, namespace);
         }
         let exec = Self::Led(Led {
-            leader: pid,
-            link,
-            main: None,
-            started: Instant::now(),
-            ended: false,
-            closed: false,
-            killing: false,
+            zygote: false,
+            enclosure,
+            ..Led::new(pid, link)
         });
         Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
     }
 
-    /// Hands one to a zygote. It has not begun yet when this returns.
+    /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it.
     pub(super) fn adopt(
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
-        zygote: &Zygote,
-    ) -> Result<Self, (String, io::Error)> {
-        let ([input, output, errors], Some(finish)) = (fds, &start.finish) else {
+        zygote: Zygote,
+    ) -> Result<(Self, Option<Zygote>), (String, io::Error)> {
+        let [input, output, errors] = fds else {
             return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG)));
         };
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
-        let pid = zygote
-            .start(&start.program, &stdio)
-            .map_err(|error| ("zygote".to_owned(), error))?;
-        Ok(Self::Sole {
-            pid,
-            started: Instant::now(),
-            finish: finish.clone(),
-        })
+        let enclosure = Enclosure::make(start, uid)?;
+        let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
+        let descriptors: Vec<RawFd> = stdio.into_iter().chain(namespace).collect();
+        let handed = zygote.start(&start.program, &descriptors);
+        let pid = handed.map_err(|error| ("zygote".to_owned(), error))?;
+        if let Some(finish) = &start.finish {
+            let sole = Self::Sole {
+                pid,
+                started: Instant::now(),
+                finish: finish.clone(),
+            };
+            return Ok((sole, Some(zygote)));
+        }
+        let led = Self::Led(Led {
+            zygote: true,
+            enclosure,
+            ..Led::new(pid, zygote.into_link())
+        });
+        Ok((led, None))
     }
 }
 
@@ -240,6 +287,9 @@ impl Execs {
                 if !led.ended {
                     control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
                 }
+                if let Some(enclosure) = &led.enclosure {
+                    control.tell(id, enclosure.finished()?)?;
+                }
                 control.tell(id, Event::Gone(true))?;
                 Ok(None)
             }
@@ -315,6 +365,20 @@ impl Execs {
 }
 
 impl Led {
+    fn new(leader: libc::pid_t, link: OwnedFd) -> Self {
+        Self {
+            leader,
+            link,
+            main: None,
+            started: Instant::now(),
+            ended: false,
+            closed: false,
+            killing: false,
+            zygote: false,
+            enclosure: None,
+        }
+    }
+
     fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
         let mut buffer = [0; REPORT_BYTES];
         let length = match receive_with_fds(self.link.as_raw_fd(), &mut buffer) {
@@ -327,8 +391,13 @@ impl Led {
             self.closed = true;
             return Ok(());
         }
-        let report = FromInit::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-        let event = report.event.ok_or(io::ErrorKind::InvalidData)?;
+        let message = buffer.get(..length).unwrap_or_default();
+        let event = if self.zygote {
+            zygote::said(message)?
+        } else {
+            FromInit::decode(message).map_err(io::Error::other)?.event
+        };
+        let event = event.ok_or(io::ErrorKind::InvalidData)?;
         match &event {
             Event::Started(pid) => {
                 self.started = Instant::now();
@@ -343,6 +412,7 @@ impl Led {
             Event::Ended(_) => {
                 self.ended = true;
                 self.main = None;
+                self.killing |= self.enclosure.is_some();
                 let answer = if self.killing { STAY } else { LEAVE };
                 // A leader that is gone is reaped next.
                 let _gone = send_with_fds(self.link.as_raw_fd(), &[answer], &[]);

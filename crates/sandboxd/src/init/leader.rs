@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use prost::Message;
 
-use super::{CONTROL, failure, keep_only};
+use super::{CONTROL, failure, keep_only, layer};
 use crate::child::{self, Launch};
 use crate::collect;
 use crate::sys::{prctl, send_with_fds};
@@ -25,15 +25,18 @@ pub(super) const STAY: u8 = b's';
 const LINK: RawFd = CONTROL;
 const STDIO: [RawFd; 3] = [LINK + 1, LINK + 2, LINK + 3];
 
-/// Runs as the leader of one exec and never returns.
-pub(super) fn lead(launch: &Launch<'_>, link: &OwnedFd) -> ! {
+/// Runs as the leader of one exec and never returns. `namespace`: the exec's own writable layer.
+pub(super) fn lead(launch: &Launch<'_>, link: &OwnedFd, namespace: Option<RawFd>) -> ! {
     // An error means that init is gone, and this process with it.
-    let _ended = watch(launch, link);
+    let _ended = watch(launch, link, namespace);
     // SAFETY: the end of this process; no destructor matters.
     unsafe { libc::_exit(0) }
 }
 
-fn watch(launch: &Launch<'_>, link: &OwnedFd) -> io::Result<()> {
+fn watch(launch: &Launch<'_>, link: &OwnedFd, namespace: Option<RawFd>) -> io::Result<()> {
+    if let Some(namespace) = namespace {
+        layer::enter(namespace)?;
+    }
     let [input, output, errors] = launch.stdio;
     keep_only(&[link.as_raw_fd(), input, output, errors])?;
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;

@@ -8,6 +8,7 @@
 
 mod exec;
 mod files;
+mod layer;
 mod leader;
 mod set_up;
 mod socket;
@@ -17,7 +18,6 @@ mod zygote;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::Path;
 
 use crate::child;
 use crate::collect;
@@ -26,7 +26,7 @@ use crate::filter;
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
 use crate::template::Step;
 use crate::wire::files::{FileOperation, FileOrder};
-use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
+use crate::wire::{Event, Failure, Finish, FromInit, Inbox, Order, ToInit, frame};
 use exec::{Exec, Execs};
 use zygote::Zygote;
 
@@ -246,16 +246,16 @@ impl Server<'_> {
 
     /// Hands a program over to a zygote, which tells when it begins.
     fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
-        let zygote = self.zygotes.remove(&start.zygote);
-        let adopted = zygote.ok_or(("zygote".into(), died())).and_then(|zygote| {
-            let exec = Exec::adopt(start, fds, self.uid, &zygote)?;
-            Ok((zygote, exec))
-        });
-        match adopted {
-            Ok((zygote, exec)) => {
+        let zygote = self.zygotes.remove(&start.zygote).ok_or(("zygote".into(), died()));
+        match zygote.and_then(|zygote| Exec::adopt(start, fds, self.uid, zygote)) {
+            Ok((exec, Some(zygote))) => {
                 self.zygotes.insert(id, zygote);
                 self.execs.insert(id, exec);
                 child::keep_capabilities_of_ending()
+            }
+            Ok((exec, None)) => {
+                self.execs.insert(id, exec);
+                Ok(())
             }
             Err(step) => self.control.tell(id, Event::Failed(failure(step))),
         }
@@ -383,15 +383,7 @@ impl Server<'_> {
         end_everybody();
         self.execs.clear();
         self.zygotes.clear();
-        let collected = collect::collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
-        self.control.tell(
-            id,
-            Event::Finished(Finished {
-                files: collected.files,
-                uncollected: collected.uncollected,
-                collect_limit: collected.limit_hit,
-            }),
-        )
+        self.control.tell(id, Event::Finished(collect::finished(wanted)))
     }
 }
 

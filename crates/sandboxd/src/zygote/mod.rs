@@ -21,7 +21,7 @@ use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sandbox::Sandbox;
 
-pub(crate) use python::Python;
+pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.
 pub(crate) const FIRST: u64 = u64::MAX;
@@ -80,6 +80,11 @@ impl Warm {
             ("node", _) => Err(refused("this daemon parks no node")),
             (other, _) => Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
         }
+    }
+
+    /// The warm Python, if there is one.
+    pub(crate) fn python(&self) -> Option<Arc<Python>> {
+        self.python.as_ref().ok().map(|(python, _)| Arc::clone(python))
     }
 
     /// For the capability report.

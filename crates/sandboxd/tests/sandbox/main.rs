@@ -13,5 +13,6 @@ mod leaks;
 mod network;
 mod programs;
 mod protocol;
+mod run_tests;
 mod support;
 mod zygote;
