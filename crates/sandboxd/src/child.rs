@@ -41,19 +41,19 @@ pub(crate) struct Launch<'a> {
 
 /// Forks and executes the command. Returns once the exec has succeeded or failed.
 pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Error)> {
-    let named = |step: &str| {
-        let step = step.to_owned();
-        move |error| (step, error)
-    };
-    let command: Vec<CString> = strings(&launch.program.command).map_err(named("command"))?;
-    let env: Vec<CString> = strings(&launch.program.env).map_err(named("environment"))?;
-    let candidates = candidates(launch.program).map_err(named("command"))?;
-    let cwd = c_path(launch.program.cwd.as_ref()).map_err(named("working directory"))?;
-    let (report, reporter) = pipe().map_err(named("pipe"))?;
+    let (pid, report) = fork(|| become_guest(launch)).map_err(|error| ("fork".to_owned(), error))?;
+    executed(report)?;
+    Ok(pid)
+}
+
+/// Forks a child that executes a program or says why it could not.
+pub(crate) fn fork(become_program: impl FnOnce() -> (String, io::Error)) -> io::Result<(libc::pid_t, File)> {
+    let (report, reporter) = pipe()?;
     // SAFETY: this process has one thread, so the child may allocate and go on as it is.
-    let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
+    let pid = check(unsafe { libc::fork() })?;
     if pid == 0 {
-        let (step, error) = become_guest(launch, &command, &env, &candidates, &cwd);
+        drop(report);
+        let (step, error) = become_program();
         let mut bytes = error.raw_os_error().unwrap_or(libc::EIO).to_le_bytes().to_vec();
         bytes.extend_from_slice(step.as_bytes());
         // SAFETY: a live descriptor and buffer; then the end of this process.
@@ -62,11 +62,17 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
             libc::_exit(127);
         }
     }
-    drop(reporter);
+    Ok((pid, File::from(report)))
+}
+
+/// Returns once the child has executed its program, or why it has not.
+pub(crate) fn executed(mut report: File) -> Result<(), (String, io::Error)> {
     let mut bytes = Vec::new();
-    File::from(report).read_to_end(&mut bytes).map_err(named("pipe"))?;
+    report
+        .read_to_end(&mut bytes)
+        .map_err(|error| ("pipe".to_owned(), error))?;
     let Some((errno, step)) = bytes.split_first_chunk() else {
-        return Ok(pid);
+        return Ok(());
     };
     let error = io::Error::from_raw_os_error(i32::from_le_bytes(*errno));
     Err((String::from_utf8_lossy(step).into_owned(), error))
@@ -105,16 +111,19 @@ pub(crate) fn candidates(program: &Program) -> io::Result<Vec<CString>> {
 }
 
 /// Gives up everything and executes. Returns only when a step failed.
-fn become_guest(
-    launch: &Launch<'_>,
-    command: &[CString],
-    env: &[CString],
-    candidates: &[CString],
-    cwd: &CStr,
-) -> (&'static str, io::Error) {
-    match give_up(launch, cwd) {
-        Ok(()) => ("exec", execute(command, env, candidates)),
-        Err(step) => step,
+pub(crate) fn become_guest(launch: &Launch<'_>) -> (String, io::Error) {
+    let program = launch.program;
+    let prepared = strings(&program.command).and_then(|command| {
+        let cwd = c_path(program.cwd.as_ref())?;
+        Ok((command, strings(&program.env)?, candidates(program)?, cwd))
+    });
+    let (command, env, candidates, cwd) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return ("command".to_owned(), error),
+    };
+    match give_up(launch, &cwd) {
+        Ok(()) => ("exec".to_owned(), execute(&command, &env, &candidates)),
+        Err((step, error)) => (step.to_owned(), error),
     }
 }
 

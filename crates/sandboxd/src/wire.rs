@@ -181,6 +181,18 @@ pub(crate) struct Program {
     pub(crate) nobody: bool,
 }
 
+/// What a guest-to-be becomes, with the three descriptors that are its standard streams.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Launching {
+    #[prost(message, required, tag = "1")]
+    pub(crate) program: Program,
+    #[prost(uint32, tag = "2")]
+    pub(crate) uid: u32,
+    /// The streams are a terminal of its own.
+    #[prost(bool, tag = "3")]
+    pub(crate) terminal: bool,
+}
+
 /// What is wanted of a sandbox that ends.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Finish {
@@ -364,6 +376,12 @@ pub(crate) trait Envelope: Message + Default {
 impl Envelope for ToInit {
     fn descriptors(&self) -> u32 {
         self.descriptors
+    }
+}
+
+impl Envelope for Launching {
+    fn descriptors(&self) -> u32 {
+        3
     }
 }
 

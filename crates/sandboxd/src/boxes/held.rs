@@ -4,7 +4,7 @@
 //! waits for that and takes it apart; `gone` says when nothing of it is left.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -62,6 +62,8 @@ pub(crate) struct HeldBox {
     /// What its network adds to the environment of its programs.
     pub(crate) told: Vec<(&'static str, String)>,
     processes_limit: AtomicU64,
+    /// Whether a leader and a guest-to-be wait for the next exec.
+    paired: AtomicBool,
     lease: Mutex<Lease>,
     lease_changed: tokio::sync::Notify,
     seats: Mutex<u64>,
@@ -122,6 +124,7 @@ impl HeldBox {
             uid,
             _egress: egress,
             told,
+            paired: AtomicBool::new(false),
             processes_limit: AtomicU64::new(plan.limits.group.processes),
             lease: Mutex::new(lease),
             lease_changed: tokio::sync::Notify::new(),
@@ -131,17 +134,14 @@ impl HeldBox {
             group,
             request,
         });
-        let limited = held.group.limit(plan.limits.group.into());
+        let limited = held.limit(plan.limits.group);
         tokio::spawn(Arc::clone(&held).keep());
         let furnished = match limited {
             Ok(()) => {
                 let furnish = plan.start.furnish.take().unwrap_or_default();
                 held.fill(furnish, snapshot).await
             }
-            Err(source) => Err(SandboxError::Setup {
-                step: "limits".to_owned(),
-                source,
-            }),
+            Err(error) => Err(error),
         };
         if let Err(error) = furnished {
             held.end_with(End::Closed);
@@ -274,19 +274,36 @@ impl HeldBox {
                 retry_after_ms: 100,
             });
         }
-        self.allow(*seats + 1)?;
+        self.allow(*seats, *seats + 1)?;
         *seats += 1;
         Ok(Seat(Arc::clone(self)))
     }
 
-    fn allow(&self, seats: u64) -> Result<(), SandboxError> {
+    /// For an exec after which init keeps processes ready for the next.
+    pub(crate) fn seat_of_exec(self: &Arc<Self>) -> Result<Seat, SandboxError> {
+        if !self.paired.swap(true, Ordering::Relaxed) {
+            self.limit_processes(*lock(&self.seats))?;
+        }
+        self.seat()
+    }
+
+    /// One seat is always there: most of the time not more than one exec goes on.
+    fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
+        let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
         let processes = self.processes_limit.load(Ordering::Relaxed);
-        let limited = self.group.limit_processes(processes, init + seats);
+        let limited = self.group.limit_processes(processes, init + pair + seats.max(1));
         limited.map_err(|source| SandboxError::Setup {
             step: "limit of processes".to_owned(),
             source,
         })
+    }
+
+    fn allow(&self, before: u64, seats: u64) -> Result<(), SandboxError> {
+        if before.max(seats) <= 1 {
+            return Ok(());
+        }
+        self.limit_processes(seats)
     }
 
     /// Whether its second user is another one than its first: without root there is one for all.
@@ -303,7 +320,7 @@ impl HeldBox {
             source,
         })?;
         let seats = *lock(&self.seats);
-        self.allow(seats)
+        self.limit_processes(seats)
     }
 
     /// Of the user whom its programs are run as.
@@ -343,7 +360,7 @@ impl Drop for Seat {
         let mut seats = lock(&self.0.seats);
         *seats -= 1;
         if self.0.ended().is_none()
-            && let Err(error) = self.0.allow(*seats)
+            && let Err(error) = self.0.allow(*seats + 1, *seats)
         {
             // Its group may be gone by now; else the box may have one process more than it should.
             tracing::debug!(error = %error.chain(), "cannot lower a limit");

@@ -178,7 +178,7 @@ pub(crate) async fn start(
     }
     let began = Began {
         at: Instant::now(),
-        seat: held.seat()?,
+        seat: held.seat_of_exec()?,
         before: held.observe(),
     };
     let (process, among, streams) = launch(held, request, mark, &plan).await?;

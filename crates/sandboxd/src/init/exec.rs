@@ -5,23 +5,25 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use prost::Message;
 
 use super::layer::Layer;
-use super::leader::{self, LEAVE, STAY};
+use super::leader::{self, LEAVE, Pair, STAY};
 use super::zygote::{self, Zygote};
 use super::{Control, tree};
 use crate::child::{self, Launch};
 use crate::collect;
 use crate::filter;
-use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
-use crate::wire::{Event, Finish, FromInit, Start, Terminal};
+use crate::sys::{check, check_long, receive_with_fds, send_with_fds};
+use crate::wire::{Event, Finish, FromInit, Launching, Start, Terminal};
 
 /// Pause between two rounds of killing.
 const KILL_AGAIN_MS: libc::c_int = 2;
+/// After so long without an event nobody is in a hurry.
+const QUIET_MS: libc::c_int = 3;
 /// From the sandbox's user to its second one.
 pub(crate) const NOBODY_OFFSET: u32 = 16_384;
 /// A leader's report: a step's name at most.
@@ -100,6 +102,7 @@ impl Exec {
         fds: &[OwnedFd],
         uid: u32,
         filter: &filter::Program,
+        pair: &mut Option<Pair>,
     ) -> Result<(Self, Told), (String, io::Error)> {
         let named = |step: &str| {
             let step = step.to_owned();
@@ -136,17 +139,26 @@ impl Exec {
         }
         let enclosure = Enclosure::make(start, uid)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
-        let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(named("link"))?;
-        set_nonblocking(link.as_fd()).map_err(named("link"))?;
-        // SAFETY: this process has one thread, so the child may go on as it is.
-        let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
-        if pid == 0 {
-            leader::lead(&launch, &theirs, namespace);
-        }
+        let launching = Launching {
+            program: start.program.clone(),
+            uid,
+            terminal: terminal.is_some(),
+        };
+        // One that waits lives where init does; and it may have been killed meanwhile.
+        let waiting = if namespace.is_none() { pair.take() } else { None };
+        let waiting = waiting.filter(|pair| pair.order(&launching, &stdio).is_ok());
+        let pair = match waiting {
+            Some(pair) => pair,
+            None => {
+                let pair = Pair::fork(filter, namespace).map_err(named("fork"))?;
+                pair.order(&launching, &stdio).map_err(named("order"))?;
+                pair
+            }
+        };
         let exec = Self::Led(Led {
             zygote: false,
             enclosure,
-            ..Led::new(pid, link)
+            ..Led::new(pair.leader, pair.link)
         });
         Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
     }
@@ -218,27 +230,33 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// All execs that are not gone, by the ids of their orders.
 #[derive(Default)]
-pub(super) struct Execs(HashMap<u64, Exec>);
+pub(super) struct Execs {
+    all: HashMap<u64, Exec>,
+    /// Ready for the next exec.
+    pub(super) pair: Option<Pair>,
+    /// Whether execs will come: then one waits ready.
+    expected: bool,
+}
 
 impl Execs {
     pub(super) fn insert(&mut self, id: u64, exec: Exec) {
-        self.0.insert(id, exec);
+        self.all.insert(id, exec);
     }
 
     /// The program that was handed to a zygote begins now.
     pub(super) fn began(&mut self, id: u64) {
-        if let Some(Exec::Sole { started, .. }) = self.0.get_mut(&id) {
+        if let Some(Exec::Sole { started, .. }) = self.all.get_mut(&id) {
             *started = Instant::now();
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// The links to poll.
     pub(super) fn links(&self) -> Vec<(u64, RawFd)> {
-        let led = self.0.iter().filter_map(|(id, exec)| match exec {
+        let led = self.all.iter().filter_map(|(id, exec)| match exec {
             Exec::Led(led) if !led.closed => Some((*id, led.link.as_raw_fd())),
             _ => None,
         });
@@ -248,15 +266,40 @@ impl Execs {
     /// How long to wait for the next event.
     pub(super) fn patience_ms(&self) -> libc::c_int {
         let killing = self
-            .0
+            .all
             .values()
             .any(|exec| matches!(exec, Exec::Led(led) if led.killing));
-        if killing { KILL_AGAIN_MS } else { -1 }
+        match (killing, self.expected && self.pair.is_none()) {
+            (true, _) => KILL_AGAIN_MS,
+            (false, true) => QUIET_MS,
+            (false, false) => -1,
+        }
+    }
+
+    /// More execs will be asked for.
+    pub(super) fn expect(&mut self) {
+        self.expected = true;
+    }
+
+    /// Gets a pair ready, when that is in nobody's way: nothing runs, or nothing happens. `quiet`: nothing has happened.
+    pub(super) fn prepare(&mut self, filter: &filter::Program, quiet: bool) {
+        let running = self
+            .all
+            .values()
+            .any(|exec| matches!(exec, Exec::Led(led) if !led.ended));
+        if !self.expected || self.pair.is_some() || (running && !quiet) {
+            return;
+        }
+        match Pair::fork(filter, None) {
+            Ok(pair) => self.pair = Some(pair),
+            // No process is free now: the next start tries again.
+            Err(_) => self.expected = false,
+        }
     }
 
     /// Takes in what a leader says, and passes it on.
     pub(super) fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
-        let Some(Exec::Led(led)) = self.0.get_mut(&id) else {
+        let Some(Exec::Led(led)) = self.all.get_mut(&id) else {
             return Ok(());
         };
         led.hear(id, control)
@@ -269,13 +312,18 @@ impl Execs {
         status: i32,
         control: &Control,
     ) -> io::Result<Option<(u64, Finish)>> {
-        let found = self.0.iter().find(|(_, exec)| match exec {
+        let found = self.all.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
             Exec::Helper { pid: helper } => *helper == pid,
         });
-        let Some((&id, _)) = found else { return Ok(None) };
-        match self.0.remove(&id) {
+        let Some((&id, _)) = found else {
+            if self.pair.as_ref().is_some_and(|pair| pair.leader == pid) {
+                self.pair = None;
+            }
+            return Ok(None);
+        };
+        match self.all.remove(&id) {
             Some(Exec::Sole { started, finish, .. }) => {
                 control.tell(id, Event::Ended(leader::ended(status, started, false)))?;
                 Ok(Some((id, finish)))
@@ -303,7 +351,7 @@ impl Execs {
 
     /// A signal to the main process, if it still runs.
     pub(super) fn signal(&self, id: u64, number: i32) {
-        match self.0.get(&id) {
+        match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => {
                 // SAFETY: our own child, not reaped yet.
                 unsafe { libc::kill(*pid, number) };
@@ -326,7 +374,7 @@ impl Execs {
 
     /// Begins to kill everything of an exec.
     pub(super) fn kill_tree(&mut self, id: u64) {
-        match self.0.get_mut(&id) {
+        match self.all.get_mut(&id) {
             Some(Exec::Sole { pid, .. }) => {
                 // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
@@ -343,7 +391,7 @@ impl Execs {
 
     /// One more round of killing.
     pub(super) fn kill_on(&mut self) {
-        for exec in self.0.values() {
+        for exec in self.all.values() {
             if let Exec::Led(led) = exec
                 && led.killing
             {
@@ -356,7 +404,7 @@ impl Execs {
 
     /// CPU time of an exec's tree so far; 0 when it is gone.
     pub(super) fn cpu_us(&self, id: u64) -> u64 {
-        match self.0.get(&id) {
+        match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
             Some(Exec::Led(led)) => tree::cpu_us(led.leader),
             Some(Exec::Helper { .. }) | None => 0,

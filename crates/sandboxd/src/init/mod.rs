@@ -187,7 +187,8 @@ impl Server<'_> {
         polls.extend(zygotes.iter().map(|(_, fd)| poll(*fd)));
         let count = libc::nfds_t::try_from(polls.len()).map_err(io::Error::other)?;
         // SAFETY: live pollfds and their number.
-        if unsafe { libc::poll(polls.as_mut_ptr(), count, self.execs.patience_ms()) } < 0 {
+        let happened = unsafe { libc::poll(polls.as_mut_ptr(), count, self.execs.patience_ms()) };
+        if happened < 0 {
             return Ok(());
         }
         let ready: Vec<bool> = polls.iter().map(|poll| poll.revents != 0).collect();
@@ -211,6 +212,7 @@ impl Server<'_> {
             }
         }
         self.execs.kill_on();
+        self.execs.prepare(self.filter, happened == 0);
         Ok(())
     }
 
@@ -358,7 +360,10 @@ impl Server<'_> {
         if start.zygote > 0 {
             return self.adopt(id, start, fds);
         }
-        let started = Exec::start(start, fds, self.uid, self.filter);
+        if start.finish.is_none() && start.enclosed.is_none() {
+            self.execs.expect();
+        }
+        let started = Exec::start(start, fds, self.uid, self.filter, &mut self.execs.pair);
         match started {
             Ok((exec, event)) => {
                 if matches!(exec, Exec::Sole { .. }) {
