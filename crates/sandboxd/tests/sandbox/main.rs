@@ -4,6 +4,7 @@
 
 mod boxes;
 mod cases;
+mod client;
 #[cfg(feature = "switch-off")]
 mod defences;
 mod fuzz;
