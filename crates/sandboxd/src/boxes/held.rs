@@ -164,14 +164,13 @@ impl HeldBox {
 
     async fn furnish(&self, wanted: Furnish) -> Result<(), SandboxError> {
         let mut exchange = self.mux.call(Order::Furnish(wanted), Vec::new()).await?;
-        match exchange.event().await {
-            Some((Event::Furnished(_), _)) => Ok(()),
-            Some((Event::NotFurnished(Failure { step, errno }), _)) => Err(SandboxError::File {
+        match exchange.answer().await? {
+            (Event::Furnished(_), _) => Ok(()),
+            (Event::NotFurnished(Failure { step, errno }), _) => Err(SandboxError::File {
                 path: step,
                 reason: std::io::Error::from_raw_os_error(errno).to_string(),
             }),
-            Some((other, _)) => Err(SandboxError::Protocol(format!("{other:?} after Furnish"))),
-            None => Err(SandboxError::InitDied),
+            (other, _) => Err(SandboxError::Protocol(format!("{other:?} after Furnish"))),
         }
     }
 

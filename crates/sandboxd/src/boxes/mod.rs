@@ -48,6 +48,8 @@ use crate::tenants::Tenant;
 /// The box ends when no call named it for so long, if its request does not say.
 const DEFAULT_LEASE_MS: u64 = 60_000;
 const MIN_LEASE_MS: u64 = 100;
+/// How long `Close` waits until nothing is left of the boxes.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a caller that streams may take to name its box.
 const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 const MAX_ID_BYTES: usize = 128;
@@ -293,8 +295,14 @@ impl Boxes for BoxService {
         for held in &found {
             held.end_with(held::End::Closed);
         }
-        for held in &found {
-            held.gone().await;
+        // They end together; one that takes its time is closed all the same.
+        let gone = async {
+            for held in &found {
+                held.gone().await;
+            }
+        };
+        if tokio::time::timeout(CLOSE_PATIENCE, gone).await.is_err() {
+            tracing::warn!("boxes take longer than {} s to end", CLOSE_PATIENCE.as_secs());
         }
         let closed = found.iter().map(|held| held.request.id.clone()).collect();
         Ok(Response::new(CloseReply { closed }))
