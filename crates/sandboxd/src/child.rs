@@ -12,6 +12,8 @@ use std::path::Path;
 
 use crate::defence::Defence;
 use crate::filter;
+use crate::landlock;
+use crate::process::Home;
 use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
 use crate::wire::Program;
 
@@ -35,8 +37,18 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdio: [RawFd; 3],
     /// Whether they are a terminal, which becomes the guest's own.
     pub(crate) terminal: bool,
+    pub(crate) confinement: Confinement<'a>,
+    /// Nothing else runs in the box. Programs that Landlock holds apart cannot see each other in proc.
+    pub(crate) sole: bool,
+}
+
+/// What holds a guest after it has given up its rights.
+#[derive(Clone, Copy)]
+pub(crate) struct Confinement<'a> {
     /// Installed last.
     pub(crate) filter: &'a filter::Program,
+    /// In the process tier.
+    pub(crate) home: Option<&'a Home>,
 }
 
 /// Forks and executes the command. Returns once the exec has succeeded or failed.
@@ -158,7 +170,13 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     // SAFETY: a NUL-terminated path; a number.
     unsafe { libc::umask(0o022) };
     if Defence::Privileges.stands() {
-        give_up_rights(launch.uid)?;
+        // SAFETY: reads an attribute of this process.
+        if launch.confinement.home.is_some() && launch.uid == unsafe { libc::geteuid() } {
+            // Without the rights to change users and groups there are none to give up but these.
+            at("capabilities", set_capabilities(0))?;
+        } else {
+            give_up_rights(launch.uid)?;
+        }
     }
     // As the guest, so that it may enter and make only what it may.
     at("working directory", enter(cwd))?;
@@ -170,10 +188,22 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         // SAFETY: numbers.
         check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
     )?;
-    for program in launch.filter.iter().filter(|_| Defence::Filter.stands()) {
+    if Defence::ReadOnly.stands() {
+        at("landlock", confine(launch))?;
+    }
+    for program in launch.confinement.filter.iter().filter(|_| Defence::Filter.stands()) {
         at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
     }
     Ok(())
+}
+
+/// The files of the tier; where the kernel cannot, only in the tier that stands on it is that an error.
+fn confine(launch: &Launch<'_>) -> io::Result<()> {
+    match launch.confinement.home {
+        Some(home) => home.confine_guest(),
+        None if launch.sole && landlock::abi() > 0 => landlock::confine_to_box(),
+        None => Ok(()),
+    }
 }
 
 /// Becomes the guest's user, for good, without a capability.
@@ -271,6 +301,16 @@ fn limits(program: &Program) -> io::Result<()> {
     if program.cpu_seconds > 0 {
         table.push((libc::RLIMIT_CPU, program.cpu_seconds));
     }
+    let alone = program.alone.as_deref().copied().unwrap_or_default();
+    for (resource, limit) in [
+        (libc::RLIMIT_DATA, alone.memory_bytes),
+        (libc::RLIMIT_NPROC, alone.processes),
+        (libc::RLIMIT_FSIZE, alone.file_bytes),
+    ] {
+        if limit > 0 {
+            table.push((resource, limit));
+        }
+    }
     for (resource, wanted) in table {
         // SAFETY: rlimit is plain data filled by the first call and read by the second.
         unsafe {
@@ -344,18 +384,19 @@ fn set_capabilities(mask: u32) -> io::Result<()> {
         version: VERSION_3,
         pid: 0,
     };
-    let data = [
-        Data {
-            effective: mask,
-            permitted: mask,
-            inheritable: 0,
-        },
-        Data {
-            effective: 0,
-            permitted: 0,
-            inheritable: 0,
-        },
-    ];
+    let none = || Data {
+        effective: 0,
+        permitted: 0,
+        inheritable: 0,
+    };
+    let mut data = [none(), none()];
+    // SAFETY: a header and two data records, as version 3 wants them.
+    check_long(unsafe { libc::syscall(libc::SYS_capget, &raw const header, data.as_mut_ptr()) })?;
+    // What this process never had it cannot keep.
+    let kept = mask & data[0].permitted;
+    data = [none(), none()];
+    data[0].effective = kept;
+    data[0].permitted = kept;
     // SAFETY: a header and two data records, as version 3 wants them.
     check_long(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) })?;
     Ok(())

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 use crate::images::{Source, default_cache};
+use crate::tier::{Tier, Wanted};
 
 /// Printed for `--help` and behind usage errors.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -28,7 +29,9 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --image NAME=DIR     a root file system that requests may name: an unpacked directory or an OCI layout; may be given again
   --image-cache DIR    where OCI layouts are unpacked (default: prl-sandboxd in the user's cache directory)
   --cpus N             ration each sandbox to so many processors' worth of time, for example 0.5; default none
-  --rootless           do not use root's rights even when they are there
+  --tier TIER          any, namespaces, rootless or process: how boxes are set apart (default any: the strongest that works)
+  --rootless           any tier that needs no rights of root's
+  --work-dir DIR       where boxes of the process tier have their files (default: the directory for temporary files)
   --stop-with-stdin    stop when standard input is closed: the starter is gone
 When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id, isolation.";
 
@@ -53,7 +56,8 @@ pub(crate) struct Options {
     pub(crate) images: Vec<Source>,
     pub(crate) image_cache: PathBuf,
     pub(crate) cpus: Option<f64>,
-    pub(crate) rootless: bool,
+    pub(crate) tier: Wanted,
+    pub(crate) work_dir: PathBuf,
     pub(crate) stop_with_stdin: bool,
 }
 
@@ -88,7 +92,8 @@ impl Options {
             images: Vec::new(),
             image_cache: default_cache(),
             cpus: None,
-            rootless: false,
+            tier: Wanted::Any,
+            work_dir: std::env::temp_dir(),
             stop_with_stdin: false,
         };
         let mut warm = None;
@@ -162,7 +167,12 @@ impl Options {
                     let wrong = || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}\n{HELP}"));
                     options.cpus = Some(cpus.ok_or_else(wrong)?);
                 }
-                "--rootless" => options.rootless = true,
+                "--tier" => {
+                    let wanted = Tier::parse(value()?);
+                    options.tier = wanted.map_err(|wrong| SandboxError::Usage(format!("--tier: {wrong}\n{HELP}")))?;
+                }
+                "--rootless" => options.tier = Wanted::WithoutRights,
+                "--work-dir" => options.work_dir = PathBuf::from(value()?),
                 "--stop-with-stdin" => options.stop_with_stdin = true,
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
             }
@@ -179,7 +189,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::Options;
+    use super::{Options, Wanted};
 
     fn parse(text: &str) -> Result<Options, crate::error::SandboxError> {
         Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -204,6 +214,9 @@ mod tests {
                 .unwrap_or_else(|error| error.to_string());
             assert!(message.contains(needle), "{text}: {message}");
         }
-        assert!(parse("--socket s --park 0 --rootless").is_ok_and(|options| options.park == 0 && options.rootless));
+        assert!(
+            parse("--socket s --park 0 --rootless")
+                .is_ok_and(|options| options.park == 0 && options.tier == Wanted::WithoutRights)
+        );
     }
 }

@@ -70,6 +70,8 @@ impl Shop {
     pub(crate) fn terms(&self) -> Terms<'_> {
         Terms {
             counts_cpu: self.probe.counts_cpu,
+            alone: self.probe.alone,
+            network: self.probe.isolation != Isolation::Process,
             grants: &self.grants,
             images: &self.images,
         }
@@ -110,6 +112,9 @@ impl Sandboxes for Service {
             return Err(SandboxError::Draining.into());
         }
         demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;
+        if shop.probe.isolation == Isolation::Process {
+            return Err(SandboxError::Unsupported("RunTests in the process tier").into());
+        }
         let events = cases::run_tests(shop, request).await?;
         Ok(Response::new(Box::pin(ReceiverStream::new(events))))
     }

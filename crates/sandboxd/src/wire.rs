@@ -31,6 +31,9 @@ pub(crate) struct SpawnerConfig {
     /// Roots of images.
     #[prost(string, repeated, tag = "4")]
     pub(crate) images: Vec<String>,
+    /// Without namespaces: where homes of boxes are made. Empty: with namespaces.
+    #[prost(string, tag = "5")]
+    pub(crate) homes: String,
 }
 
 /// The spawner's answer to its configuration.
@@ -62,6 +65,9 @@ pub(crate) struct Spawn {
     /// Execute this outside of every sandbox instead; its standard streams and descriptor 3 are attached.
     #[prost(message, optional, tag = "30")]
     pub(crate) interpreter: Option<Program>,
+    /// Of this box alone.
+    #[prost(uint64, tag = "4")]
+    pub(crate) number: u64,
 }
 
 /// Spawner to daemon, with a pidfd attached when `pid` is positive.
@@ -179,6 +185,23 @@ pub(crate) struct Program {
     /// As the second user, who does not own the work directory.
     #[prost(bool, tag = "6")]
     pub(crate) nobody: bool,
+    /// Limits that the kernel keeps per process or user, where nothing counts for the whole tree.
+    #[prost(message, optional, boxed, tag = "7")]
+    pub(crate) alone: Option<Box<PerProcess>>,
+}
+
+/// Limits for want of better ones; 0: none.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct PerProcess {
+    /// Private memory of each process.
+    #[prost(uint64, tag = "1")]
+    pub(crate) memory_bytes: u64,
+    /// Processes and threads of the box's user.
+    #[prost(uint64, tag = "2")]
+    pub(crate) processes: u64,
+    /// Size of each file.
+    #[prost(uint64, tag = "3")]
+    pub(crate) file_bytes: u64,
 }
 
 /// What a guest-to-be becomes, with the three descriptors that are its standard streams.

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use layout::{Layout, Version};
-pub(crate) use leftovers::{own_directory, remove_leftovers, remove_tree_at, remove_whole};
+pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
 
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;

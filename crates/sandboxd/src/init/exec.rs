@@ -14,9 +14,8 @@ use super::layer::Layer;
 use super::leader::{self, LEAVE, Pair, STAY};
 use super::zygote::{self, Zygote};
 use super::{Control, tree};
-use crate::child::{self, Launch};
+use crate::child::{self, Confinement, Launch};
 use crate::collect;
-use crate::filter;
 use crate::sys::{check, check_long, receive_with_fds, send_with_fds};
 use crate::wire::{Event, Finish, FromInit, Launching, Start, Terminal};
 
@@ -101,7 +100,7 @@ impl Exec {
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
-        filter: &filter::Program,
+        confinement: Confinement<'_>,
         pair: &mut Option<Pair>,
     ) -> Result<(Self, Told), (String, io::Error)> {
         let named = |step: &str| {
@@ -126,7 +125,8 @@ impl Exec {
             uid,
             stdio,
             terminal: terminal.is_some(),
-            filter,
+            confinement,
+            sole: start.finish.is_some(),
         };
         if let Some(finish) = &start.finish {
             let pid = child::launch(&launch)?;
@@ -150,7 +150,7 @@ impl Exec {
         let pair = match waiting {
             Some(pair) => pair,
             None => {
-                let pair = Pair::fork(filter, namespace).map_err(named("fork"))?;
+                let pair = Pair::fork(confinement, namespace).map_err(named("fork"))?;
                 pair.order(&launching, &stdio).map_err(named("order"))?;
                 pair
             }
@@ -199,6 +199,10 @@ impl Exec {
 
 /// Makes streams the guest's own, so that it may open its own /dev/stdout.
 fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
+    // SAFETY: reads an attribute of this process.
+    if uid == unsafe { libc::geteuid() } {
+        return Ok(());
+    }
     stdio.iter().try_for_each(|fd| {
         // SAFETY: a live descriptor.
         check(unsafe { libc::fchown(*fd, uid, uid) })
@@ -282,7 +286,7 @@ impl Execs {
     }
 
     /// Gets a pair ready, when that is in nobody's way: nothing runs, or nothing happens. `quiet`: nothing has happened.
-    pub(super) fn prepare(&mut self, filter: &filter::Program, quiet: bool) {
+    pub(super) fn prepare(&mut self, confinement: Confinement<'_>, quiet: bool) {
         let running = self
             .all
             .values()
@@ -290,7 +294,7 @@ impl Execs {
         if !self.expected || self.pair.is_some() || (running && !quiet) {
             return;
         }
-        match Pair::fork(filter, None) {
+        match Pair::fork(confinement, None) {
             Ok(pair) => self.pair = Some(pair),
             // No process is free now: the next start tries again.
             Err(_) => self.expected = false,

@@ -12,9 +12,8 @@ use std::time::Instant;
 use prost::Message;
 
 use super::{CONTROL, failure, keep_only, layer};
-use crate::child::{self, Launch};
+use crate::child::{self, Confinement, Launch};
 use crate::collect;
-use crate::filter;
 use crate::sys::{check, prctl, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Ended, Event, FromInit, Inbox, Launching, frame};
 
@@ -38,7 +37,7 @@ pub(super) struct Pair {
 
 impl Pair {
     /// `namespace`: the exec's own writable layer.
-    pub(super) fn fork(filter: &filter::Program, namespace: Option<RawFd>) -> io::Result<Self> {
+    pub(super) fn fork(confinement: Confinement<'_>, namespace: Option<RawFd>) -> io::Result<Self> {
         let (link, their_link) = socket_pair(libc::SOCK_SEQPACKET)?;
         set_nonblocking(link.as_fd())?;
         let (orders, their_orders) = socket_pair(libc::SOCK_STREAM)?;
@@ -60,7 +59,7 @@ impl Pair {
         let leader = check(unsafe { libc::fork() })?;
         if leader == 0 {
             // An error means that init is gone, and this process with it.
-            let _ended = lead(filter, namespace, &their_link, &their_orders);
+            let _ended = lead(confinement, namespace, &their_link, &their_orders);
             // SAFETY: the end of this process; no destructor matters.
             unsafe { libc::_exit(0) }
         }
@@ -79,7 +78,7 @@ impl Pair {
 }
 
 /// Becomes what the order says, which may be long in coming.
-fn obey(filter: &filter::Program) -> (String, io::Error) {
+fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
     let mut inbox = Inbox::default();
     let mut buffer = vec![0; ORDER_BYTES];
     loop {
@@ -105,7 +104,8 @@ fn obey(filter: &filter::Program) -> (String, io::Error) {
                     uid: launching.uid,
                     stdio,
                     terminal: launching.terminal,
-                    filter,
+                    confinement,
+                    sole: false,
                 });
             }
             Err(error) => return ("order".to_owned(), error),
@@ -113,13 +113,13 @@ fn obey(filter: &filter::Program) -> (String, io::Error) {
     }
 }
 
-fn lead(filter: &filter::Program, namespace: Option<RawFd>, link: &OwnedFd, orders: &OwnedFd) -> io::Result<()> {
+fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, orders: &OwnedFd) -> io::Result<()> {
     if let Some(namespace) = namespace {
         layer::enter(namespace)?;
     }
     keep_only(&[link.as_raw_fd(), orders.as_raw_fd()])?;
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
-    let (pid, report) = match child::fork(|| obey(filter)) {
+    let (pid, report) = match child::fork(|| obey(confinement)) {
         Ok(forked) => forked,
         Err(error) => return tell(Event::NotExecuted(failure(("fork", error)))),
     };

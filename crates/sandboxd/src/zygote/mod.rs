@@ -33,12 +33,17 @@ pub(crate) struct Warm {
 }
 
 impl Warm {
+    /// Every program is executed.
+    pub(crate) fn none(reason: &str) -> Self {
+        Self {
+            python: Err(reason.to_owned()),
+        }
+    }
+
     /// Starts them. What the machine lacks is reported, and its programs are executed. `python`: how many to park.
     pub(crate) async fn start(factory: &Arc<Factory>, python: usize) -> Self {
         if python == 0 {
-            return Self {
-                python: Err("--warm python=0".to_owned()),
-            };
+            return Self::none("--warm python=0");
         }
         let started = Python::start(Arc::clone(factory)).await;
         if let Err(reason) = &started {

@@ -12,6 +12,7 @@ mod images;
 mod kills;
 mod leaks;
 mod network;
+mod process;
 mod programs;
 mod protocol;
 mod run_tests;
