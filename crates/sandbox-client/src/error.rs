@@ -96,6 +96,7 @@ impl ClientError {
         "PRL_SANDBOX_TOO_LARGE",
         "PRL_SANDBOX_UNSUPPORTED",
         "PRL_SANDBOX_RUNTIME",
+        "PRL_SANDBOX_IMAGE",
         "PRL_SANDBOX_OVERLOADED",
         "PRL_SANDBOX_DRAINING",
         "PRL_SANDBOX_SETUP",
