@@ -88,6 +88,7 @@ export const ERROR_CODES = {
   PRL_SANDBOX_EXISTS: "the id belongs to another box, process or snapshot",
   PRL_SANDBOX_FILE_UNKNOWN: "the path names nothing in the sandbox",
   PRL_SANDBOX_FILE: "a file operation in the sandbox failed",
+  PRL_SANDBOX_PORT: "nothing listens on the port in the sandbox",
   PRL_SANDBOX_TOO_LARGE: "more than was asked for or is kept",
   PRL_SANDBOX_IMAGE: "an image of the sandbox daemon cannot be used",
   PRL_SANDBOX_RUNTIME: "the warm runtime asked for is not there or cannot run the command",

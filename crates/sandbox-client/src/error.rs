@@ -94,6 +94,7 @@ impl ClientError {
         "PRL_SANDBOX_FILE_UNKNOWN",
         "PRL_SANDBOX_FILE",
         "PRL_SANDBOX_TOO_LARGE",
+        "PRL_SANDBOX_PORT",
         "PRL_SANDBOX_UNSUPPORTED",
         "PRL_SANDBOX_RUNTIME",
         "PRL_SANDBOX_IMAGE",

@@ -298,9 +298,6 @@ fn limits(program: &Program) -> io::Result<()> {
             table.push((resource, limit));
         }
     }
-    if program.cpu_seconds > 0 {
-        table.push((libc::RLIMIT_CPU, program.cpu_seconds));
-    }
     let alone = program.alone.as_deref().copied().unwrap_or_default();
     for (resource, limit) in [
         (libc::RLIMIT_DATA, alone.memory_bytes),
@@ -311,15 +308,22 @@ fn limits(program: &Program) -> io::Result<()> {
             table.push((resource, limit));
         }
     }
-    for (resource, wanted) in table {
+    let mut table: Vec<_> = table
+        .into_iter()
+        .map(|(resource, limit)| (resource, limit, limit))
+        .collect();
+    if program.cpu_seconds > 0 {
+        // SIGXCPU says what it was; a program that ignores it is killed a second later.
+        table.push((libc::RLIMIT_CPU, program.cpu_seconds, program.cpu_seconds + 1));
+    }
+    for (resource, soft, hard) in table {
         // SAFETY: rlimit is plain data filled by the first call and read by the second.
         unsafe {
             let mut now: libc::rlimit = std::mem::zeroed();
             check(libc::getrlimit(resource, &raw mut now))?;
-            let value = wanted.min(now.rlim_max);
             let limit = libc::rlimit {
-                rlim_cur: value,
-                rlim_max: value,
+                rlim_cur: soft.min(now.rlim_max),
+                rlim_max: hard.min(now.rlim_max),
             };
             check(libc::setrlimit(resource, &raw const limit))?;
         }
