@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use prost::Message;
@@ -16,7 +16,7 @@ use super::zygote::{self, Zygote};
 use super::{Control, tree};
 use crate::child::{self, Confinement, Launch};
 use crate::collect;
-use crate::sys::{check, check_long, receive_with_fds, send_with_fds};
+use crate::sys::{check, check_long, pidfd_signal, receive_with_fds, send_with_fds};
 use crate::wire::{Event, Finish, FromInit, Launching, Start, Terminal};
 
 /// Pause between two rounds of killing.
@@ -337,6 +337,12 @@ impl Execs {
                     led.hear(id, control)?;
                 }
                 if !led.ended {
+                    // Where guest and leader are one user, a guest killed it, and those who wait were no safer.
+                    self.pair = None;
+                    if let Some(main) = &led.main {
+                        // Nobody would learn its end any more. That it has ended is no error.
+                        let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
+                    }
                     control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
                 }
                 if let Some(enclosure) = &led.enclosure {
