@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
@@ -17,6 +18,7 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --tls-key PATH       and its key (PEM)
   --tls-client-ca PATH refuse clients without a certificate of this authority (PEM)
   --max-connections N  connections at a time (default 1024)
+  --drain-ms N         how long runs may go on when the daemon is told to stop (default 5000)
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
@@ -45,6 +47,7 @@ pub(crate) struct Options {
     pub(crate) tls_key: Option<PathBuf>,
     pub(crate) tls_client_ca: Option<PathBuf>,
     pub(crate) max_connections: usize,
+    pub(crate) drain: Duration,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) max_held: usize,
@@ -81,6 +84,7 @@ impl Options {
             tls_key: None,
             tls_client_ca: None,
             max_connections: 1024,
+            drain: Duration::from_secs(5),
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             max_held: 1000,
@@ -121,6 +125,7 @@ impl Options {
                 "--tls-key" => options.tls_key = Some(PathBuf::from(value()?)),
                 "--tls-client-ca" => options.tls_client_ca = Some(PathBuf::from(value()?)),
                 "--max-connections" => options.max_connections = number(value()?)?.max(1),
+                "--drain-ms" => options.drain = Duration::from_millis(number(value()?)? as u64),
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--max-held" => options.max_held = number(value()?)?,

@@ -26,8 +26,6 @@ use crate::service::Shop;
 use crate::tier::{self, Tier};
 use crate::zygote::{Maker, Warm};
 
-/// How long runs may go on when the daemon is told to stop.
-const DRAIN: Duration = Duration::from_secs(5);
 /// How often the end of the runs is looked for.
 const DRAIN_POLL: Duration = Duration::from_millis(10);
 /// How long the last answers may take to leave.
@@ -144,8 +142,8 @@ async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolatio
             tokio::time::sleep(DRAIN_POLL).await;
         }
     };
-    if tokio::time::timeout(DRAIN, runs_end).await.is_err() {
-        tracing::warn!("runs were cut off after {} s", DRAIN.as_secs());
+    if tokio::time::timeout(options.drain, runs_end).await.is_err() {
+        tracing::warn!("runs were cut off after {} ms", options.drain.as_millis());
     }
     listening.end(CLOSE).await;
     if let Some(path) = &options.socket {
