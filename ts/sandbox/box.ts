@@ -193,7 +193,7 @@ export class Box {
 
   /**
    * An address of this machine that reaches a port of the box's own loopback, until the box is closed. Whoever can open connections on
-   * this machine can use it. Whether anything listens shows with each connection.
+   * this machine can use it. Whether anything listens shows with each connection: one that cannot be made is reset.
    */
   url(port: number): string {
     const number = checkedPort(port, "port");

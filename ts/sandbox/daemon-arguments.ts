@@ -7,40 +7,59 @@ export interface DaemonSettings {
   maxRunning?: number;
   /** Runs that wait; further ones are refused as overloaded. Default: the daemon's. */
   maxQueued?: number;
-  /** Sandboxes made in advance. Default: the daemon's. */
+  /** Boxes held at the same time; further ones are refused as overloaded. Default: the daemon's. */
+  maxHeld?: number;
+  /** Of all snapshots together. Default: the daemon's. */
+  snapshotBytes?: number;
+  /** Sandboxes made in advance for any program. Default: the daemon's. */
   parked?: number;
+  /** Made in advance with an interpreter that has started: `{ python: 50 }`. Default: the daemon's; none when only `parked` is given. */
+  warm?: Readonly<Record<string, number>>;
   /** Further directories of the machine that programs see, read-only: absolute paths. Default: the system's own only. */
   readable?: readonly string[];
-  /** Warm interpreters by runtime. Not implemented yet: anything but 0 is PRL_SANDBOX_UNSUPPORTED. */
-  warm?: Readonly<Record<string, number>>;
+  /** Root file systems that requests may name: an unpacked directory, or an OCI layout. */
+  images?: Readonly<Record<string, string>>;
+  /** Processors' worth of time that each sandbox is rationed to, for example 0.5. Default: not rationed. */
+  cpus?: number;
 }
 
-const FLAGS = [
+const NUMBERS = [
   ["maxRunning", "--max-running", 1],
   ["maxQueued", "--max-queued", 0],
+  ["maxHeld", "--max-held", 0],
+  ["snapshotBytes", "--snapshot-bytes", 0],
   ["parked", "--park", 0],
 ] as const;
 
-/** Errors: PRL_SANDBOX_REQUEST, PRL_SANDBOX_UNSUPPORTED. */
+/** Errors: PRL_SANDBOX_REQUEST. */
 export function daemonArguments(settings: DaemonSettings): string[] {
-  const known = ["warm", "readable", ...FLAGS.map(([key]) => key)];
+  const known = ["warm", "readable", "images", "cpus", ...NUMBERS.map(([key]) => key)];
   for (const key of Object.keys(settings)) {
-    if (!known.includes(key)) {
-      throw new PrlError("PRL_SANDBOX_REQUEST", `sandbox pool, ${key}: unknown option; known are ${known.join(", ")}`);
-    }
+    if (!known.includes(key)) throw wrong(key, `unknown option; known are ${known.join(", ")}`);
   }
-  const warm = Object.entries(settings.warm ?? {}).filter(([, count]) => count !== 0);
-  if (warm.length > 0) {
-    const message = `warm: ${warm.map(([runtime]) => runtime).join(", ")}: warm interpreters are not implemented yet`;
-    throw new PrlError("PRL_SANDBOX_UNSUPPORTED", message);
-  }
-  const numbers = FLAGS.flatMap(([key, flag, least]) => {
+  const { warm = {}, cpus, readable = [], images = {} } = settings;
+  const numbers = NUMBERS.flatMap(([key, flag, least]) => {
     const value = settings[key];
-    if (value === undefined) return [];
-    if (!Number.isSafeInteger(value) || value < least) {
-      throw new PrlError("PRL_SANDBOX_REQUEST", `sandbox pool, ${key}: expected a whole number of at least ${least}`);
-    }
-    return [flag, String(value)];
+    return value === undefined ? [] : [flag, String(count(key, value, least))];
   });
-  return [...numbers, ...(settings.readable ?? []).flatMap((dir) => ["--readable", dir])];
+  const interpreters = Object.entries(warm).map(([name, value]) => `${name}=${count(`warm.${name}`, value, 0)}`);
+  if (cpus !== undefined && !(Number.isFinite(cpus) && cpus > 0)) throw wrong("cpus", "expected a number above 0");
+  return [
+    ...numbers,
+    ...(interpreters.length === 0 ? [] : ["--warm", interpreters.join(",")]),
+    ...readable.flatMap((dir) => ["--readable", dir]),
+    ...Object.entries(images).flatMap(([name, dir]) => ["--image", `${name}=${dir}`]),
+    ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+  ];
+}
+
+function count(key: string, value: number, least: number): number {
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw wrong(key, `expected a whole number of at least ${least}, got ${String(value)}`);
+  }
+  return value;
+}
+
+function wrong(key: string, message: string): PrlError {
+  return new PrlError("PRL_SANDBOX_REQUEST", `sandbox pool, ${key}: ${message}`);
 }

@@ -1,7 +1,7 @@
-/** Programs against tests of their output: a convenience over `runMany`. */
+/** Programs against tests of their output: a convenience over `runTests`. */
 
 import { PrlError } from "../errors.ts";
-import type { RunLimits, RunRequest, RunResult } from "./types.ts";
+import type { RunLimits, RunResult, TestsRequest, TestsResult } from "./types.ts";
 
 export interface CodeTest {
   /** Standard input. */
@@ -11,17 +11,23 @@ export interface CodeTest {
 }
 
 export interface CodeOptions {
-  /** Default python. */
-  language?: "python" | "javascript" | "shell";
+  /** Default python. C is compiled with gcc, where the machine or the image has it. */
+  language?: "python" | "javascript" | "shell" | "c";
   /** Of each test. */
   limits?: RunLimits;
+  /** After the first test that fails no further one is begun: those have no verdict. Default false. */
+  stopOnFailure?: boolean;
   signal?: AbortSignal;
 }
 
 export interface CodeTestResult {
-  /** The program exited with 0 and printed the output; null when the infrastructure failed or the test was cancelled. */
+  /**
+   * The program exited with 0 and printed the output; null when the infrastructure failed, or the test was cancelled or not begun. After a
+   * build that failed it is false.
+   */
   passed: boolean | null;
-  run: RunResult;
+  /** Null when it was not begun. */
+  run: RunResult | null;
 }
 
 export interface CodeResult {
@@ -29,47 +35,71 @@ export interface CodeResult {
   passed: boolean | null;
   /** In the order of the tests. */
   results: CodeTestResult[];
+  /** Of the compiler; null where there is none. */
+  build: RunResult | null;
   /** Wall time of the whole call. */
   latencyMs: number;
 }
 
-const PROGRAMS = {
-  python: { file: "main.py", command: ["python3", "main.py"] },
-  javascript: { file: "main.mjs", command: ["node", "main.mjs"] },
-  shell: { file: "main.sh", command: ["sh", "main.sh"] },
-} as const;
+interface Program {
+  file: string;
+  program: readonly string[];
+  build?: readonly string[];
+}
+
+const PROGRAMS: Readonly<Record<NonNullable<CodeOptions["language"]>, Program>> = {
+  python: { file: "main.py", program: ["python3", "main.py"] },
+  javascript: { file: "main.mjs", program: ["node", "main.mjs"] },
+  shell: { file: "main.sh", program: ["sh", "main.sh"] },
+  c: { file: "main.c", program: ["./main"], build: ["gcc", "-O2", "-o", "main", "main.c", "-lm"] },
+};
+/** A compiler takes longer than a program should. */
+const BUILD_LIMITS: RunLimits = { wallMs: 30_000, cpuMs: 30_000 };
 
 /** Errors: PRL_SANDBOX_REQUEST without tests, PRL_SANDBOX_UNSUPPORTED for another language. */
 export async function executeCode(
-  runMany: (requests: RunRequest[], options: { signal: AbortSignal | undefined }) => Promise<RunResult[]>,
+  runTests: (request: TestsRequest) => Promise<TestsResult>,
   code: string,
   tests: readonly CodeTest[],
   options: CodeOptions,
 ): Promise<CodeResult> {
-  const { language = "python", limits, signal } = options;
+  const { language = "python", limits, stopOnFailure = false, signal } = options;
   if (!Object.hasOwn(PROGRAMS, language)) {
     const known = Object.keys(PROGRAMS).join(", ");
     throw new PrlError("PRL_SANDBOX_UNSUPPORTED", `language ${JSON.stringify(language)}: implemented are ${known}`);
   }
-  if (tests.length === 0)
+  if (tests.length === 0) {
     throw new PrlError("PRL_SANDBOX_REQUEST", "a program without tests is neither right nor wrong");
-  const { file, command } = PROGRAMS[language];
+  }
+  const { file, program, build } = PROGRAMS[language];
   const startedAt = performance.now();
-  const requests = tests.map(({ input }) => ({
-    command,
-    stdin: input,
+  const ran = await runTests({
+    program,
     files: { [file]: code },
-    ...(limits === undefined ? {} : { limits }),
+    cases: tests.map(({ input }) => ({ stdin: input })),
+    stopOnFailure,
+    ...(limits === undefined ? {} : { limitsPerCase: limits }),
+    ...(build === undefined ? {} : { build, buildLimits: BUILD_LIMITS }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const built = ran.build === null ? null : ended(ran.build);
+  const results = ran.results.map((run, i) => ({
+    passed: built === false ? false : run === null ? null : verdict(run, tests[i]?.output ?? ""),
+    run,
   }));
-  const runs = await runMany(requests, { signal });
-  const results = runs.map((run, i) => ({ passed: verdict(run, tests[i]?.output ?? ""), run }));
-  return { passed: overall(results), results, latencyMs: performance.now() - startedAt };
+  return { passed: overall(results), results, build: ran.build, latencyMs: performance.now() - startedAt };
+}
+
+/** Whether it exited with 0; null when that is not known. */
+function ended({ cause, exitCode }: RunResult): boolean | null {
+  if (cause === "INFRA" || cause === "CANCELLED") return null;
+  return cause === "EXITED" && exitCode === 0;
 }
 
 function verdict(run: RunResult, expected: string): boolean | null {
-  if (run.cause === "INFRA" || run.cause === "CANCELLED") return null;
-  if (run.cause !== "EXITED" || run.exitCode !== 0 || run.stdoutGap > 0) return false;
-  return comparable(run.stdout.toString("utf8")) === comparable(expected);
+  const isEnded = ended(run);
+  if (isEnded !== true) return isEnded;
+  return run.stdoutGap === 0 && comparable(run.stdout.toString("utf8")) === comparable(expected);
 }
 
 function overall(results: readonly CodeTestResult[]): boolean | null {

@@ -217,16 +217,11 @@ export class SandboxPool {
   }
 
   /**
-   * Runs a program once per test, each in a sandbox of its own, and compares what it prints. Where the infrastructure failed, `passed`
-   * is null: that is neither the program's success nor its failure.
+   * Runs a program once per test, all in one sandbox, and compares what it prints. Where the infrastructure failed, `passed` is null:
+   * that is neither the program's success nor its failure.
    */
   async executeCode(code: string, tests: readonly CodeTest[], options: CodeOptions = {}): Promise<CodeResult> {
-    return executeCode(
-      (requests, { signal }) => this.runMany(requests, signal === undefined ? {} : { signal }),
-      code,
-      tests,
-      options,
-    );
+    return executeCode(async (request) => this.runTests(request), code, tests, options);
   }
 
   // ---- held sandboxes ----

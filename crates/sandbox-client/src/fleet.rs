@@ -169,3 +169,114 @@ async fn resolve(name: &Address, credentials: &Credentials) -> Result<Vec<Addres
     }
     Ok(addresses)
 }
+
+#[cfg(test)]
+mod tests {
+    use prl_sandbox_proto::{LOAD_KEY, Load};
+    use tonic::metadata::MetadataMap;
+
+    use super::*;
+
+    async fn fleet(count: usize) -> Arc<Fleet> {
+        let addresses = (0..count).map(|i| Address::Unix(format!("/nowhere/{i}").into()));
+        let credentials = Credentials::new(None, None).expect("no token");
+        Fleet::new(addresses.collect(), credentials).await.expect("addresses")
+    }
+
+    fn tell(node: &Node, load: Load) {
+        let mut trailers = MetadataMap::new();
+        trailers.insert(LOAD_KEY, load.to_string().parse().expect("ascii"));
+        node.heard(&trailers);
+    }
+
+    /// How often each is chosen.
+    fn chosen(fleet: &Fleet, work: Work) -> Vec<usize> {
+        let nodes = fleet.nodes();
+        let mut counts = vec![0; nodes.len()];
+        for _ in 0..3000 {
+            let picked = fleet.pick(work, &[]).expect("one of them");
+            counts[nodes.iter().position(|node| Arc::ptr_eq(node, &picked)).expect("known")] += 1;
+        }
+        counts
+    }
+
+    #[tokio::test]
+    async fn the_busiest_is_never_the_better_of_two() {
+        let fleet = fleet(3).await;
+        for (node, running) in fleet.nodes().iter().zip([9, 1, 4]) {
+            tell(
+                node,
+                Load {
+                    running,
+                    capacity: 10,
+                    ..Load::default()
+                },
+            );
+        }
+        let counts = chosen(&fleet, Work::Run);
+        assert_eq!(counts[0], 0, "{counts:?}");
+        assert!(counts[1] > 1700 && counts[2] > 700, "{counts:?}");
+    }
+
+    #[tokio::test]
+    async fn work_of_ours_counts_before_it_is_told_and_room_counts() {
+        let fleet = fleet(2).await;
+        let nodes = fleet.nodes();
+        let _busy: Vec<_> = (0..3).map(|_| nodes[0].enter()).collect();
+        assert_eq!(chosen(&fleet, Work::Run), [0, 3000]);
+        tell(
+            &nodes[0],
+            Load {
+                running: 3,
+                capacity: 100,
+                ..Load::default()
+            },
+        );
+        tell(
+            &nodes[1],
+            Load {
+                running: 1,
+                capacity: 2,
+                ..Load::default()
+            },
+        );
+        assert_eq!(
+            chosen(&fleet, Work::Run),
+            [3000, 0],
+            "three of a hundred are fewer than one of two"
+        );
+        tell(
+            &nodes[0],
+            Load {
+                held: 50,
+                running: 3,
+                capacity: 100,
+                ..Load::default()
+            },
+        );
+        assert_eq!(
+            chosen(&fleet, Work::Hold),
+            [0, 3000],
+            "boxes are spread by their number"
+        );
+        tell(
+            &nodes[1],
+            Load {
+                capacity: 0,
+                ..Load::default()
+            },
+        );
+        assert_eq!(chosen(&fleet, Work::Hold), [3000, 0], "one that stops is the last");
+    }
+
+    #[tokio::test]
+    async fn one_that_is_out_is_asked_only_when_all_are() {
+        let fleet = fleet(2).await;
+        let nodes = fleet.nodes();
+        nodes[0].put_out();
+        assert_eq!(chosen(&fleet, Work::Run), [0, 3000]);
+        let last = fleet.pick(Work::Run, &nodes[1..]).expect("the other");
+        assert!(Arc::ptr_eq(&last, &nodes[0]));
+        assert!(fleet.pick(Work::Run, &nodes).is_none());
+    }
+}

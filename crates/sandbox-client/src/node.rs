@@ -17,6 +17,8 @@ pub(crate) const RECONNECT_DEADLINE: Duration = Duration::from_secs(5);
 const RECONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// For a connection, when another daemon can be asked instead.
 const FIRST_TRY_DEADLINE: Duration = Duration::from_secs(2);
+/// For so long after giving up, one try is enough.
+const GIVEN_UP: Duration = Duration::from_secs(10);
 /// After the first failure; doubled with each further one.
 const FIRST_BACKOFF: Duration = Duration::from_millis(200);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
@@ -45,10 +47,18 @@ pub(crate) struct Node {
     address: Address,
     credentials: Credentials,
     daemon: Option<EmbeddedDaemon>,
-    connection: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    line: tokio::sync::Mutex<Line>,
     standing: Mutex<Standing>,
     /// Runs of this client there.
     ours: AtomicU32,
+}
+
+/// The way to the daemon.
+#[derive(Debug, Default)]
+struct Line {
+    connection: Option<Arc<Connection>>,
+    /// When nothing more was expected of it, and why.
+    given_up: Option<(Instant, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -78,7 +88,7 @@ impl Node {
             address,
             credentials,
             daemon,
-            connection: tokio::sync::Mutex::default(),
+            line: tokio::sync::Mutex::default(),
             standing: Mutex::default(),
             ours: AtomicU32::new(0),
         })
@@ -97,16 +107,38 @@ impl Node {
         Busy(self)
     }
 
-    /// The open connection, or a new one.
+    /// The open connection, or a new one. All who wait for a lost one give up together.
     ///
     /// # Errors
     /// [`ClientError::Unreachable`], [`ClientError::Auth`], [`ClientError::Address`].
     pub(crate) async fn connection(&self, patience: Patience) -> Result<Arc<Connection>, ClientError> {
-        let mut slot = self.connection.lock().await;
-        if let Some(connection) = slot.as_ref().filter(|connection| !connection.is_lost()) {
+        let asked = Instant::now();
+        let mut line = self.line.lock().await;
+        if let Some(connection) = line.connection.as_ref().filter(|connection| !connection.is_lost()) {
             return Ok(Arc::clone(connection));
         }
-        *slot = None;
+        line.connection = None;
+        let mut patience = patience;
+        match &line.given_up {
+            Some((at, reason)) if *at > asked => return Err(self.unreachable(reason.clone())),
+            Some((at, _)) if at.elapsed() < GIVEN_UP => patience = Patience::FirstTry,
+            _ => {}
+        }
+        let opened = self.open(patience).await;
+        match &opened {
+            Ok(connection) => {
+                *line = Line {
+                    connection: Some(Arc::clone(connection)),
+                    given_up: None,
+                };
+            }
+            Err(ClientError::Unreachable { reason, .. }) => line.given_up = Some((Instant::now(), reason.clone())),
+            Err(_) => {}
+        }
+        opened
+    }
+
+    async fn open(&self, patience: Patience) -> Result<Arc<Connection>, ClientError> {
         let limit = match patience {
             Patience::Reconnect => RECONNECT_DEADLINE,
             Patience::FirstTry => FIRST_TRY_DEADLINE,
@@ -117,7 +149,7 @@ impl Node {
                 return Err(self.unreachable(exit));
             }
             let error = match timeout_at(until, Connection::open(&self.address, &self.credentials)).await {
-                Ok(Ok(connection)) => return Ok(Arc::clone(slot.insert(Arc::new(connection)))),
+                Ok(Ok(connection)) => return Ok(Arc::new(connection)),
                 Ok(Err(error)) => error,
                 Err(_) => self.unreachable(format!("no answer within {} ms", limit.as_millis())),
             };
@@ -130,7 +162,7 @@ impl Node {
     }
 
     pub(crate) async fn disconnect(&self) {
-        *self.connection.lock().await = None;
+        self.line.lock().await.connection = None;
     }
 
     pub(crate) fn unreachable(&self, reason: String) -> ClientError {
@@ -161,6 +193,8 @@ impl Node {
         standing.others = load.running.saturating_add(load.queued).saturating_sub(ours);
         standing.held = load.held;
         standing.capacity = Some(load.capacity);
+        // It answers and has room, whatever it was put out for.
+        standing.is_out &= load.capacity == 0;
     }
 
     /// How busy it is, by what was last heard of others and what is known of ours. Smaller is better.
@@ -200,7 +234,9 @@ async fn probe(node: Weak<Node>) {
     loop {
         // Clients that lost a daemon at one time do not ask it again at one time.
         sleep(backoff.mul_f64(0.5 + fastrand::f64())).await;
-        let Some(node) = node.upgrade() else { return };
+        let Some(node) = node.upgrade().filter(|node| node.is_out()) else {
+            return;
+        };
         let asked = timeout(FIRST_TRY_DEADLINE, Connection::open(&node.address, &node.credentials)).await;
         if asked.is_ok_and(|asked| asked.is_ok_and(|connection| connection.was_serving())) {
             node.standing().is_out = false;

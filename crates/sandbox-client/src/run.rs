@@ -99,7 +99,9 @@ impl Client {
             };
             match shared.run_on(&node, None, run, send).await? {
                 Placed::Ended(outcome) => return Ok(*outcome),
-                Placed::Elsewhere(outcome) => last = *outcome,
+                // Of those that are full and those that are gone, the full ones say when to come back.
+                Placed::Elsewhere(outcome) if last.retry_after.is_none() => last = *outcome,
+                Placed::Elsewhere(_) => {}
             }
             tried.push(node);
         }

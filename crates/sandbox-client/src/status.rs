@@ -58,10 +58,12 @@ pub(crate) fn verdict(status: &Status) -> Verdict {
     }
 }
 
+/// On HTTP/2 hyper calls cancelled what was still waiting to be sent when the connection closed, and nothing else.
 fn never_sent(status: &Status) -> bool {
     let mut source = std::error::Error::source(status);
     while let Some(inner) = source {
-        if inner.is::<ConnectionOver>() {
+        let waited = inner.downcast_ref().is_some_and(hyper::Error::is_canceled);
+        if waited || inner.is::<ConnectionOver>() {
             return true;
         }
         source = inner.source();

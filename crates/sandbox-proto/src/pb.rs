@@ -1928,7 +1928,7 @@ pub mod boxes_client {
             req.extensions_mut().insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Exec"));
             self.inner.unary(req, path, codec).await
         }
-        /// Starts a process that outlives the call.
+        /// Starts a process that outlives the call. Only the limits that its request names apply to it, besides the box's own.
         pub async fn start(
             &mut self,
             request: impl tonic::IntoRequest<super::StartRequest>,
@@ -2019,6 +2019,7 @@ pub mod boxes_client {
                 .insert(GrpcMethod::new("prl.sandbox.v1.Boxes", "Input"));
             self.inner.unary(req, path, codec).await
         }
+        /// To the main process; SIGKILL ends everything that it started too.
         pub async fn signal_process(
             &mut self,
             request: impl tonic::IntoRequest<super::SignalRequest>,
@@ -2435,7 +2436,7 @@ pub mod boxes_server {
             &self,
             request: tonic::Request<super::ExecRequest>,
         ) -> std::result::Result<tonic::Response<super::RunOnceResult>, tonic::Status>;
-        /// Starts a process that outlives the call.
+        /// Starts a process that outlives the call. Only the limits that its request names apply to it, besides the box's own.
         async fn start(
             &self,
             request: tonic::Request<super::StartRequest>,
@@ -2461,6 +2462,7 @@ pub mod boxes_server {
             &self,
             request: tonic::Request<super::InputRequest>,
         ) -> std::result::Result<tonic::Response<super::InputReply>, tonic::Status>;
+        /// To the main process; SIGKILL ends everything that it started too.
         async fn signal_process(
             &self,
             request: tonic::Request<super::SignalRequest>,

@@ -12,6 +12,8 @@ use std::path::Path;
 
 use crate::defence::Defence;
 use crate::filter;
+use crate::landlock;
+use crate::process::Home;
 use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
 use crate::wire::Program;
 
@@ -20,9 +22,9 @@ const LAST_CAPABILITY: libc::c_ulong = 63;
 const CAP_DAC_OVERRIDE: u32 = 1;
 const CAP_DAC_READ_SEARCH: u32 = 2;
 const CAP_KILL: u32 = 5;
-/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, SYS_PTRACE, SYS_ADMIN: to start guests, find their
-/// processes and make layers.
-const CAPS_OF_STARTING: u32 = 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 19 | 1 << 21;
+/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN: to start guests, find
+/// their processes, make layers and enter them.
+const CAPS_OF_STARTING: u32 = 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 18 | 1 << 19 | 1 << 21;
 /// SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, SECBIT_NO_CAP_AMBIENT_RAISE, each with its lock.
 const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
 
@@ -35,25 +37,35 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdio: [RawFd; 3],
     /// Whether they are a terminal, which becomes the guest's own.
     pub(crate) terminal: bool,
+    pub(crate) confinement: Confinement<'a>,
+    /// Nothing else runs in the box. Programs that Landlock holds apart cannot see each other in proc.
+    pub(crate) sole: bool,
+}
+
+/// What holds a guest after it has given up its rights.
+#[derive(Clone, Copy)]
+pub(crate) struct Confinement<'a> {
     /// Installed last.
     pub(crate) filter: &'a filter::Program,
+    /// In the process tier.
+    pub(crate) home: Option<&'a Home>,
 }
 
 /// Forks and executes the command. Returns once the exec has succeeded or failed.
 pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Error)> {
-    let named = |step: &str| {
-        let step = step.to_owned();
-        move |error| (step, error)
-    };
-    let command: Vec<CString> = strings(&launch.program.command).map_err(named("command"))?;
-    let env: Vec<CString> = strings(&launch.program.env).map_err(named("environment"))?;
-    let candidates = candidates(launch.program).map_err(named("command"))?;
-    let cwd = c_path(launch.program.cwd.as_ref()).map_err(named("working directory"))?;
-    let (report, reporter) = pipe().map_err(named("pipe"))?;
+    let (pid, report) = fork(|| become_guest(launch)).map_err(|error| ("fork".to_owned(), error))?;
+    executed(report)?;
+    Ok(pid)
+}
+
+/// Forks a child that executes a program or says why it could not.
+pub(crate) fn fork(become_program: impl FnOnce() -> (String, io::Error)) -> io::Result<(libc::pid_t, File)> {
+    let (report, reporter) = pipe()?;
     // SAFETY: this process has one thread, so the child may allocate and go on as it is.
-    let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
+    let pid = check(unsafe { libc::fork() })?;
     if pid == 0 {
-        let (step, error) = become_guest(launch, &command, &env, &candidates, &cwd);
+        drop(report);
+        let (step, error) = become_program();
         let mut bytes = error.raw_os_error().unwrap_or(libc::EIO).to_le_bytes().to_vec();
         bytes.extend_from_slice(step.as_bytes());
         // SAFETY: a live descriptor and buffer; then the end of this process.
@@ -62,11 +74,17 @@ pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Er
             libc::_exit(127);
         }
     }
-    drop(reporter);
+    Ok((pid, File::from(report)))
+}
+
+/// Returns once the child has executed its program, or why it has not.
+pub(crate) fn executed(mut report: File) -> Result<(), (String, io::Error)> {
     let mut bytes = Vec::new();
-    File::from(report).read_to_end(&mut bytes).map_err(named("pipe"))?;
+    report
+        .read_to_end(&mut bytes)
+        .map_err(|error| ("pipe".to_owned(), error))?;
     let Some((errno, step)) = bytes.split_first_chunk() else {
-        return Ok(pid);
+        return Ok(());
     };
     let error = io::Error::from_raw_os_error(i32::from_le_bytes(*errno));
     Err((String::from_utf8_lossy(step).into_owned(), error))
@@ -105,16 +123,19 @@ pub(crate) fn candidates(program: &Program) -> io::Result<Vec<CString>> {
 }
 
 /// Gives up everything and executes. Returns only when a step failed.
-fn become_guest(
-    launch: &Launch<'_>,
-    command: &[CString],
-    env: &[CString],
-    candidates: &[CString],
-    cwd: &CStr,
-) -> (&'static str, io::Error) {
-    match give_up(launch, cwd) {
-        Ok(()) => ("exec", execute(command, env, candidates)),
-        Err(step) => step,
+pub(crate) fn become_guest(launch: &Launch<'_>) -> (String, io::Error) {
+    let program = launch.program;
+    let prepared = strings(&program.command).and_then(|command| {
+        let cwd = c_path(program.cwd.as_ref())?;
+        Ok((command, strings(&program.env)?, candidates(program)?, cwd))
+    });
+    let (command, env, candidates, cwd) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => return ("command".to_owned(), error),
+    };
+    match give_up(launch, &cwd) {
+        Ok(()) => ("exec".to_owned(), execute(&command, &env, &candidates)),
+        Err((step, error)) => (step.to_owned(), error),
     }
 }
 
@@ -149,7 +170,13 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     // SAFETY: a NUL-terminated path; a number.
     unsafe { libc::umask(0o022) };
     if Defence::Privileges.stands() {
-        give_up_rights(launch.uid)?;
+        // SAFETY: reads an attribute of this process.
+        if launch.confinement.home.is_some() && launch.uid == unsafe { libc::geteuid() } {
+            // Without the rights to change users and groups there are none to give up but these.
+            at("capabilities", set_capabilities(0))?;
+        } else {
+            give_up_rights(launch.uid)?;
+        }
     }
     // As the guest, so that it may enter and make only what it may.
     at("working directory", enter(cwd))?;
@@ -161,10 +188,22 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         // SAFETY: numbers.
         check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
     )?;
-    for program in launch.filter.iter().filter(|_| Defence::Filter.stands()) {
+    if Defence::ReadOnly.stands() {
+        at("landlock", confine(launch))?;
+    }
+    for program in launch.confinement.filter.iter().filter(|_| Defence::Filter.stands()) {
         at("filter", seccompiler::apply_filter(program).map_err(io::Error::other))?;
     }
     Ok(())
+}
+
+/// The files of the tier; where the kernel cannot, only in the tier that stands on it is that an error.
+fn confine(launch: &Launch<'_>) -> io::Result<()> {
+    match launch.confinement.home {
+        Some(home) => home.confine_guest(),
+        None if launch.sole && landlock::abi() > 0 => landlock::confine_to_box(),
+        None => Ok(()),
+    }
 }
 
 /// Becomes the guest's user, for good, without a capability.
@@ -259,18 +298,32 @@ fn limits(program: &Program) -> io::Result<()> {
             table.push((resource, limit));
         }
     }
-    if program.cpu_seconds > 0 {
-        table.push((libc::RLIMIT_CPU, program.cpu_seconds));
+    let alone = program.alone.as_deref().copied().unwrap_or_default();
+    for (resource, limit) in [
+        (libc::RLIMIT_DATA, alone.memory_bytes),
+        (libc::RLIMIT_NPROC, alone.processes),
+        (libc::RLIMIT_FSIZE, alone.file_bytes),
+    ] {
+        if limit > 0 {
+            table.push((resource, limit));
+        }
     }
-    for (resource, wanted) in table {
+    let mut table: Vec<_> = table
+        .into_iter()
+        .map(|(resource, limit)| (resource, limit, limit))
+        .collect();
+    if program.cpu_seconds > 0 {
+        // SIGXCPU says what it was; a program that ignores it is killed a second later.
+        table.push((libc::RLIMIT_CPU, program.cpu_seconds, program.cpu_seconds + 1));
+    }
+    for (resource, soft, hard) in table {
         // SAFETY: rlimit is plain data filled by the first call and read by the second.
         unsafe {
             let mut now: libc::rlimit = std::mem::zeroed();
             check(libc::getrlimit(resource, &raw mut now))?;
-            let value = wanted.min(now.rlim_max);
             let limit = libc::rlimit {
-                rlim_cur: value,
-                rlim_max: value,
+                rlim_cur: soft.min(now.rlim_max),
+                rlim_max: hard.min(now.rlim_max),
             };
             check(libc::setrlimit(resource, &raw const limit))?;
         }
@@ -335,18 +388,19 @@ fn set_capabilities(mask: u32) -> io::Result<()> {
         version: VERSION_3,
         pid: 0,
     };
-    let data = [
-        Data {
-            effective: mask,
-            permitted: mask,
-            inheritable: 0,
-        },
-        Data {
-            effective: 0,
-            permitted: 0,
-            inheritable: 0,
-        },
-    ];
+    let none = || Data {
+        effective: 0,
+        permitted: 0,
+        inheritable: 0,
+    };
+    let mut data = [none(), none()];
+    // SAFETY: a header and two data records, as version 3 wants them.
+    check_long(unsafe { libc::syscall(libc::SYS_capget, &raw const header, data.as_mut_ptr()) })?;
+    // What this process never had it cannot keep.
+    let kept = mask & data[0].permitted;
+    data = [none(), none()];
+    data[0].effective = kept;
+    data[0].permitted = kept;
     // SAFETY: a header and two data records, as version 3 wants them.
     check_long(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) })?;
     Ok(())

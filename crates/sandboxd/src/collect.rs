@@ -5,15 +5,15 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, lchown};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Component, Path};
 
 use bytes::Bytes;
 
 use crate::defence::Defence;
 use crate::glob;
-use crate::sys::c_path;
-use crate::wire::{FileSpec, Uncollected};
+use crate::sys::{c_path, give};
+use crate::wire::{FileSpec, Finish, Finished, Uncollected};
 
 /// Directories deeper than this are not searched.
 const MAX_DEPTH: usize = 32;
@@ -40,7 +40,7 @@ pub(crate) fn make_parents(path: &Path, uid: u32) -> io::Result<()> {
         make_parents(parent, uid)?;
     }
     fs::DirBuilder::new().mode(0o755).create(path)?;
-    lchown(path, Some(uid), Some(uid))
+    give(path, uid)
 }
 
 /// Writes one file of the request. Its path was checked by the daemon and is checked again here.
@@ -65,7 +65,7 @@ pub(crate) fn write_input(cwd: &Path, file: &FileSpec, uid: u32) -> io::Result<(
         .open(&path)?;
     target.write_all(&file.content)?;
     target.set_permissions(fs::Permissions::from_mode(mode))?;
-    lchown(&path, Some(uid), Some(uid))
+    give(&path, uid)
 }
 
 /// Whether the file system at `path` has no block, and no inode, left.
@@ -78,6 +78,16 @@ pub(crate) fn fullness(path: &Path) -> (bool, bool) {
             return (false, false);
         }
         (stats.f_bavail == 0, stats.f_ffree == 0)
+    }
+}
+
+/// Says what a sandbox, or an exec that was enclosed, leaves.
+pub(crate) fn finished(wanted: &Finish) -> Finished {
+    let collected = collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
+    Finished {
+        files: collected.files,
+        uncollected: collected.uncollected,
+        collect_limit: collected.limit_hit,
     }
 }
 

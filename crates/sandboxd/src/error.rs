@@ -153,7 +153,7 @@ impl SandboxError {
             Self::NotFound(_) => "PRL_SANDBOX_UNKNOWN",
             Self::NoFile(_) => "PRL_SANDBOX_FILE_UNKNOWN",
             Self::File { .. } => "PRL_SANDBOX_FILE",
-            Self::Unreachable { .. } => "PRL_SANDBOX_UNREACHABLE",
+            Self::Unreachable { .. } => "PRL_SANDBOX_PORT",
             Self::TooLarge(_) => "PRL_SANDBOX_TOO_LARGE",
             Self::Image { .. } => "PRL_SANDBOX_IMAGE",
             Self::Unsupported(_) => "PRL_SANDBOX_UNSUPPORTED",

@@ -16,6 +16,7 @@ use tokio::net::UnixStream;
 use crate::cgroup::{Group, Layout};
 use crate::defence;
 use crate::error::SandboxError;
+use crate::process;
 use crate::sandbox::{self, Init, Sandbox, Uid};
 use crate::spawner;
 use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
@@ -35,6 +36,8 @@ pub(crate) struct FactoryOptions {
     pub(crate) readable: Vec<PathBuf>,
     /// Roots of images.
     pub(crate) images: Vec<PathBuf>,
+    /// In the process tier: where homes are made.
+    pub(crate) homes: Option<PathBuf>,
 }
 
 /// The spawner process and what is needed to make sandboxes with it.
@@ -44,6 +47,8 @@ pub(crate) struct Factory {
     socket: Mutex<OwnedFd>,
     layout: Arc<Layout>,
     free_uids: Option<Arc<Mutex<Vec<u32>>>>,
+    /// In the process tier: how inits are ended.
+    gently: bool,
     next: AtomicU64,
     /// Kept to reap it; it ends by itself when the socket closes.
     child: Mutex<Child>,
@@ -57,7 +62,7 @@ impl Factory {
             move |source| SandboxError::Setup { step, source }
         };
         let (ours, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(setup("spawner socket"))?;
-        let child = Command::new("/proc/self/exe")
+        let mut child = Command::new("/proc/self/exe")
             .arg0(spawner::ROLE)
             .arg(spawner::ROLE)
             .args(defence::pass_on())
@@ -74,6 +79,11 @@ impl Factory {
             readable: texts(&options.readable),
             cgroups: texts(&layout.directories()),
             images: texts(&options.images),
+            homes: options
+                .homes
+                .iter()
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
         };
         send_with_fds(ours.as_raw_fd(), &config.encode_to_vec(), &[]).map_err(setup("configure the spawner"))?;
         let mut buffer = vec![0; 4096];
@@ -84,17 +94,40 @@ impl Factory {
         let ready = SpawnerReady::decode(buffer.get(..length).unwrap_or_default())
             .map_err(|error| SandboxError::Protocol(error.to_string()))?;
         if !ready.error.is_empty() {
+            // It ends by itself.
+            child.wait().map_err(setup("end the spawner"))?;
             return Err(setup(&ready.error)(io::Error::from_raw_os_error(ready.errno)));
         }
-        let free_uids =
-            (!options.rootless).then(|| Arc::new(Mutex::new((FIRST_UID..FIRST_UID + UIDS).rev().collect::<Vec<_>>())));
+        let gently = options.homes.is_some();
+        let own_users = if gently {
+            process::may_change_users()
+        } else {
+            !options.rootless
+        };
+        let free_uids = own_users.then(|| {
+            let mut uids: Vec<u32> = (FIRST_UID..FIRST_UID + UIDS).collect();
+            // What the kernel counts by user is not shared with every other daemon on the machine at once.
+            let first = std::process::id() as usize * 61 % uids.len();
+            uids.rotate_left(first);
+            Arc::new(Mutex::new(uids))
+        });
         Ok(Self {
             socket: Mutex::new(ours),
             layout,
             free_uids,
+            gently,
             next: AtomicU64::new(0),
             child: Mutex::new(child),
         })
+    }
+
+    /// Ends a spawner that is of no use.
+    pub(crate) fn stop(self) {
+        let Self { socket, child, .. } = self;
+        drop(socket);
+        if let Err(error) = child.into_inner().unwrap_or_else(PoisonError::into_inner).wait() {
+            tracing::error!(%error, "cannot wait for a spawner");
+        }
     }
 
     /// Makes one sandbox with this image's root and waits until it is parked.
@@ -137,13 +170,14 @@ impl Factory {
         let (control, control_init) = socket_pair(libc::SOCK_STREAM).map_err(setup("control socket"))?;
         set_nonblocking(control.as_fd()).map_err(setup("control socket"))?;
         let control = UnixStream::from_std(BlockingStream::from(control)).map_err(setup("control socket"))?;
-        let name = self.next.fetch_add(1, Ordering::Relaxed).to_string();
-        let group = Group::create(&self.layout, &name).map_err(setup("cgroup"))?;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let group = Group::create(&self.layout, &number.to_string()).map_err(setup("cgroup"))?;
         let order = Spawn {
             uid: uid.number,
             wanted: true,
             image,
             interpreter: None,
+            number,
         };
         let (pid, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
             Ok(spawned) => spawned,
@@ -152,7 +186,7 @@ impl Factory {
                 return Err(error);
             }
         };
-        let init = Init::new(pidfd).map_err(setup("pidfd"))?;
+        let init = Init::new(pidfd, self.gently).map_err(setup("pidfd"))?;
         let attached = group.attach(pid);
         let (orders, events) = sandbox::control(control);
         let sandbox = Sandbox {
@@ -173,8 +207,11 @@ impl Factory {
 
     fn uid(&self) -> Result<Uid, SandboxError> {
         let Some(free) = &self.free_uids else {
+            // Inside a user namespace of the spawner's the daemon's own user is 0.
+            // SAFETY: reads an attribute of this process.
+            let own = if self.gently { unsafe { libc::geteuid() } } else { 0 };
             return Ok(Uid {
-                number: 0,
+                number: own,
                 free: std::sync::Weak::new(),
             });
         };
@@ -217,7 +254,10 @@ impl Factory {
         let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) };
         let pidfd = crate::sys::check_long(pidfd)?;
         // SAFETY: new and ours.
-        let init = Init::new(unsafe { OwnedFd::from_raw_fd(i32::try_from(pidfd).map_err(io::Error::other)?) })?;
+        let init = Init::new(
+            unsafe { OwnedFd::from_raw_fd(i32::try_from(pidfd).map_err(io::Error::other)?) },
+            false,
+        )?;
         Ok(tokio::spawn(async move {
             if let Err(error) = init.ended().await {
                 tracing::error!(%error, "cannot watch the spawner");

@@ -105,6 +105,45 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_move_pages,
 ];
 
+/// Without namespaces these would be the machine's.
+const OF_THE_MACHINE: &[i64] = &[
+    libc::SYS_socket,
+    libc::SYS_shmget,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+/// Reach another process of the same user when this argument is not 0.
+const OF_OTHERS: [(i64, u8); 8] = [
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setaffinity, 0),
+    (libc::SYS_sched_setattr, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_get_robust_list, 0),
+];
+/// Change a file's attributes by its path, which Landlock does not look at.
+const OF_FILES: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_fchmodat,
+    452, // fchmodat2
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_fchownat,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    463, // setxattrat
+    466, // removexattrat
+];
+
 /// Fail with ENOSYS: callers fall back to something older.
 const ABSENT: &[i64] = &[
     libc::SYS_io_uring_setup,
@@ -137,6 +176,25 @@ pub(crate) fn build() -> io::Result<Program> {
         compile(absent, libc::ENOSYS)?,
         compile(forbidden, libc::EPERM)?,
     ])
+}
+
+/// What the filter forbids besides where there are no namespaces: every socket but a pair, shared memory with a name, and
+/// touching other processes. `shared_user`: the guest is the daemon's own user, whose files it could change by path.
+pub(crate) fn build_without_namespaces(shared_user: bool) -> io::Result<Program> {
+    let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> =
+        OF_THE_MACHINE.iter().map(|call| (*call, Vec::new())).collect();
+    for (call, argument) in OF_OTHERS {
+        forbidden.insert(call, vec![rule(vec![compare(argument, Len::Dword, Op::Ne, 0)?])?]);
+    }
+    if shared_user {
+        forbidden.extend(OF_FILES.iter().map(|call| (*call, Vec::new())));
+        // Without a path it is about an open file.
+        let by_path = rule(vec![compare(1, Len::Qword, Op::Ne, 0)?])?;
+        forbidden.insert(libc::SYS_utimensat, vec![by_path]);
+    }
+    let mut program = build()?;
+    program.push(compile(forbidden, libc::EPERM)?);
+    Ok(program)
 }
 
 fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<BpfProgram> {

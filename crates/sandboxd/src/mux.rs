@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -14,6 +15,8 @@ use crate::error::SandboxError;
 use crate::sandbox::{Events, Orders};
 use crate::wire::{Event, Order};
 
+/// An order that takes longer is broken, not slow: the largest is to write the files of one request.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// Orders that wait to be written.
 const MAX_WAITING: usize = 64;
 
@@ -108,6 +111,20 @@ impl Mux {
 }
 
 impl Exchange {
+    /// The answer to an order that init carries out at once.
+    ///
+    /// # Errors
+    /// `InitDied`, or `Setup` when it takes longer than init may take.
+    pub(crate) async fn answer(&mut self) -> Result<Said, SandboxError> {
+        match tokio::time::timeout(ANSWER_DEADLINE, self.event()).await {
+            Ok(said) => said.ok_or(SandboxError::InitDied),
+            Err(_) => Err(SandboxError::Setup {
+                step: format!("wait {} s for init", ANSWER_DEADLINE.as_secs()),
+                source: std::io::ErrorKind::TimedOut.into(),
+            }),
+        }
+    }
+
     /// The next event; `None` when init is gone. May be dropped and called again without loss.
     pub(crate) async fn event(&mut self) -> Option<Said> {
         self.events.recv().await

@@ -2,10 +2,12 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 use crate::images::{Source, default_cache};
+use crate::tier::{Tier, Wanted};
 
 /// Printed for `--help` and behind usage errors.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -16,6 +18,7 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --tls-key PATH       and its key (PEM)
   --tls-client-ca PATH refuse clients without a certificate of this authority (PEM)
   --max-connections N  connections at a time (default 1024)
+  --drain-ms N         how long runs may go on when the daemon is told to stop (default 5000)
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
@@ -28,7 +31,9 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --image NAME=DIR     a root file system that requests may name: an unpacked directory or an OCI layout; may be given again
   --image-cache DIR    where OCI layouts are unpacked (default: prl-sandboxd in the user's cache directory)
   --cpus N             ration each sandbox to so many processors' worth of time, for example 0.5; default none
-  --rootless           do not use root's rights even when they are there
+  --tier TIER          any, namespaces, rootless or process: how boxes are set apart (default any: the strongest that works)
+  --rootless           any tier that needs no rights of root's
+  --work-dir DIR       where boxes of the process tier have their files (default: the directory for temporary files)
   --stop-with-stdin    stop when standard input is closed: the starter is gone
 When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id, isolation.";
 
@@ -42,6 +47,7 @@ pub(crate) struct Options {
     pub(crate) tls_key: Option<PathBuf>,
     pub(crate) tls_client_ca: Option<PathBuf>,
     pub(crate) max_connections: usize,
+    pub(crate) drain: Duration,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) max_held: usize,
@@ -53,7 +59,8 @@ pub(crate) struct Options {
     pub(crate) images: Vec<Source>,
     pub(crate) image_cache: PathBuf,
     pub(crate) cpus: Option<f64>,
-    pub(crate) rootless: bool,
+    pub(crate) tier: Wanted,
+    pub(crate) work_dir: PathBuf,
     pub(crate) stop_with_stdin: bool,
 }
 
@@ -77,6 +84,7 @@ impl Options {
             tls_key: None,
             tls_client_ca: None,
             max_connections: 1024,
+            drain: Duration::from_secs(5),
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             max_held: 1000,
@@ -88,7 +96,8 @@ impl Options {
             images: Vec::new(),
             image_cache: default_cache(),
             cpus: None,
-            rootless: false,
+            tier: Wanted::Any,
+            work_dir: std::env::temp_dir(),
             stop_with_stdin: false,
         };
         let mut warm = None;
@@ -116,6 +125,7 @@ impl Options {
                 "--tls-key" => options.tls_key = Some(PathBuf::from(value()?)),
                 "--tls-client-ca" => options.tls_client_ca = Some(PathBuf::from(value()?)),
                 "--max-connections" => options.max_connections = number(value()?)?.max(1),
+                "--drain-ms" => options.drain = Duration::from_millis(number(value()?)? as u64),
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--max-held" => options.max_held = number(value()?)?,
@@ -162,7 +172,12 @@ impl Options {
                     let wrong = || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}\n{HELP}"));
                     options.cpus = Some(cpus.ok_or_else(wrong)?);
                 }
-                "--rootless" => options.rootless = true,
+                "--tier" => {
+                    let wanted = Tier::parse(value()?);
+                    options.tier = wanted.map_err(|wrong| SandboxError::Usage(format!("--tier: {wrong}\n{HELP}")))?;
+                }
+                "--rootless" => options.tier = Wanted::WithoutRights,
+                "--work-dir" => options.work_dir = PathBuf::from(value()?),
                 "--stop-with-stdin" => options.stop_with_stdin = true,
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
             }
@@ -179,7 +194,7 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::Options;
+    use super::{Options, Wanted};
 
     fn parse(text: &str) -> Result<Options, crate::error::SandboxError> {
         Options::parse(&text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -204,6 +219,9 @@ mod tests {
                 .unwrap_or_else(|error| error.to_string());
             assert!(message.contains(needle), "{text}: {message}");
         }
-        assert!(parse("--socket s --park 0 --rootless").is_ok_and(|options| options.park == 0 && options.rootless));
+        assert!(
+            parse("--socket s --park 0 --rootless")
+                .is_ok_and(|options| options.park == 0 && options.tier == Wanted::WithoutRights)
+        );
     }
 }

@@ -11,7 +11,8 @@ use crate::defence::Defence;
 use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
 use crate::images::Images;
-use crate::wire::{FileSpec, Finish, Furnish, Program, Start};
+use crate::probe::Alone;
+use crate::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Start};
 
 /// The work directory.
 const WORK: &str = "/work";
@@ -83,13 +84,17 @@ impl From<LimitsOfGroup> for GroupLimits {
 pub(crate) struct Terms<'a> {
     /// A cgroup accounts for CPU time; else each process gets its own limit.
     pub(crate) counts_cpu: bool,
+    /// What is limited per process or user for want of something better.
+    pub(crate) alone: Alone,
+    /// Boxes have a network of their own.
+    pub(crate) network: bool,
     /// What the caller may open.
     pub(crate) grants: &'a Grants,
     pub(crate) images: &'a Images,
 }
 
 /// One run, ready to be carried out.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
     pub(crate) start: Start,
     pub(crate) stdin: bytes::Bytes,
@@ -221,6 +226,9 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         ));
     }
     let network = NetworkPlan::new(request.network.as_ref(), terms.grants)?;
+    if !terms.network && !network.is_none() {
+        return Err(SandboxError::Unsupported("a network in the process tier"));
+    }
     let image = terms.images.find(&request.image)?;
     let asked = request.limits.unwrap_or_default();
     let defaults = default_limits();
@@ -311,6 +319,11 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
             open_files,
             cpu_seconds: if terms.counts_cpu { 0 } else { cpu_ms.div_ceil(1000) },
             nobody: false,
+            alone: Some(Box::new(PerProcess {
+                memory_bytes: if terms.alone.memory { memory_bytes } else { 0 },
+                processes: if terms.alone.processes { processes } else { 0 },
+                file_bytes: if terms.alone.files { disk_bytes } else { 0 },
+            })),
         },
         furnish: Some(Furnish {
             disk_bytes,
@@ -324,6 +337,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
             collect_bytes,
         }),
         terminal: None,
+        enclosed: None,
         zygote: 0,
     };
     let limits = RunLimits {

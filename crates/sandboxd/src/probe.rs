@@ -3,7 +3,10 @@
 use prl_sandbox_proto::{Cause, Facility, Isolation};
 
 use crate::cgroup::{Layout, Version};
+use crate::landlock;
+use crate::process;
 use crate::sys::readable;
+use crate::tier::{Chosen, Tier};
 
 /// See the module. Made once, when the first sandbox has been set up.
 #[derive(Clone, Debug)]
@@ -14,22 +17,38 @@ pub(crate) struct Probe {
     pub(crate) unobservable: Vec<Cause>,
     /// Whether CPU time is accounted for the whole tree.
     pub(crate) counts_cpu: bool,
+    /// What is limited per process or user for want of something better.
+    pub(crate) alone: Alone,
 }
 
-/// Reports on a machine where a sandbox could be set up with every namespace and the filter.
-pub(crate) fn probe(rootless: bool, layout: &Layout) -> Probe {
-    let mut facilities = Vec::new();
-    for name in ["mount", "pid", "net", "ipc", "uts", "cgroup"] {
-        facilities.push(facility(&format!("namespaces.{name}"), true, "used for every sandbox"));
-    }
-    let user = if rootless {
-        "used once, around all sandboxes: their users are one user of the machine"
-    } else {
-        "not used: as root each sandbox has a user of its own"
+/// See `Probe::alone`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Alone {
+    pub(crate) memory: bool,
+    pub(crate) processes: bool,
+    pub(crate) files: bool,
+}
+
+/// Reports on a machine where a sandbox could be set up in this tier.
+pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
+    let mut facilities = match chosen.tier {
+        Tier::Process => without_namespaces(),
+        Tier::Namespaces | Tier::Rootless => with_namespaces(chosen.tier == Tier::Rootless),
     };
-    facilities.push(facility("namespaces.user", true, user));
-    facilities.push(facility("seccomp", true, "used for every program"));
-    facilities.push(facility("landlock", false, "not used by this version"));
+    for (tier, reason) in &chosen.refused {
+        let how = match tier {
+            Tier::Namespaces => {
+                "needs root with CAP_SYS_ADMIN, and a container's seccomp and AppArmor profile out of the way"
+            }
+            Tier::Rootless => {
+                "needs user namespaces: user.max_user_namespaces > 0, kernel.apparmor_restrict_unprivileged_userns = 0, \
+                 and a container's seccomp profile that allows unshare and mount"
+            }
+            Tier::Process => "needs Linux 6.12 with Landlock",
+        };
+        let name = format!("tier.{}", format!("{tier:?}").to_lowercase());
+        facilities.push(facility(&name, false, &format!("{reason}; {how}")));
+    }
     facilities.push(facility("kvm", readable(c"/dev/kvm"), "not used by this version"));
     for (name, place) in [("memory", &layout.memory), ("pids", &layout.pids), ("cpu", &layout.cpu)] {
         let detail = match place {
@@ -59,13 +78,78 @@ pub(crate) fn probe(rootless: bool, layout: &Layout) -> Probe {
         unobservable.push(Cause::Pids);
     }
     let whole = layout.memory.is_some() && layout.pids.is_some() && layout.cpu.is_some();
+    let process = chosen.tier == Tier::Process;
     Probe {
-        isolation: if whole { Isolation::Full } else { Isolation::Rootless },
+        isolation: match process {
+            true => Isolation::Process,
+            false if whole => Isolation::Full,
+            false => Isolation::Rootless,
+        },
+        alone: Alone {
+            memory: process && layout.memory.is_none(),
+            processes: process && layout.pids.is_none() && process::may_change_users(),
+            files: process,
+        },
         cgroups: layout.mounted,
         facilities,
         unobservable,
         counts_cpu: layout.cpu.is_some(),
     }
+}
+
+fn with_namespaces(rootless: bool) -> Vec<Facility> {
+    let kinds = ["mount", "pid", "net", "ipc", "uts", "cgroup"];
+    let mut facilities: Vec<Facility> = kinds
+        .map(|name| facility(&format!("namespaces.{name}"), true, "used for every sandbox"))
+        .into();
+    let user = if rootless {
+        "used once, around all sandboxes: their users are one user of the machine"
+    } else {
+        "not used: as root each sandbox has a user of its own"
+    };
+    facilities.push(facility("namespaces.user", true, user));
+    facilities.push(facility("seccomp", true, "used for every program"));
+    let landlock = match landlock::abi() {
+        0 => "not in this kernel; the read-only root stands without it".to_owned(),
+        abi => format!("version {abi}, a second lock on the files of every one-shot run"),
+    };
+    facilities.push(facility("landlock", landlock::abi() > 0, &landlock));
+    facilities
+}
+
+fn without_namespaces() -> Vec<Facility> {
+    let abi = landlock::abi();
+    let user = if process::may_change_users() {
+        "each sandbox has a user of its own"
+    } else {
+        "all sandboxes are the daemon's own user, and change no permissions or times of files by path; run as root with \
+         the capabilities CHOWN, DAC_OVERRIDE, FOWNER, KILL, SETGID, SETPCAP and SETUID for users of their own"
+    };
+    vec![
+        facility(
+            "landlock",
+            true,
+            &format!("version {abi}, keeps files, signals and abstract sockets"),
+        ),
+        facility(
+            "seccomp",
+            true,
+            "used for every program; no sockets, no shared memory with a name",
+        ),
+        facility("users", process::may_change_users(), user),
+        facility("network", false, "none, not even a loopback; needs a network namespace"),
+        facility(
+            "proc",
+            false,
+            "the machine's, its entries closed; needs a pid namespace",
+        ),
+        facility(
+            "limits.memory",
+            false,
+            "private memory of each process, unless cgroup.memory counts",
+        ),
+        facility("limits.disk", false, "size of each file; needs a mount namespace"),
+    ]
 }
 
 impl Probe {
@@ -74,7 +158,9 @@ impl Probe {
         let missing: Vec<_> = self
             .facilities
             .iter()
-            .filter(|facility| !facility.available && facility.name.starts_with("cgroup."))
+            .filter(|facility| {
+                !facility.available && ["cgroup.", "tier."].iter().any(|part| facility.name.starts_with(part))
+            })
             .map(|facility| format!("{}: {}", facility.name, facility.detail))
             .collect();
         missing.join("; ")

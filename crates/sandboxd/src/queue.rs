@@ -79,3 +79,137 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+    use tokio::task::JoinHandle;
+
+    use super::{OwnedSemaphorePermit, Queue, SandboxError};
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Enter {
+            patience_ms: u64,
+        },
+        /// One that runs ends.
+        Leave(usize),
+        /// One that waits is given up by its caller.
+        GiveUp(usize),
+        Pass(u64),
+        Close,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            6 => (1_u64..200).prop_map(|patience_ms| Step::Enter { patience_ms }),
+            4 => any::<usize>().prop_map(Step::Leave),
+            1 => any::<usize>().prop_map(Step::GiveUp),
+            3 => (1_u64..120).prop_map(Step::Pass),
+            1 => Just(Step::Close),
+        ]
+    }
+
+    type Entered = Result<OwnedSemaphorePermit, SandboxError>;
+
+    /// One caller that waits: when its patience ends, and its call.
+    struct Waiter {
+        until: u64,
+        call: JoinHandle<Entered>,
+    }
+
+    /// Lets every task get as far as it can at this time.
+    async fn settle() {
+        for _ in 0..8 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        /// Beside a model: who is let in at once, who waits, in which order they are served, who is refused and why.
+        #[test]
+        fn it_admits_as_its_model_does(
+            slots in 1_usize..4,
+            places in 0_usize..4,
+            steps in prop::collection::vec(step(), 1..60),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+            runtime.expect("a runtime").block_on(async move {
+                let queue = Arc::new(Queue::new(slots, places));
+                let mut running: Vec<OwnedSemaphorePermit> = Vec::new();
+                let mut waiting: VecDeque<Waiter> = VecDeque::new();
+                let (mut now, mut closed) = (0_u64, false);
+                for step in steps {
+                    match step {
+                        Step::Enter { patience_ms } => {
+                            let entering = Arc::clone(&queue);
+                            let call = tokio::spawn(async move { entering.enter(Duration::from_millis(patience_ms)).await });
+                            settle().await;
+                            if closed {
+                                let answer = call.await.expect("no panic");
+                                let full = waiting.len() >= places;
+                                let right = matches!(&answer, Err(SandboxError::Draining))
+                                    || (full && matches!(&answer, Err(SandboxError::Overloaded { .. })));
+                                assert!(right, "{answer:?} after the end");
+                            } else if running.len() < slots {
+                                running.push(call.await.expect("no panic").expect("a slot is free"));
+                            } else if waiting.len() < places {
+                                assert!(!call.is_finished(), "it must wait");
+                                waiting.push_back(Waiter { until: now + patience_ms, call });
+                            } else {
+                                let answer = call.await.expect("no panic");
+                                let advised = matches!(answer, Err(SandboxError::Overloaded { retry_after_ms, .. }) if retry_after_ms > 0);
+                                assert!(advised, "not refused with advice");
+                            }
+                        }
+                        Step::Leave(which) if !running.is_empty() => {
+                            drop(running.remove(which % running.len()));
+                            settle().await;
+                            if let Some(first) = waiting.pop_front() {
+                                running.push(first.call.await.expect("no panic").expect("first come, first served"));
+                            }
+                        }
+                        Step::GiveUp(which) if !waiting.is_empty() => {
+                            let gone = waiting.remove(which % waiting.len()).expect("within bounds");
+                            gone.call.abort();
+                            assert!(gone.call.await.is_err());
+                        }
+                        Step::Pass(milliseconds) => {
+                            tokio::time::sleep(Duration::from_millis(milliseconds)).await;
+                            now += milliseconds;
+                            settle().await;
+                            let mut patient = VecDeque::new();
+                            for waiter in waiting.drain(..) {
+                                if waiter.until > now {
+                                    patient.push_back(waiter);
+                                } else if waiter.until < now {
+                                    let answer = waiter.call.await.expect("no panic");
+                                    assert!(matches!(answer, Err(SandboxError::Overloaded { .. })), "it was patient for longer");
+                                } else {
+                                    // At the very moment either may have come first; nothing was freed meanwhile.
+                                    assert!(waiter.call.await.expect("no panic").is_err());
+                                }
+                            }
+                            waiting = patient;
+                        }
+                        Step::Close => {
+                            queue.close();
+                            closed = true;
+                            settle().await;
+                            for waiter in waiting.drain(..) {
+                                assert!(matches!(waiter.call.await.expect("no panic"), Err(SandboxError::Draining)));
+                            }
+                        }
+                        Step::Leave(_) | Step::GiveUp(_) => {}
+                    }
+                    assert_eq!((queue.running(), queue.queued()), (running.len(), waiting.len()));
+                }
+            });
+        }
+    }
+}

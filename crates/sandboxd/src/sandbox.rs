@@ -11,11 +11,13 @@ use tokio::net::UnixStream;
 
 use crate::cgroup::Group;
 use crate::error::SandboxError;
-use crate::sys::{pidfd_kill, receive_with_fds, send_with_fds};
+use crate::sys::{pidfd_signal, receive_with_fds, send_with_fds};
 use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 
 /// Init makes a socket at once.
 const OPEN_DEADLINE: Duration = Duration::from_secs(10);
+/// How long an init that was told to end everything may take.
+const GENTLE_DEADLINE: Duration = Duration::from_secs(10);
 const RECEIVE_BYTES: usize = 16 << 10;
 
 /// A sandbox that no program has run in, or runs in now; it is never used twice.
@@ -47,29 +49,48 @@ impl Drop for Uid {
     }
 }
 
-/// The process that is the sandbox's pid 1.
+/// The process that is the sandbox's pid 1, or in the process tier the ancestor of all others.
 #[derive(Debug)]
 pub(crate) struct Init {
     pidfd: AsyncFd<OwnedFd>,
+    /// Its end alone does not end the others: it is asked to end them first.
+    gently: bool,
 }
 
 impl Init {
-    pub(crate) fn new(pidfd: OwnedFd) -> io::Result<Self> {
+    pub(crate) fn new(pidfd: OwnedFd, gently: bool) -> io::Result<Self> {
         // SAFETY: an OwnedFd always gives the same descriptor and keeps it open.
         let pidfd = unsafe { AsyncFd::register(pidfd) }.map_err(io::Error::from)?;
-        Ok(Self { pidfd })
+        Ok(Self { pidfd, gently })
     }
 
     /// Ends the sandbox with everything in it.
     pub(crate) fn kill(&self) {
-        // Failing means that it is gone, which is what is wanted.
-        let _gone = pidfd_kill(self.pidfd.get_ref().as_fd());
+        if !self.gently {
+            return signal(self.pidfd.get_ref(), libc::SIGKILL);
+        }
+        signal(self.pidfd.get_ref(), libc::SIGTERM);
+        match self.pidfd.get_ref().try_clone() {
+            Ok(pidfd) => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(GENTLE_DEADLINE).await;
+                    // Almost always it is long gone. The spawner ends what it leaves.
+                    signal(&pidfd, libc::SIGKILL);
+                });
+            }
+            Err(error) => tracing::error!(%error, "cannot see an init to its end"),
+        }
     }
 
-    /// Returns when the process has ended; the kernel has then killed everything in its namespace.
+    /// Returns when the process has ended, and so has everything in the sandbox.
     pub(crate) async fn ended(&self) -> io::Result<()> {
         self.pidfd.readable().await.map(|_guard| ())
     }
+}
+
+fn signal(pidfd: &OwnedFd, signal: libc::c_int) {
+    // Failing means that it is gone, which is what is wanted.
+    let _gone = pidfd_signal(pidfd.as_fd(), signal);
 }
 
 /// Orders to init.

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +13,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::boxes::{Registry, Snapshots};
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
-use crate::factory::{Factory, FactoryOptions};
+use crate::factory::Factory;
 use crate::images::Images;
 use crate::keys::Keys;
 use crate::listen::Listening;
@@ -24,10 +23,9 @@ use crate::pool::Pool;
 use crate::probe::{Probe, probe};
 use crate::queue::Queue;
 use crate::service::Shop;
+use crate::tier::{self, Tier};
 use crate::zygote::{Maker, Warm};
 
-/// How long runs may go on when the daemon is told to stop.
-const DRAIN: Duration = Duration::from_secs(5);
 /// How often the end of the runs is looked for.
 const DRAIN_POLL: Duration = Duration::from_millis(10);
 /// How long the last answers may take to leave.
@@ -36,8 +34,6 @@ const CLOSE: Duration = Duration::from_millis(250);
 /// Serves until told to stop, then ends every sandbox.
 pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     let directory = cgroup::own_directory();
-    // SAFETY: reads a process attribute.
-    let rootless = options.rootless || unsafe { libc::geteuid() } != 0;
     let layout = Layout::establish(&directory, options.cpus).map_err(|reason| SandboxError::Setup {
         step: "--cpus".to_owned(),
         source: std::io::Error::other(reason),
@@ -49,7 +45,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     }
     let images = open_images(&options).await;
     let started = match images {
-        Ok(images) => start(&options, rootless, &layout, images).await,
+        Ok(images) => start(&options, &layout, images).await,
         Err(error) => Err(error),
     };
     let (factory, pool, warm, probe, images) = match started {
@@ -100,21 +96,17 @@ async fn open_images(options: &Options) -> Result<Images, SandboxError> {
 
 async fn start(
     options: &Options,
-    rootless: bool,
     layout: &Arc<Layout>,
     images: Images,
 ) -> Result<(Arc<Factory>, Arc<Pool>, Warm, Probe, Images), SandboxError> {
-    let factory_options = FactoryOptions {
-        rootless,
-        readable: options.readable.clone(),
-        images: images.roots().map(Path::to_owned).collect(),
+    let chosen = tier::choose(options, layout, &images).await?;
+    let factory = Arc::clone(&chosen.factory);
+    let warm = match chosen.tier {
+        Tier::Process => Warm::none("needs namespaces"),
+        Tier::Namespaces | Tier::Rootless => Warm::start(&factory, options.warm_python).await,
     };
-    let factory = Arc::new(Factory::start(&factory_options, Arc::clone(layout))?);
-    // The probe is one whole set-up: what it needs and does not find is an error here, not at the first run.
-    factory.make(0).await?.destroy().await;
-    let warm = Warm::start(&factory, options.warm_python).await;
     let pool = Pool::new(Maker::Plain(Arc::clone(&factory)), options.park);
-    Ok((factory, pool, warm, probe(rootless, layout), images))
+    Ok((factory, pool, warm, probe(&chosen, layout), images))
 }
 
 /// Empty by now, unless runs were cut off: the spawner or the next start removes those.
@@ -150,8 +142,8 @@ async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolatio
             tokio::time::sleep(DRAIN_POLL).await;
         }
     };
-    if tokio::time::timeout(DRAIN, runs_end).await.is_err() {
-        tracing::warn!("runs were cut off after {} s", DRAIN.as_secs());
+    if tokio::time::timeout(options.drain, runs_end).await.is_err() {
+        tracing::warn!("runs were cut off after {} ms", options.drain.as_millis());
     }
     listening.end(CLOSE).await;
     if let Some(path) = &options.socket {

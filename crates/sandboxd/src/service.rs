@@ -9,9 +9,11 @@ use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
     Load, RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
+use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use crate::boxes::{Registry, Snapshots};
+use crate::cases;
 use crate::egress::Grants;
 use crate::error::SandboxError;
 use crate::images::Images;
@@ -68,6 +70,8 @@ impl Shop {
     pub(crate) fn terms(&self) -> Terms<'_> {
         Terms {
             counts_cpu: self.probe.counts_cpu,
+            alone: self.probe.alone,
+            network: self.probe.isolation != Isolation::Process,
             grants: &self.grants,
             images: &self.images,
         }
@@ -101,8 +105,18 @@ impl Sandboxes for Service {
 
     type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
 
-    async fn run_tests(&self, _: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
-        Err(SandboxError::Unsupported("RunTests").into())
+    async fn run_tests(&self, request: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
+        let request = request.into_inner();
+        let shop = &self.0;
+        if shop.draining.load(Ordering::Relaxed) {
+            return Err(SandboxError::Draining.into());
+        }
+        demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;
+        if shop.probe.isolation == Isolation::Process {
+            return Err(SandboxError::Unsupported("RunTests in the process tier").into());
+        }
+        let events = cases::run_tests(shop, request).await?;
+        Ok(Response::new(Box::pin(ReceiverStream::new(events))))
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {

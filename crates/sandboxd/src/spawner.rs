@@ -10,16 +10,26 @@ use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use prost::Message;
 
 use crate::defence::Defence;
 use crate::filter::{self, Program};
-use crate::sys::{check, check_long, pidfd_kill, prctl, receive_with_fds, send_with_fds};
+use crate::process::{self, Home};
+use crate::sys::{check, check_long, pidfd_signal, prctl, receive_with_fds, send_with_fds};
 use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::zygote::interpreter;
 use crate::{cgroup, init};
+
+/// How long inits may take to end what they have when the daemon is gone.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Rounds of killing strays, which may have children each time.
+const SWEEPS: u32 = 100;
+
+/// An init: its pid and pidfd.
+type Child = (libc::pid_t, OwnedFd);
 
 /// argv[0] and first argument that select this role.
 pub(crate) const ROLE: &str = "prl-sandbox-spawner";
@@ -54,8 +64,15 @@ fn serve() -> io::Result<()> {
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
     let readable: Vec<PathBuf> = config.readable.iter().map(PathBuf::from).collect();
     let images: Vec<PathBuf> = config.images.iter().map(PathBuf::from).collect();
-    let built = template::enter(config.rootless, &readable, &images)
-        .and_then(|()| template::at("seccomp filter", filter::build()));
+    let homes = (!config.homes.is_empty()).then(|| PathBuf::from(&config.homes));
+    let built = match &homes {
+        None => template::enter(config.rootless, &readable, &images)
+            .and_then(|()| template::at("seccomp filter", filter::build())),
+        Some(_) => template::at("signals of its own", Home::confine_init()).and_then(|()| {
+            let shared = !process::may_change_users();
+            template::at("seccomp filter", filter::build_without_namespaces(shared))
+        }),
+    };
     // Not earlier: a user namespace's maps can be written by a process that owns its own proc files only.
     prctl(libc::PR_SET_DUMPABLE, 0)?;
     let program = match built {
@@ -97,11 +114,17 @@ fn serve() -> io::Result<()> {
             break;
         }
         let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-        let reply = match spawn(&order, fds, &program, images.len()) {
+        let home = homes
+            .as_ref()
+            .map(|homes| Home::new(homes.join(order.number.to_string()), readable.clone()));
+        let reply = match spawn(&order, fds, &program, images.len(), home) {
             Ok((pid, pidfd)) => {
                 let sent = send_with_fds(SOCKET, &encode(&Spawned { pid }), &[pidfd.as_raw_fd()]);
                 forget_dead(&mut children);
-                children.push_back(pidfd);
+                children.push_back((pid, pidfd));
+                if homes.is_some() {
+                    sweep(&children);
+                }
                 sent
             }
             Err(error) => send_with_fds(
@@ -117,24 +140,69 @@ fn serve() -> io::Result<()> {
             tracing::debug!(%error, "daemon does not listen");
         }
     }
-    for child in &children {
-        // Those that are gone already are what is wanted.
-        let _gone = pidfd_kill(child.as_fd());
+    match &homes {
+        Some(_) => end_gently(&children),
+        None => {
+            for (_, child) in &children {
+                // Those that are gone already are what is wanted.
+                let _gone = pidfd_signal(child.as_fd(), libc::SIGKILL);
+            }
+        }
     }
     // SAFETY: with SIGCHLD ignored this returns (ECHILD) when every child has ended.
     while unsafe { libc::waitpid(-1, std::ptr::null_mut(), 0) } > 0 {}
+    if let Some(homes) = &homes {
+        process::remove(homes);
+    }
     for (directory, path) in cgroups.iter().zip(&config.cgroups) {
         cgroup::remove_tree_at(directory.as_fd(), Path::new(path));
     }
     Ok(())
 }
 
+/// Without pid namespaces: kills what an init left that was itself killed. It has become a child of this process.
+fn sweep(inits: &VecDeque<Child>) {
+    for _ in 0..SWEEPS {
+        let mut strays = init::children(std::process::id().cast_signed());
+        strays.retain(|pid| inits.iter().all(|(init, _)| init != pid));
+        if strays.is_empty() {
+            return;
+        }
+        for pid in strays {
+            // SAFETY: a child of ours or, when it ended meanwhile, nobody: signals do not leave this process's confines.
+            unsafe { libc::kill(pid, libc::SIGKILL) };
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// Without pid namespaces: lets every init end what it has, and then ends what is left.
+fn end_gently(inits: &VecDeque<Child>) {
+    for (_, init) in inits {
+        // Those that are gone already are what is wanted.
+        let _gone = pidfd_signal(init.as_fd(), libc::SIGTERM);
+    }
+    let deadline = Instant::now() + PATIENCE;
+    for (_, init) in inits {
+        let mut poll = libc::pollfd {
+            fd: init.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        let left = deadline.saturating_duration_since(Instant::now()).as_millis();
+        // SAFETY: one live pollfd.
+        unsafe { libc::poll(&raw mut poll, 1, libc::c_int::try_from(left).unwrap_or(0)) };
+    }
+    // SAFETY: everything below this process, whose signals are confined to that.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
 /// Drops the pidfds of inits that have ended. Amortised: looks at two per spawn.
-fn forget_dead(children: &mut VecDeque<OwnedFd>) {
+fn forget_dead(children: &mut VecDeque<Child>) {
     for _ in 0..2 {
         let Some(child) = children.pop_front() else { return };
         let mut poll = libc::pollfd {
-            fd: child.as_raw_fd(),
+            fd: child.1.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
@@ -149,8 +217,14 @@ fn encode(message: &impl Message) -> Vec<u8> {
     message.encode_to_vec()
 }
 
-/// Clones an init into new namespaces, or an interpreter into none. The child never returns from here.
-fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program, images: usize) -> io::Result<(i32, OwnedFd)> {
+/// Starts an init in new namespaces or in none, or an interpreter. The child never returns from here.
+fn spawn(
+    order: &Spawn,
+    mut fds: Vec<OwnedFd>,
+    program: &Program,
+    images: usize,
+    home: Option<Home>,
+) -> io::Result<Child> {
     if let Some(interpreter) = &order.interpreter {
         let (pid, pidfd) = clone(0)?;
         if pid == 0 {
@@ -171,11 +245,31 @@ fn spawn(order: &Spawn, mut fds: Vec<OwnedFd>, program: &Program, images: usize)
             flags |= flag;
         }
     }
-    let (pid, pidfd) = clone(flags)?;
+    let (pid, pidfd) = if home.is_some() { fork()? } else { clone(flags)? };
     if pid == 0 {
-        init::main(control, order.uid, program, || template::choose(order.image, images));
+        init::main(
+            control,
+            order.uid,
+            program,
+            || template::choose(order.image, images),
+            home,
+        );
     }
     Ok((pid, pidfd.ok_or(io::ErrorKind::Other)?))
+}
+
+/// Forks: what clones could do may be forbidden here. In the child: 0 and nothing.
+fn fork() -> io::Result<(libc::pid_t, Option<OwnedFd>)> {
+    // SAFETY: this process has one thread, so the child may go on as it is.
+    let pid = check(unsafe { libc::fork() })?;
+    if pid == 0 {
+        return Ok((0, None));
+    }
+    // SAFETY: numbers. It fails when the child has ended already.
+    let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    // SAFETY: new and ours.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(RawFd::try_from(pidfd).map_err(io::Error::other)?) };
+    Ok((pid, Some(pidfd)))
 }
 
 /// Forks into these new namespaces. In the child: 0 and nothing.

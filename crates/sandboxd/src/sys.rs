@@ -200,13 +200,13 @@ pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
 }
 
 /// A signal to the process behind a pidfd, whatever became of its number.
-pub(crate) fn pidfd_kill(pidfd: BorrowedFd<'_>) -> io::Result<()> {
+pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: libc::c_int) -> io::Result<()> {
     // SAFETY: a live pidfd, no siginfo.
     check_long(unsafe {
         libc::syscall(
             libc::SYS_pidfd_send_signal,
             pidfd.as_raw_fd(),
-            libc::SIGKILL,
+            signal,
             std::ptr::null::<()>(),
             0,
         )
@@ -238,6 +238,15 @@ pub(crate) fn make_directory(path: &Path, mode: libc::mode_t, uid: u32) -> io::R
     // SAFETY: as above.
     check(unsafe { libc::lchown(path.as_ptr(), uid, uid) })?;
     Ok(())
+}
+
+/// Makes a file another user's and group's, unless it is this process's own and stays so.
+pub(crate) fn give(path: &Path, uid: u32) -> io::Result<()> {
+    // SAFETY: reads an attribute of this process.
+    if unsafe { libc::geteuid() } == uid {
+        return Ok(());
+    }
+    std::os::unix::fs::lchown(path, Some(uid), Some(uid))
 }
 
 /// Whether a path is there, as a C string known at compile time.

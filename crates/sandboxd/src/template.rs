@@ -15,7 +15,7 @@ use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
 /// Mounted over in the private namespace only; it exists everywhere.
 const BUILD_AT: &str = "/tmp";
 /// What programs need of the machine. Not here: /home, /root, /var, /run, /srv, /mnt, /sys.
-const SYSTEM: [&str; 9] = [
+pub(crate) const SYSTEM: [&str; 9] = [
     "/usr", "/etc", "/opt", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
 ];
 /// Device nodes by name, major and minor.
@@ -29,8 +29,19 @@ const DEVICES: [(&str, u32, u32); 6] = [
 ];
 
 /// Directories of ours in every root.
-const OWN_DIRECTORIES: [&str; 11] = [
-    "proc", "work", "box", "dev", "dev/shm", "dev/pts", "sys", "run", "var", "home", "root",
+const OWN_DIRECTORIES: [&str; 12] = [
+    "proc",
+    "work",
+    "box",
+    "dev",
+    "dev/mqueue",
+    "dev/shm",
+    "dev/pts",
+    "sys",
+    "run",
+    "var",
+    "home",
+    "root",
 ];
 /// What of an image is not shown: ours take its place.
 const REPLACED: [&str; 7] = ["proc", "work", "box", "dev", "sys", "run", "tmp"];

@@ -31,6 +31,9 @@ pub(crate) struct SpawnerConfig {
     /// Roots of images.
     #[prost(string, repeated, tag = "4")]
     pub(crate) images: Vec<String>,
+    /// Without namespaces: where homes of boxes are made. Empty: with namespaces.
+    #[prost(string, tag = "5")]
+    pub(crate) homes: String,
 }
 
 /// The spawner's answer to its configuration.
@@ -62,6 +65,9 @@ pub(crate) struct Spawn {
     /// Execute this outside of every sandbox instead; its standard streams and descriptor 3 are attached.
     #[prost(message, optional, tag = "30")]
     pub(crate) interpreter: Option<Program>,
+    /// Of this box alone.
+    #[prost(uint64, tag = "4")]
+    pub(crate) number: u64,
 }
 
 /// Spawner to daemon, with a pidfd attached when `pid` is positive.
@@ -152,6 +158,9 @@ pub(crate) struct Start {
     /// Instead of three descriptors: a terminal, whose other end comes with `Started`.
     #[prost(message, optional, tag = "4")]
     pub(crate) terminal: Option<Terminal>,
+    /// It ends with everything that it started, also when others run beside it; `Finished` comes before `Gone` then.
+    #[prost(message, optional, boxed, tag = "31")]
+    pub(crate) enclosed: Option<Box<Enclosed>>,
     /// The zygote of this `Hatch` becomes the program, or leads it when there is no `finish`. 0: it is executed.
     #[prost(uint64, tag = "30")]
     pub(crate) zygote: u64,
@@ -176,6 +185,35 @@ pub(crate) struct Program {
     /// As the second user, who does not own the work directory.
     #[prost(bool, tag = "6")]
     pub(crate) nobody: bool,
+    /// Limits that the kernel keeps per process or user, where nothing counts for the whole tree.
+    #[prost(message, optional, boxed, tag = "7")]
+    pub(crate) alone: Option<Box<PerProcess>>,
+}
+
+/// Limits for want of better ones; 0: none.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct PerProcess {
+    /// Private memory of each process.
+    #[prost(uint64, tag = "1")]
+    pub(crate) memory_bytes: u64,
+    /// Processes and threads of the box's user.
+    #[prost(uint64, tag = "2")]
+    pub(crate) processes: u64,
+    /// Size of each file.
+    #[prost(uint64, tag = "3")]
+    pub(crate) file_bytes: u64,
+}
+
+/// What a guest-to-be becomes, with the three descriptors that are its standard streams.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Launching {
+    #[prost(message, required, tag = "1")]
+    pub(crate) program: Program,
+    #[prost(uint32, tag = "2")]
+    pub(crate) uid: u32,
+    /// The streams are a terminal of its own.
+    #[prost(bool, tag = "3")]
+    pub(crate) terminal: bool,
 }
 
 /// What is wanted of a sandbox that ends.
@@ -188,6 +226,26 @@ pub(crate) struct Finish {
     pub(crate) collect: Vec<String>,
     #[prost(uint64, tag = "3")]
     pub(crate) collect_bytes: u64,
+}
+
+/// An exec that leaves nothing behind.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Enclosed {
+    /// Done when it is dead.
+    #[prost(message, required, tag = "1")]
+    pub(crate) finish: Finish,
+    /// It gets a writable layer of this size over the sandbox's, which it cannot change then.
+    #[prost(message, optional, tag = "2")]
+    pub(crate) layer: Option<Sizes>,
+}
+
+/// Of a writable layer.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct Sizes {
+    #[prost(uint64, tag = "1")]
+    pub(crate) disk_bytes: u64,
+    #[prost(uint64, tag = "2")]
+    pub(crate) inodes: u64,
 }
 
 /// Size of a terminal in characters.
@@ -341,6 +399,12 @@ pub(crate) trait Envelope: Message + Default {
 impl Envelope for ToInit {
     fn descriptors(&self) -> u32 {
         self.descriptors
+    }
+}
+
+impl Envelope for Launching {
+    fn descriptors(&self) -> u32 {
+        3
     }
 }
 

@@ -24,7 +24,10 @@ const out = (result: { stdout: Buffer }): string => result.stdout.toString();
 describe("a held sandbox", () => {
   test("keeps files and processes from one exec to the next", async () => {
     await held(async (box) => {
-      expect(await box.exec(sh("echo kept > note; sleep 60 & echo $! > pid"))).toMatchObject({ cause: "EXITED", exitCode: 0 });
+      expect(await box.exec(sh("echo kept > note; sleep 60 & echo $! > pid"))).toMatchObject({
+        cause: "EXITED",
+        exitCode: 0,
+      });
       expect(out(await box.exec(sh("cat note; kill -0 $(cat pid) && echo alive")))).toBe("kept\nalive\n");
     });
   });
@@ -92,7 +95,9 @@ describe("a held sandbox", () => {
       const onStdout = (): void => {
         throw new Error("of the listener");
       };
-      await expect(box.exec(sh("echo x; sleep 60"), { onStdout, timeoutMs: 60_000 })).rejects.toThrow("of the listener");
+      await expect(box.exec(sh("echo x; sleep 60"), { onStdout, timeoutMs: 60_000 })).rejects.toThrow(
+        "of the listener",
+      );
       const isIdle = async () => (await box.processes()).every(({ running }) => !running);
       expect(await until(isIdle, 5000)).toBe(true);
     });
@@ -164,7 +169,9 @@ describe("the life of a box", () => {
     await first.exec(sh("echo x > note"));
     const same = await pool.create({ id: "chosen", labels: { a: "1" } });
     expect(out(await same.exec(["cat", "note"]))).toBe("x\n");
-    await expect(pool.create({ id: "chosen", labels: { a: "2" } })).rejects.toMatchObject({ code: "PRL_SANDBOX_EXISTS" });
+    await expect(pool.create({ id: "chosen", labels: { a: "2" } })).rejects.toMatchObject({
+      code: "PRL_SANDBOX_EXISTS",
+    });
     await first.close();
     await expect(pool.create({ id: "chosen", labels: { a: "1" } })).rejects.toMatchObject({
       code: "PRL_SANDBOX_BOX_ENDED",
@@ -210,10 +217,16 @@ describe("a process", () => {
 
   test("gets signals", async () => {
     await held(async (box) => {
-      const trap = await box.start(sh("trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.05; done"), { stdin: "" });
+      const trap = await box.start(sh("trap 'echo got; exit 3' TERM; echo ready; while :; do sleep 0.05; done"), {
+        stdin: "",
+      });
       for await (const chunk of trap.output()) if (chunk.data.includes("ready")) break;
       await trap.signal("SIGTERM");
-      expect(await trap.wait({ stdoutFrom: 6 })).toMatchObject({ cause: "EXITED", exitCode: 3, stdout: Buffer.from("got\n") });
+      expect(await trap.wait({ stdoutFrom: 6 })).toMatchObject({
+        cause: "EXITED",
+        exitCode: 3,
+        stdout: Buffer.from("got\n"),
+      });
       const sleeper = await box.start(["sleep", "60"], { stdin: "", timeoutMs: 60_000 });
       await sleeper.kill();
       expect(await sleeper.wait()).toMatchObject({ cause: "SIGNALED", signal: "SIGKILL" });

@@ -118,8 +118,9 @@ describe("a daemon for others", () => {
       while (pool === undefined) pool = await SandboxPool.connect({ addresses, token }).catch(() => undefined);
       expect(await pool.runOnce({ command: ["true"] })).toMatchObject({ cause: "EXITED", exitCode: 0 });
       await pool.close();
-      const wrong = [SandboxPool.connect({ addresses }), SandboxPool.connect({ addresses, token: "another" })];
-      for (const refused of wrong) await expect(refused).rejects.toMatchObject({ code: "PRL_SANDBOX_AUTH" });
+      for (const wrong of [{}, { token: "another" }]) {
+        await expect(SandboxPool.connect({ addresses, ...wrong })).rejects.toMatchObject({ code: "PRL_SANDBOX_AUTH" });
+      }
     } finally {
       daemon.kill("SIGTERM");
       await ended;
@@ -147,6 +148,26 @@ describe("prl sandbox", () => {
     expect({ code, stdout, stderr }).toEqual({ code: 7, stdout: "hello\n", stderr: "problem\n" });
   });
 
+  test("serve passes on what follows --, and run reaches it", async () => {
+    const socket = join(dir, "served.sock");
+    const { command, args: own } = selfCommand();
+    const serve = [...own, "sandbox", "serve", "--socket", socket, "--", "--max-running", "3"];
+    const daemon = spawn(command, serve, { stdio: "ignore" });
+    const ended = new Promise<number | null>((resolve) => daemon.once("exit", (code) => resolve(code)));
+    try {
+      const addresses = [`unix:${socket}`];
+      let pool: SandboxPool | undefined;
+      while (pool === undefined) pool = await SandboxPool.connect({ addresses }).catch(() => undefined);
+      expect((await pool.capabilities()).maxRunning).toBe(3);
+      await pool.close();
+      const run = ["sandbox", "run", "--address", `unix:${socket}`, "--", "echo", "reached"];
+      expect(await prl(run, "")).toEqual({ code: 0, stdout: "reached\n", stderr: "" });
+    } finally {
+      daemon.kill("SIGTERM");
+      await ended;
+    }
+  });
+
   test("run tells a limit from the program's own end", async () => {
     const { code, stderr } = await prl(["sandbox", "run", "--wall-ms", "200", "--", "sleep", "60"], "");
     expect(code).toBe(125);
@@ -162,13 +183,17 @@ describe("prl sandbox", () => {
     expect(code).toBe(0);
   });
 
-  test.each([[["sandbox"]], [["sandbox", "rum"]], [["sandbox", "run"]], [["sandbox", "serve"]]])(
-    "%j is a wrong command line",
-    async (args) => {
-      let stderr = "";
-      const io = { write: (text: string) => (stderr += text) };
-      expect(await runCommandLine(args, { stdout: io, stderr: io, env: {}, cwd: dir })).toBe(2);
-      expect(stderr).toContain("prl sandbox");
-    },
-  );
+  test.each([
+    [["sandbox"]],
+    [["sandbox", "rum"]],
+    [["sandbox", "run"]],
+    [["sandbox", "serve"]],
+    [["sandbox", "doctor", "--ca", "x"]],
+    [["sandbox", "doctor", "--address", "127.0.0.1:9", "--cert", "/dev/null"]],
+  ])("%j is a wrong command line", async (args) => {
+    let stderr = "";
+    const io = { write: (text: string) => (stderr += text) };
+    expect(await runCommandLine(args, { stdout: io, stderr: io, env: {}, cwd: dir })).toBe(2);
+    expect(stderr).toContain("prl sandbox");
+  });
 });

@@ -158,8 +158,4 @@ describe("what comes with the pool", () => {
     expect(wrong.results.map(({ passed }) => passed)).toEqual([true, false, false]);
     expect(wrong.passed).toBe(false);
   });
-
-  test("says that warm interpreters are not implemented", async () => {
-    await expect(SandboxPool.start({ warm: { python: 2 } })).rejects.toMatchObject({ code: "PRL_SANDBOX_UNSUPPORTED" });
-  });
 });

@@ -29,36 +29,52 @@ const LIMIT_OPTIONS: readonly (CommandOption & { key: keyof RunLimits })[] = [
 const ADDRESS: CommandOption = {
   flag: "--address",
   value: "<address>",
-  summary: "Use the daemon at unix:/path or host:port (its token in PRL_SANDBOX_TOKEN) instead of starting one",
+  summary:
+    "Use the daemon at unix:/path, host:port or https://host:port (its token in PRL_SANDBOX_TOKEN) instead of starting one",
 };
+const TLS_OPTIONS: readonly CommandOption[] = [
+  {
+    flag: "--ca",
+    value: "<path>",
+    summary: "With --address: certificate of the authority that signed the daemon's (PEM)",
+  },
+  { flag: "--cert", value: "<path>", summary: "With --ca: our own certificate, where the daemon asks for one (PEM)" },
+  { flag: "--key", value: "<path>", summary: "With --cert: its key (PEM)" },
+];
 
 const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: typeof serve }>> = {
   serve: {
     options: [
       { flag: "--socket", value: "<path>", summary: "serve: Unix socket to listen on, for this user only" },
-      { flag: "--listen", value: "<address:port>", summary: "serve: TCP address; needs PRL_SANDBOX_TOKEN" },
+      {
+        flag: "--listen",
+        value: "<address:port>",
+        summary: "serve: TCP address; needs PRL_SANDBOX_TOKEN, or --token-file or --tls-client-ca behind --",
+      },
     ],
     run: serve,
   },
   run: {
     options: [
       ADDRESS,
+      ...TLS_OPTIONS,
       { flag: "--file", value: "<path>", summary: "run: copy this file into the work directory, under its own name" },
       ...LIMIT_OPTIONS,
     ],
     run: runOne,
   },
   bench: { options: BENCH_OPTIONS, run: bench },
-  doctor: { options: [ADDRESS], run: doctor },
+  doctor: { options: [ADDRESS, ...TLS_OPTIONS], run: doctor },
 };
 
 export const command: Command = {
   name: "sandbox",
   summary: "Run untrusted programs: one by hand, or a daemon for others",
   usage:
-    "sandbox serve --socket <path>\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox bench [<scenario>...]\n       prl sandbox doctor",
+    "sandbox serve --socket <path> [-- <daemon arguments>]\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox bench [<scenario>...]\n       prl sandbox doctor",
   details:
-    "serve   runs the daemon in the foreground until SIGTERM.\n" +
+    "serve   runs the daemon in the foreground until SIGTERM. What follows -- goes to prl-sandboxd as it is: --warm python=50,\n" +
+    "        --token-file, --tls-cert, --tls-key, --tls-client-ca, --image and more; serve --socket x -- --help lists them.\n" +
     "run     runs one program in a sandbox of its own; stdin is passed on when it is no terminal. Exit code: the program's,\n" +
     `        ${SIGNAL_EXIT} + n when signal n ended it, ${NO_EXIT} when a limit or the infrastructure did (stderr says which).\n` +
     "bench   measures sandboxes beside what else is installed, on two cores; figures go to target/prl-bench/ too. Exit code 1\n" +
@@ -85,17 +101,19 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 }
 
 async function serve(args: readonly string[], io: CommandIo): Promise<number> {
-  const { options } = parseOptions({ name: "sandbox serve", options: FORMS["serve"]?.options ?? [] }, args);
+  const form = { name: "sandbox serve", options: FORMS["serve"]?.options ?? [] };
+  const { options, positionals: more } = parseOptions(form, args);
   const [socket, listen] = [options.get("--socket"), options.get("--listen")];
   if ((socket === undefined) === (listen === undefined)) {
     throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve: expected --socket or --listen, one of them");
   }
-  if (listen !== undefined && (io.env["PRL_SANDBOX_TOKEN"] ?? "") === "") {
+  const isGuarded = more.includes("--token-file") || more.includes("--tls-client-ca") || more.includes("--help");
+  if (listen !== undefined && (io.env["PRL_SANDBOX_TOKEN"] ?? "") === "" && !isGuarded) {
     throw new PrlError("PRL_CLI_USAGE", "prl sandbox serve --listen: set PRL_SANDBOX_TOKEN, what clients must present");
   }
   const { signal } = io;
   const where = socket === undefined ? ["--listen", listen ?? ""] : ["--socket", socket];
-  const daemon = spawn(sandboxDaemonPath(io.env), where, { stdio: "inherit", env: { ...io.env } });
+  const daemon = spawn(sandboxDaemonPath(io.env), [...where, ...more], { stdio: "inherit", env: { ...io.env } });
   const stop = (): void => {
     daemon.kill("SIGTERM");
     setTimeout(() => daemon.kill("SIGKILL"), STOP_SERVING_MS).unref();
@@ -128,10 +146,10 @@ async function runOne(args: readonly string[], io: CommandIo): Promise<number> {
     if (options.has(flag)) limits[key] = integerOption(options, flag, 0);
   }
   const file = options.get("--file");
-  const files = file === undefined ? {} : { [file.split("/").at(-1) ?? file]: await fileContent(file) };
+  const files = file === undefined ? {} : { [file.split("/").at(-1) ?? file]: await fileContent(file, "--file") };
   const { signal } = io;
   const stdin = process.stdin.isTTY ? Buffer.alloc(0) : await buffer(process.stdin);
-  return withPool(options.get("--address"), io, async (pool) => {
+  return withPool(options, io, async (pool) => {
     const result = await pool.runOnce({ command: program, stdin, files, limits, signal });
     if (io.json) io.writeJson(asJson(result));
     else {
@@ -142,11 +160,11 @@ async function runOne(args: readonly string[], io: CommandIo): Promise<number> {
   });
 }
 
-async function fileContent(path: string): Promise<Buffer> {
+async function fileContent(path: string, flag: string): Promise<Buffer> {
   try {
     return await readFile(path);
   } catch (cause) {
-    throw new PrlError("PRL_CLI_USAGE", `--file: ${path} cannot be read`, { cause });
+    throw new PrlError("PRL_CLI_USAGE", `${flag}: ${path} cannot be read`, { cause });
   }
 }
 
@@ -177,7 +195,7 @@ function asJson(result: RunResult): Record<string, unknown> {
 
 async function doctor(args: readonly string[], io: CommandIo): Promise<number> {
   const { options } = parseOptions({ name: "sandbox doctor", options: FORMS["doctor"]?.options ?? [] }, args);
-  return withPool(options.get("--address"), io, async (pool) => {
+  return withPool(options, io, async (pool) => {
     const capabilities = await pool.capabilities();
     if (io.json) io.writeJson(capabilities);
     else io.stdout.write(report(capabilities));
@@ -196,20 +214,40 @@ function report({ isolation, cgroups, facilities, unobservable, maxRunning }: Sa
 }
 
 async function withPool(
-  address: string | undefined,
+  options: ReadonlyMap<string, string>,
   io: CommandIo,
   work: (pool: SandboxPool) => Promise<number>,
 ): Promise<number> {
-  const token = io.env["PRL_SANDBOX_TOKEN"];
-  const pool =
-    address === undefined
-      ? await SandboxPool.start()
-      : await SandboxPool.connect({ addresses: [address], ...(token === undefined ? {} : { token }) });
+  const pool = await openPool(options, io);
   try {
     return await work(pool);
   } finally {
     await pool.close();
   }
+}
+
+async function openPool(options: ReadonlyMap<string, string>, io: CommandIo): Promise<SandboxPool> {
+  const address = options.get("--address");
+  if (address === undefined) {
+    const stray = TLS_OPTIONS.find(({ flag }) => options.has(flag));
+    if (stray !== undefined) throw new PrlError("PRL_CLI_USAGE", `prl sandbox, ${stray.flag}: needs --address`);
+    return SandboxPool.start();
+  }
+  const token = io.env["PRL_SANDBOX_TOKEN"];
+  const pem = async (flag: string): Promise<string | undefined> => {
+    const path = options.get(flag);
+    return path === undefined ? undefined : (await fileContent(path, flag)).toString();
+  };
+  const [ca, certificate, key] = await Promise.all(["--ca", "--cert", "--key"].map(pem));
+  if (ca === undefined && (certificate ?? key) !== undefined) {
+    throw new PrlError("PRL_CLI_USAGE", "prl sandbox, --cert and --key: need --ca");
+  }
+  const identity = { ...(certificate === undefined ? {} : { certificate }), ...(key === undefined ? {} : { key }) };
+  return SandboxPool.connect({
+    addresses: [address],
+    ...(token === undefined ? {} : { token }),
+    ...(ca === undefined ? {} : { tls: { ca, ...identity } }),
+  });
 }
 
 async function write(stream: NodeJS.WriteStream, bytes: Buffer): Promise<void> {

@@ -14,7 +14,8 @@ import { join } from "node:path";
 import { SandboxPool } from "../../sandbox/index.ts";
 import type { CommandIo } from "../command.ts";
 import type { Bench } from "./context.ts";
-import { burstOfRuns, numpySum, pythonPrint, shortestProgram } from "./latency.ts";
+import { burstOfRuns, numpySum, pythonPrint, shortestProgram, tenTests } from "./latency.ts";
+import { execInHeld, idleBoxes, manyBoxes, manyExecs } from "./held.ts";
 import { eventLoop, muchOutput, noisyNeighbours } from "./load.ts";
 import { Report } from "./report.ts";
 import { Floor, installedRivals } from "./rivals.ts";
@@ -23,10 +24,15 @@ const SCENARIOS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   python: pythonPrint,
   true: shortestProgram,
   numpy: numpySum,
+  "ten-tests": tenTests,
+  held: execInHeld,
   burst: burstOfRuns,
   "event-loop": eventLoop,
   neighbours: noisyNeighbours,
   output: muchOutput,
+  execs: manyExecs,
+  idle: idleBoxes,
+  boxes: manyBoxes,
 };
 export const SCENARIO_NAMES = Object.keys(SCENARIOS);
 const CORES = 2;
@@ -43,7 +49,7 @@ export interface BenchOptions {
 export async function runBench(options: BenchOptions, io: CommandIo): Promise<readonly string[]> {
   const cores = takeCores();
   const rivals = installedRivals();
-  const pool = await SandboxPool.start();
+  const pool = await SandboxPool.start({ warm: { python: 50 } });
   const floors: Floor[] = [];
   try {
     const { isolation, cgroups, facilities } = await pool.capabilities();

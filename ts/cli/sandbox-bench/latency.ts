@@ -1,10 +1,15 @@
 /** One thing at a time: how long a run takes beside what others need for the same. */
 
+import { PrlError } from "../../errors.ts";
 import { burst, type Contender, interleaved, percentile } from "./measure.ts";
 import { type Bench, outputOf } from "./context.ts";
 import { PYTHON, rivalCommand, runRival } from "./rivals.ts";
 
 const PRINT = "print(1)";
+/** The largest sum of neighbours. */
+const BEST_SUM =
+  "best, ending = -10**9, 0\nfor value in map(int, input().split()):\n  ending = max(value, ending + value)\n" +
+  "  best = max(best, ending)\nprint(best)";
 const SUM = "import numpy\nprint(int(numpy.arange(10).sum()))";
 
 /** A Python one-liner in a sandbox of its own; every other contender runs the same. */
@@ -48,6 +53,42 @@ export async function numpySum({ pool, rivals, rounds, report, signal, numpyFloo
     [{ of: "bubblewrap", factor: 0.1 }],
     report,
   );
+}
+
+/** One program judged by ten inputs: one request, ten runs of its rivals. */
+export async function tenTests({ pool, floor, rivals, rounds, report, signal }: Bench): Promise<void> {
+  const lists = Array.from({ length: 10 }, (_, test) =>
+    Array.from({ length: 500 }, (_number, index) => ((index * 7919 + test * 104_729) % 2001) - 1000),
+  );
+  const inputs = lists.map((list) => list.join(" "));
+  const outputs = lists.map((list) => `${bestSum(list)}\n`);
+  const each = async (run: (stdin: string, output: string) => Promise<void>): Promise<void> => {
+    for (const [index, stdin] of inputs.entries()) await run(stdin, outputs[index] ?? "");
+  };
+  const ours = async (): Promise<void> => {
+    const cases = inputs.map((stdin) => ({ stdin }));
+    const { results } = await pool.runTests({ program: ["python3", "-c", BEST_SUM], cases });
+    results.forEach((result, index) => {
+      if (result === null) throw new PrlError("PRL_SANDBOX_BENCH", `test ${index} was not begun`);
+      outputOf(result, outputs[index] ?? "");
+    });
+  };
+  const contenders: Contender[] = [
+    { name: "ours", run: ours },
+    { name: "floor", run: async () => each(async (stdin, output) => floor.run(BEST_SUM, stdin, output)) },
+    ...rivals.map((name) => ({
+      name,
+      run: async () => each(async (stdin, output) => runRival(name, [PYTHON, "-c", BEST_SUM], stdin, output)),
+    })),
+  ];
+  const samples = await interleaved(contenders, Math.ceil(rounds / 4), signal);
+  quantiles("sandbox_ten_tests", samples, [{ of: "bubblewrap", factor: 1 / 8 }], report);
+}
+
+function bestSum(list: readonly number[]): number {
+  let [best, ending] = [-Infinity, 0];
+  for (const value of list) best = Math.max(best, (ending = Math.max(value, ending + value)));
+  return best;
 }
 
 /** A thousand runs, 64 at once. The rivals are driven by xargs, which costs them less than this process would. */

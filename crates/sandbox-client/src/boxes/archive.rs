@@ -274,14 +274,16 @@ fn plain(path: &Path) -> Option<PathBuf> {
     Some(plain)
 }
 
-/// Whether a link at `inside` names something in the directory: it goes up no further than it is deep.
+/// Whether a link at `inside` names something in the directory: it goes up first, no further than it is deep, and then
+/// down. Up after down may go anywhere, for what it went down may be a link.
 fn stays_inside(inside: &Path, link: &Path) -> bool {
     let mut depth = inside.components().count() - 1;
+    let mut goes_down = false;
     for part in link.components() {
         match part {
-            Component::Normal(_) => depth += 1,
+            Component::Normal(_) => goes_down = true,
             Component::CurDir => {}
-            Component::ParentDir if depth > 0 => depth -= 1,
+            Component::ParentDir if depth > 0 && !goes_down => depth -= 1,
             Component::ParentDir | Component::RootDir | Component::Prefix(_) => return false,
         }
     }
@@ -313,4 +315,132 @@ fn directory(path: &Path) -> io::Result<()> {
 fn file(path: &Path, mode: u32, content: &mut impl Read) -> io::Result<()> {
     let mut file: File = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
     io::copy(content, &mut file).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use tar::EntryType;
+
+    use super::*;
+
+    /// An archive as only somebody with bad intentions makes it: names and links are written as they are.
+    fn archive(entries: &[(EntryType, &str, &str)]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (kind, name, content) in entries {
+            let mut header = tar::Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(0o4777);
+            header.as_gnu_mut().expect("gnu").name[..name.len()].copy_from_slice(name.as_bytes());
+            let data = if *kind == EntryType::Regular {
+                content.as_bytes()
+            } else {
+                b""
+            };
+            if *kind != EntryType::Regular {
+                header.as_gnu_mut().expect("gnu").linkname[..content.len()].copy_from_slice(content.as_bytes());
+            }
+            header.set_size(data.len() as u64);
+            header.set_cksum();
+            builder.append(&header, data).expect("in memory");
+        }
+        builder.into_inner().expect("in memory")
+    }
+
+    fn unpacked(entries: &[(EntryType, &str, &str)]) -> (tempfile::TempDir, io::Result<Unpacked>) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bytes = archive(entries);
+        let result = unpack(&bytes[..], &folder.path().join("target"), 1000);
+        (folder, result)
+    }
+
+    #[test]
+    fn nothing_gets_out_of_the_directory() {
+        use EntryType::{Block, Char, Fifo, Link, Regular, Symlink};
+        let (folder, result) = unpacked(&[
+            (Regular, "../outside", "x"),
+            (Regular, "/outside", "x"),
+            (Regular, "a/../../outside", "x"),
+            (Symlink, "up", "../.."),
+            (Symlink, "root", "/etc"),
+            (Symlink, "deep/up", "../../outside"),
+            (Symlink, "inside", "sub"),
+            (Symlink, "here", "."),
+            (Symlink, "above", "here/.."),
+            (Regular, "inside/through", "x"),
+            (Link, "hard", "/etc/passwd"),
+            (Char, "char", ""),
+            (Block, "block", ""),
+            (Fifo, "fifo", ""),
+            (Regular, "good", "content"),
+            (Regular, "good", "again"),
+            (Symlink, "deep/link", "../good"),
+        ]);
+        let result = result.expect("what is bad is left out");
+        assert_eq!((result.entries, result.left_out.len()), (4, 13), "{result:?}");
+        let target = folder.path().join("target");
+        assert_eq!(
+            fs::read_dir(folder.path()).expect("readable").count(),
+            1,
+            "only the target"
+        );
+        assert_eq!(
+            fs::read_to_string(target.join("deep/link")).expect("a link inside"),
+            "content"
+        );
+        let mode =
+            std::os::unix::fs::PermissionsExt::mode(&fs::metadata(target.join("good")).expect("there").permissions());
+        assert_eq!(mode & 0o7000, 0, "no set-id bits");
+    }
+
+    #[test]
+    fn more_than_wanted_is_refused() {
+        let (_folder, result) = unpacked(&[(EntryType::Regular, "large", &"x".repeat(1001))]);
+        assert_eq!(result.expect_err("too large").kind(), io::ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn a_place_that_exists_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = unpack(&archive(&[])[..], folder.path(), 1000).expect_err("it exists");
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+    }
+
+    fn name() -> impl Strategy<Value = String> {
+        let part = prop_oneof![Just(".."), Just("."), Just("a"), Just("b"), Just("c")];
+        (prop::bool::ANY, prop::collection::vec(part, 1..5))
+            .prop_map(|(rooted, parts)| format!("{}{}", if rooted { "/" } else { "" }, parts.join("/")))
+    }
+
+    fn entry() -> impl Strategy<Value = (EntryType, String, String)> {
+        let kind = prop_oneof![
+            Just(EntryType::Regular),
+            Just(EntryType::Directory),
+            Just(EntryType::Symlink)
+        ];
+        (kind, name(), name())
+    }
+
+    proptest! {
+        /// Whatever is in an archive, everything that can be reached through the result lies in it.
+        #[test]
+        fn everything_stays_inside(entries in prop::collection::vec(entry(), 0..12)) {
+            let entries: Vec<_> = entries.iter().map(|(kind, name, content)| (*kind, name.as_str(), content.as_str())).collect();
+            let (folder, result) = unpacked(&entries);
+            prop_assert!(result.is_ok(), "{result:?}");
+            prop_assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
+            let target = folder.path().join("target").canonicalize().expect("it exists");
+            let mut waiting = vec![target.clone()];
+            while let Some(directory) = waiting.pop() {
+                for found in fs::read_dir(directory).expect("readable").flatten() {
+                    if let Ok(real) = found.path().canonicalize() {
+                        prop_assert!(real.starts_with(&target), "{} is {}", found.path().display(), real.display());
+                    }
+                    if found.file_type().expect("known").is_dir() {
+                        waiting.push(found.path());
+                    }
+                }
+            }
+        }
+    }
 }

@@ -44,7 +44,7 @@ impl PortForward {
 impl HeldBox {
     /// Makes a port of this machine's loopback reach `port` of the box's own loopback. Must be called within a tokio runtime.
     ///
-    /// Whether anything listens there shows with each connection: one that cannot be made is closed at once.
+    /// Whether anything listens there shows with each connection: one that cannot be made is reset.
     ///
     /// # Errors
     /// [`ClientError::Local`]: no port is free. [`ClientError::Closed`], [`ClientError::Refused`]: the box is gone.
@@ -106,8 +106,18 @@ async fn accept(listener: TcpListener, held: Arc<Held>, port: u16) {
     }
 }
 
-/// Carries bytes both ways until both sides have ended, or one broke.
+/// Carries bytes both ways until both sides have ended, or one broke. What cannot be carried on is reset, not ended: the
+/// caller must not take it for an answer.
 async fn carry(mut stream: TcpStream, held: &Held, port: u16) -> Result<(), String> {
+    let carried = exchange(&mut stream, held, port).await;
+    if carried.is_err() {
+        // An error: the connection is reset already.
+        let _ = stream.set_zero_linger();
+    }
+    carried
+}
+
+async fn exchange(stream: &mut TcpStream, held: &Held, port: u16) -> Result<(), String> {
     let connection = held.connection().await.map_err(|error| error.to_string())?;
     let (messages, waiting) = mpsc::channel(WAITING_MESSAGES);
     let first = DialRequest {

@@ -79,7 +79,7 @@ async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunO
             source,
         }
     };
-    let _seat = held.seat()?;
+    let _seat = held.seat_of_exec()?;
     let before = held.observe();
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;

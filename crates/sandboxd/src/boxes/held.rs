@@ -4,6 +4,7 @@
 //! waits for that and takes it apart; `gone` says when nothing of it is left.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -18,7 +19,7 @@ use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
 use crate::error::SandboxError;
 use crate::mux::Mux;
-use crate::plan::Plan;
+use crate::plan::{LimitsOfGroup, Plan};
 use crate::sandbox::{Init, Sandbox, Uid};
 use crate::wire::{Event, Failure, Furnish, Order};
 
@@ -60,7 +61,9 @@ pub(crate) struct HeldBox {
     _egress: Egress,
     /// What its network adds to the environment of its programs.
     pub(crate) told: Vec<(&'static str, String)>,
-    processes_limit: u64,
+    processes_limit: AtomicU64,
+    /// Whether a leader and a guest-to-be wait for the next exec.
+    paired: AtomicBool,
     lease: Mutex<Lease>,
     lease_changed: tokio::sync::Notify,
     seats: Mutex<u64>,
@@ -121,7 +124,8 @@ impl HeldBox {
             uid,
             _egress: egress,
             told,
-            processes_limit: plan.limits.group.processes,
+            paired: AtomicBool::new(false),
+            processes_limit: AtomicU64::new(plan.limits.group.processes),
             lease: Mutex::new(lease),
             lease_changed: tokio::sync::Notify::new(),
             seats: Mutex::new(0),
@@ -130,17 +134,14 @@ impl HeldBox {
             group,
             request,
         });
-        let limited = held.group.limit(plan.limits.group.into());
+        let limited = held.limit(plan.limits.group);
         tokio::spawn(Arc::clone(&held).keep());
         let furnished = match limited {
             Ok(()) => {
                 let furnish = plan.start.furnish.take().unwrap_or_default();
                 held.fill(furnish, snapshot).await
             }
-            Err(source) => Err(SandboxError::Setup {
-                step: "limits".to_owned(),
-                source,
-            }),
+            Err(error) => Err(error),
         };
         if let Err(error) = furnished {
             held.end_with(End::Closed);
@@ -163,14 +164,13 @@ impl HeldBox {
 
     async fn furnish(&self, wanted: Furnish) -> Result<(), SandboxError> {
         let mut exchange = self.mux.call(Order::Furnish(wanted), Vec::new()).await?;
-        match exchange.event().await {
-            Some((Event::Furnished(_), _)) => Ok(()),
-            Some((Event::NotFurnished(Failure { step, errno }), _)) => Err(SandboxError::File {
+        match exchange.answer().await? {
+            (Event::Furnished(_), _) => Ok(()),
+            (Event::NotFurnished(Failure { step, errno }), _) => Err(SandboxError::File {
                 path: step,
                 reason: std::io::Error::from_raw_os_error(errno).to_string(),
             }),
-            Some((other, _)) => Err(SandboxError::Protocol(format!("{other:?} after Furnish"))),
-            None => Err(SandboxError::InitDied),
+            (other, _) => Err(SandboxError::Protocol(format!("{other:?} after Furnish"))),
         }
     }
 
@@ -273,23 +273,58 @@ impl HeldBox {
                 retry_after_ms: 100,
             });
         }
-        self.allow(*seats + 1)?;
+        self.allow(*seats, *seats + 1)?;
         *seats += 1;
         Ok(Seat(Arc::clone(self)))
     }
 
-    fn allow(&self, seats: u64) -> Result<(), SandboxError> {
+    /// For an exec after which init keeps processes ready for the next.
+    pub(crate) fn seat_of_exec(self: &Arc<Self>) -> Result<Seat, SandboxError> {
+        if !self.paired.swap(true, Ordering::Relaxed) {
+            self.limit_processes(*lock(&self.seats))?;
+        }
+        self.seat()
+    }
+
+    /// One seat is always there: most of the time not more than one exec goes on.
+    fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
-        let limited = self.group.limit_processes(self.processes_limit, init + seats);
+        let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
+        let processes = self.processes_limit.load(Ordering::Relaxed);
+        let limited = self.group.limit_processes(processes, init + pair + seats.max(1));
         limited.map_err(|source| SandboxError::Setup {
             step: "limit of processes".to_owned(),
             source,
         })
     }
 
+    fn allow(&self, before: u64, seats: u64) -> Result<(), SandboxError> {
+        if before.max(seats) <= 1 {
+            return Ok(());
+        }
+        self.limit_processes(seats)
+    }
+
     /// Whether its second user is another one than its first: without root there is one for all.
     pub(crate) fn has_two_users(&self) -> bool {
         self.uid.number != 0
+    }
+
+    /// Changes what all of it may use. Only while nothing runs in it.
+    pub(crate) fn limit(&self, limits: LimitsOfGroup) -> Result<(), SandboxError> {
+        self.processes_limit.store(limits.processes, Ordering::Relaxed);
+        let limited = self.group.limit(limits.into());
+        limited.map_err(|source| SandboxError::Setup {
+            step: "limits".to_owned(),
+            source,
+        })?;
+        let seats = *lock(&self.seats);
+        self.limit_processes(seats)
+    }
+
+    /// Of the user whom its programs are run as.
+    pub(crate) fn user(&self) -> u32 {
+        self.uid.number
     }
 
     /// The groups' counters now.
@@ -324,7 +359,7 @@ impl Drop for Seat {
         let mut seats = lock(&self.0.seats);
         *seats -= 1;
         if self.0.ended().is_none()
-            && let Err(error) = self.0.allow(*seats)
+            && let Err(error) = self.0.allow(*seats + 1, *seats)
         {
             // Its group may be gone by now; else the box may have one process more than it should.
             tracing::debug!(error = %error.chain(), "cannot lower a limit");

@@ -8,6 +8,7 @@ mod held;
 mod input;
 mod lease;
 mod log;
+mod making;
 mod processes;
 mod registry;
 mod snapshots;
@@ -31,10 +32,10 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, Streaming};
 
-pub(crate) use held::{Call, HeldBox};
+pub(crate) use held::{Call, End, HeldBox};
+use making::{check, make, shared};
+use registry::Claim;
 pub(crate) use registry::Registry;
-use registry::{Claim, Made};
-use snapshots::Snapshot;
 pub(crate) use snapshots::Snapshots;
 
 use crate::egress::add_missing;
@@ -42,12 +43,14 @@ use crate::error::SandboxError;
 use crate::keys::mark;
 use crate::once::once;
 use crate::plan;
-use crate::service::{DEFAULT_QUEUE, Shop, demand};
+use crate::service::{Shop, demand};
 use crate::tenants::Tenant;
 
 /// The box ends when no call named it for so long, if its request does not say.
 const DEFAULT_LEASE_MS: u64 = 60_000;
 const MIN_LEASE_MS: u64 = 100;
+/// How long `Close` waits until nothing is left of the boxes.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 /// How long a caller that streams may take to name its box.
 const FIRST_MESSAGE: Duration = Duration::from_secs(10);
 const MAX_ID_BYTES: usize = 128;
@@ -85,91 +88,6 @@ impl BoxService {
             runtime: "exec".to_owned(),
         }
     }
-}
-
-/// Makes the box of a claim, and sees to it that its name says so when it has ended.
-async fn make(
-    shop: Arc<Shop>,
-    name: String,
-    mark: u64,
-    request: CreateRequest,
-    snapshot: Option<Arc<Snapshot>>,
-) -> Made {
-    let made = attempt(&shop, request, snapshot).await.map_err(Arc::new);
-    shop.boxes.made(&name, mark, &made);
-    if let Ok(held) = &made {
-        let held = Arc::clone(held);
-        tokio::spawn(async move {
-            held.gone().await;
-            if let Some(end) = held.ended() {
-                shop.boxes.ended(&name, end);
-            }
-        });
-    }
-    made
-}
-
-async fn attempt(
-    shop: &Arc<Shop>,
-    request: CreateRequest,
-    snapshot: Option<Arc<Snapshot>>,
-) -> Result<Arc<HeldBox>, SandboxError> {
-    let plan = plan::plan_box(&request, shop.terms())?;
-    let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
-    let pool = Arc::clone(&shop.pool);
-    let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
-    let Ok(acquired) = tokio::time::timeout(patience, &mut acquiring).await else {
-        // It is not given up halfway: what comes too late is taken apart.
-        tokio::spawn(async move {
-            if let Ok(Ok(sandbox)) = acquiring.await {
-                sandbox.destroy().await;
-            }
-        });
-        return Err(SandboxError::Overloaded {
-            message: format!("no sandbox was ready within {} ms", patience.as_millis()),
-            retry_after_ms: 100,
-        });
-    };
-    let sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
-    HeldBox::make(sandbox, request, plan, snapshot, shop.probe.isolation).await
-}
-
-/// An error that several callers wait for.
-fn shared(error: &SandboxError) -> SandboxError {
-    match error {
-        SandboxError::Invalid(text) => SandboxError::Invalid(text.clone()),
-        SandboxError::Overloaded {
-            message,
-            retry_after_ms,
-        } => SandboxError::Overloaded {
-            message: message.clone(),
-            retry_after_ms: *retry_after_ms,
-        },
-        SandboxError::File { path, reason } => SandboxError::File {
-            path: path.clone(),
-            reason: reason.clone(),
-        },
-        SandboxError::NotFound(what) => SandboxError::NotFound(what.clone()),
-        SandboxError::Unsupported(what) => SandboxError::Unsupported(what),
-        SandboxError::Draining => SandboxError::Draining,
-        other => SandboxError::Protocol(other.chain()),
-    }
-}
-
-/// Checks what `plan` does not know of.
-fn check(request: &CreateRequest) -> Result<(), SandboxError> {
-    check_id("box", &request.id)?;
-    if request.lease_ms.is_some_and(|lease| lease < MIN_LEASE_MS) {
-        return Err(SandboxError::Invalid(format!(
-            "lease_ms must be at least {MIN_LEASE_MS}"
-        )));
-    }
-    match request.runtime.as_str() {
-        "" | "exec" => {}
-        "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
-        other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
-    }
-    Ok(())
 }
 
 /// Ids that callers choose.
@@ -293,8 +211,14 @@ impl Boxes for BoxService {
         for held in &found {
             held.end_with(held::End::Closed);
         }
-        for held in &found {
-            held.gone().await;
+        // They end together; one that takes its time is closed all the same.
+        let gone = async {
+            for held in &found {
+                held.gone().await;
+            }
+        };
+        if tokio::time::timeout(CLOSE_PATIENCE, gone).await.is_err() {
+            tracing::warn!("boxes take longer than {} s to end", CLOSE_PATIENCE.as_secs());
         }
         let closed = found.iter().map(|held| held.request.id.clone()).collect();
         Ok(Response::new(CloseReply { closed }))

@@ -178,7 +178,7 @@ pub(crate) async fn start(
     }
     let began = Began {
         at: Instant::now(),
-        seat: held.seat()?,
+        seat: held.seat_of_exec()?,
         before: held.observe(),
     };
     let (process, among, streams) = launch(held, request, mark, &plan).await?;
@@ -224,7 +224,7 @@ async fn launch(
             columns: columns.into(),
         });
         let mut exchange = held.mux.call(Order::Start(start), Vec::new()).await?;
-        let (event, mut fds) = exchange.event().await.ok_or(SandboxError::InitDied)?;
+        let (event, mut fds) = exchange.answer().await?;
         let terminal: OwnedFd = match (event, fds.pop()) {
             (Event::Terminal(_), Some(fd)) => fd,
             // Told once more by the course; until then it has the streams of a process that is silent.

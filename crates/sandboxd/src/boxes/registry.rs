@@ -14,6 +14,8 @@ use crate::error::SandboxError;
 
 /// How long the id of an ended box is remembered.
 const REMEMBER: Duration = Duration::from_secs(3600);
+/// How long to wait for all boxes to end.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(10);
 /// How many are.
 const MAX_REMEMBERED: usize = 100_000;
 
@@ -166,14 +168,20 @@ impl<B: Labelled> Registry<B> {
 }
 
 impl Registry {
-    /// Ends every box; returns when nothing of them is left.
+    /// Ends every box, and waits until nothing of them is left.
     pub(crate) async fn close(&self) {
         let all = self.list("", &HashMap::new());
         for (_, held) in &all {
             held.end_with(End::Closed);
         }
-        for (_, held) in &all {
-            held.gone().await;
+        let gone = async {
+            for (_, held) in &all {
+                held.gone().await;
+            }
+        };
+        // Whatever is left then ends with the spawner.
+        if tokio::time::timeout(CLOSE_PATIENCE, gone).await.is_err() {
+            tracing::warn!("boxes take longer than {} s to end", CLOSE_PATIENCE.as_secs());
         }
     }
 }

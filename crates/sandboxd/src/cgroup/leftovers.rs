@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,12 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The name of this process's directory: unique even when pids come round again.
 pub(crate) fn own_directory() -> String {
     let pid = std::process::id();
-    format!("{PREFIX}{pid}-{}", start_time(pid).unwrap_or(0))
+    format!("{PREFIX}{pid}-{}-{}", start_time(pid).unwrap_or(0), pid_namespace())
+}
+
+/// Pids mean nothing in another one.
+fn pid_namespace() -> u64 {
+    fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
 
 /// When the process began, in clock ticks since boot.
@@ -50,15 +56,30 @@ pub(crate) fn remove_whole(directories: &[PathBuf]) {
     }
 }
 
-/// `<pid>-<start>` names a process that still is the same. What is not of this form is not ours to remove.
+/// Removes the directories of dead daemons' boxes.
+pub(crate) fn remove_leftover_homes(work_dir: &Path) {
+    for entry in fs::read_dir(work_dir).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let dead = name
+            .to_str()
+            .and_then(|name| name.strip_prefix(PREFIX))
+            .is_some_and(|name| !is_alive(name));
+        if dead && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            crate::process::remove(&entry.path());
+        }
+    }
+}
+
+/// `<pid>-<start>-<namespace>` names a process of our own pid namespace that still is the same. What is not of this form,
+/// or belongs to another namespace (another container with the same directories), is not ours to remove.
 fn is_alive(name: &str) -> bool {
-    let Some((pid, start)) = name.split_once('-') else {
-        return true;
-    };
-    let (Ok(pid), Ok(start)) = (pid.parse::<u32>(), start.parse::<u64>()) else {
-        return true;
-    };
-    start_time(pid) == Some(start)
+    let numbers: Vec<u64> = name.split('-').filter_map(|part| part.parse().ok()).collect();
+    match numbers[..] {
+        [pid, start, namespace] if namespace == pid_namespace() => {
+            u32::try_from(pid).is_ok_and(|pid| start_time(pid) == Some(start))
+        }
+        _ => true,
+    }
 }
 
 /// Kills what is in the groups below, then removes them and the directory.
@@ -74,7 +95,8 @@ fn remove_tree(directory: &Path) -> usize {
                 .unwrap_or_default()
                 .lines()
             {
-                if let Ok(pid) = pid.parse::<i32>() {
+                // 0 is what a process of another pid namespace is seen as; to kill(2) it means ourselves.
+                if let Ok(pid @ 1..) = pid.parse::<i32>() {
                     // SAFETY: a process in a group that only a dead daemon's sandbox can be in.
                     unsafe { libc::kill(pid, libc::SIGKILL) };
                 }

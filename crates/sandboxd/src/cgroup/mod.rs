@@ -12,15 +12,17 @@ mod leftovers;
 mod tests;
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub(crate) use layout::{Layout, Version};
-pub(crate) use leftovers::{own_directory, remove_leftovers, remove_tree_at, remove_whole};
+pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
 
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;
+/// Longest file of counters.
+const COUNTER_BYTES: usize = 4096;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
 /// CPU time is rationed over periods of this length: the kernel's default.
@@ -110,10 +112,16 @@ impl Group {
         self.limit_processes(limits.processes, init)?;
         match &self.memory {
             Some((Version::V1, directory)) => {
-                fs::write(directory.join("memory.limit_in_bytes"), limits.memory_bytes.to_string())?;
+                let plain = directory.join("memory.limit_in_bytes");
                 let with_swap = directory.join("memory.memsw.limit_in_bytes");
+                let bytes = limits.memory_bytes.to_string();
+                // The limit with swap is never the smaller one: on the way up it goes first.
+                if with_swap.exists() && fs::write(&plain, &bytes).is_err() {
+                    fs::write(&with_swap, &bytes)?;
+                }
+                fs::write(&plain, &bytes)?;
                 if with_swap.exists() {
-                    fs::write(with_swap, limits.memory_bytes.to_string())?;
+                    fs::write(with_swap, &bytes)?;
                 }
             }
             Some((Version::V2, directory)) => {
@@ -205,12 +213,19 @@ fn quota_us(cpus: f64) -> u64 {
 }
 
 fn number(path: &Path) -> Option<u64> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
+    text(path)?.trim().parse().ok()
 }
 
 /// The number behind `name` in a file of `name number` lines.
 fn field(path: &Path, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(path).ok()?;
-    text.lines()
+    text(path)?
+        .lines()
         .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+}
+
+/// A counter's file, which the kernel gives in one read. These are read before, during and after every run.
+fn text(path: &Path) -> Option<String> {
+    let mut buffer = [0; COUNTER_BYTES];
+    let length = fs::File::open(path).ok()?.read(&mut buffer).ok()?;
+    String::from_utf8(buffer.get(..length)?.to_vec()).ok()
 }

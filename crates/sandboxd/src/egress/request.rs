@@ -98,6 +98,11 @@ impl NetworkPlan {
         Ok(Self { allowed, forwards })
     }
 
+    /// Whether nothing is asked for.
+    pub(crate) fn is_none(&self) -> bool {
+        self.allowed.is_none() && self.forwards.is_empty()
+    }
+
     /// The listening sockets that init must make before anything runs.
     pub(crate) fn sockets(&self) -> Vec<OpenSocket> {
         let forwards = self.forwards.iter().map(|(port, _)| u32::from(*port));

@@ -10,16 +10,19 @@ use std::time::Instant;
 
 use prost::Message;
 
-use super::leader::{self, LEAVE, STAY};
-use super::zygote::Zygote;
+use super::layer::Layer;
+use super::leader::{self, LEAVE, Pair, STAY};
+use super::zygote::{self, Zygote};
 use super::{Control, tree};
-use crate::child::{self, Launch};
-use crate::filter;
-use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
-use crate::wire::{Event, Finish, FromInit, Start, Terminal};
+use crate::child::{self, Confinement, Launch};
+use crate::collect;
+use crate::sys::{check, check_long, pidfd_signal, receive_with_fds, send_with_fds};
+use crate::wire::{Event, Finish, FromInit, Launching, Start, Terminal};
 
 /// Pause between two rounds of killing.
 const KILL_AGAIN_MS: libc::c_int = 2;
+/// After so long without an event nobody is in a hurry.
+const QUIET_MS: libc::c_int = 3;
 /// From the sandbox's user to its second one.
 pub(crate) const NOBODY_OFFSET: u32 = 16_384;
 /// A leader's report: a step's name at most.
@@ -50,6 +53,42 @@ pub(super) struct Led {
     /// It says nothing more.
     closed: bool,
     killing: bool,
+    /// The leader is a zygote, and speaks as those do.
+    zygote: bool,
+    enclosure: Option<Enclosure>,
+}
+
+/// What an exec that leaves nothing behind ends with.
+struct Enclosure {
+    finish: Finish,
+    layer: Option<Layer>,
+}
+
+impl Enclosure {
+    fn make(start: &Start, uid: u32) -> Result<Option<Self>, (String, io::Error)> {
+        let Some(enclosed) = &start.enclosed else {
+            return Ok(None);
+        };
+        let layer = enclosed.layer.map(|sizes| Layer::make(&sizes, uid)).transpose();
+        Ok(Some(Self {
+            finish: enclosed.finish.clone(),
+            layer: layer.map_err(|(step, error)| (step.to_owned(), error))?,
+        }))
+    }
+
+    fn namespace(&self) -> Option<RawFd> {
+        self.layer.as_ref().map(Layer::namespace)
+    }
+
+    /// Says what is there when everybody in it is dead.
+    fn finished(&self) -> io::Result<Event> {
+        let collect = || collect::finished(&self.finish);
+        let finished = match &self.layer {
+            Some(layer) => layer.within(collect)?,
+            None => collect(),
+        };
+        Ok(Event::Finished(finished))
+    }
 }
 
 /// What to tell at once, with a terminal's other end.
@@ -61,7 +100,8 @@ impl Exec {
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
-        filter: &filter::Program,
+        confinement: Confinement<'_>,
+        pair: &mut Option<Pair>,
     ) -> Result<(Self, Told), (String, io::Error)> {
         let named = |step: &str| {
             let step = step.to_owned();
@@ -85,7 +125,8 @@ impl Exec {
             uid,
             stdio,
             terminal: terminal.is_some(),
-            filter,
+            confinement,
+            sole: start.finish.is_some(),
         };
         if let Some(finish) = &start.finish {
             let pid = child::launch(&launch)?;
@@ -96,50 +137,72 @@ impl Exec {
             };
             return Ok((exec, Some((Event::Started(pid), None))));
         }
-        let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(named("link"))?;
-        set_nonblocking(link.as_fd()).map_err(named("link"))?;
-        // SAFETY: this process has one thread, so the child may go on as it is.
-        let pid = check(unsafe { libc::fork() }).map_err(named("fork"))?;
-        if pid == 0 {
-            leader::lead(&launch, &theirs);
-        }
+        let enclosure = Enclosure::make(start, uid)?;
+        let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
+        let launching = Launching {
+            program: start.program.clone(),
+            uid,
+            terminal: terminal.is_some(),
+        };
+        // One that waits lives where init does; and it may have been killed meanwhile.
+        let waiting = if namespace.is_none() { pair.take() } else { None };
+        let waiting = waiting.filter(|pair| pair.order(&launching, &stdio).is_ok());
+        let pair = match waiting {
+            Some(pair) => pair,
+            None => {
+                let pair = Pair::fork(confinement, namespace).map_err(named("fork"))?;
+                pair.order(&launching, &stdio).map_err(named("order"))?;
+                pair
+            }
+        };
         let exec = Self::Led(Led {
-            leader: pid,
-            link,
-            main: None,
-            started: Instant::now(),
-            ended: false,
-            closed: false,
-            killing: false,
+            zygote: false,
+            enclosure,
+            ..Led::new(pair.leader, pair.link)
         });
         Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
     }
 
-    /// Hands one to a zygote. It has not begun yet when this returns.
+    /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it.
     pub(super) fn adopt(
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
-        zygote: &Zygote,
-    ) -> Result<Self, (String, io::Error)> {
-        let ([input, output, errors], Some(finish)) = (fds, &start.finish) else {
+        zygote: Zygote,
+    ) -> Result<(Self, Option<Zygote>), (String, io::Error)> {
+        let [input, output, errors] = fds else {
             return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG)));
         };
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
-        let pid = zygote
-            .start(&start.program, &stdio)
-            .map_err(|error| ("zygote".to_owned(), error))?;
-        Ok(Self::Sole {
-            pid,
-            started: Instant::now(),
-            finish: finish.clone(),
-        })
+        let enclosure = Enclosure::make(start, uid)?;
+        let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
+        let descriptors: Vec<RawFd> = stdio.into_iter().chain(namespace).collect();
+        let handed = zygote.start(&start.program, &descriptors);
+        let pid = handed.map_err(|error| ("zygote".to_owned(), error))?;
+        if let Some(finish) = &start.finish {
+            let sole = Self::Sole {
+                pid,
+                started: Instant::now(),
+                finish: finish.clone(),
+            };
+            return Ok((sole, Some(zygote)));
+        }
+        let led = Self::Led(Led {
+            zygote: true,
+            enclosure,
+            ..Led::new(pid, zygote.into_link())
+        });
+        Ok((led, None))
     }
 }
 
 /// Makes streams the guest's own, so that it may open its own /dev/stdout.
 fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
+    // SAFETY: reads an attribute of this process.
+    if uid == unsafe { libc::geteuid() } {
+        return Ok(());
+    }
     stdio.iter().try_for_each(|fd| {
         // SAFETY: a live descriptor.
         check(unsafe { libc::fchown(*fd, uid, uid) })
@@ -171,27 +234,33 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// All execs that are not gone, by the ids of their orders.
 #[derive(Default)]
-pub(super) struct Execs(HashMap<u64, Exec>);
+pub(super) struct Execs {
+    all: HashMap<u64, Exec>,
+    /// Ready for the next exec.
+    pub(super) pair: Option<Pair>,
+    /// Whether execs will come: then one waits ready.
+    expected: bool,
+}
 
 impl Execs {
     pub(super) fn insert(&mut self, id: u64, exec: Exec) {
-        self.0.insert(id, exec);
+        self.all.insert(id, exec);
     }
 
     /// The program that was handed to a zygote begins now.
     pub(super) fn began(&mut self, id: u64) {
-        if let Some(Exec::Sole { started, .. }) = self.0.get_mut(&id) {
+        if let Some(Exec::Sole { started, .. }) = self.all.get_mut(&id) {
             *started = Instant::now();
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// The links to poll.
     pub(super) fn links(&self) -> Vec<(u64, RawFd)> {
-        let led = self.0.iter().filter_map(|(id, exec)| match exec {
+        let led = self.all.iter().filter_map(|(id, exec)| match exec {
             Exec::Led(led) if !led.closed => Some((*id, led.link.as_raw_fd())),
             _ => None,
         });
@@ -201,15 +270,40 @@ impl Execs {
     /// How long to wait for the next event.
     pub(super) fn patience_ms(&self) -> libc::c_int {
         let killing = self
-            .0
+            .all
             .values()
             .any(|exec| matches!(exec, Exec::Led(led) if led.killing));
-        if killing { KILL_AGAIN_MS } else { -1 }
+        match (killing, self.expected && self.pair.is_none()) {
+            (true, _) => KILL_AGAIN_MS,
+            (false, true) => QUIET_MS,
+            (false, false) => -1,
+        }
+    }
+
+    /// More execs will be asked for.
+    pub(super) fn expect(&mut self) {
+        self.expected = true;
+    }
+
+    /// Gets a pair ready, when that is in nobody's way: nothing runs, or nothing happens. `quiet`: nothing has happened.
+    pub(super) fn prepare(&mut self, confinement: Confinement<'_>, quiet: bool) {
+        let running = self
+            .all
+            .values()
+            .any(|exec| matches!(exec, Exec::Led(led) if !led.ended));
+        if !self.expected || self.pair.is_some() || (running && !quiet) {
+            return;
+        }
+        match Pair::fork(confinement, None) {
+            Ok(pair) => self.pair = Some(pair),
+            // No process is free now: the next start tries again.
+            Err(_) => self.expected = false,
+        }
     }
 
     /// Takes in what a leader says, and passes it on.
     pub(super) fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
-        let Some(Exec::Led(led)) = self.0.get_mut(&id) else {
+        let Some(Exec::Led(led)) = self.all.get_mut(&id) else {
             return Ok(());
         };
         led.hear(id, control)
@@ -222,13 +316,18 @@ impl Execs {
         status: i32,
         control: &Control,
     ) -> io::Result<Option<(u64, Finish)>> {
-        let found = self.0.iter().find(|(_, exec)| match exec {
+        let found = self.all.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
             Exec::Helper { pid: helper } => *helper == pid,
         });
-        let Some((&id, _)) = found else { return Ok(None) };
-        match self.0.remove(&id) {
+        let Some((&id, _)) = found else {
+            if self.pair.as_ref().is_some_and(|pair| pair.leader == pid) {
+                self.pair = None;
+            }
+            return Ok(None);
+        };
+        match self.all.remove(&id) {
             Some(Exec::Sole { started, finish, .. }) => {
                 control.tell(id, Event::Ended(leader::ended(status, started, false)))?;
                 Ok(Some((id, finish)))
@@ -238,7 +337,16 @@ impl Execs {
                     led.hear(id, control)?;
                 }
                 if !led.ended {
+                    // Where guest and leader are one user, a guest killed it, and those who wait were no safer.
+                    self.pair = None;
+                    if let Some(main) = &led.main {
+                        // Nobody would learn its end any more. That it has ended is no error.
+                        let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
+                    }
                     control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
+                }
+                if let Some(enclosure) = &led.enclosure {
+                    control.tell(id, enclosure.finished()?)?;
                 }
                 control.tell(id, Event::Gone(true))?;
                 Ok(None)
@@ -253,7 +361,7 @@ impl Execs {
 
     /// A signal to the main process, if it still runs.
     pub(super) fn signal(&self, id: u64, number: i32) {
-        match self.0.get(&id) {
+        match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => {
                 // SAFETY: our own child, not reaped yet.
                 unsafe { libc::kill(*pid, number) };
@@ -276,7 +384,7 @@ impl Execs {
 
     /// Begins to kill everything of an exec.
     pub(super) fn kill_tree(&mut self, id: u64) {
-        match self.0.get_mut(&id) {
+        match self.all.get_mut(&id) {
             Some(Exec::Sole { pid, .. }) => {
                 // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
@@ -293,7 +401,7 @@ impl Execs {
 
     /// One more round of killing.
     pub(super) fn kill_on(&mut self) {
-        for exec in self.0.values() {
+        for exec in self.all.values() {
             if let Exec::Led(led) = exec
                 && led.killing
             {
@@ -306,7 +414,7 @@ impl Execs {
 
     /// CPU time of an exec's tree so far; 0 when it is gone.
     pub(super) fn cpu_us(&self, id: u64) -> u64 {
-        match self.0.get(&id) {
+        match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
             Some(Exec::Led(led)) => tree::cpu_us(led.leader),
             Some(Exec::Helper { .. }) | None => 0,
@@ -315,6 +423,20 @@ impl Execs {
 }
 
 impl Led {
+    fn new(leader: libc::pid_t, link: OwnedFd) -> Self {
+        Self {
+            leader,
+            link,
+            main: None,
+            started: Instant::now(),
+            ended: false,
+            closed: false,
+            killing: false,
+            zygote: false,
+            enclosure: None,
+        }
+    }
+
     fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
         let mut buffer = [0; REPORT_BYTES];
         let length = match receive_with_fds(self.link.as_raw_fd(), &mut buffer) {
@@ -327,8 +449,13 @@ impl Led {
             self.closed = true;
             return Ok(());
         }
-        let report = FromInit::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-        let event = report.event.ok_or(io::ErrorKind::InvalidData)?;
+        let message = buffer.get(..length).unwrap_or_default();
+        let event = if self.zygote {
+            zygote::said(message)?
+        } else {
+            FromInit::decode(message).map_err(io::Error::other)?.event
+        };
+        let event = event.ok_or(io::ErrorKind::InvalidData)?;
         match &event {
             Event::Started(pid) => {
                 self.started = Instant::now();
@@ -343,6 +470,7 @@ impl Led {
             Event::Ended(_) => {
                 self.ended = true;
                 self.main = None;
+                self.killing |= self.enclosure.is_some();
                 let answer = if self.killing { STAY } else { LEAVE };
                 // A leader that is gone is reaped next.
                 let _gone = send_with_fds(self.link.as_raw_fd(), &[answer], &[]);

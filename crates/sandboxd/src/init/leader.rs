@@ -1,56 +1,136 @@
-//! The process above one exec: it starts the guest, waits for it and keeps its orphans.
+//! The process above one exec: it has the guest below it, waits for it and keeps its orphans.
 //!
 //! As a subreaper it stays the ancestor of whatever the guest starts, so that init can find and kill that and nothing
 //! else. When the guest has ended it tells init and waits to be told: leave (orphans go to init and live on), or stay
 //! until the last process below it is dead.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::time::Instant;
 
 use prost::Message;
 
-use super::{CONTROL, failure, keep_only};
-use crate::child::{self, Launch};
+use super::{CONTROL, failure, keep_only, layer};
+use crate::child::{self, Confinement, Launch};
 use crate::collect;
-use crate::sys::{prctl, send_with_fds};
-use crate::wire::{Ended, Event, FromInit};
+use crate::sys::{check, prctl, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::wire::{Ended, Event, FromInit, Inbox, Launching, frame};
 
 /// Init's answers to `Ended`.
 pub(super) const LEAVE: u8 = b'l';
 pub(super) const STAY: u8 = b's';
 
-/// Where its end of the link and the guest's streams are put.
+const ORDER_BYTES: usize = 16 << 10;
+/// Where its end of the link is put, and that of the guest-to-be's orders.
 const LINK: RawFd = CONTROL;
-const STDIO: [RawFd; 3] = [LINK + 1, LINK + 2, LINK + 3];
+const ORDERS: RawFd = LINK + 1;
+/// A guest-to-be that does not take its order in this time never will.
+const ORDER_PATIENCE_S: libc::time_t = 2;
 
-/// Runs as the leader of one exec and never returns.
-pub(super) fn lead(launch: &Launch<'_>, link: &OwnedFd) -> ! {
-    // An error means that init is gone, and this process with it.
-    let _ended = watch(launch, link);
-    // SAFETY: the end of this process; no destructor matters.
-    unsafe { libc::_exit(0) }
+/// A leader and below it a process that waits to become a guest: what of an exec can be done before it is asked for.
+pub(super) struct Pair {
+    pub(super) leader: libc::pid_t,
+    pub(super) link: OwnedFd,
+    orders: OwnedFd,
 }
 
-fn watch(launch: &Launch<'_>, link: &OwnedFd) -> io::Result<()> {
-    let [input, output, errors] = launch.stdio;
-    keep_only(&[link.as_raw_fd(), input, output, errors])?;
+impl Pair {
+    /// `namespace`: the exec's own writable layer.
+    pub(super) fn fork(confinement: Confinement<'_>, namespace: Option<RawFd>) -> io::Result<Self> {
+        let (link, their_link) = socket_pair(libc::SOCK_SEQPACKET)?;
+        set_nonblocking(link.as_fd())?;
+        let (orders, their_orders) = socket_pair(libc::SOCK_STREAM)?;
+        let patience = libc::timeval {
+            tv_sec: ORDER_PATIENCE_S,
+            tv_usec: 0,
+        };
+        // SAFETY: a live timeval of the stated size.
+        check(unsafe {
+            libc::setsockopt(
+                orders.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_SNDTIMEO,
+                (&raw const patience).cast(),
+                size_of::<libc::timeval>() as libc::socklen_t,
+            )
+        })?;
+        // SAFETY: this process has one thread, so the child may go on as it is.
+        let leader = check(unsafe { libc::fork() })?;
+        if leader == 0 {
+            // An error means that init is gone, and this process with it.
+            let _ended = lead(confinement, namespace, &their_link, &their_orders);
+            // SAFETY: the end of this process; no destructor matters.
+            unsafe { libc::_exit(0) }
+        }
+        Ok(Self { leader, link, orders })
+    }
+
+    /// Says what to become. Nothing was begun when this fails.
+    pub(super) fn order(&self, launching: &Launching, stdio: &[RawFd; 3]) -> io::Result<()> {
+        let bytes = frame(launching);
+        let mut sent = send_with_fds(self.orders.as_raw_fd(), &bytes, stdio)?;
+        while sent < bytes.len() {
+            sent += send_with_fds(self.orders.as_raw_fd(), bytes.get(sent..).unwrap_or_default(), &[])?;
+        }
+        Ok(())
+    }
+}
+
+/// Becomes what the order says, which may be long in coming.
+fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
+    let mut inbox = Inbox::default();
+    let mut buffer = vec![0; ORDER_BYTES];
+    loop {
+        let taken = inbox.take::<Launching>();
+        match taken.and_then(|taken| {
+            if taken.is_none() {
+                let (length, fds) = receive_with_fds(ORDERS, &mut buffer)?;
+                if length == 0 {
+                    return Err(io::ErrorKind::UnexpectedEof.into());
+                }
+                inbox.put(buffer.get(..length).unwrap_or_default(), fds);
+            }
+            Ok(taken)
+        }) {
+            Ok(None) => {}
+            Ok(Some((launching, streams))) => {
+                let mut stdio = [0; 3];
+                for (target, stream) in stdio.iter_mut().zip(&streams) {
+                    *target = stream.as_raw_fd();
+                }
+                return child::become_guest(&Launch {
+                    program: &launching.program,
+                    uid: launching.uid,
+                    stdio,
+                    terminal: launching.terminal,
+                    confinement,
+                    sole: false,
+                });
+            }
+            Err(error) => return ("order".to_owned(), error),
+        }
+    }
+}
+
+fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, orders: &OwnedFd) -> io::Result<()> {
+    if let Some(namespace) = namespace {
+        layer::enter(namespace)?;
+    }
+    keep_only(&[link.as_raw_fd(), orders.as_raw_fd()])?;
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
-    let pid = match child::launch(&Launch {
-        stdio: STDIO,
-        ..*launch
-    }) {
-        Ok(pid) => pid,
-        Err(step) => return tell(Event::NotExecuted(failure(step))),
+    let (pid, report) = match child::fork(|| obey(confinement)) {
+        Ok(forked) => forked,
+        Err(error) => return tell(Event::NotExecuted(failure(("fork", error)))),
     };
+    // SAFETY: ours since `keep_only`; the guest-to-be has its own.
+    unsafe { libc::close(ORDERS) };
+    child::keep_no_capabilities()?;
+    if let Err(step) = child::executed(report) {
+        return tell(Event::NotExecuted(failure(step)));
+    }
     let started = Instant::now();
     tell(Event::Started(pid))?;
-    for fd in STDIO {
-        // SAFETY: ours since `keep_only`; the guest has its copies.
-        unsafe { libc::close(fd) };
-    }
-    child::keep_no_capabilities()?;
     let status = wait_for(pid)?;
     tell(Event::Ended(ended(status, started, false)))?;
     let mut answer = 0_u8;

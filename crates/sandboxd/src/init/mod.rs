@@ -8,6 +8,7 @@
 
 mod exec;
 mod files;
+mod layer;
 mod leader;
 mod set_up;
 mod socket;
@@ -17,16 +18,18 @@ mod zygote;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::path::Path;
 
-use crate::child;
+use crate::child::{self, Confinement};
 use crate::collect;
 use crate::defence::Defence;
 use crate::filter;
+use crate::process::{self, Home};
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
 use crate::template::Step;
 use crate::wire::files::{FileOperation, FileOrder};
-use crate::wire::{Event, Failure, Finish, Finished, FromInit, Inbox, Order, ToInit, frame};
+use crate::wire::{Event, Failure, Finish, FromInit, Inbox, Order, ToInit, frame};
+pub(crate) use tree::children;
+
 use exec::{Exec, Execs};
 use zygote::Zygote;
 
@@ -40,18 +43,30 @@ pub(crate) fn main(
     uid: u32,
     filter: &filter::Program,
     choose_root: impl Fn() -> Result<(), Step>,
+    home: Option<Home>,
 ) -> ! {
-    let status = match arrange(control).and_then(|()| converse(uid, filter, &choose_root)) {
-        Ok(()) => 0,
-        Err(_) => 1,
-    };
+    let arranged = arrange(control, home.is_some());
+    if arranged.is_ok() {
+        // It ends when the daemon is gone, or was told to: nothing is left to tell anyone.
+        let _over = converse(uid, filter, &choose_root, home.as_ref());
+        if let Some(home) = &home {
+            end_everybody();
+            home.remove();
+        }
+    }
+    let status = i32::from(arranged.is_err());
     // SAFETY: ends this process, and by that the whole pid namespace. No destructor matters.
     unsafe { libc::_exit(status) }
 }
 
-/// Gives the process its name, its parent's fate and no descriptors but the control socket.
-fn arrange(control: OwnedFd) -> io::Result<()> {
-    prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+/// Gives the process its name, its parent's fate and no descriptors but the control socket. Without a pid namespace its
+/// end does not end the others, so there it is told and not killed, and first of all its signals are confined.
+fn arrange(control: OwnedFd, confined: bool) -> io::Result<()> {
+    let fate = if confined { libc::SIGTERM } else { libc::SIGKILL };
+    prctl(libc::PR_SET_PDEATHSIG, fate as libc::c_ulong)?;
+    if confined {
+        Home::confine_init()?;
+    }
     prctl(libc::PR_SET_NAME, c"init".as_ptr() as libc::c_ulong)?;
     keep_only(&[control.as_raw_fd()])?;
     std::mem::forget(control);
@@ -86,11 +101,17 @@ fn keep_only(fds: &[RawFd]) -> io::Result<()> {
 }
 
 /// The whole conversation. An error means that the daemon is gone: nothing is left to tell anyone.
-fn converse(uid: u32, filter: &filter::Program, choose_root: &dyn Fn() -> Result<(), Step>) -> io::Result<()> {
+fn converse(
+    uid: u32,
+    filter: &filter::Program,
+    choose_root: &dyn Fn() -> Result<(), Step>,
+    home: Option<&Home>,
+) -> io::Result<()> {
     let mut server = Server {
         control: Control::default(),
         execs: Execs::default(),
-        signals: watch_children()?,
+        signals: watch_signals(home.is_some())?,
+        home,
         uid,
         choose_root,
         filter,
@@ -103,14 +124,17 @@ fn converse(uid: u32, filter: &filter::Program, choose_root: &dyn Fn() -> Result
     }
 }
 
-/// Children's ends as a descriptor that can be polled.
-fn watch_children() -> io::Result<OwnedFd> {
-    // SAFETY: sigset_t is plain data, filled by sigemptyset; SIGCHLD stays blocked in this process; the descriptor is
+/// Children's ends, and the order to end where that is a signal, as a descriptor that can be polled.
+fn watch_signals(terminated: bool) -> io::Result<OwnedFd> {
+    // SAFETY: sigset_t is plain data, filled by sigemptyset; the signals stay blocked in this process; the descriptor is
     // new and ours.
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&raw mut set);
         libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        if terminated {
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+        }
         check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()))?;
         let fd = check(libc::signalfd(
             -1,
@@ -160,6 +184,8 @@ impl Control {
 struct Server<'a> {
     /// Leaves the spawner's root for the box's own.
     choose_root: &'a dyn Fn() -> Result<(), Step>,
+    /// In the process tier.
+    home: Option<&'a Home>,
     control: Control,
     execs: Execs,
     signals: OwnedFd,
@@ -172,7 +198,14 @@ struct Server<'a> {
     killed: bool,
 }
 
-impl Server<'_> {
+impl<'a> Server<'a> {
+    fn confinement(&self) -> Confinement<'a> {
+        Confinement {
+            filter: self.filter,
+            home: self.home,
+        }
+    }
+
     /// Waits for something to happen and deals with it.
     fn turn(&mut self) -> io::Result<()> {
         let poll = |fd: RawFd| libc::pollfd {
@@ -187,7 +220,8 @@ impl Server<'_> {
         polls.extend(zygotes.iter().map(|(_, fd)| poll(*fd)));
         let count = libc::nfds_t::try_from(polls.len()).map_err(io::Error::other)?;
         // SAFETY: live pollfds and their number.
-        if unsafe { libc::poll(polls.as_mut_ptr(), count, self.execs.patience_ms()) } < 0 {
+        let happened = unsafe { libc::poll(polls.as_mut_ptr(), count, self.execs.patience_ms()) };
+        if happened < 0 {
             return Ok(());
         }
         let ready: Vec<bool> = polls.iter().map(|poll| poll.revents != 0).collect();
@@ -211,6 +245,8 @@ impl Server<'_> {
             }
         }
         self.execs.kill_on();
+        let confinement = self.confinement();
+        self.execs.prepare(confinement, happened == 0);
         Ok(())
     }
 
@@ -246,25 +282,29 @@ impl Server<'_> {
 
     /// Hands a program over to a zygote, which tells when it begins.
     fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
-        let zygote = self.zygotes.remove(&start.zygote);
-        let adopted = zygote.ok_or(("zygote".into(), died())).and_then(|zygote| {
-            let exec = Exec::adopt(start, fds, self.uid, &zygote)?;
-            Ok((zygote, exec))
-        });
-        match adopted {
-            Ok((zygote, exec)) => {
+        let zygote = self.zygotes.remove(&start.zygote).ok_or(("zygote".into(), died()));
+        match zygote.and_then(|zygote| Exec::adopt(start, fds, self.uid, zygote)) {
+            Ok((exec, Some(zygote))) => {
                 self.zygotes.insert(id, zygote);
                 self.execs.insert(id, exec);
                 child::keep_capabilities_of_ending()
+            }
+            Ok((exec, None)) => {
+                self.execs.insert(id, exec);
+                Ok(())
             }
             Err(step) => self.control.tell(id, Event::Failed(failure(step))),
         }
     }
 
     fn reap(&mut self) -> io::Result<()> {
-        let mut info = [0_u8; size_of::<libc::signalfd_siginfo>()];
-        // SAFETY: a live buffer of the size of one record; only emptied, and that it may already be is no error.
-        unsafe { libc::read(self.signals.as_raw_fd(), info.as_mut_ptr().cast(), info.len()) };
+        // SAFETY: plain data; all-zero is a valid value.
+        let mut info: libc::signalfd_siginfo = unsafe { std::mem::zeroed() };
+        // SAFETY: a live record of the stated size; that there may be none is no error.
+        unsafe { libc::read(self.signals.as_raw_fd(), (&raw mut info).cast(), size_of_val(&info)) };
+        if info.ssi_signo == libc::SIGTERM.unsigned_abs() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         loop {
             let mut status = 0;
             // SAFETY: a live status word.
@@ -280,9 +320,16 @@ impl Server<'_> {
 
     fn obey(&mut self, message: ToInit, fds: Vec<OwnedFd>) -> io::Result<()> {
         let id = message.id;
-        let order = message.order.ok_or(io::ErrorKind::InvalidData)?;
+        let mut order = message.order.ok_or(io::ErrorKind::InvalidData)?;
+        if let Some(home) = self.home {
+            if !process::possible(&order) {
+                let refusal = ("the process tier", io::Error::from_raw_os_error(libc::EOPNOTSUPP));
+                return self.control.tell(id, Event::Failed(failure(refusal)));
+            }
+            home.translate(&mut order);
+        }
         match order {
-            Order::Prepare(_) => match (self.choose_root)().and_then(|()| set_up::set_up(self.uid)) {
+            Order::Prepare(_) => match self.set_up() {
                 Ok(()) => {
                     child::keep_capabilities_of_starting()?;
                     self.control.tell(id, Event::Parked(true))
@@ -341,9 +388,19 @@ impl Server<'_> {
         }
     }
 
+    fn set_up(&self) -> Result<(), Step> {
+        match self.home {
+            Some(home) => home.set_up(self.uid),
+            None => (self.choose_root)().and_then(|()| set_up::set_up(self.uid)),
+        }
+    }
+
     fn furnish(&mut self, wanted: &crate::wire::Furnish) -> Result<(), (String, io::Error)> {
         if self.guests_ran {
             return Err(("furnish".into(), io::Error::from_raw_os_error(libc::EBUSY)));
+        }
+        if self.home.is_none() {
+            set_up::size_layer(wanted)?;
         }
         set_up::furnish(wanted, self.uid)
     }
@@ -358,7 +415,10 @@ impl Server<'_> {
         if start.zygote > 0 {
             return self.adopt(id, start, fds);
         }
-        let started = Exec::start(start, fds, self.uid, self.filter);
+        if start.finish.is_none() && start.enclosed.is_none() {
+            self.execs.expect();
+        }
+        let started = Exec::start(start, fds, self.uid, self.confinement(), &mut self.execs.pair);
         match started {
             Ok((exec, event)) => {
                 if matches!(exec, Exec::Sole { .. }) {
@@ -383,15 +443,7 @@ impl Server<'_> {
         end_everybody();
         self.execs.clear();
         self.zygotes.clear();
-        let collected = collect::collect(Path::new(&wanted.cwd), &wanted.collect, wanted.collect_bytes);
-        self.control.tell(
-            id,
-            Event::Finished(Finished {
-                files: collected.files,
-                uncollected: collected.uncollected,
-                collect_limit: collected.limit_hit,
-            }),
-        )
+        self.control.tell(id, Event::Finished(collect::finished(wanted)))
     }
 }
 

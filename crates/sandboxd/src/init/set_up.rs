@@ -81,6 +81,12 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
             pts,
         ),
     )?;
+    // Not only to be seen: Landlock allows queues with a name only where it knows their file system.
+    let queues = safe | libc::MS_NOEXEC;
+    at(
+        "message queues",
+        mount("mqueue", Path::new("/dev/mqueue"), "mqueue", queues, ""),
+    )?;
     if Defence::HostName.stands() {
         // SAFETY: a live byte string and its length.
         at("host name", check(unsafe { libc::sethostname(c"sandbox".as_ptr(), 7) }))?;
@@ -113,11 +119,15 @@ fn loopback_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Sizes the writable layer and writes files. Only while no guest has run: paths are followed with init's rights.
-pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Error)> {
+/// Sizes the writable layer.
+pub(super) fn size_layer(wanted: &Furnish) -> Result<(), (String, io::Error)> {
     let options = format!("size={},nr_inodes={}", wanted.disk_bytes, wanted.inodes);
     let flags = libc::MS_REMOUNT | layer_flags();
-    mount("box", Path::new("/work"), "tmpfs", flags, &options).map_err(|error| ("size of the layer".into(), error))?;
+    mount("box", Path::new("/work"), "tmpfs", flags, &options).map_err(|error| ("size of the layer".into(), error))
+}
+
+/// Writes files. Only while no guest has run: paths are followed with init's rights.
+pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Error)> {
     let cwd = Path::new(&wanted.cwd);
     collect::make_parents(cwd, uid).map_err(|error| (format!("make {}", wanted.cwd), error))?;
     for file in &wanted.files {

@@ -38,6 +38,13 @@ fn signal(pids: &[libc::pid_t], number: libc::c_int) {
     }
 }
 
+/// The processes whose parent this is.
+pub(crate) fn children(parent: libc::pid_t) -> Vec<libc::pid_t> {
+    let all = processes();
+    let found = all.iter().filter(|process| process.parent == parent);
+    found.map(|process| process.pid).collect()
+}
+
 /// CPU time that the tree has used, in microseconds.
 pub(super) fn cpu_us(leader: libc::pid_t) -> u64 {
     let all = processes();

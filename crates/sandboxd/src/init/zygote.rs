@@ -1,14 +1,15 @@
-//! Init's end of the zygote: a warm interpreter in the sandbox that becomes its one program.
+//! Init's end of a zygote: a warm interpreter in the sandbox that becomes its one program, or leads one of several.
 //!
 //! The zygote was forked by a template interpreter outside and is init's child by adoption. It is as trusted as init
-//! until it is told its program; from then on it is the guest, and init is its parent like any other guest's. Messages
+//! until it is told its program; then it is the guest, with init for a parent like any other guest, or its leader. Messages
 //! are fields separated by NUL bytes, which no field can hold.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::str::FromStr;
 
-use crate::sys::{check, receive_with_fds, send_with_fds, socket_pair};
-use crate::wire::{Event, Failure, Program};
+use crate::sys::{check, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::wire::{Ended, Event, Failure, Program};
 
 /// Those a sandbox has of its own, that of processes first: a zygote is born into it.
 const NAMESPACES: [&std::ffi::CStr; 6] = [
@@ -32,6 +33,7 @@ impl Zygote {
     /// Makes the link. Returns with it what the zygote is to get.
     pub(super) fn nest() -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
         let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
+        set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
         let mut needed = vec![theirs];
         for path in NAMESPACES {
             // SAFETY: a NUL-terminated path.
@@ -69,21 +71,47 @@ impl Zygote {
     pub(super) fn hear(&mut self) -> io::Result<Option<Event>> {
         let mut buffer = [0; MESSAGE_BYTES];
         let (length, _) = receive_with_fds(self.link(), &mut buffer)?;
-        let text = String::from_utf8_lossy(buffer.get(..length).unwrap_or_default()).into_owned();
-        let number = |text: &str| text.parse().map_err(io::Error::other);
-        let fields: Vec<&str> = text.split('\0').collect();
-        Ok(match *fields {
-            ["ready", pid] => {
-                self.pid = number(pid)?;
-                Some(Event::Hatched(true))
-            }
-            ["executing", reason] => Some(Event::Executing(reason.to_owned())),
-            ["started"] => Some(Event::Started(self.pid)),
-            ["failed", step, errno] => Some(Event::Failed(Failure {
-                step: format!("zygote: {step}"),
-                errno: number(errno)?,
-            })),
-            _ => None,
-        })
+        let message = buffer.get(..length).unwrap_or_default();
+        if let Some(pid) = message.strip_prefix(b"ready\0") {
+            self.pid = number(&String::from_utf8_lossy(pid))?;
+            return Ok(Some(Event::Hatched(true)));
+        }
+        said(message)
     }
+
+    /// For one that leads its program.
+    pub(super) fn into_link(self) -> OwnedFd {
+        self.link
+    }
+}
+
+/// What a zygote says that has got its program; `None` when that is nothing.
+pub(super) fn said(message: &[u8]) -> io::Result<Option<Event>> {
+    let text = String::from_utf8_lossy(message).into_owned();
+    let fields: Vec<&str> = text.split('\0').collect();
+    let failure = |step: &str, errno: &str| {
+        Ok::<_, io::Error>(Failure {
+            step: step.to_owned(),
+            errno: number(errno)?,
+        })
+    };
+    Ok(Some(match *fields {
+        ["executing", reason] => Event::Executing(reason.to_owned()),
+        ["started", pid] => Event::Started(number(pid)?),
+        ["refused", step, errno] => Event::NotExecuted(failure(step, errno)?),
+        ["failed", step, errno] => Event::Failed(failure(&format!("zygote: {step}"), errno)?),
+        ["ended", status, run_us, cpu_us, blocks_full, inodes_full] => Event::Ended(Ended {
+            status: number(status)?,
+            run_us: number(run_us)?,
+            cpu_us: number(cpu_us)?,
+            unwatched: false,
+            blocks_full: blocks_full == "1",
+            inodes_full: inodes_full == "1",
+        }),
+        _ => return Ok(None),
+    }))
+}
+
+fn number<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(text: &str) -> io::Result<T> {
+    text.parse().map_err(io::Error::other)
 }

@@ -66,6 +66,11 @@ impl Course {
         (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
     }
 
+    /// What it ran on. `warm`: a zygote was told to run it.
+    pub(crate) fn runtime(&self, warm: bool) -> &'static str {
+        if warm && !self.executed { "python" } else { "exec" }
+    }
+
     /// How long the parts took; what comes after the end is still going on.
     pub(crate) fn timings(&self, began: Instant, queued: Duration) -> Timings {
         let millis = |duration: Duration| duration.as_secs_f64() * 1000.0;

@@ -83,7 +83,7 @@ pub(crate) async fn execute(
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
     let course = course?;
     let timings = course.timings(began, queued);
-    let runtime = if warm && !course.executed { "python" } else { "exec" };
+    let runtime = course.runtime(warm);
     let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
     result.runtime = runtime.to_owned();
     Ok(result)

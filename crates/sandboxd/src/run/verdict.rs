@@ -63,6 +63,12 @@ pub(crate) fn judge(
         Limit::Collect,
     );
     note(disk_full.is_some(), Limit::Disk);
+    // Comes of the limit of each file's size, which there is only for want of one of the whole layer.
+    note(
+        main.as_ref()
+            .is_some_and(|main| libc::WIFSIGNALED(main.status) && libc::WTERMSIG(main.status) == libc::SIGXFSZ),
+        Limit::Disk,
+    );
     // An OOM kill anywhere ends the whole run as OOM, also when we have not seen it before the end.
     if oom && verdict.is_none() {
         verdict = Some(Verdict::Oom);
@@ -117,7 +123,7 @@ pub(crate) fn judge(
         (None, None, None, None, Some(libc::SIGSYS)) => {
             (Cause::Policy, "killed for a system call that is not allowed".to_owned())
         }
-        (None, None, None, None, Some(libc::SIGXCPU)) if !counts_cpu => (
+        (None, None, None, None, Some(number)) if !counts_cpu && out_of_cpu(number, cpu_ns, limits) => (
             Cause::CpuTimeout,
             format!("a process used {} ms of CPU time", limits.cpu.as_millis()),
         ),
@@ -148,6 +154,16 @@ pub(crate) fn judge(
             }));
     }
     Ok(result)
+}
+
+/// Whether a signal is that of the limit of each process: the warning, or the kill of one that did not heed it.
+fn out_of_cpu(signal: i32, cpu_ns: Option<u64>, limits: &RunLimits) -> bool {
+    let whole_seconds = limits.cpu.as_millis().div_ceil(1000) * 1_000_000_000;
+    match signal {
+        libc::SIGXCPU => true,
+        libc::SIGKILL => cpu_ns.is_some_and(|used| u128::from(used) >= whole_seconds),
+        _ => false,
+    }
 }
 
 fn os_text(errno: i32) -> String {

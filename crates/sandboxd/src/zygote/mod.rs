@@ -21,7 +21,7 @@ use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sandbox::Sandbox;
 
-pub(crate) use python::Python;
+pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.
 pub(crate) const FIRST: u64 = u64::MAX;
@@ -33,12 +33,17 @@ pub(crate) struct Warm {
 }
 
 impl Warm {
+    /// Every program is executed.
+    pub(crate) fn none(reason: &str) -> Self {
+        Self {
+            python: Err(reason.to_owned()),
+        }
+    }
+
     /// Starts them. What the machine lacks is reported, and its programs are executed. `python`: how many to park.
     pub(crate) async fn start(factory: &Arc<Factory>, python: usize) -> Self {
         if python == 0 {
-            return Self {
-                python: Err("--warm python=0".to_owned()),
-            };
+            return Self::none("--warm python=0");
         }
         let started = Python::start(Arc::clone(factory)).await;
         if let Err(reason) = &started {
@@ -80,6 +85,11 @@ impl Warm {
             ("node", _) => Err(refused("this daemon parks no node")),
             (other, _) => Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
         }
+    }
+
+    /// The warm Python, if there is one.
+    pub(crate) fn python(&self) -> Option<Arc<Python>> {
+        self.python.as_ref().ok().map(|(python, _)| Arc::clone(python))
     }
 
     /// For the capability report.

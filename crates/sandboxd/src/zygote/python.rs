@@ -1,13 +1,17 @@
 //! Python: its template, which is replaced when it dies, and the sandboxes with a zygote in them.
 
+use std::future::Future;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use super::template::{About, Template};
+use super::template::{About, Forked, Template};
 use super::{FIRST, eligible};
+use crate::boxes::HeldBox;
+use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::sandbox::Sandbox;
@@ -78,6 +82,25 @@ pub(crate) struct Python {
     now: Mutex<Now>,
 }
 
+/// A zygote that waits in a sandbox for the program that it leads.
+#[derive(Debug)]
+pub(crate) struct Parked {
+    id: u64,
+    forked: Forked,
+}
+
+impl Parked {
+    /// By which init knows it.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// From now on what it uses is the sandbox's.
+    pub(crate) fn join(&self, group: &Group) -> Result<(), SandboxError> {
+        self.forked.join(group)
+    }
+}
+
 #[derive(Debug)]
 struct Now {
     template: Option<Arc<Template>>,
@@ -110,7 +133,19 @@ impl Python {
     /// Makes a sandbox with a zygote that becomes its one program.
     pub(crate) async fn make(&self) -> Result<Sandbox, SandboxError> {
         let mut sandbox = self.factory.make(0).await?;
-        match self.hatch(&mut sandbox).await {
+        let user = sandbox.uid.number;
+        let born = within(async {
+            let failed = |source| setup("talk to init", source);
+            let order = Order::Hatch(true);
+            sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
+            let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
+            expect(matches!(event, Event::Nest(_)), &event)?;
+            let forked = self.fork(user, true, &nest).await?;
+            let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
+            expect(matches!(event, Event::Hatched(_)), &event)?;
+            forked.join(&sandbox.group)
+        });
+        match born.await {
             Ok(()) => Ok(sandbox),
             Err(error) => {
                 sandbox.destroy().await;
@@ -119,31 +154,31 @@ impl Python {
         }
     }
 
-    async fn hatch(&self, sandbox: &mut Sandbox) -> Result<(), SandboxError> {
-        let hatched = tokio::time::timeout(HATCH_DEADLINE, async {
-            let failed = |source| setup("talk to init", source);
-            let template = self.template().await?;
-            sandbox
-                .orders
-                .send(FIRST, Order::Hatch(true), &[])
-                .await
-                .map_err(failed)?;
-            let nest = match sandbox.events.receive().await.map_err(failed)? {
-                Some((_, Event::Nest(_), fds)) => fds,
-                other => return Err(unexpected(other.map(|(_, event, _)| event))),
-            };
-            if let Err(error) = template.fork(sandbox.uid.number, true, &nest, &sandbox.group).await {
-                self.give_up(&template).await;
-                return Err(error);
-            }
-            match sandbox.events.receive().await.map_err(failed)? {
-                Some((_, Event::Hatched(_), _)) => Ok(()),
-                other => Err(unexpected(other.map(|(_, event, _)| event))),
-            }
-        });
-        hatched
-            .await
-            .unwrap_or_else(|_| Err(setup("wait", io::ErrorKind::TimedOut.into())))
+    /// Puts a zygote that leads one exec into a sandbox where others may run.
+    pub(crate) async fn hatch(&self, held: &Arc<HeldBox>) -> Result<Parked, SandboxError> {
+        within(async {
+            let mut exchange = held.mux.call(Order::Hatch(true), Vec::new()).await?;
+            let told = |event: Option<(Event, Vec<OwnedFd>)>| said(event.map(|(event, fds)| (0, event, fds)));
+            let (event, nest) = told(exchange.event().await)?;
+            expect(matches!(event, Event::Nest(_)), &event)?;
+            let forked = self.fork(held.user(), false, &nest).await?;
+            let (event, _) = told(exchange.event().await)?;
+            expect(matches!(event, Event::Hatched(_)), &event)?;
+            Ok(Parked {
+                id: exchange.id,
+                forked,
+            })
+        })
+        .await
+    }
+
+    async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<Forked, SandboxError> {
+        let template = self.template().await?;
+        let forked = template.fork(user, sole, nest).await;
+        if forked.is_err() {
+            self.give_up(&template).await;
+        }
+        forked
     }
 
     /// The template, started again when the last one is gone.
@@ -182,10 +217,23 @@ fn setup(step: &str, source: io::Error) -> SandboxError {
     }
 }
 
-fn unexpected(event: Option<Event>) -> SandboxError {
+async fn within<T>(work: impl Future<Output = Result<T, SandboxError>>) -> Result<T, SandboxError> {
+    let done = tokio::time::timeout(HATCH_DEADLINE, work).await;
+    done.unwrap_or_else(|_| Err(setup("wait", io::ErrorKind::TimedOut.into())))
+}
+
+/// What init said, unless it said that something failed.
+fn said(event: Option<(u64, Event, Vec<OwnedFd>)>) -> Result<(Event, Vec<OwnedFd>), SandboxError> {
     match event {
-        Some(Event::Failed(failure)) => setup(&failure.step, io::Error::from_raw_os_error(failure.errno)),
-        Some(other) => SandboxError::Protocol(format!("{other:?} for a zygote")),
-        None => SandboxError::InitDied,
+        Some((_, Event::Failed(failure), _)) => Err(setup(&failure.step, io::Error::from_raw_os_error(failure.errno))),
+        Some((_, event, fds)) => Ok((event, fds)),
+        None => Err(SandboxError::InitDied),
     }
+}
+
+fn expect(expected: bool, event: &Event) -> Result<(), SandboxError> {
+    if expected {
+        return Ok(());
+    }
+    Err(SandboxError::Protocol(format!("{event:?} for a zygote")))
 }

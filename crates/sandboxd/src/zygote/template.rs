@@ -99,15 +99,9 @@ impl Template {
         })
     }
 
-    /// Forks a zygote with what init gave for it, and puts it into the sandbox's groups. A `sole` one is to become the
-    /// sandbox's only program and gives up its rights at once.
-    pub(crate) async fn fork(
-        &self,
-        user: u32,
-        sole: bool,
-        nest: &[OwnedFd],
-        group: &Group,
-    ) -> Result<(), SandboxError> {
+    /// Forks a zygote with what init gave for it. A `sole` one is to become the sandbox's only program and gives up its
+    /// rights at once. It is in none of the sandbox's groups yet.
+    pub(crate) async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<Forked, SandboxError> {
         let failed = |step: &str, source: io::Error| SandboxError::Setup {
             step: format!("zygote: {step}"),
             source,
@@ -116,10 +110,7 @@ impl Template {
         let answered = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let (answer, pidfd) = answered.map_err(|error| failed("ask the template", error))?;
         match (answer.split('\0').collect::<Vec<_>>().as_slice(), pidfd) {
-            (["forked"], Some(pidfd)) => {
-                let pid = pid_of(&pidfd).map_err(|error| failed("pid", error))?;
-                group.attach(pid).map_err(|error| failed("cgroup", error))
-            }
+            (["forked"], Some(pidfd)) => Ok(Forked(pidfd)),
             ([step, errno], _) => {
                 let errno = errno.parse().unwrap_or(libc::EIO);
                 Err(failed(step, io::Error::from_raw_os_error(errno)))
@@ -188,11 +179,27 @@ fn last_words(stderr: &OwnedFd) -> String {
     }
 }
 
-/// The number, in the daemon's view, of the process behind a pidfd.
-fn pid_of(pidfd: &OwnedFd) -> io::Result<i32> {
-    let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", pidfd.as_raw_fd()))?;
-    let pid = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
-    pid.filter(|pid| *pid > 0).ok_or_else(|| io::ErrorKind::NotFound.into())
+/// A zygote's process.
+#[derive(Debug)]
+pub(crate) struct Forked(OwnedFd);
+
+impl Forked {
+    /// Puts it into a sandbox's groups. What it used before is not the sandbox's.
+    pub(crate) fn join(&self, group: &Group) -> Result<(), SandboxError> {
+        let joined = self.pid().and_then(|pid| group.attach(pid));
+        joined.map_err(|source| SandboxError::Setup {
+            step: "zygote: cgroup".to_owned(),
+            source,
+        })
+    }
+
+    /// Its number in the daemon's view.
+    fn pid(&self) -> io::Result<i32> {
+        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.0.as_raw_fd()))?;
+        let pid = text
+            .lines()
+            .find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
+        // -1: it has ended.
+        pid.filter(|pid| *pid > 0).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
 }

@@ -50,7 +50,11 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
     }
     let ground = Ground::lay()?;
     let client = daemon.client().await?;
-    let mut failed = failures(&client, attacks.programs.iter().copied(), &ground).await?;
+    let mut failed = failures(
+        &client,
+        attacks.programs.iter().map(|case| (*case, case.request(&ground))),
+    )
+    .await?;
     failed.extend(held_failures(&daemon, attacks.operations.iter().copied(), &ground).await?);
     let pid = daemon.pid();
     drop(client);

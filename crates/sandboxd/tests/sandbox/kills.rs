@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use prl_sandbox_proto::{Cause, HealthRequest};
+use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, RunOnceResult};
 
 use crate::support::census::{Census, children, spawner, tree};
 use crate::support::load::Load;
@@ -37,6 +37,12 @@ async fn quiet(client: &Client, parked: u32) -> Outcome {
 
 fn told_the_truth(wrong: &[String]) {
     assert!(wrong.is_empty(), "{} wrong answers:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// One short run, answered in time.
+async fn answered(client: &Client, argv: &[&str]) -> Result<RunOnceResult, Box<dyn Error>> {
+    let call = async { client.clone().run_once(command(argv)).await };
+    Ok(tokio::time::timeout(Duration::from_secs(40), call).await??.into_inner())
 }
 
 /// A daemon whose sandboxes can be told from other processes of the machine.
@@ -117,7 +123,8 @@ async fn inits() -> Outcome {
     let load = Load::start(&client, LANES);
     let spawner = spawner(daemon.pid())?;
     let mut killed = 0;
-    while killed < 30 {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while killed < 30 && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(20)).await;
         // One that runs a program: it has a child.
         let all = tree(daemon.pid());
@@ -133,7 +140,7 @@ async fn inits() -> Outcome {
     let infra = tally.infra.load(Ordering::Relaxed);
     assert!((5..=killed).contains(&infra), "{killed} killed: {tally:?}");
     assert_eq!(tally.lost.load(Ordering::Relaxed), 0);
-    let result = client.clone().run_once(command(&["echo", "well"])).await?.into_inner();
+    let result = answered(&client, &["echo", "well"]).await?;
     assert_eq!(
         (cause(&result), text(&result.stdout).as_str()),
         (Cause::Exited, "well\n"),
@@ -156,7 +163,7 @@ async fn parked_inits() -> Outcome {
         kill(init.pid, libc::SIGKILL);
     }
     for turn in 0..8 {
-        let result = client.clone().run_once(command(&["echo", "well"])).await?.into_inner();
+        let result = answered(&client, &["echo", "well"]).await?;
         // A sandbox that died while it was parked is not the program's doing, nor anybody's success.
         let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "well\n";
         assert!(
@@ -188,6 +195,54 @@ async fn the_client() -> Outcome {
     caller.wait()?;
     quiet(&client, 2).await?;
     before.returns(daemon.pid()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_template_interpreter() -> Outcome {
+    let Some(daemon) = start(&["--max-running", "8", "--park", "2", "--warm", "python=3"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let capabilities = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    if capabilities.runtimes.is_empty() {
+        skip("no warm Python");
+        return Ok(());
+    }
+    quiet(&client, 5).await?;
+    let before = Census::take(daemon.pid());
+    let load = Load::start(&client, LANES);
+    for _ in 0..3 {
+        let spawner = spawner(daemon.pid())?;
+        let template = until_some("a template", || {
+            let below = children(daemon.pid(), spawner);
+            below.into_iter().find(|process| process.name.starts_with("python"))
+        })
+        .await?;
+        kill(template.pid, libc::SIGKILL);
+        for _ in 0..10 {
+            let result = answered(&client, &["python3", "-c", "print(6 * 7)"]).await?;
+            let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "42\n";
+            assert!(fine, "{}", tell(&result));
+        }
+    }
+    told_the_truth(&load.end().await);
+    // It is started again, though not at once.
+    until("warm again", async || {
+        Ok(answered(&client, &["python3", "-c", "print(6 * 7)"]).await?.runtime == "python")
+    })
+    .await?;
+    quiet(&client, 5).await?;
+    before.returns(daemon.pid()).await
+}
+
+async fn until_some<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> Result<T, Box<dyn Error>> {
+    let mut some = None;
+    until(what, async || {
+        some = found();
+        Ok(some.is_some())
+    })
+    .await?;
+    Ok(some.ok_or("nothing")?)
 }
 
 /// Run by `the_client` in a process of its own.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use prl_sandbox_proto::{Cause, HealthRequest, RunOnceRequest};
+use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, RunOnceRequest};
 
 use crate::cases::{attacks, ordinary};
 use crate::support::census::{Census, flat, resident_kib};
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, cause, command, skip, until};
 
+/// Of each kind: bare, and with a Python that has started.
 const PARKED: u32 = 4;
 const AT_ONCE: usize = 12;
 
@@ -25,7 +26,8 @@ fn count() -> usize {
 async fn nothing_is_left_after_many_runs() -> Outcome {
     let directory = tempfile::tempdir()?;
     let temporary = directory.path().to_string_lossy().into_owned();
-    let arguments = ["--max-running", "12", "--park", &PARKED.to_string()];
+    let warm = format!("python={PARKED}");
+    let arguments = ["--max-running", "12", "--park", &PARKED.to_string(), "--warm", &warm];
     let Some(daemon) = Daemon::start_with(&arguments, &[("TMPDIR", &temporary)])? else {
         return Ok(());
     };
@@ -34,15 +36,18 @@ async fn nothing_is_left_after_many_runs() -> Outcome {
         return Ok(());
     }
     let client = daemon.client().await?;
+    let capabilities = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let has_python = !capabilities.runtimes.is_empty();
+    let parked = if has_python { 2 * PARKED } else { PARKED };
     let quiet = async || {
         until("quiet", async || {
             let health = client.clone().health(HealthRequest {}).await?.into_inner();
-            Ok(health.running == 0 && health.queued == 0 && health.parked == PARKED)
+            Ok(health.running == 0 && health.queued == 0 && health.parked == parked)
         })
         .await
     };
     let ground = Ground::lay()?;
-    let requests: Arc<Vec<RunOnceRequest>> = Arc::new(mixture(&ground));
+    let requests: Arc<Vec<RunOnceRequest>> = Arc::new(mixture(&ground, has_python));
     let rounds = async |from: usize, to: usize| -> Outcome {
         let mut running = tokio::task::JoinSet::new();
         for turn in from..to {
@@ -82,12 +87,17 @@ async fn nothing_is_left_after_many_runs() -> Outcome {
 }
 
 /// Mostly short runs, and now and then every hostile and every ordinary program.
-fn mixture(ground: &Ground) -> Vec<RunOnceRequest> {
+fn mixture(ground: &Ground, has_python: bool) -> Vec<RunOnceRequest> {
     let cases: Vec<_> = attacks::all().chain(ordinary::all()).collect();
-    let programs = cases.iter().map(|case| case.request(ground));
+    let warm = cases
+        .iter()
+        .filter(|_| has_python)
+        .filter_map(|case| case.on_warm_python(ground));
+    let programs = cases.iter().map(|case| case.request(ground)).chain(warm);
     let short = [
         command(&["/bin/true"]),
         command(&["sh", "-c", "echo x; (setsid sleep 30 &)"]),
+        command(&["python3", "-c", "print(1)"]),
         RunOnceRequest {
             collect: vec!["*".to_owned()],
             ..command(&["sh", "-c", "head -c 100000 /dev/urandom > f"])

@@ -4,6 +4,7 @@
 
 mod boxes;
 mod cases;
+mod client;
 #[cfg(feature = "switch-off")]
 mod defences;
 mod fuzz;
@@ -11,7 +12,9 @@ mod images;
 mod kills;
 mod leaks;
 mod network;
+mod process;
 mod programs;
 mod protocol;
+mod run_tests;
 mod support;
 mod zygote;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use prl_sandbox_proto::CloseRequest;
+use prl_sandbox_proto::{CapabilitiesRequest, CloseRequest, RunOnceRequest};
 
 use crate::boxes::boxes;
 use crate::cases::held::Held;
@@ -20,12 +20,11 @@ const CASE_DEADLINE: Duration = Duration::from_secs(30);
 /// What is wrong with each case that does not end as it must.
 pub(crate) async fn failures(
     client: &Client,
-    cases: impl Iterator<Item = &'static Case>,
-    ground: &Ground,
+    requests: impl Iterator<Item = (&'static Case, RunOnceRequest)>,
 ) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let mut running = tokio::task::JoinSet::new();
     let mut failures = Vec::new();
-    for case in cases {
+    for (case, request) in requests {
         if !Path::new(case.needs).exists() {
             skip(&format!("{} needs {}", case.name, case.needs));
             continue;
@@ -36,7 +35,6 @@ pub(crate) async fn failures(
             failures.extend(done?);
         }
         let mut client = client.clone();
-        let request = case.request(ground);
         running.spawn(async move {
             match tokio::time::timeout(CASE_DEADLINE, client.run_once(request)).await {
                 Ok(Ok(result)) => case.verdict(result.get_ref()).err(),
@@ -72,8 +70,9 @@ pub(crate) async fn held_failures(
 }
 
 /// Runs all cases on one daemon and looks at the machine.
-async fn run_all(cases: Vec<&'static Case>, bombs: bool) -> Outcome {
-    let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "3"])? else {
+async fn run_all(cases: Vec<&'static Case>, bombs: bool, warm: bool) -> Outcome {
+    let arguments: &[&str] = if warm { &["--warm", "python=3"] } else { &[] };
+    let Some(daemon) = Daemon::start(&[&["--max-running", "6", "--park", "3"], arguments].concat())? else {
         return Ok(());
     };
     if bombs && !daemon.is_full() {
@@ -83,8 +82,21 @@ async fn run_all(cases: Vec<&'static Case>, bombs: bool) -> Outcome {
     let ground = Ground::lay()?;
     let client = daemon.client().await?;
     let count = cases.len();
-    let failures = failures(&client, cases.into_iter(), &ground).await?;
-    let parked = 3;
+    let capabilities = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    if warm && capabilities.runtimes.is_empty() {
+        skip(&format!("no warm Python: {:?}", capabilities.facilities));
+        return Ok(());
+    }
+    let requests = cases.into_iter().filter_map(|case| {
+        let request = if warm {
+            case.on_warm_python(&ground)
+        } else {
+            Some(case.request(&ground))
+        };
+        Some((case, request?))
+    });
+    let failures = failures(&client, requests).await?;
+    let parked = if warm { 6 } else { 3 };
     settles(daemon.pid(), |found| {
         found.iter().filter(|trace| trace.starts_with("group ")).count() <= 3 * parked
     })
@@ -104,7 +116,17 @@ async fn run_all(cases: Vec<&'static Case>, bombs: bool) -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hostile_programs_end_as_they_must() -> Outcome {
-    run_all(cases::attacks::all().collect(), true).await
+    run_all(cases::attacks::all().collect(), true, false).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_programs_end_so_on_a_warm_interpreter_too() -> Outcome {
+    run_all(cases::attacks::all().collect(), true, true).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ordinary_programs_work_on_a_warm_interpreter_too() -> Outcome {
+    run_all(cases::ordinary::all().collect(), false, true).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,7 +145,7 @@ async fn file_operations_gain_nobody_anything() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ordinary_programs_work() -> Outcome {
-    run_all(cases::ordinary::all().collect(), false).await
+    run_all(cases::ordinary::all().collect(), false, false).await
 }
 
 #[test]

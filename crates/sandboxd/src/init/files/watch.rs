@@ -85,6 +85,16 @@ impl Watcher {
         Ok(())
     }
 
+    /// Adds one more directory, if there is room. One that is gone again needs no watch.
+    fn follow(&mut self, path: &Path) -> bool {
+        let added = self.paths.len() < MAX_WATCHES
+            && self
+                .add(path)
+                .map_or_else(|error| error.kind() == io::ErrorKind::NotFound, |()| true);
+        self.full |= !added;
+        added
+    }
+
     /// Adds every directory below one that is watched; returns what was found there.
     fn add_below(&mut self, path: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
@@ -95,8 +105,7 @@ impl Watcher {
                 if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                     continue;
                 }
-                if self.paths.len() >= MAX_WATCHES || self.add(&entry.path()).is_err() {
-                    self.full = true;
+                if !self.follow(&entry.path()) {
                     return found;
                 }
                 next.push(entry.path());
@@ -171,9 +180,7 @@ impl Watcher {
         };
         changes.push((kind, path.clone()));
         if self.recursive && kind == Kind::Created && is(libc::IN_ISDIR) {
-            if self.paths.len() >= MAX_WATCHES || self.add(&path).is_err() {
-                self.full = true;
-            }
+            self.follow(&path);
             // What was made in it before it was watched.
             let before = self.add_below(&path);
             changes.extend(before.into_iter().map(|path| (Kind::Created, path)));

@@ -2,7 +2,8 @@
 
 Messages are fields separated by NUL bytes. The daemon sends the filters and the names of the modules, then per zygote
 an id and a user, with a link to the sandbox's init and the sandbox's namespaces, that of processes first; the answer
-comes with a pidfd. Over the link the zygote says that it is ready, and init sends it a program with its streams, once.
+comes with a pidfd. Over the link the zygote says that it is ready, and init sends it a program with its streams, and the
+mount namespace that it is to have, once.
 """
 import gc
 import os
@@ -10,9 +11,12 @@ import resource
 import signal
 import socket
 import sys
+import time
 
 MESSAGE_BYTES = 1 << 18
 DESCRIPTORS = 16
+# Init's answer to `ended`.
+STAY = b's'
 LIMITS = {
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_MEMLOCK: 64 << 10,
@@ -61,7 +65,7 @@ def serve(number):
         if not parent:
             beget(daemon, name)
             os.close(daemon.detach())
-            return live(socket.socket(fileno=link), namespaces, int(user), filters, kept)
+            return live(socket.socket(fileno=link), namespaces, int(user), sole == b'1', filters, kept)
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -80,20 +84,28 @@ def beget(daemon, name):
     os._exit(0)
 
 
-def live(link, namespaces, user, filters, kept):
-    """The zygote: becomes the sandbox's user at once, and a program when it is told to."""
+def live(link, namespaces, user, sole, filters, kept):
+    """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other forks the
+    program's process then. Returns only in that."""
     try:
-        become(user, namespaces, filters)
+        for namespace in namespaces:
+            kernel.enter(namespace)
+            os.close(namespace)
+        if sole:
+            become(user, filters)
         link.send(message('ready', os.getpid()))
         order, streams, _, _ = socket.recv_fds(link, MESSAGE_BYTES, DESCRIPTORS)
         if not order:
             os._exit(0)
         open_files, cpu_seconds, directory, count, *strings = order.split(b'\0')
         command, environment = strings[: int(count)], strings[int(count) :]
-        for target, stream in enumerate(streams):
+        if not sole:
+            lead(link, streams[:3], streams[3:])
+            become(user, filters)
+        for target, stream in enumerate(streams[:3]):
             os.dup2(stream, target)
         limit(int(open_files), int(cpu_seconds))
-        go_to(directory)
+        refuse(link, 'working directory', go_to, directory)
         guest.set_environment(environment)
         guest.forget_the_template(kept)
         try:
@@ -101,7 +113,7 @@ def live(link, namespaces, user, filters, kept):
         except guest.MustExecute as reason:
             program = None
             link.send(message('executing', reason))
-        link.send(message('started'))
+        link.send(message('started', os.getpid()))
     except OSError as error:
         link.send(message('failed', error.filename or 'zygote', error.errno))
         os._exit(1)
@@ -112,11 +124,48 @@ def live(link, namespaces, user, filters, kept):
     return program
 
 
-def become(user, namespaces, filters):
-    """Gives up everything that the program must not have."""
-    for namespace in namespaces:
+def refuse(link, step, act, *arguments):
+    """Does what may fail by the program's fault."""
+    try:
+        return act(*arguments)
+    except OSError as error:
+        link.send(message('refused', step, error.errno))
+        os._exit(1)
+
+
+def lead(link, streams, layer):
+    """Forks, and returns in the child. The parent keeps what the program leaves behind below itself, tells of its end
+    and waits to be told whether that is to be given to init or waited for."""
+    kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
+    for namespace in layer:
         kernel.enter(namespace)
-        os.close(namespace)
+    began = time.monotonic()
+    child = refuse(link, 'fork', os.fork)
+    if not child:
+        return
+    for descriptor in (*streams, *layer):
+        os.close(descriptor)
+    kernel.drop_capabilities()
+    ended = None
+    while ended != child:
+        ended, status = os.wait()
+    took = time.monotonic() - began
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    disk = os.statvfs('/work')
+    full = [int(disk.f_bavail == 0), int(disk.f_ffree == 0)]
+    micros = [int(seconds * 1e6) for seconds in (took, usage.ru_utime + usage.ru_stime)]
+    link.send(message('ended', status, *micros, *full))
+    if link.recv(1) == STAY:
+        try:
+            while True:
+                os.wait()
+        except ChildProcessError:
+            pass
+    os._exit(0)
+
+
+def become(user, filters):
+    """Gives up everything that the program must not have."""
     os.setsid()
     with open('/proc/self/oom_score_adj', 'wb', buffering=0) as score:
         score.write(b'1000')

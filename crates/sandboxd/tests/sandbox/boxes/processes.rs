@@ -157,23 +157,21 @@ async fn a_slow_reader_loses_nothing_or_is_told_what() -> Outcome {
     };
     client.start(lossless).await?;
     client.start(start("late", &["bash", "-c", &line])).await?;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    let listed = client
-        .list_processes(BoxRequest {
+    // It ends without a reader, and the other, which had as long, does not.
+    let deadline = std::time::Instant::now() + Duration::from_secs(20);
+    loop {
+        let request = BoxRequest {
             r#box: "one".to_owned(),
-        })
-        .await?
-        .into_inner();
-    let running: Vec<_> = listed
-        .processes
-        .iter()
-        .map(|one| (one.process.as_str(), one.running))
-        .collect();
-    assert_eq!(
-        running,
-        [("late", false), ("whole", true)],
-        "one waits for a reader, the other does not"
-    );
+        };
+        let listed = client.list_processes(request).await?.into_inner().processes;
+        let runs = |id: &str| listed.iter().any(|one| one.process == id && one.running);
+        assert!(runs("whole"), "it did not wait for its reader");
+        if !runs("late") {
+            break;
+        }
+        assert!(std::time::Instant::now() < deadline, "it waits for a reader");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
     let whole = follow(&client, attach("whole", 0), Duration::from_millis(1)).await?;
     assert_eq!((whole.stdout.len(), whole.gaps), (bytes, 0));
     assert!(whole.stdout.chunks(8).all(|chunk| chunk == b"0123456\n"));

@@ -98,6 +98,17 @@ impl Case {
         request
     }
 
+    /// The same on a warm interpreter; `None` where there is no Python in it.
+    pub(crate) fn on_warm_python(&self, ground: &Ground) -> Option<RunOnceRequest> {
+        if matches!(self.program, Program::Sh(_)) {
+            return None;
+        }
+        let mut request = self.request(ground);
+        request.command.retain(|word| word != "-I" && word != "-S");
+        request.runtime = "python".to_owned();
+        Some(request)
+    }
+
     /// What is wrong with the result.
     pub(crate) fn verdict(&self, result: &RunOnceResult) -> Result<(), String> {
         let wrong = |what: String| Err(format!("{}: {what}\n{}", self.name, tell(result)));

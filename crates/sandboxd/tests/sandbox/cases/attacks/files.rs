@@ -195,7 +195,7 @@ pub(crate) const CASES: &[Case] = &[
         "devices of the machine",
         Layers("own devices"),
         Call("sorted(os.listdir('/dev'))"),
-        "['fd', 'full', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero']",
+        "['fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm', 'stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero']",
     ),
     // ---- rights ----
     case(

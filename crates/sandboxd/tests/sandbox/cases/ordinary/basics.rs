@@ -11,6 +11,13 @@ use crate::support::text;
 pub(crate) const CASES: &[Case] = &[
     works("print", Py("print(1)"), "1\n"),
     works("input", Py("print(sum(map(int, sys.stdin)))"), "6\n").with(|r| r.stdin = b"1\n2\n3\n".as_slice().into()),
+    works(
+        "message queues with a name",
+        Py(
+            "import ctypes, os\nq = ctypes.CDLL('librt.so.1').mq_open(b'/own', os.O_CREAT | os.O_RDWR, 0o600, None)\nprint(q > 2, os.listdir('/dev/mqueue'))",
+        ),
+        "True ['own']",
+    ),
     works("large input", Py("print(len(sys.stdin.buffer.read()))"), "3000000")
         .with(|r| r.stdin = vec![7; 3_000_000].into()),
     works(

@@ -1,0 +1,79 @@
+//! One case, or the build: an exec that has the sandbox for itself and leaves nothing behind.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::RunOnceResult;
+use tokio::sync::watch;
+
+use crate::boxes::{End, HeldBox};
+use crate::egress;
+use crate::error::SandboxError;
+use crate::mux::Exchange;
+use crate::plan::Plan;
+use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
+use crate::wire::{Event, Order};
+
+struct Enclosed<'a> {
+    held: &'a HeldBox,
+    exchange: Exchange,
+}
+
+impl Exec for Enclosed<'_> {
+    const ALONE: bool = true;
+
+    async fn event(&mut self) -> io::Result<Option<Event>> {
+        Ok(self.exchange.event().await.map(|(event, _)| event))
+    }
+
+    async fn kill(&mut self) {
+        if let Err(error) = self.held.mux.tell(self.exchange.id, Order::KillTree(true)).await {
+            // The next event says so.
+            tracing::debug!(error = %error.chain(), "a sandbox takes no more orders");
+        }
+    }
+
+    async fn measure(&mut self) {}
+
+    fn destroy(&mut self) {
+        self.held.end_with(End::Broken("processes in it could not be ended"));
+    }
+}
+
+/// Runs it to its end.
+pub(super) async fn run(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> Result<RunOnceResult, SandboxError> {
+    let began = Instant::now();
+    let setup = |step: &'static str| {
+        move |source| SandboxError::Setup {
+            step: step.to_owned(),
+            source,
+        }
+    };
+    let _seat = held.seat()?;
+    egress::add_missing(&mut plan.start.program.env, &held.told);
+    let before = held.observe();
+    let warm = plan.start.zygote > 0;
+    let flood = Flood::new(plan.limits.output_kill_bytes);
+    let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
+    let exchange = held.mux.call(Order::Start(plan.start), guests.into()).await?;
+    let (over, ended) = watch::channel(false);
+    let stdout = record(stdout, plan.limits.output_bytes, &flood, ended.clone()).map_err(setup("stdout"))?;
+    let stderr = record(stderr, plan.limits.output_bytes, &flood, ended).map_err(setup("stderr"))?;
+    let feeder = feed(stdin, plan.stdin).map_err(setup("stdin"))?;
+    let mut exec = Enclosed { held, exchange };
+    let course = follow(&mut exec, &held.group, before, &plan.limits, &flood, cancel).await;
+    feeder.abort();
+    over.send_replace(true);
+    let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
+    let course = course?;
+    let runtime = course.runtime(warm);
+    let timings = course.timings(began, Duration::ZERO);
+    let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
+    result.runtime = runtime.to_owned();
+    if let Some(usage) = &mut result.usage {
+        // The peaks of all that ran in the sandbox so far are not this one's.
+        (usage.peak_memory_bytes, usage.processes) = (None, None);
+    }
+    Ok(result)
+}

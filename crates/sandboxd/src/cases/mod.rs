@@ -1,0 +1,251 @@
+//! Many tests of one program in one sandbox: an optional build, then each case alone, one after the other.
+//!
+//! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
+//! starts is dead before the next one begins. Where the program runs on a warm interpreter, the zygote of the next case
+//! is born while a case runs: it waits with init's rights, out of the reach of every program in the sandbox.
+
+mod case;
+
+use std::sync::Arc;
+
+use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::{
+    CaseResult, Cause, CreateRequest, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest,
+};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tonic::Status;
+
+use crate::boxes::{End, HeldBox};
+use crate::error::SandboxError;
+use crate::plan::{self, Plan};
+use crate::service::{DEFAULT_QUEUE, Shop};
+use crate::wire::{Enclosed, Sizes};
+use crate::zygote::{Parked, Python};
+
+const MAX_CASES: usize = 10_000;
+/// Results that wait for a slow reader; the next case waits with them.
+const MAX_UNREAD: usize = 16;
+/// Longer than any sandbox lives.
+const FOREVER_MS: u64 = 10 * 365 * 24 * 3600 * 1000;
+
+pub(crate) type Stream = mpsc::Receiver<Result<RunTestsEvent, Status>>;
+
+/// A request, checked.
+struct Tests {
+    build: Option<Plan>,
+    /// Of every case, without its input and its own arguments.
+    program: Plan,
+    cases: Vec<prl_sandbox_proto::TestCase>,
+    stop_on_failure: bool,
+}
+
+/// Begins a request that was admitted. Ends it when the stream is dropped.
+pub(crate) async fn run_tests(shop: &Arc<Shop>, request: RunTestsRequest) -> Result<Stream, SandboxError> {
+    let tests = check(shop, request)?;
+    let permit = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
+    let (events, stream) = mpsc::channel(MAX_UNREAD);
+    let shop = Arc::clone(shop);
+    tokio::spawn(async move {
+        let (cancel, cancelled) = watch::channel(false);
+        let unread = events.clone();
+        let course = async {
+            let mut run = Run {
+                events,
+                cancelled,
+                completed: 0,
+            };
+            let early = run.carry_out(&shop, tests).await.err();
+            let end = RunTestsEnd {
+                completed: run.completed,
+                error_code: early.as_ref().map_or_else(String::new, |error| error.code().to_owned()),
+                reason: early.as_ref().map_or_else(String::new, SandboxError::chain),
+            };
+            run.tell(Told::End(end)).await;
+        };
+        tokio::pin!(course);
+        tokio::select! {
+            () = &mut course => {}
+            () = unread.closed() => {
+                cancel.send_replace(true);
+                course.await;
+            }
+        }
+        shop.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        drop(permit);
+    });
+    Ok(stream)
+}
+
+fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
+    let RunTestsRequest {
+        request,
+        cases,
+        stop_on_failure,
+        build,
+        build_limits,
+    } = request;
+    let request = request.ok_or_else(|| SandboxError::Invalid("request is missing".to_owned()))?;
+    if cases.len() > MAX_CASES {
+        return Err(SandboxError::Invalid(format!(
+            "{} cases; at most {MAX_CASES}",
+            cases.len()
+        )));
+    }
+    if let Some(text) = cases
+        .iter()
+        .flat_map(|case| &case.args)
+        .find(|text| text.contains('\0'))
+    {
+        return Err(SandboxError::Invalid(format!("args hold a NUL byte: {text:?}")));
+    }
+    let enclosed = |mut plan: Plan, layer: bool| {
+        let sizes = plan.start.furnish.as_ref().map(|furnish| Sizes {
+            disk_bytes: furnish.disk_bytes,
+            inodes: furnish.inodes,
+        });
+        plan.start.enclosed = plan.start.finish.take().map(|finish| {
+            Box::new(Enclosed {
+                finish,
+                layer: sizes.filter(|_| layer),
+            })
+        });
+        plan
+    };
+    let build = (!build.is_empty()).then(|| RunOnceRequest {
+        command: build,
+        env: request.env.clone(),
+        cwd: request.cwd.clone(),
+        limits: build_limits,
+        image: request.image.clone(),
+        ..RunOnceRequest::default()
+    });
+    let build = build.map(|build| plan::plan(build, shop.terms())).transpose()?;
+    let mut program = plan::plan(request, shop.terms())?;
+    shop.warm.choose(&mut program)?;
+    Ok(Tests {
+        build: build.map(|build| enclosed(build, false)),
+        program: enclosed(program, true),
+        cases,
+        stop_on_failure,
+    })
+}
+
+struct Run {
+    events: mpsc::Sender<Result<RunTestsEvent, Status>>,
+    cancelled: watch::Receiver<bool>,
+    completed: u32,
+}
+
+impl Run {
+    async fn tell(&self, event: Told) {
+        // When nobody listens the run is being cancelled.
+        let _dropped = self.events.send(Ok(RunTestsEvent { event: Some(event) })).await;
+    }
+
+    async fn carry_out(&mut self, shop: &Arc<Shop>, mut tests: Tests) -> Result<(), SandboxError> {
+        let sandbox = shop.pool.acquire(tests.program.image).await?;
+        let furnish = tests.program.start.furnish.take();
+        let made = HeldBox::make(
+            sandbox,
+            CreateRequest {
+                lease_ms: Some(FOREVER_MS),
+                ..CreateRequest::default()
+            },
+            Plan {
+                start: crate::wire::Start {
+                    furnish,
+                    ..tests.program.start.clone()
+                },
+                ..tests.program.clone()
+            },
+            None,
+            shop.probe.isolation,
+        );
+        let held = made.await?;
+        let outcome = self.judge_all(shop, &held, tests).await;
+        let broken = held.ended();
+        held.end_with(End::Closed);
+        held.gone().await;
+        outcome?;
+        broken.map_or(Ok(()), |end| Err(held.error_of(&end)))
+    }
+
+    async fn judge_all(&mut self, shop: &Shop, held: &Arc<HeldBox>, tests: Tests) -> Result<(), SandboxError> {
+        let python = if tests.program.start.zygote > 0 {
+            shop.warm.python()
+        } else {
+            None
+        };
+        let hatch = |more: bool| {
+            more.then(|| python.clone().map(|python| spawn_hatch(python, Arc::clone(held))))
+                .flatten()
+        };
+        let mut next = hatch(!tests.cases.is_empty());
+        if let Some(mut build) = tests.build {
+            build.start.furnish = None;
+            held.limit(build.limits.group)?;
+            let result = self.exec(held, build, None).await?;
+            let built = passed(&result);
+            self.tell(Told::Build(result)).await;
+            if !built {
+                return Ok(());
+            }
+            held.limit(tests.program.limits.group)?;
+        }
+        let last = tests.cases.len().saturating_sub(1);
+        for (index, case) in tests.cases.into_iter().enumerate() {
+            let zygote = match next.take() {
+                Some(hatching) => Some(
+                    hatching
+                        .await
+                        .map_err(|error| SandboxError::Protocol(error.to_string()))??,
+                ),
+                None => None,
+            };
+            next = hatch(index < last);
+            let mut plan = tests.program.clone();
+            plan.stdin = case.stdin;
+            plan.start.program.command.extend(case.args);
+            let result = self.exec(held, plan, zygote).await?;
+            if *self.cancelled.borrow() {
+                break;
+            }
+            let stop = tests.stop_on_failure && !passed(&result);
+            self.completed += 1;
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            self.tell(Told::Case(CaseResult {
+                index,
+                result: Some(result),
+            }))
+            .await;
+            if stop {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn exec(
+        &self,
+        held: &Arc<HeldBox>,
+        mut plan: Plan,
+        zygote: Option<Parked>,
+    ) -> Result<RunOnceResult, SandboxError> {
+        plan.start.zygote = zygote.as_ref().map_or(0, Parked::id);
+        if let Some(zygote) = &zygote {
+            zygote.join(&held.group)?;
+        }
+        let mut result = case::run(held, plan, self.cancelled.clone()).await?;
+        result.isolation = held.isolation.into();
+        Ok(result)
+    }
+}
+
+fn spawn_hatch(python: Arc<Python>, held: Arc<HeldBox>) -> JoinHandle<Result<Parked, SandboxError>> {
+    tokio::spawn(async move { python.hatch(&held).await })
+}
+
+fn passed(result: &RunOnceResult) -> bool {
+    result.cause == i32::from(Cause::Exited) && result.exit_code == Some(0)
+}

@@ -1,0 +1,55 @@
+//! Two callers of one daemon who must not know of each other.
+
+use std::collections::HashMap;
+use std::fs;
+
+use prl_sandbox_client::{Client, ConnectOptions};
+use prl_sandbox_proto::Cause;
+
+use super::{Outcome, Result, a_box, connect, exec, never, run, stdout, tcp, text};
+use crate::support::Daemon;
+
+async fn tenant(daemon: &Daemon, token: &str) -> Result<Client> {
+    let options = ConnectOptions {
+        token: Some(token.to_owned()),
+        ..ConnectOptions::default()
+    };
+    connect(&[tcp(daemon)?], options).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_holds_does_not_exist_for_another() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let tokens = folder.path().join("tokens");
+    fs::write(&tokens, "ann:token-of-ann\nben:token-of-ben\n")?;
+    let Some(daemon) = Daemon::start(&["--listen", "127.0.0.1:0", "--token-file", &text(&tokens)])? else {
+        return Ok(());
+    };
+    let (ann, ben) = (
+        tenant(&daemon, "token-of-ann").await?,
+        tenant(&daemon, "token-of-ben").await?,
+    );
+    let held = ann.create(a_box("shared-name")).await?;
+    held.exec(exec(&["sh", "-c", "echo of ann > note"], "1"), &never())
+        .await?;
+
+    assert!(ben.list(HashMap::new()).await?.is_empty());
+    let missing = ben.open("no-such-box").await.expect_err("none of his").to_string();
+    let hidden = ben.open("shared-name").await.expect_err("not his").to_string();
+    assert_eq!(hidden.replace("shared-name", "no-such-box"), missing, "no oracle");
+    let own = ben.create(a_box("shared-name")).await?;
+    let look = own
+        .exec(exec(&["sh", "-c", "cat note || echo nothing"], "1"), &never())
+        .await?;
+    assert_eq!(stdout(&look), "nothing\n");
+    own.close().await?;
+    let after = held.exec(exec(&["cat", "note"], "2"), &never()).await?;
+    assert_eq!(stdout(&after), "of ann\n", "closing his left hers");
+
+    let hers = ann.run_once(run(&["echo", "ann"], "same-key"), &never()).await?;
+    let his = ben.run_once(run(&["echo", "ben"], "same-key"), &never()).await?;
+    assert_eq!((stdout(&hers), stdout(&his)), ("ann\n".to_owned(), "ben\n".to_owned()));
+    assert!(!his.result.replayed);
+    assert_eq!(his.result.cause(), Cause::Exited);
+    Ok(())
+}

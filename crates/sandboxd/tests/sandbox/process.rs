@@ -1,0 +1,230 @@
+//! The tier without namespaces: what it keeps, and that it says what it cannot.
+
+use prl_sandbox_proto::{CapabilitiesRequest, Cause, CreateRequest, InputFile, Isolation, Limits, RunOnceRequest};
+use tonic::Code;
+
+use crate::boxes::{boxes, shell, small};
+use crate::support::{Client, Daemon, Outcome, cause, command, tell, text};
+
+fn start(arguments: &[&str]) -> Result<Option<Daemon>, Box<dyn std::error::Error>> {
+    Daemon::start(&[&["--tier", "process", "--park", "1"], arguments].concat())
+}
+
+fn python(code: &str) -> RunOnceRequest {
+    command(&["/usr/bin/python3", "-I", "-S", "-c", code])
+}
+
+async fn out(client: &mut Client, request: RunOnceRequest) -> Result<String, Box<dyn std::error::Error>> {
+    let result = client.run_once(request).await?.into_inner();
+    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(result.isolation(), Isolation::Process);
+    Ok(text(&result.stdout))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ordinary_programs_work_in_the_process_tier() -> Outcome {
+    let Some(daemon) = start(&[])? else { return Ok(()) };
+    let mut client = daemon.client().await?;
+    let mut request = command(&[
+        "bash",
+        "-c",
+        "cat in.txt; pwd; echo $HOME; cat /etc/hostname > /dev/null && echo etc; echo x > $TMPDIR/f && echo tmp; \
+         mkdir -p out/deep && echo made > out/deep/f; (echo a; echo b) | sort -r | head -1; echo err >&2; \
+         python3 -c 'import subprocess, tempfile, sqlite3; print(subprocess.run([\"echo\", \"sub\"], capture_output=True).stdout, \
+         len(tempfile.mkdtemp()) > 0)'; exit 3",
+    ]);
+    request.files = vec![InputFile {
+        path: "in.txt".to_owned(),
+        content: "input\n".into(),
+        mode: 0,
+    }];
+    request.collect = vec!["out/**".to_owned()];
+    let result = client.run_once(request).await?.into_inner();
+    assert_eq!(result.exit_code, Some(3), "{}", tell(&result));
+    let out = text(&result.stdout);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines[0], "input");
+    assert_eq!(lines[1], lines[2]);
+    assert!(lines[1].ends_with("/work"), "{out}");
+    assert_eq!(lines[3..], ["etc", "tmp", "b", "b'sub\\n' True"], "{}", tell(&result));
+    assert_eq!(result.files.len(), 1, "{:?} {:?}", result.files, result.uncollected);
+    assert_eq!(&result.files[0].content[..], b"made\n");
+    for (argv, wanted) in [
+        (["bash", "-c", "kill -9 $$"], Cause::Signaled),
+        (["bash", "-c", "while :; do :; done"], Cause::CpuTimeout),
+        (["bash", "-c", "sleep 60"], Cause::WallTimeout),
+        (["bash", "-c", "yes"], Cause::OutputLimit),
+        (["bash", "-c", "exit 137"], Cause::Exited),
+    ] {
+        let mut request = command(&argv);
+        request.limits = Some(Limits {
+            wall_ms: Some(if wanted == Cause::WallTimeout { 500 } else { 20_000 }),
+            cpu_ms: Some(if wanted == Cause::CpuTimeout { 300 } else { 20_000 }),
+            output_kill_bytes: Some(1 << 20),
+            ..Limits::default()
+        });
+        let result = client.run_once(request).await?.into_inner();
+        assert_eq!(cause(&result), wanted, "{argv:?}: {}", tell(&result));
+    }
+    daemon.stop()
+}
+
+/// Everything of the machine that a program must not reach, tried one by one.
+const REACH: &str = r#"
+import os, socket, ctypes, signal
+libc = ctypes.CDLL(None, use_errno=True)
+def attempt(name, f):
+    try: print(name, 'reached', f())
+    except OSError as e: print(name, 'refused')
+def call(*a):
+    if libc.syscall(*a) < 0: raise OSError(ctypes.get_errno(), '')
+daemon = @DAEMON@
+attempt('read', lambda: open('@SECRET@').read())
+attempt('list', lambda: os.listdir('@DIR@'))
+attempt('homes', lambda: os.listdir('..') and os.listdir('../..'))
+attempt('write', lambda: open('@DIR@/new', 'w'))
+attempt('unlink', lambda: os.unlink('@SECRET@'))
+attempt('rename', lambda: os.rename('@SECRET@', 'mine'))
+attempt('link', lambda: os.link('@SECRET@', 'mine2'))
+attempt('truncate', lambda: os.truncate('@SECRET@', 0))
+attempt('chmod', lambda: os.chmod('@SECRET@', 0))
+attempt('utime', lambda: os.utime('@SECRET@', (0, 0)))
+attempt('pids', lambda: os.listdir('/proc'))
+attempt('environ', lambda: open(f'/proc/{daemon}/environ').read())
+attempt('cmdline', lambda: open(f'/proc/{daemon}/cmdline').read())
+attempt('memory', lambda: open(f'/proc/{daemon}/mem', 'rb'))
+attempt('kill', lambda: os.kill(daemon, 0))
+attempt('limits', lambda: call(302, daemon, 7, 0, 0))
+attempt('affinity', lambda: os.sched_setaffinity(daemon, {0}))
+attempt('tcp', lambda: socket.socket())
+attempt('udp', lambda: socket.socket(2, 2))
+attempt('unix', lambda: socket.socket(1))
+attempt('netlink', lambda: socket.socket(16, 3, 0))
+attempt('shm', lambda: open('/dev/shm/x', 'w'))
+attempt('sysv', lambda: call(29, 0, 4096, 0o1600))
+attempt('mount', lambda: call(165, b'none', b'/tmp', b'tmpfs', 0, 0))
+attempt('namespace', lambda: call(272, 0x10000000))
+attempt('ptrace', lambda: call(101, 16, daemon, 0, 0))
+attempt('raw', lambda: open('/dev/kmsg', 'rb'))
+print(*socket.socketpair())
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_machine_cannot_be_reached_from_the_process_tier() -> Outcome {
+    let Some(daemon) = start(&[])? else { return Ok(()) };
+    let secrets = tempfile::tempdir()?;
+    let secret = secrets.path().join("secret");
+    std::fs::write(&secret, "secret")?;
+    // Permissions would let everybody: what refuses is not they.
+    use std::os::unix::fs::PermissionsExt;
+    for path in [secrets.path(), &secret] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
+    }
+    let code = REACH
+        .replace("@DAEMON@", &daemon.pid().to_string())
+        .replace("@SECRET@", &secret.to_string_lossy())
+        .replace("@DIR@", &secrets.path().to_string_lossy());
+    let mut client = daemon.client().await?;
+    let seen = out(&mut client, python(&code)).await?;
+    let reached: Vec<&str> = seen.lines().filter(|line| line.contains("reached")).collect();
+    assert!(reached.is_empty(), "{reached:#?}");
+    assert!(
+        seen.lines().count() > 27 && seen.contains("socket.socket fd="),
+        "{seen}"
+    );
+    assert_eq!(std::fs::read_to_string(&secret)?, "secret");
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_of_a_box_of_the_process_tier() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let work = directory.path().to_string_lossy().into_owned();
+    let Some(mut daemon) = start(&["--park", "0", "--work-dir", &work])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    // Out of the session, out of the parent's sight, deaf, and with directories in the way.
+    let escape = "for i in 1 2 3; do setsid bash -c 'trap \"\" TERM HUP; (sleep 371 & sleep 371) & disown; sleep 371' & disown; done; \
+                  mkdir -p a/b/c/d && chmod 000 a/b; ln -s /etc link; echo done";
+    assert_eq!(out(&mut client, command(&["bash", "-c", escape])).await?, "done\n");
+    let alive = || -> Vec<String> {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let read = |path: std::path::PathBuf| std::fs::read_to_string(path.join("cmdline")).unwrap_or_default();
+        entries
+            .map(|entry| read(entry.path()))
+            .filter(|line| line.contains("sleep\u{0}371"))
+            .collect()
+    };
+    let homes = || {
+        std::fs::read_dir(directory.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+            .flat_map(|one| std::fs::read_dir(one.path()).into_iter().flatten().flatten())
+    };
+    let gone = async |daemon_lives: bool| -> Outcome {
+        for _ in 0..1000 {
+            let entries = std::fs::read_dir(directory.path())?.count();
+            if alive().is_empty() && homes().count() == 0 && entries == usize::from(daemon_lives) {
+                return Ok(());
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        Err(format!("left: {:?} {}", alive(), homes().count()).into())
+    };
+    gone(true).await?;
+    // A killed init, daemon and all: what they had is ended by the next above.
+    let mut held = boxes(&daemon).await?;
+    held.create(small("one")).await?;
+    shell(
+        &held,
+        "one",
+        "setsid bash -c 'echo up > up; exec sleep 371' & until [ -e up ]; do sleep 0.01; done",
+    )
+    .await?;
+    while alive().is_empty() {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    daemon.kill()?;
+    gone(false).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_process_tier_says_what_it_cannot() -> Outcome {
+    let Some(daemon) = start(&[])? else { return Ok(()) };
+    let mut client = daemon.client().await?;
+    let capabilities = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    assert_eq!(capabilities.isolation(), Isolation::Process);
+    let missing = |name: &str| {
+        capabilities
+            .facilities
+            .iter()
+            .any(|one| one.name == name && !one.available)
+    };
+    assert!(
+        missing("network") && missing("limits.disk"),
+        "{:?}",
+        capabilities.facilities
+    );
+    for isolation in [Isolation::Rootless, Isolation::Full] {
+        let mut request = command(&["true"]);
+        request.min_isolation = isolation.into();
+        let refused = client.run_once(request).await;
+        assert!(refused.is_err_and(|status| status.code() == Code::FailedPrecondition));
+    }
+    let mut request = command(&["true"]);
+    request.network = Some(prl_sandbox_proto::Network {
+        mode: prl_sandbox_proto::network::Mode::Allow.into(),
+        allow: vec!["example.com".to_owned()],
+        forward: Vec::new(),
+    });
+    let refused = client.run_once(request).await;
+    assert!(refused.is_err_and(|status| status.code() == Code::Unimplemented));
+    let mut held = boxes(&daemon).await?;
+    held.create(CreateRequest { ..small("one") }).await?;
+    let result = shell(&held, "one", "echo kept > f").await?;
+    assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
+    assert_eq!(text(&shell(&held, "one", "cat f").await?.stdout), "kept\n");
+    daemon.stop()
+}

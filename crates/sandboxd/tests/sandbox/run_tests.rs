@@ -1,0 +1,276 @@
+//! Many tests of one program in one sandbox: each case alone, on a clean layer, and told as it was.
+
+use std::time::Duration;
+
+use prl_sandbox_proto::run_tests_event::Event;
+use prl_sandbox_proto::{
+    Cause, InputFile, Limits, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsRequest, TestCase,
+};
+use tokio_stream::StreamExt;
+
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, tight};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// What a whole stream said.
+#[derive(Debug, Default)]
+struct Told {
+    build: Option<RunOnceResult>,
+    cases: Vec<RunOnceResult>,
+    end: Option<RunTestsEnd>,
+}
+
+impl Told {
+    fn outputs(&self) -> Vec<String> {
+        self.cases.iter().map(|case| text(&case.stdout)).collect()
+    }
+
+    fn causes(&self) -> Vec<Cause> {
+        self.cases.iter().map(cause).collect()
+    }
+}
+
+async fn judge(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
+    let mut stream = client.clone().run_tests(request).await?.into_inner();
+    let mut told = Told::default();
+    while let Some(event) = stream.next().await {
+        match event?.event.ok_or("an empty event")? {
+            Event::Build(result) => told.build = Some(result),
+            Event::Case(case) => {
+                assert_eq!(case.index as usize, told.cases.len(), "order");
+                told.cases.push(case.result.ok_or("no result")?);
+            }
+            Event::End(end) => told.end = Some(end),
+        }
+    }
+    let end = told.end.as_ref().ok_or("the stream has no end")?;
+    assert_eq!(end.error_code, "", "{end:?}");
+    assert_eq!(end.completed as usize, told.cases.len());
+    Ok(told)
+}
+
+fn tests(request: RunOnceRequest, inputs: &[&str]) -> RunTestsRequest {
+    let case = |input: &&str| TestCase {
+        stdin: input.as_bytes().to_vec().into(),
+        args: Vec::new(),
+    };
+    RunTestsRequest {
+        request: Some(request),
+        cases: inputs.iter().map(case).collect(),
+        ..RunTestsRequest::default()
+    }
+}
+
+fn file(path: &str, content: &str) -> InputFile {
+    InputFile {
+        path: path.to_owned(),
+        content: content.as_bytes().to_vec().into(),
+        mode: 0,
+    }
+}
+
+/// On a warm interpreter where there is one, and executed.
+const RUNTIMES: [(&str, &[&str]); 2] = [
+    ("python", &["--park", "1", "--warm", "python=1"]),
+    ("exec", &["--park", "1"]),
+];
+
+/// Does the same on every runtime that the machine has.
+async fn on_each(act: impl AsyncFn(&str, &Client) -> Outcome) -> Outcome {
+    for (runtime, arguments) in RUNTIMES {
+        let Some(daemon) = Daemon::start(arguments)? else {
+            return Ok(());
+        };
+        let client = daemon.client().await?;
+        let warm = client
+            .clone()
+            .capabilities(prl_sandbox_proto::CapabilitiesRequest {})
+            .await?;
+        if runtime == "python" && warm.into_inner().runtimes.is_empty() {
+            skip("no warm Python");
+            continue;
+        }
+        act(runtime, &client).await?;
+        let pid = daemon.pid();
+        drop(client);
+        daemon.stop()?;
+        settles(pid, std::collections::BTreeSet::is_empty).await?;
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_case_gets_its_input_and_its_arguments() -> Outcome {
+    on_each(async |runtime, client| {
+        let program = "import sys\nprint(int(input()) * 2, sys.argv[1:])\nif sys.argv[-1] == 'fail': 1 / 0";
+        let mut request = tests(command(&["python3", "-c", program, "all"]), &["1", "2", "x", "4"]);
+        request.cases[3].args = vec!["own".to_owned(), "fail".to_owned()];
+        let told = judge(client, request.clone()).await?;
+        assert_eq!(
+            told.outputs(),
+            ["2 ['all']\n", "4 ['all']\n", "", "8 ['all', 'own', 'fail']\n"]
+        );
+        let codes: Vec<_> = told.cases.iter().map(|case| case.exit_code).collect();
+        assert_eq!(codes, [Some(0), Some(0), Some(1), Some(1)]);
+        for case in &told.cases {
+            assert_eq!(case.runtime, runtime);
+        }
+        request.stop_on_failure = true;
+        assert_eq!(judge(client, request).await?.cases.len(), 3);
+        let none = judge(client, tests(command(&["python3", "-c", "pass"]), &[])).await?;
+        assert!(none.cases.is_empty());
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
+    on_each(async |_, client| {
+        let program = "import os\n\
+            for d in ('/work', '/work/sub', '/tmp', '/dev/shm', '/run'): print(d, sorted(os.listdir(d)))\n\
+            print(open('/work/made').read(), open('/work/in').read())\n\
+            for d in ('/work', '/work/sub', '/tmp', '/dev/shm', '/run'): open(d + '/mark', 'w').write('x')\n\
+            open('/work/made', 'a').write('spoilt'); os.remove('/work/in'); os.rename('/work/sub/a', '/work/sub/b')\n\
+            os.chmod('/work/tool', 0o600)";
+        let mut run = command(&["python3", "-c", program]);
+        run.files = vec![file("in", "given"), file("sub/a", ""), file("tool", "")];
+        run.collect = vec!["sub/*".to_owned()];
+        let mut request = tests(run, &["", "", ""]);
+        request.build = [
+            "sh",
+            "-c",
+            "echo built > made; touch /tmp/of-build; echo done; sleep 100 &",
+        ]
+        .map(str::to_owned)
+        .into();
+        let told = judge(client, request).await?;
+        let build = told.build.as_ref().ok_or("no build")?;
+        assert_eq!(
+            (text(&build.stdout).as_str(), build.exit_code),
+            ("done\n", Some(0)),
+            "{}",
+            tell(build)
+        );
+        let first = &told.outputs()[0];
+        assert!(
+            first.contains("/tmp ['of-build']") && first.contains("built\n given"),
+            "{}",
+            tell(&told.cases[0])
+        );
+        assert!(first.contains("/dev/shm []\n/run []"), "{first}");
+        for (output, case) in told.outputs().iter().zip(&told.cases) {
+            assert_eq!(output, first, "{}", tell(case));
+            let collected: Vec<_> = case.files.iter().map(|file| file.path.as_str()).collect();
+            assert_eq!(collected, ["sub/b", "sub/mark"]);
+        }
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compiled_program_is_built_once() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    if !std::path::Path::new("/usr/bin/gcc").exists() {
+        skip("no gcc");
+        return Ok(());
+    }
+    let mut run = command(&["./program"]);
+    run.files = vec![file(
+        "main.c",
+        "#include <stdio.h>\nint main(void) { int x; scanf(\"%d\", &x); printf(\"%d\\n\", x + 1); return x == 3; }\n",
+    )];
+    let mut request = tests(run, &["1", "2", "3"]);
+    request.build = ["gcc", "-O1", "-o", "program", "main.c"].map(str::to_owned).into();
+    request.build_limits = Some(Limits {
+        wall_ms: Some(60_000),
+        cpu_ms: Some(60_000),
+        ..Limits::default()
+    });
+    let told = judge(&client, request.clone()).await?;
+    assert_eq!(told.outputs(), ["2\n", "3\n", "4\n"]);
+    assert_eq!(told.cases[2].exit_code, Some(1));
+    if let Some(run) = &mut request.request {
+        run.files = vec![file("main.c", "int main(void) { return nothing; }\n")];
+    }
+    let broken = judge(&client, request).await?;
+    let build = broken.build.ok_or("no build")?;
+    assert_eq!(build.exit_code, Some(1));
+    assert!(text(&build.stderr).contains("nothing"), "{}", tell(&build));
+    assert!(broken.cases.is_empty());
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_hurts_no_other() -> Outcome {
+    on_each(async |_, client| {
+        let program = "import os, sys, time, signal\nkind = input()\n\
+            if kind == 'spin':\n    while True: pass\n\
+            if kind == 'memory': x = b'x' * (1 << 30)\n\
+            if kind == 'output':\n    while True: print('x' * 65536)\n\
+            if kind == 'forks':\n    while True:\n        try: os.fork()\n        except OSError: pass\n\
+            if kind == 'disk':\n    try: open('f', 'wb').write(bytes(1 << 25))\n    except OSError as e: print(e.strerror)\n\
+            if kind == 'leave':\n    for _ in range(5):\n        if not os.fork():\n            os.setsid()\n            if not os.fork(): time.sleep(100)\n            os._exit(0)\n\
+            if kind == 'kill':\n    os.kill(-1, signal.SIGKILL)\n    for pid in set(range(1, 200)) - {os.getpid()}:\n        try: os.kill(pid, 9)\n        except OSError: pass\n\
+            if kind == 'look': print(sorted(p for p in os.listdir('/proc') if p.isdigit() and p != str(os.getpid())))\n\
+            print('end')";
+        let mut run = command(&["python3", "-c", program]);
+        run.limits = Some(Limits { cpu_ms: Some(1000), wall_ms: Some(10_000), ..tight() });
+        let kinds = ["look", "spin", "memory", "output", "forks", "disk", "leave", "kill", "look"];
+        let told = judge(client, tests(run, &kinds)).await?;
+        let wanted = [
+            Cause::Exited,
+            Cause::CpuTimeout,
+            Cause::Oom,
+            Cause::OutputLimit,
+            Cause::Pids,
+            Cause::Exited,
+            Cause::Exited,
+            Cause::Exited,
+            Cause::Exited,
+        ];
+        for ((kind, wanted), case) in kinds.iter().zip(wanted).zip(&told.cases) {
+            assert_eq!(cause(case), wanted, "{kind}: {}", tell(case));
+        }
+        let outputs = told.outputs();
+        assert_eq!(outputs[0], "[]\nend\n");
+        assert_eq!(outputs[5], "No space left on device\nend\n");
+        assert_eq!(outputs[8], outputs[0]);
+        assert_eq!(told.causes().len(), kinds.len());
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dropping_the_stream_ends_everything() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0", "--warm", "python=1"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let request = tests(
+        command(&["python3", "-c", "import time\nprint(1)\ntime.sleep(int(input()))"]),
+        &["0", "60", "0"],
+    );
+    let mut stream = client.clone().run_tests(request).await?.into_inner();
+    let first = stream.next().await.ok_or("nothing")??;
+    assert!(matches!(first.event, Some(Event::Case(_))));
+    drop(stream);
+    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    loop {
+        let health = client
+            .clone()
+            .health(prl_sandbox_proto::HealthRequest {})
+            .await?
+            .into_inner();
+        if health.running == 0 {
+            return Ok(());
+        }
+        assert!(std::time::Instant::now() < deadline, "still running");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
