@@ -773,9 +773,12 @@ if (
   }
 }
 
-const { NativeEngine, NativePackedBatch, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxPool, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, verifyWeights, writeBatch, writeManifest } = nativeBinding
+export { NativeBoxWatch }
 export { NativeEngine }
 export { NativePackedBatch }
+export { NativePortForward }
+export { NativeProcessOutput }
 export { NativeReceivedWeights }
 export { NativeRollout }
 export { NativeRolloutReceiver }
@@ -783,7 +786,9 @@ export { NativeRolloutSender }
 export { NativeSafetensors }
 export { NativeSafetensorsDraft }
 export { NativeSampleSet }
+export { NativeSandboxBox }
 export { NativeSandboxPool }
+export { NativeSandboxProcess }
 export { NativeTokenizer }
 export { NativeTrainer }
 export { NativeWeightNode }
