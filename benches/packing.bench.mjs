@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { best, report } from "./report.mjs";
+import { longestStall } from "./stall.mjs";
 import { encodeTraceColumns } from "../dist/environments/index.js";
 import { readBatch, RolloutSamples, SampleSet, writeBatch } from "../dist/native/index.js";
 
@@ -46,23 +47,4 @@ try {
   report({ name: "step-stall", unit: "ms", better: "lower", ours: stall, rivals: { "asked for": MOST_MS } });
 } finally {
   rmSync(dir, { recursive: true });
-}
-
-/** Milliseconds that a timer due every millisecond came late at most. */
-async function longestStall(work) {
-  let longest = 0;
-  let last = performance.now();
-  const look = () => {
-    const now = performance.now();
-    longest = Math.max(longest, now - last - 1);
-    last = now;
-  };
-  const timer = setInterval(look, 1);
-  try {
-    await work();
-    look();
-  } finally {
-    clearInterval(timer);
-  }
-  return longest;
 }

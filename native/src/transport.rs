@@ -142,6 +142,7 @@ impl NativeWantedWeights {
             after: number("after", self.after)?,
             wait: number("waitMs", self.wait_ms)?.map(Duration::from_millis),
             digest: self.digest,
+            full: false,
             held: Vec::new(),
         })
     }

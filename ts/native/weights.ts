@@ -50,10 +50,10 @@ export function decodeSafetensors(bytes: Uint8Array): Safetensors {
   return face(native(() => addon().NativeSafetensors.decode(bytes)));
 }
 
-/** What is copied at once; a page fault for each page makes it about a millisecond at worst. */
-const COPIED_BYTES = 1 << 20;
+/** What is copied at once: page faults make that a fraction of a millisecond. */
+const COPIED_BYTES = 1 << 18;
 /** How long copying may hold the event loop up. */
-const TURN_MS = 2;
+const TURN_MS = 1;
 
 /**
  * Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. The arrays

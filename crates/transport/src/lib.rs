@@ -9,6 +9,25 @@
 //! Bytes are checked as they arrive: each chunk carries the digest of its file up to its end, so one pass over the bytes
 //! checks the chunk, everything before it, and at the end the file. What a version's files hold is not looked into; a
 //! batch's metadata is, for its key. Every wait has a deadline ([`Times`]), every queue is a few chunks long.
+//!
+//! ```
+//! use prl_transport::{Times, Token, TransportError, Wanted, WeightNode};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), TransportError> {
+//! # let dir = std::env::temp_dir().join(format!("prl-transport-example-{}", std::process::id()));
+//! let publisher = WeightNode::new(dir.join("weights"), Token::default(), Times::default());
+//! let address = publisher.listen("127.0.0.1:0").await?;
+//!
+//! let engine = WeightNode::new(dir.join("received"), Token::default(), Times::default());
+//! let wanted = Wanted { wait: Some(std::time::Duration::from_millis(10)), ..Wanted::default() };
+//! let pulled = engine.pull(&wanted, &[address.to_string().parse()?]).await;
+//! // Nothing is published yet.
+//! assert_eq!(pulled.unwrap_err().code(), "PRL_TRANSPORT_VERSION");
+//! # std::fs::remove_dir_all(dir).ok();
+//! # Ok(())
+//! # }
+//! ```
 
 mod address;
 mod chunk;

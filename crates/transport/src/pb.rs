@@ -79,6 +79,9 @@ pub struct DescribeRequest {
     /// How long to wait for it.
     #[prost(uint32, tag = "4")]
     pub wait_ms: u32,
+    /// Not as a sparse version: the publisher is to make a full one of it.
+    #[prost(bool, tag = "5")]
+    pub full: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Version {

@@ -152,6 +152,26 @@ async fn a_sparse_version_brings_its_chain_as_far_as_it_is_not_held() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sparse_version_whose_base_is_gone_is_asked_for_in_full() {
+    let dir = TempDir::new().expect("a folder");
+    let from = dir.path().join("from");
+    publish_on(&from, 2, Some(1), 1, 800, 1);
+    let (_publisher, address) = publisher(&from).await;
+    let receiver = node(dir.path().join("into"));
+    let wanted = version(2);
+    let sources = [to(address)];
+    let publishing = async {
+        while !from.join("full.request").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        fs::remove_dir_all(from.join("step_2")).expect("removed");
+        publish(&from, 2, 1, 9000, 1)
+    };
+    let (pulled, full) = tokio::join!(receiver.pull(&wanted, &sources), publishing);
+    assert!(contents(&pulled.expect("pulled").directory) == full);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_relay_serves_what_it_is_still_receiving() {
     let dir = TempDir::new().expect("a folder");

@@ -44,6 +44,6 @@ pub use sparse::{
 };
 pub use versions::{
     Lease, Published, PublisherOptions, Received, Staged, WeightPublisher, WeightReceiver, published_versions,
-    remove_version, retain_versions, version_directory, version_files,
+    remove_version, request_full, retain_versions, version_directory, version_files,
 };
 pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors};

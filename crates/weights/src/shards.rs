@@ -9,7 +9,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::durable::{replace_file, sync_directory};
+use crate::durable::{replace_unsynced_name, sync_directory};
 use crate::manifest::Shard;
 use crate::write::{Digesting, TensorToWrite, WriteOptions, write_digesting};
 use crate::{VersionHasher, WeightsError, parallel};
@@ -62,21 +62,30 @@ pub fn write_checkpoint(
         });
     }
     let groups = group_by_size(tensors, max_shard_bytes);
-    let written = parallel::map(groups.len(), WRITERS, |number| write_shard(directory, &groups, number))?;
+    let index = if groups.len() > 1 {
+        Some(index_text(directory, &groups)?)
+    } else {
+        None
+    };
+    let jobs = groups.len() + usize::from(index.is_some());
+    let written = parallel::map(jobs, WRITERS + 1, |number| match &index {
+        // Each file is synced, which takes its time; the index waits for nobody.
+        Some(text) if number == groups.len() => {
+            replace_unsynced_name(&directory.join(INDEX_FILE), |writer| writer.write_all(text))?;
+            Ok(None)
+        }
+        _ => write_shard(directory, &groups, number).map(Some),
+    })?;
+    sync_directory(directory)?;
     let mut version = VersionHasher::new();
     let mut shards = Vec::with_capacity(groups.len());
-    for (shard, tensors) in written {
+    for (shard, tensors) in written.into_iter().flatten() {
         for (tensor, digest) in tensors {
             version
                 .add_digest(tensor.name, tensor.dtype, tensor.shape, &digest)
                 .expect("the size of a tensor that was written");
         }
         shards.push(shard);
-    }
-    if groups.len() > 1 {
-        write_index(directory, &groups, &shards)?;
-    } else {
-        sync_directory(directory)?;
     }
     remove_others(directory, &shards)?;
     Ok(WrittenCheckpoint {
@@ -93,12 +102,11 @@ fn write_shard<'a>(
     groups: &[&[TensorToWrite<'a>]],
     number: usize,
 ) -> Result<WrittenShard<'a>, WeightsError> {
-    let (file, digesting) = match groups.len() {
-        1 => (SINGLE_FILE.to_owned(), Digesting::Beside),
-        count => (
-            format!("model-{:05}-of-{count:05}.safetensors", number + 1),
-            Digesting::InLine,
-        ),
+    let file = file_name(number, groups.len());
+    let digesting = if groups.len() == 1 {
+        Digesting::Beside
+    } else {
+        Digesting::InLine
     };
     let mut tensors = groups[number].to_vec();
     tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.dtype.bits()));
@@ -133,27 +141,35 @@ pub(crate) fn group_by_size<'t, 'a>(
     groups
 }
 
-fn write_index(directory: &Path, groups: &[&[TensorToWrite<'_>]], shards: &[Shard]) -> Result<(), WeightsError> {
-    let path = directory.join(INDEX_FILE);
+fn index_text(directory: &Path, groups: &[&[TensorToWrite<'_>]]) -> Result<Vec<u8>, WeightsError> {
+    let files: Vec<String> = (0..groups.len())
+        .map(|number| file_name(number, groups.len()))
+        .collect();
     let mut weight_map = BTreeMap::new();
     let mut total_size = 0;
-    for (group, shard) in groups.iter().zip(shards) {
+    for (group, file) in groups.iter().zip(&files) {
         for tensor in *group {
             total_size += tensor.data.len() as u64;
-            weight_map.insert(tensor.name, shard.file.as_str());
+            weight_map.insert(tensor.name, file.as_str());
         }
     }
     let index = Index {
         metadata: IndexMetadata { total_size },
         weight_map,
     };
-    let text = serde_json::to_vec_pretty(&index).map_err(|source| WeightsError::Format {
-        file: path.display().to_string(),
+    serde_json::to_vec_pretty(&index).map_err(|source| WeightsError::Format {
+        file: directory.join(INDEX_FILE).display().to_string(),
         kind: "shard index",
         reason: source.to_string(),
         source: Some(source),
-    })?;
-    replace_file(&path, |writer| writer.write_all(&text))
+    })
+}
+
+fn file_name(number: usize, count: usize) -> String {
+    match count {
+        1 => SINGLE_FILE.to_owned(),
+        _ => format!("model-{:05}-of-{count:05}.safetensors", number + 1),
+    }
 }
 
 /// A stale single file beside new shards, or the reverse, would be read instead of them.

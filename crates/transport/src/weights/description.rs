@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use prl_weights::{MANIFEST_FILE, Manifest, digest_file, version_files};
+use prl_weights::{Encoding, MANIFEST_FILE, Manifest, digest_file, version_files};
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -92,6 +92,10 @@ impl Description {
 
     pub(crate) fn files(&self) -> &[pb::File] {
         &self.wire.files
+    }
+
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.manifest.encoding == Encoding::Sparse
     }
 
     /// For messages.

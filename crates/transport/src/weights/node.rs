@@ -36,6 +36,8 @@ pub struct Wanted {
     pub after: Option<u64>,
     /// How long it may be missing while the sources answer; `None` is `Times::patience`.
     pub wait: Option<Duration>,
+    /// Not as a sparse version; the publisher makes a full one of its newest when it is asked for.
+    pub full: bool,
     /// Versions (number and version digest) that are held elsewhere, so that a sparse version's chain ends at them.
     pub held: Vec<(u64, String)>,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use prl_weights::Encoding;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
@@ -37,7 +38,7 @@ pub(crate) struct Pull {
 }
 
 impl Pull {
-    /// Pulls the version and what it builds on, the oldest first.
+    /// Pulls the version and what it builds on, the oldest first; in full when what it builds on is nowhere any more.
     pub(crate) async fn run(&self, wanted: &Wanted) -> Result<Pulled, TransportError> {
         let mut chain = vec![wanted.clone()];
         loop {
@@ -52,14 +53,24 @@ impl Pull {
             let here = match self.here(next).await? {
                 Some(here) => here,
                 None => {
-                    let manifest = self.describe(next).await?.manifest;
-                    let exact = exactly(manifest.version, &manifest.digest, wanted);
+                    let manifest = match self.describe(next).await {
+                        Ok(description) => description.manifest,
+                        Err(TransportError::Version(_)) if chain.len() > 1 => {
+                            chain.truncate(1);
+                            chain[0].full = true;
+                            continue;
+                        }
+                        Err(error) => return Err(error),
+                    };
+                    let exact = next.exactly(manifest.version, &manifest.digest);
                     if let Some(base) = &manifest.base {
-                        let base = exactly(base.version, &base.digest, wanted);
-                        let is_held = wanted.held.iter().any(|(version, digest)| {
-                            base.version == Some(*version) && base.digest.as_ref() == Some(digest)
-                        });
-                        if !is_held && self.here(&base).await?.is_none() {
+                        // It is with its sources now or never.
+                        let base = Wanted {
+                            wait: Some(Duration::ZERO),
+                            full: false,
+                            ..next.exactly(base.version, &base.digest)
+                        };
+                        if !self.holds(&base).await? {
                             // What is the newest must not change while its base is pulled.
                             if let Some(last) = chain.last_mut() {
                                 *last = exact;
@@ -83,6 +94,7 @@ impl Pull {
         let mut sources = Sources::new(&self.sources);
         let mut patience = Patience::new(self.times);
         let until = Instant::now() + wanted.wait.unwrap_or(self.times.patience);
+        let mut absent = 0;
         loop {
             let Some((index, address)) = sources.pick() else {
                 return Err(TransportError::Closed);
@@ -92,8 +104,11 @@ impl Pull {
                 Ok(description) => return Ok(description),
                 Err(Fault::Final(error)) => return Err(error),
                 Err(Fault::Passing(reason)) => reason,
-                Err(Fault::Absent(reason)) if Instant::now() >= until => return Err(TransportError::Version(reason)),
                 Err(Fault::Absent(reason)) => {
+                    absent += 1;
+                    if absent >= self.sources.len() && Instant::now() >= until {
+                        return Err(TransportError::Version(reason));
+                    }
                     patience.progress();
                     reason
                 }
@@ -134,14 +149,26 @@ impl Pull {
         }
     }
 
+    /// Whether the version is here, or held elsewhere.
+    async fn holds(&self, wanted: &Wanted) -> Result<bool, TransportError> {
+        let is_held = wanted
+            .held
+            .iter()
+            .any(|(version, digest)| wanted.version == Some(*version) && wanted.digest.as_ref() == Some(digest));
+        Ok(is_held || self.here(wanted).await?.is_some())
+    }
+
     /// The version, if its directory is here; only one that is fully named can be known to be the one that is wanted.
     async fn here(&self, wanted: &Wanted) -> Result<Option<Pulled>, TransportError> {
         let (Some(version), Some(digest)) = (wanted.version, wanted.digest.clone()) else {
             return Ok(None);
         };
         let shelf = Arc::clone(&self.shelf);
+        let full = wanted.full;
         blocking(move || {
-            let manifest = shelf.manifest(version)?.filter(|manifest| manifest.digest == digest);
+            let manifest = shelf
+                .manifest(version)?
+                .filter(|manifest| manifest.digest == digest && !(full && manifest.encoding == Encoding::Sparse));
             Ok(manifest.map(|manifest| Pulled {
                 directory: shelf.directory(version),
                 manifest,
@@ -290,6 +317,7 @@ impl Pull {
             version: wanted.version,
             after: wanted.after,
             digest: wanted.digest.clone(),
+            full: wanted.full,
             wait_ms: u32::try_from(wait.as_millis()).unwrap_or(u32::MAX),
         };
         let version = match timeout(wait + self.times.stall, client.describe(request)).await {
@@ -300,7 +328,8 @@ impl Pull {
         let description = Description::from_wire(version).map_err(|error| Fault::Passing(error.to_string()))?;
         let manifest = &description.manifest;
         let is_wanted = wanted.version.is_none_or(|version| version == manifest.version)
-            && wanted.digest.as_ref().is_none_or(|digest| *digest == manifest.digest);
+            && wanted.digest.as_ref().is_none_or(|digest| *digest == manifest.digest)
+            && !(wanted.full && description.is_sparse());
         if is_wanted {
             return Ok(description);
         }
@@ -316,13 +345,15 @@ async fn finish(landing: Landing) -> Result<Pulled, TransportError> {
     Ok(Pulled { directory, manifest })
 }
 
-fn exactly(version: u64, digest: &str, wanted: &Wanted) -> Wanted {
-    Wanted {
-        version: Some(version),
-        digest: Some(digest.to_owned()),
-        after: None,
-        wait: wanted.wait,
-        held: wanted.held.clone(),
+impl Wanted {
+    /// The same, of one version that is fully named.
+    fn exactly(&self, version: u64, digest: &str) -> Self {
+        Self {
+            version: Some(version),
+            digest: Some(digest.to_owned()),
+            after: None,
+            ..self.clone()
+        }
     }
 }
 

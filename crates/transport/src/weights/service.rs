@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use prl_weights::request_full;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
@@ -58,11 +59,17 @@ impl Service {
                 Some(version) => Lookup::Exactly(version, digest),
                 None => Lookup::Newest(request.after),
             };
-            shelf.find(lookup)
+            let found = shelf.find(lookup)?;
+            if !request.full || !found.as_ref().is_some_and(|replica| replica.description.is_sparse()) {
+                return Ok(found);
+            }
+            // Whoever publishes into this root sees it; a relay's root has no publisher, and the next source is asked.
+            request_full(shelf.root())?;
+            Ok(None)
         })
         .await
         .map_err(|join| Status::internal(join.to_string()))?
-        .map_err(|error| error.to_status())
+        .map_err(|error: TransportError| error.to_status())
     }
 }
 

@@ -18,6 +18,7 @@ pub use receiver::{Received, WeightReceiver};
 pub use retention::{remove_version, retain_versions};
 
 use crate::WeightsError;
+use crate::durable::replace_file;
 use crate::manifest::{MANIFEST_FILE, is_plain_file_name};
 
 /// In a root: a receiver that cannot use the newest version asks for it in full.
@@ -58,6 +59,14 @@ pub fn published_versions(root: &Path) -> Result<Vec<u64>, WeightsError> {
     }
     versions.sort_unstable();
     Ok(versions)
+}
+
+/// Asks whoever publishes into `root` to publish its newest version in full.
+///
+/// # Errors
+/// [`WeightsError::Io`] when the root cannot be written to.
+pub fn request_full(root: &Path) -> Result<(), WeightsError> {
+    replace_file(&root.join(FULL_REQUEST_FILE), |_| Ok(()))
 }
 
 /// Names of the plain files in `directory` that belong to a version, without the manifest, in ascending order.

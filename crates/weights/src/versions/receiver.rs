@@ -11,10 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::retention::remove_version;
-use super::{FULL_REQUEST_FILE, Lease, published_versions, version_directory, version_files};
+use super::{Lease, published_versions, request_full, version_directory, version_files};
 use crate::WeightsError;
 use crate::checkpoint::Checkpoint;
-use crate::durable::replace_file;
 use crate::manifest::{BaseVersion, Encoding, MANIFEST_FILE, Manifest, at, read_manifest};
 use crate::sparse::{SparseVersion, apply_sparse};
 
@@ -96,7 +95,7 @@ impl WeightReceiver {
     /// # Errors
     /// [`WeightsError::Io`] when the root cannot be written to.
     pub fn request_full(&self) -> Result<(), WeightsError> {
-        replace_file(&self.root.join(FULL_REQUEST_FILE), |_| Ok(()))
+        request_full(&self.root)
     }
 
     fn published(&self, version: u64) -> Result<(Lease, Manifest), WeightsError> {
