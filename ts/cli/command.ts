@@ -56,6 +56,7 @@ export interface Output {
 
 /** Everything of the outside world that a command sees. */
 export interface CommandIo {
+  readonly stdin: NodeJS.ReadableStream;
   readonly stdout: Output;
   readonly stderr: Output;
   /** stdout is a terminal (and `--json` was not given): progress may move the cursor. */

@@ -22,6 +22,7 @@ const COMMANDS: readonly CommandEntry[] = [
     summary: "Evaluate a model behind an endpoint on environments",
     load: () => import("./commands/eval.ts"),
   },
+  { name: "chat", summary: "Talk to a model, line by line", load: () => import("./commands/chat.ts") },
   {
     name: "config",
     summary: "Print the config's schema or a resolved config",

@@ -178,3 +178,19 @@ describe("prl inference <model folder>", () => {
     expect(said).toContain("is no folder with a model");
   });
 });
+
+describe("prl chat <model folder>", () => {
+  it("answers each line of stdin and ends with it", async () => {
+    const { command, args } = selfCommand();
+    const child = spawn(command, [...args, "chat", weights.dir, "--max-tokens", "4", "--threads", "1"], {
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    children.push(child);
+    let [replies, log] = ["", ""];
+    child.stdout.on("data", (chunk) => (replies += String(chunk)));
+    child.stderr.on("data", (chunk) => (log += String(chunk)));
+    child.stdin.end("hello\n\nand again\n");
+    expect([await once(child, "close"), log]).toEqual([[0, null], expect.not.stringContaining("PRL_")]);
+    expect(replies).toMatch(/\n[^]*\n$/);
+  });
+});
