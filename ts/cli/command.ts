@@ -23,6 +23,7 @@ const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "PRL_USER_MODULE",
   "PRL_RUN_EXISTS",
   "PRL_RUN_RESUME_UNSUPPORTED",
+  "PRL_EVAL_RESUME",
   "PRL_ENVIRONMENT_UNKNOWN",
   "PRL_ENVIRONMENT_INVALID",
   "PRL_ENGINE_CONFIG",
@@ -55,6 +56,7 @@ export interface Output {
 
 /** Everything of the outside world that a command sees. */
 export interface CommandIo {
+  readonly stdin: NodeJS.ReadableStream;
   readonly stdout: Output;
   readonly stderr: Output;
   /** stdout is a terminal (and `--json` was not given): progress may move the cursor. */

@@ -18,6 +18,12 @@ const COMMANDS: readonly CommandEntry[] = [
   { name: "rl", summary: "Train a model by reinforcement learning", load: () => import("./commands/rl.ts") },
   { name: "sft", summary: "Fine-tune a model on demonstrations", load: () => import("./commands/sft.ts") },
   {
+    name: "eval",
+    summary: "Evaluate a model behind an endpoint on environments",
+    load: () => import("./commands/eval.ts"),
+  },
+  { name: "chat", summary: "Talk to a model, line by line", load: () => import("./commands/chat.ts") },
+  {
     name: "config",
     summary: "Print the config's schema or a resolved config",
     load: () => import("./commands/config.ts"),

@@ -3,6 +3,8 @@ import { EXIT, type CommandIo, type Output } from "./command.ts";
 
 /** What a command line is run in; the process in production. */
 export interface World {
+  /** Default: the process's. */
+  readonly stdin?: NodeJS.ReadableStream;
   readonly stdout: Output & { readonly isTTY?: boolean; readonly columns?: number };
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -42,6 +44,9 @@ export function openIo(world: World, json: boolean): IoHandle {
     controller.abort(received);
   };
   const io: CommandIo = {
+    get stdin() {
+      return world.stdin ?? process.stdin;
+    },
     stdout: world.stdout,
     stderr: world.stderr,
     isTerminal: world.stdout.isTTY === true && !json,

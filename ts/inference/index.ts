@@ -4,5 +4,5 @@ export { InferenceAdmin } from "./clients/embedded.ts";
 export type { AdminDeadlines, EngineHealth, ServedModel, WeightVersion } from "./clients/embedded.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";
-export { engineOptions, readInferenceProcessConfig } from "./process-config.ts";
+export { engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "./process-config.ts";
 export type { InferenceProcessConfig } from "./process-config.ts";

@@ -43,9 +43,14 @@ export async function readInferenceProcessConfig(path: string): Promise<Inferenc
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read as JSON`, { cause });
   }
+  return parseInferenceProcessConfig(value, path);
+}
+
+/** The same from a value that came from `where`. Errors: PRL_CONFIG_INVALID. */
+export function parseInferenceProcessConfig(value: unknown, where: string): InferenceProcessConfig {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new PrlError("PRL_CONFIG_INVALID", `${path}: ${z.prettifyError(parsed.error)}`);
+  throw new PrlError("PRL_CONFIG_INVALID", `${where}: ${z.prettifyError(parsed.error)}`);
 }
 
 /** Memory for keys and values that is taken unasked: more or longer sequences then share it. */

@@ -141,3 +141,56 @@ describe("prl inference", () => {
     READY_DEADLINE_MS,
   );
 });
+
+describe("prl inference <model folder>", () => {
+  it("serves it by itself until it is told to stop, the address on stdout", async () => {
+    const { command, args } = selfCommand();
+    const child = spawn(
+      command,
+      [...args, "inference", weights.dir, "--port", "0", "--name", "mine", "--threads", "1"],
+      {
+        stdio: ["ignore", "pipe", "pipe"],
+      },
+    );
+    children.push(child);
+    const exited = once(child, "exit");
+    const [line] = (await once(child.stdout, "data")) as [Buffer];
+    const url = line.toString().trim();
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "mine", messages: [{ role: "user", content: "hi" }], max_tokens: 4 }),
+    });
+    expect(await response.json()).toMatchObject({ model: "mine", choices: [{ message: { role: "assistant" } }] });
+    child.kill("SIGTERM");
+    expect(await exited).toEqual([143, null]);
+  });
+
+  it("refuses what is no folder", async () => {
+    const { command, args } = selfCommand();
+    const child = spawn(command, [...args, "inference", join(root.dir, "nowhere")], {
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    children.push(child);
+    let said = "";
+    child.stderr.on("data", (chunk) => (said += String(chunk)));
+    expect(await once(child, "exit")).toEqual([2, null]);
+    expect(said).toContain("is no folder with a model");
+  });
+});
+
+describe("prl chat <model folder>", () => {
+  it("answers each line of stdin and ends with it", async () => {
+    const { command, args } = selfCommand();
+    const child = spawn(command, [...args, "chat", weights.dir, "--max-tokens", "4", "--threads", "1"], {
+      stdio: ["pipe", "pipe", "pipe"],
+    });
+    children.push(child);
+    let [replies, log] = ["", ""];
+    child.stdout.on("data", (chunk) => (replies += String(chunk)));
+    child.stderr.on("data", (chunk) => (log += String(chunk)));
+    child.stdin.end("hello\n\nand again\n");
+    expect([await once(child, "close"), log]).toEqual([[0, null], expect.not.stringContaining("PRL_")]);
+    expect(replies).toMatch(/\n[^]*\n$/);
+  });
+});

@@ -178,7 +178,7 @@ describe("for every key of the schema", () => {
   });
 
   test("there is a description", () => {
-    for (const kind of ["rl", "sft"] as const) {
+    for (const kind of ["rl", "sft", "eval"] as const) {
       const bare = [...entries(inputSchemas[kind])]
         .filter(({ node }) => node.description === "")
         .map(({ path }) => path.join("."));
@@ -188,7 +188,7 @@ describe("for every key of the schema", () => {
 });
 
 describe("JSON Schema", () => {
-  test.each(["rl", "sft"] as const)("of %s has every key, closed objects, and no marks of ours", (kind) => {
+  test.each(["rl", "sft", "eval"] as const)("of %s has every key, closed objects, and no marks of ours", (kind) => {
     const schema = configJsonSchema(kind);
     const text = JSON.stringify(schema);
     expect(text).not.toMatch(/relativeTo|shorthand/);
@@ -198,6 +198,7 @@ describe("JSON Schema", () => {
       additionalProperties: false,
       properties: { seed: { type: "integer", default: 0 } },
     });
-    expect(schema["required"]).toEqual(kind === "rl" ? ["model", "orchestrator"] : ["max_steps", "model", "data"]);
+    const required = { rl: ["model", "orchestrator"], sft: ["max_steps", "model", "data"], eval: ["eval"] };
+    expect(schema["required"]).toEqual(required[kind]);
   });
 });

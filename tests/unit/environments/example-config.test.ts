@@ -16,6 +16,16 @@ describe("the reverse-text example", () => {
     expect(rl.config.warm_start?.sft).toBe(file("sft.toml"));
   });
 
+  it("has an evaluation of the trained policy behind its server", async () => {
+    const { config } = await loadConfig([file("eval.toml")], [], { kind: "eval" });
+    expect(config.eval.map(({ name, rollouts }) => [name, rollouts])).toEqual([
+      ["sampled", 4],
+      ["greedy", 1],
+    ]);
+    expect(config.eval[1]?.sampling).toMatchObject({ temperature: 0, max_completion_tokens: 16 });
+    for (const { env } of config.eval) (await loadEnvironment(env)).configure(env.args);
+  });
+
   it("has a warm start that demonstrates cleanly for its first 220 steps", async () => {
     const { config } = await loadConfig([file("sft.toml")], [], { kind: "sft" });
     expect(config.data.env.args["noise_after"]).toBe(560 * config.data.batch_size);

@@ -7,13 +7,16 @@ const TS = resolve(import.meta.dirname, "../../../ts");
 /** Areas from the top of the layering to its bottom; an area imports from layers below its own. */
 const LAYERS = [
   ["cli"],
-  ["orchestrator", "trainer", "inference"],
+  ["orchestrator", "trainer", "inference", "evals"],
   ["environments", "transports", "sandbox", "monitors"],
   ["renderers", "config"],
   ["native"],
 ];
-/** The orchestrator drives the engines through the admin clients of design section 7, which live beside the server that they talk to. */
-const SAME_LAYER = new Set(["orchestrator -> inference", "environments -> transports"]);
+/**
+ * The orchestrator drives the engines through the admin clients of design section 7, which live beside the server that they talk to;
+ * evaluations use the statistics of `prl/algorithms`.
+ */
+const SAME_LAYER = new Set(["orchestrator -> inference", "environments -> transports", "evals -> orchestrator"]);
 
 function sources(dir: string): string[] {
   return readdirSync(dir).flatMap((name) => {

@@ -10,17 +10,17 @@ import {
 import { PrlError } from "../../errors.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 
-const KINDS: readonly ConfigKind[] = ["rl", "sft"];
+const KINDS: readonly ConfigKind[] = ["rl", "sft", "eval"];
 
 export const command: Command = {
   name: "config",
   summary: "Print the config's schema or a resolved config",
   usage:
-    "config schema [rl|sft]\n       prl config show [rl|sft] <file.toml>... [--key value]...\n       prl config resolve [rl|sft] <file.toml>... [--key value]...",
+    "config schema [rl|sft|eval]\n       prl config show [rl|sft|eval] <file.toml>... [--key value]...\n       prl config resolve [rl|sft|eval] <file.toml>... [--key value]...",
   details: `schema prints JSON Schema of the file, for editors.
 show prints the resolved config as TOML, each key with the place that set it; resolve prints it as the JSON that the
-processes of a run get. The kind is rl unless it is named or the first file's name begins with "sft".
-prl rl --help and prl sft --help document the keys.`,
+processes of a run get. The kind is rl unless it is named or the first file's name begins with "sft" or "eval".
+prl rl --help, prl sft --help and prl eval --help document the keys.`,
   run,
 };
 
@@ -35,7 +35,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 function schema(args: readonly string[], io: CommandIo): number {
   const [kind = "rl", ...others] = args;
   if (!isKind(kind) || others.length > 0) {
-    throw new PrlError("PRL_CLI_USAGE", `prl config schema takes rl or sft, not ${JSON.stringify(args.join(" "))}`);
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      `prl config schema takes rl, sft or eval, not ${JSON.stringify(args.join(" "))}`,
+    );
   }
   io.writeJson(configJsonSchema(kind));
   return EXIT.done;
@@ -55,7 +58,8 @@ async function show(action: "show" | "resolve", args: readonly string[], io: Com
 }
 
 function kindOfFile(file: string | undefined): ConfigKind {
-  return file !== undefined && basename(file.replace(/^@/, "")).startsWith("sft") ? "sft" : "rl";
+  const name = file === undefined ? "" : basename(file.replace(/^@/, ""));
+  return KINDS.find((kind) => name.startsWith(kind)) ?? "rl";
 }
 
 function isKind(word: string): word is ConfigKind {

@@ -6,6 +6,7 @@ export type {
   SftChildConfig,
   TrainerChildConfig,
 } from "./child-configs.ts";
+export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./evaluate.ts";
 export { prepareRl, prepareSft } from "./launch.ts";
 export { rl, sft } from "./run-handle.ts";
 export type { Run, RunOptions } from "./run-handle.ts";

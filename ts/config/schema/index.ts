@@ -1,24 +1,27 @@
 /** The schemas by kind of config. */
 import type { z } from "zod";
+import { evalConfigSchema, evalInputSchema, type EvalConfig } from "./eval.ts";
 import { rlConfigSchema, rlInputSchema, type RlConfig } from "./rl.ts";
 import { sftConfigSchema, sftInputSchema, type SftConfig } from "./sft.ts";
 
 /** Which command a config is for. */
-export type ConfigKind = "rl" | "sft";
+export type ConfigKind = "rl" | "sft" | "eval";
 
 /** The resolved config of each kind. */
 export interface ConfigOf {
   rl: RlConfig;
   sft: SftConfig;
+  eval: EvalConfig;
 }
 
 /** Schemas of what is written in files; keys, types, defaults and descriptions are read from these. */
-export const inputSchemas = { rl: rlInputSchema, sft: sftInputSchema } as const;
+export const inputSchemas = { rl: rlInputSchema, sft: sftInputSchema, eval: evalInputSchema } as const;
 
 /** Schemas that check across keys and resolve. */
 export const configSchemas: { readonly [K in ConfigKind]: z.ZodType<ConfigOf[K]> } = {
   rl: rlConfigSchema,
   sft: sftConfigSchema,
+  eval: evalConfigSchema,
 };
 
 /** Keys that one value serves everywhere: at the top and in the sections that have them. */
@@ -32,6 +35,7 @@ export const SHARED_KEYS: Readonly<Record<ConfigKind, Readonly<Record<string, re
     output_dir: ["trainer", "orchestrator"],
   },
   sft: {},
+  eval: {},
 };
 
-export type { RlConfig, SftConfig };
+export type { EvalConfig, RlConfig, SftConfig };

@@ -1,0 +1,98 @@
+/** `prl chat`: a conversation with a model folder, or with any endpoint, line by line. */
+import { basename } from "node:path";
+import { createInterface } from "node:readline/promises";
+
+import { type Message, openEndpoint } from "../../environments/index.ts";
+import { PrlError } from "../../errors.ts";
+import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
+import { loadModel } from "../../native/index.ts";
+import { integerOption, parseOptions } from "../args.ts";
+import { untilStopped } from "../child.ts";
+import { type Command, type CommandIo } from "../command.ts";
+import { atMost, CLOSE_ENGINE_MS, modelFolder, orStopped, serve } from "../serve-model.ts";
+
+const OPTIONS = [
+  {
+    flag: "--base-url",
+    value: "<url>",
+    summary: "Talk to the model behind this endpoint; then a name takes the folder's place",
+  },
+  { flag: "--system", value: "<text>", summary: "System message" },
+  { flag: "--temperature", value: "<t>", summary: "Sampling temperature, 0 is greedy (default 1)" },
+  { flag: "--max-tokens", value: "<n>", summary: "Most tokens of a reply (default: what the context has left)" },
+  { flag: "--seed", value: "<n>", summary: "Seed of the conversation (default 0)" },
+  { flag: "--threads", value: "<n>", summary: "Threads of the engine (default: all cores)" },
+] as const;
+
+export const command: Command = {
+  name: "chat",
+  summary: "Talk to a model, line by line",
+  usage:
+    "chat <model folder> [--system <text>] [--temperature <t>] [--max-tokens <n>]\n       prl chat <model> --base-url <url>",
+  details: "Each line of stdin is one message, each reply goes to stdout; the end of stdin (Ctrl-D) ends it.",
+  options: OPTIONS,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { options, positionals } = parseOptions({ name: "chat", options: OPTIONS }, args);
+  const [model] = positionals;
+  if (model === undefined || positionals.length > 1)
+    throw new PrlError("PRL_CLI_USAGE", "prl chat takes one model folder; see prl chat --help");
+  temperatureOf(options);
+  const url = options.get("--base-url");
+  return untilStopped(io, () =>
+    url === undefined ? chatWithFolder(model, options, io) : orStopped(io.signal, converse(url, model, options, io)),
+  );
+}
+
+async function chatWithFolder(folder: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<void> {
+  const dir = await modelFolder(folder, io.cwd);
+  const name = basename(dir);
+  const threads = options.has("--threads") ? integerOption(options, "--threads", 0) : null;
+  const config = parseInferenceProcessConfig({ model_dir: dir, inference: { threads, model: { name } } }, "prl chat");
+  const model = await orStopped(io.signal, loadModel(dir, await engineOptions(config)));
+  try {
+    await serve(config, model, null, 0, io, (url) => converse(`${url}/v1`, name, options, io));
+  } finally {
+    await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
+  }
+}
+
+async function converse(
+  url: string,
+  model: string,
+  options: ReadonlyMap<string, string>,
+  io: CommandIo,
+): Promise<void> {
+  const endpoint = openEndpoint({ url, model, api: "chat" });
+  const system = options.get("--system");
+  const messages: Message[] = system === undefined ? [] : [{ role: "system", content: system }];
+  const maxCompletionTokens = options.has("--max-tokens") ? integerOption(options, "--max-tokens", 0) : null;
+  const sampling = { temperature: temperatureOf(options), maxCompletionTokens, topP: 1, topK: -1 };
+  const lines = createInterface({ input: io.stdin });
+  const invite = (): void => void (io.isTerminal && io.stderr.write("> "));
+  let seed = integerOption(options, "--seed", 0);
+  try {
+    invite();
+    for await (const line of lines) {
+      if (line.trim() !== "") {
+        messages.push({ role: "user", content: line });
+        const { message } = await endpoint.reply({ prompt: messages, sampling, seed: seed++, signal: io.signal });
+        messages.push(message);
+        io.stdout.write(`${message.content}\n`);
+      }
+      invite();
+    }
+  } finally {
+    lines.close();
+    await endpoint.close();
+  }
+}
+
+function temperatureOf(options: ReadonlyMap<string, string>): number {
+  const text = options.get("--temperature") ?? "1";
+  const temperature = Number(text);
+  if (text.trim() !== "" && temperature >= 0 && temperature <= 2) return temperature;
+  throw new PrlError("PRL_CLI_USAGE", `--temperature: expected a number from 0 to 2, got ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,112 @@
+/** `prl eval`: environments run against a model behind any endpoint, and what came out of it. */
+import { loadConfig, type Override, parseConfigArguments } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { resultTable } from "../../evals/index.ts";
+import { type Command, type CommandIo, EXIT, exitCodeOf } from "../command.ts";
+import { EvaluationProgressView } from "../evaluation-progress.ts";
+import { evaluate, type EvalSummary } from "../launcher/index.ts";
+
+const OPTIONS = [
+  { flag: "--env-args", value: "<json>", summary: "Settings of the environments named on the command line (-a)" },
+  { flag: "--resume", summary: "Go on with an earlier run: scored rollouts are kept, all others run again" },
+] as const;
+
+/** Short forms, as other evaluation tools have them. */
+const SHORT: Readonly<Record<string, string>> = {
+  "-m": "--model",
+  "-b": "--base-url",
+  "-n": "--num-examples",
+  "-r": "--rollouts",
+  "-c": "--max-concurrent",
+  "-e": "--endpoints",
+  "-k": "--api-key-var",
+  "-t": "--sampling.max-completion-tokens",
+  "-T": "--sampling.temperature",
+  "-a": "--env-args",
+  "-o": "--output-dir",
+};
+
+export const command: Command = {
+  name: "eval",
+  summary: "Evaluate a model behind an endpoint on environments",
+  usage:
+    "eval <id|path|file.toml>... -m <model> -b <base url> [-n examples] [-r rollouts] [-c concurrency] [--key value]...",
+  details: `Environments by id (reverse-text) or path (./my-env.ts), or [[eval]] tables of config files.
+Short forms: ${Object.entries(SHORT)
+    .map(([short, long]) => `${short} ${long}`)
+    .join(", ")}.
+-m may be an id of an endpoints file (-e): [[endpoint]] tables with id, model, url, api, api_key_var, headers.
+Results are in summary.json of the run directory, every rollout in its traces.jsonl.`,
+  options: OPTIONS,
+  config: "eval",
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const words = args.map(expanded);
+  const { files: named, overrides, options } = parseConfigArguments("eval", words, OPTIONS);
+  const environments = named.filter((name) => typeof name === "string" && !isConfigFile(name)) as string[];
+  const files = named.filter((name) => typeof name !== "string" || isConfigFile(name));
+  const envArgs = options.get("--env-args");
+  if (environments.length > 0 && files.length > 0)
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      `prl eval: name environments or config files, not both: ${environments.join(", ")}`,
+    );
+  if (environments.length === 0 && envArgs !== undefined)
+    throw new PrlError("PRL_CLI_USAGE", "--env-args is for environments on the command line; in a file write env.args");
+  const inPlace: Override[] =
+    environments.length === 0
+      ? []
+      : [{ path: ["eval"], value: environments.map((name) => evaluationOf(name, envArgs)), flag: "" }];
+  if (environments.length === 0 && files.length === 0)
+    throw new PrlError("PRL_CLI_USAGE", "prl eval: name an environment or a config file; see prl eval --help");
+  const loaded = await loadConfig(files, [...inPlace, ...overrides], { kind: "eval", env: io.env, cwd: io.cwd });
+  const view = new EvaluationProgressView((text) => io.stderr.write(text), io.isTerminal ? io.columns : null);
+  const summary = await evaluate(loaded, {
+    signal: io.signal,
+    resume: options.has("--resume"),
+    env: io.env,
+    onDirectory: (runDir, kept) => {
+      io.stderr.write(`Run directory ${runDir}${kept === 0 ? "" : `, ${kept} rollouts kept`}\n`);
+    },
+    onProgress: (progress) => view.show(progress),
+  });
+  return finish(summary, io);
+}
+
+function finish(summary: EvalSummary, io: CommandIo): number {
+  if (io.json) io.writeJson(summary);
+  else if (summary.evaluations.length > 0) io.stdout.write(`${resultTable(summary.evaluations).join("\n")}\n`);
+  if (summary.error !== undefined)
+    io.stderr.write(`prl: [${summary.error.code ?? "unknown"}] ${summary.error.message}\n`);
+  if (summary.status === "completed") return EXIT.done;
+  if (summary.status === "failed") return exitCodeOf(summary.error?.code ?? null);
+  return io.signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+}
+
+/** A short flag in its long form, `-n5` and `-n=5` included. */
+function expanded(word: string): string {
+  const long = SHORT[word.slice(0, 2)];
+  if (long === undefined || word.startsWith("--")) return word;
+  const rest = word.slice(2).replace(/^=/u, "");
+  return rest === "" ? long : `${long}=${rest}`;
+}
+
+function isConfigFile(name: string): boolean {
+  return /\.(toml|json)$/u.test(name);
+}
+
+function evaluationOf(name: string, args: string | undefined): Record<string, unknown> {
+  const isPath = /^\.{0,2}\/|\.[cm]?[jt]s(#|$)/u.test(name);
+  const reference = isPath ? { path: name } : { id: name };
+  return { env: args === undefined ? reference : { ...reference, args: parseArgs(args) } };
+}
+
+function parseArgs(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new PrlError("PRL_CLI_USAGE", `--env-args: expected a JSON object, got ${text}`, { cause });
+  }
+}

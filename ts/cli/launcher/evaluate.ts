@@ -1,0 +1,163 @@
+/**
+ * An evaluation run from config to summary: its directory, its traces, what an earlier try left of it, its end.
+ *
+ * The directory holds `configs/eval.json`, `traces.jsonl` and, written last, `summary.json`.
+ */
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+
+import type { EvalConfig, LoadedConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import {
+  type EvaluationProgress,
+  type EvaluationReport,
+  keepScored,
+  prepareEvaluations,
+  readEndpointsFile,
+  runEvaluations,
+  TracesFile,
+} from "../../evals/index.ts";
+import { atomicWriteJson } from "../../monitors/index.ts";
+import { madeUpRunName, prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
+
+export interface EvaluateRunOptions {
+  /** Ends the run; what was scored by then can be gone on from. */
+  signal?: AbortSignal;
+  /** Go on in the run's directory, without a name in the newest of these environments and model. */
+  resume?: boolean;
+  onProgress?: (progress: EvaluationProgress) => void;
+  /** Told once, before the first rollout. */
+  onDirectory?: (runDir: string, keptRollouts: number) => void;
+  /** Where the variables with keys are looked up. Default: the process's. */
+  env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What stands in `summary.json`; snake_case as there. */
+export interface EvalSummary {
+  status: "completed" | "failed" | "interrupted";
+  run: string;
+  run_dir: string;
+  evaluations: EvaluationReport[];
+  wall_seconds: number;
+  error?: { code: string | null; message: string };
+}
+
+/**
+ * Runs every evaluation of the config. A run in which rollouts failed is completed as long as something was scored in each evaluation.
+ * Errors, before anything is run: those of the config and the run directory, PRL_EVAL_RESUME.
+ */
+export async function evaluate(
+  source: EvalConfig | LoadedConfig<"eval">,
+  options: EvaluateRunOptions = {},
+): Promise<EvalSummary> {
+  const config = "provenance" in source ? source.config : source;
+  const { signal = new AbortController().signal, env = process.env } = options;
+  const started = performance.now();
+  const endpoints = config.endpoints === null ? [] : await readEndpointsFile(config.endpoints);
+  const prepared = await prepareEvaluations(config, endpoints, env);
+  const directory = options.resume === true ? await earlierDirectory(config) : await newDirectory(config);
+  await atomicWriteJson(join(directory.path, "configs", "eval.json"), config);
+  const tracesPath = join(directory.path, "traces.jsonl");
+  const kept = await keepScored(tracesPath);
+  options.onDirectory?.(directory.path, kept.size);
+  const traces = new TracesFile(tracesPath);
+  const summary: EvalSummary = {
+    status: "completed",
+    run: directory.name,
+    run_dir: directory.path,
+    evaluations: [],
+    wall_seconds: 0,
+  };
+  try {
+    const { onProgress } = options;
+    const parts = { traces, kept, signal, ...(onProgress === undefined ? {} : { onProgress }) };
+    summary.evaluations = await runEvaluations(config, prepared, parts);
+    checkScored(summary.evaluations);
+  } catch (error) {
+    summary.status = signal.aborted ? "interrupted" : "failed";
+    const code = error instanceof PrlError ? error.code : null;
+    summary.error = signal.aborted
+      ? { code: "PRL_RUN_INTERRUPTED", message: `interrupted; --resume --run.name ${directory.name} goes on` }
+      : { code, message: error instanceof Error ? error.message : String(error) };
+  } finally {
+    traces.close();
+  }
+  summary.wall_seconds = (performance.now() - started) / 1000;
+  await atomicWriteJson(join(directory.path, "summary.json"), summary);
+  return summary;
+}
+
+function checkScored(reports: readonly EvaluationReport[]): void {
+  const failed = reports.find(({ scored }) => scored === 0);
+  if (failed === undefined) return;
+  const codes = Object.entries(failed.errors_by_code).map(([code, count]) => `${code} (${count})`);
+  throw new PrlError(
+    "PRL_EVAL_FAILED",
+    `evaluation "${failed.name}": all of its ${failed.errors} rollouts failed: ${codes.join(", ")}; the messages are in traces.jsonl`,
+  );
+}
+
+function newDirectory(config: EvalConfig): Promise<RunDirectory> {
+  return prepareRunDirectory({
+    name: config.run.name,
+    outputDir: config.output_dir,
+    environments: config.eval.map(({ name }) => name),
+    model: modelName(config),
+    clean: config.clean,
+  });
+}
+
+function modelName(config: EvalConfig): string {
+  const models = [...new Set(config.eval.map(({ model }) => model.replaceAll("/", "--")))];
+  return models.join("-");
+}
+
+async function earlierDirectory(config: EvalConfig): Promise<RunDirectory> {
+  const outputDir = resolve(config.output_dir);
+  const path = config.run.name === null ? await newest(config, outputDir) : join(outputDir, config.run.name);
+  const file = join(path, "configs", "eval.json");
+  let earlier: EvalConfig;
+  try {
+    earlier = JSON.parse(await readFile(file, "utf8")) as EvalConfig;
+  } catch (cause) {
+    throw new PrlError("PRL_EVAL_RESUME", `--resume: ${path} holds no evaluation run: ${file} cannot be read`, {
+      cause,
+    });
+  }
+  checkSame(earlier, config, path);
+  return { name: basename(path), path };
+}
+
+/** How many tasks and rollouts, where the endpoint is, and how fast may change; what a row depends on may not. */
+function checkSame(earlier: EvalConfig, config: EvalConfig, path: string): void {
+  const differ = (key: string): never => {
+    throw new PrlError("PRL_EVAL_RESUME", `--resume: ${key} is another than in ${path}; run it under another name`);
+  };
+  if (earlier.seed !== config.seed) differ("seed");
+  for (const now of config.eval) {
+    const before = earlier.eval.find(({ name }) => name === now.name);
+    if (before === undefined) continue;
+    for (const key of ["env", "model", "api", "split", "sampling"] as const) {
+      if (!isDeepStrictEqual(before[key], now[key])) differ(`${key} of evaluation "${now.name}"`);
+    }
+  }
+}
+
+async function newest(config: EvalConfig, outputDir: string): Promise<string> {
+  const prefix = madeUpRunName(
+    config.eval.map(({ name }) => name),
+    modelName(config),
+    "",
+  );
+  const names = (await readdir(outputDir).catch(() => [])).filter((name) => name.startsWith(prefix));
+  const dated = await Promise.all(
+    names.map(async (name) => ({ name, time: (await stat(join(outputDir, name))).mtimeMs })),
+  );
+  const last = dated.toSorted((a, b) => b.time - a.time)[0];
+  if (last !== undefined) return join(outputDir, last.name);
+  throw new PrlError(
+    "PRL_EVAL_RESUME",
+    `--resume: no run in ${outputDir} begins with ${prefix}; name it with --run.name`,
+  );
+}

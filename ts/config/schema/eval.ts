@@ -1,0 +1,159 @@
+/** Schema of `eval.toml`: evaluations of models behind endpoints. */
+import { z } from "zod";
+import { defaultSourceName, environmentBlock, filePath, outputDir, runBlock, seed, sourceName } from "./fields.ts";
+
+const model = z
+  .string()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe("Model as the endpoint calls it, or an id of the endpoints file");
+const baseUrl = z
+  .url({ protocol: /^https?$/ })
+  .nullable()
+  .default(null)
+  .describe(
+    "Base address of the endpoint with its version, http://127.0.0.1:8000/v1; unset: the endpoints file knows it",
+  );
+const api = z
+  .enum(["openai", "chat", "anthropic"])
+  .nullable()
+  .default(null)
+  .describe(
+    "Dialect: openai (messages to chat completions, plain texts to text completions), chat (all to chat completions), anthropic; unset: openai",
+  );
+const apiKeyVar = z
+  .string()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe("Environment variable that holds the key; unset: no key is sent");
+const headers = z.record(z.string(), z.string());
+const numExamples = z.int().min(-1);
+const rollouts = z.int().positive();
+const split = z.enum(["train", "eval"]);
+
+/** One of several under the same id takes its turn. */
+export const endpointsFileSchema = z.strictObject({
+  endpoint: z.array(
+    z.strictObject({
+      id: z.string().min(1),
+      model: z.string().min(1),
+      url: z.url({ protocol: /^https?$/ }),
+      api: z.enum(["openai", "chat", "anthropic"]).default("openai"),
+      api_key_var: z.string().min(1).nullable().default(null),
+      headers: headers.default({}),
+    }),
+  ),
+});
+
+const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
+const topP = z.number().gt(0).max(1).describe("Nucleus sampling; 1 is off");
+const topK = z.int().min(-1).describe("Sample among the k likeliest tokens; -1 or 0 is off");
+const maxTokens = z
+  .int()
+  .positive()
+  .nullable()
+  .default(null)
+  .describe("Most tokens of one reply; unset: the endpoint's");
+const extra = z
+  .record(z.string(), z.unknown())
+  .default({})
+  .describe('Further fields of every request, as the endpoint knows them; "None" takes one of ours out, such as seed');
+
+const evaluation = z.strictObject({
+  name: sourceName,
+  env: environmentBlock,
+  model: model.describe("Model of this evaluation; unset: the one at the top"),
+  base_url: baseUrl.describe("Endpoint of this evaluation; unset: the one at the top"),
+  api: api.describe("Dialect of this evaluation; unset: the one at the top"),
+  api_key_var: apiKeyVar.describe("Variable with the key of this evaluation; unset: the one at the top"),
+  num_examples: numExamples.nullable().default(null).describe("Tasks to run, -1 is all; unset: the number at the top"),
+  rollouts: rollouts.nullable().default(null).describe("Rollouts per task; unset: the number at the top"),
+  split: split.nullable().default(null).describe("Tasks of which split; unset: the one at the top"),
+  sampling: z
+    .strictObject({
+      temperature: temperature.nullable().default(null),
+      top_p: topP.nullable().default(null),
+      top_k: topK.nullable().default(null),
+      max_completion_tokens: maxTokens,
+      extra,
+    })
+    .prefault({})
+    .describe("Sampling of this evaluation; what is unset comes from the top"),
+});
+
+/** The keys as they are written in files. */
+export const evalInputSchema = z
+  .strictObject({
+    run: runBlock,
+    output_dir: outputDir.default("outputs"),
+    clean: z.boolean().default(false).describe("Delete the run directory first when it exists"),
+    seed: seed.default(0),
+    model,
+    base_url: baseUrl,
+    api,
+    api_key_var: apiKeyVar,
+    headers: headers.default({}).describe("Further headers of every request"),
+    endpoints: filePath("File with [[endpoint]] tables: id, model, url, api, api_key_var, headers")
+      .nullable()
+      .default(null),
+    num_examples: numExamples.default(-1).describe("Tasks per evaluation, -1 is all"),
+    rollouts: rollouts.default(1).describe("Rollouts per task"),
+    split: split.default("eval").describe("Tasks of which split"),
+    max_concurrent: z.int().positive().default(32).describe("Most rollouts running at once"),
+    timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
+    max_retries: z.int().nonnegative().default(5).describe("How often one request is sent again"),
+    pass_threshold: z.number().default(0.5).describe("Reward from which on a rollout counts as passed"),
+    sampling: z
+      .strictObject({
+        temperature: temperature.default(1),
+        top_p: topP.default(1),
+        top_k: topK.default(-1),
+        max_completion_tokens: maxTokens,
+        extra,
+      })
+      .prefault({})
+      .describe("Sampling of every evaluation"),
+    eval: z.array(evaluation).min(1, "there is nothing to evaluate").describe("Evaluations, one after the other"),
+  })
+  .describe("Evaluations of models behind endpoints");
+
+/** Fills each evaluation from the top and checks that it can be run. */
+export const evalConfigSchema = evalInputSchema
+  .transform((config) => ({
+    ...config,
+    eval: config.eval.map((one) => ({
+      ...one,
+      name: one.name ?? defaultSourceName(one.env),
+      model: one.model ?? config.model ?? "",
+      base_url: one.base_url ?? config.base_url,
+      api: one.api ?? config.api,
+      api_key_var: one.api_key_var ?? config.api_key_var,
+      num_examples: one.num_examples ?? config.num_examples,
+      rollouts: one.rollouts ?? config.rollouts,
+      split: one.split ?? config.split,
+      sampling: {
+        temperature: one.sampling.temperature ?? config.sampling.temperature,
+        top_p: one.sampling.top_p ?? config.sampling.top_p,
+        top_k: one.sampling.top_k ?? config.sampling.top_k,
+        max_completion_tokens: one.sampling.max_completion_tokens ?? config.sampling.max_completion_tokens,
+        extra: { ...config.sampling.extra, ...one.sampling.extra },
+      },
+    })),
+  }))
+  .superRefine((config, context) => {
+    const issue = (index: number, key: string, message: string): void =>
+      context.addIssue({ code: "custom", path: ["eval", index, key], message });
+    config.eval.forEach((one, index) => {
+      if (one.model === "") issue(index, "model", "no model: give -m <model>, or model here or at the top");
+      if (one.base_url === null && config.endpoints === null)
+        issue(index, "base_url", "no endpoint: give -b <base url>, or an endpoints file that knows the model");
+      if (config.eval.findIndex((other) => other.name === one.name) !== index)
+        issue(index, "name", `two evaluations are named "${one.name}": give each a name of its own`);
+    });
+  });
+
+/** A resolved eval config: every evaluation complete. */
+export type EvalConfig = z.output<typeof evalConfigSchema>;
+export type EndpointEntry = z.output<typeof endpointsFileSchema>["endpoint"][number];

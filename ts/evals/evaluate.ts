@@ -1,0 +1,212 @@
+/**
+ * Runs the evaluations of a config one after the other, each with many rollouts at once, in this process.
+ *
+ * A rollout that fails is a row with errors; the others go on. Slots (task, rollout) that `kept` has are not run again. Knows no terminal
+ * and no run directory but the traces file that it is given.
+ */
+import type { EndpointEntry, EvalConfig } from "../config/index.ts";
+import {
+  type ConfiguredEnvironment,
+  type Endpoint,
+  type Episode,
+  loadEnvironment,
+  seed as deriveSeed,
+  type Task,
+} from "../environments/index.ts";
+import { PrlError } from "../errors.ts";
+import { type Evaluation, openEndpoints } from "./endpoints.ts";
+import { type EvaluationReport, report } from "./report.ts";
+import type { TracesFile } from "./traces-file.ts";
+
+export interface EvaluationProgress {
+  readonly name: string;
+  readonly done: number;
+  readonly total: number;
+  readonly errors: number;
+  /** Of the scored rollouts so far; NaN before the first. */
+  readonly meanReward: number;
+}
+
+export interface EvaluateOptions {
+  readonly traces: Pick<TracesFile, "add">;
+  /** Scored episodes of an earlier run, by id. */
+  readonly kept: ReadonlyMap<string, Episode>;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (progress: EvaluationProgress) => void;
+}
+
+const TASK_PAGE = 1_000;
+
+/** An evaluation with its environment loaded and its endpoints known. */
+export interface PreparedEvaluation {
+  readonly evaluation: Evaluation;
+  readonly environment: ConfiguredEnvironment;
+  readonly endpoints: readonly Endpoint[];
+}
+
+/**
+ * Finds what can be wrong with an evaluation before the first is run.
+ *
+ * @param env where the variables with keys are looked up. Errors: those of `loadEnvironment` and of opening the endpoints.
+ */
+export function prepareEvaluations(
+  config: EvalConfig,
+  known: readonly EndpointEntry[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<PreparedEvaluation[]> {
+  return Promise.all(
+    config.eval.map(async (evaluation) => {
+      const { id, path, args } = evaluation.env;
+      const environment = (await loadEnvironment({ id, path })).configure(args);
+      return { evaluation, environment, endpoints: openEndpoints(config, evaluation, known, env) };
+    }),
+  );
+}
+
+/**
+ * Reports in the order of the config; closes the endpoints. Rejects with PRL_EPISODE_CANCELLED on abort; what was scored by then is in the
+ * traces.
+ */
+export async function runEvaluations(
+  config: EvalConfig,
+  prepared: readonly PreparedEvaluation[],
+  options: EvaluateOptions,
+): Promise<EvaluationReport[]> {
+  const reports: EvaluationReport[] = [];
+  try {
+    for (const one of prepared) reports.push(await run(config, one, options));
+  } finally {
+    await Promise.all(prepared.flatMap(({ endpoints }) => endpoints.map((endpoint) => endpoint.close())));
+  }
+  return reports;
+}
+
+async function run(
+  config: EvalConfig,
+  prepared: PreparedEvaluation,
+  options: EvaluateOptions,
+): Promise<EvaluationReport> {
+  const { evaluation, environment, endpoints } = prepared;
+  const { kept, traces, signal } = options;
+  const { name, rollouts, num_examples: wanted } = evaluation;
+  const tasks = await readTasks(environment, evaluation, config.seed, wanted);
+  const groups = tasks.map((): Episode[] => []);
+  const slots = tasks.flatMap((task, index) =>
+    Array.from({ length: rollouts }, (_, sample) => ({ task, index, sample, id: `${name}-${index}-${sample}` })),
+  );
+  const show = tally(name, slots.length, options.onProgress);
+  const open = slots.filter(({ id, index, task }) => {
+    const episode = kept.get(id);
+    if (episode?.task.hash !== task.hash) return true;
+    groups[index]?.push(episode);
+    show(episode);
+    return false;
+  });
+  const stop = new AbortController();
+  const onAbort = (): void => stop.abort(new PrlError("PRL_EPISODE_CANCELLED", "the evaluation was stopped"));
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  let next = 0;
+  const lane = async (): Promise<void> => {
+    for (let at = next++; at < open.length; at = next++) {
+      const slot = open[at];
+      const endpoint = endpoints[at % endpoints.length];
+      if (slot === undefined || endpoint === undefined) return;
+      stop.signal.throwIfAborted();
+      const episode = await rollOut(config, prepared, endpoint, slot, stop.signal);
+      stop.signal.throwIfAborted();
+      traces.add(episode);
+      groups[slot.index]?.push(episode);
+      show(episode);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(config.max_concurrent, open.length) }, lane));
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+    // When a lane fails, to write its trace for one, the others have nothing left to do.
+    stop.abort(new PrlError("PRL_EPISODE_CANCELLED", "the evaluation ended"));
+  }
+  return report(groups, {
+    name,
+    env: environment.name,
+    model: evaluation.model,
+    rollouts,
+    passThreshold: config.pass_threshold,
+  });
+}
+
+/** One rollout within its time; never rejects for what went wrong in it. */
+async function rollOut(
+  config: EvalConfig,
+  { evaluation, environment }: PreparedEvaluation,
+  endpoint: Endpoint,
+  { task, index, sample, id }: { task: Task; index: number; sample: number; id: string },
+  stopped: AbortSignal,
+): Promise<Episode> {
+  const { name, sampling } = evaluation;
+  const deadline = new AbortController();
+  const timer = setTimeout(() => {
+    deadline.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout did not end within ${config.timeout_s} s`));
+  }, config.timeout_s * 1000);
+  try {
+    const { episode } = await environment.run({
+      episodeId: id,
+      groupId: `${name}-${index}`,
+      source: name,
+      task,
+      endpoint,
+      sampling: {
+        temperature: sampling.temperature,
+        topP: sampling.top_p,
+        topK: sampling.top_k,
+        maxCompletionTokens: sampling.max_completion_tokens,
+      },
+      seed: deriveSeed(config.seed, "eval", name, task.key, 0, sample, 0),
+      run: { type: "eval", step: 0 },
+      signal: AbortSignal.any([stopped, deadline.signal]),
+    });
+    return episode;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readTasks(
+  environment: ConfiguredEnvironment,
+  { name, split }: Evaluation,
+  seed: number,
+  wanted: number,
+): Promise<Task[]> {
+  const source = environment.tasks(split, seed);
+  const tasks: Task[] = [];
+  let after: string | null = null;
+  const most = wanted < 0 ? Infinity : wanted;
+  while (tasks.length < most) {
+    const limit = Math.min(TASK_PAGE, most - tasks.length);
+    const page = await source.page(after, limit);
+    if (page.endless && wanted < 0) {
+      throw new PrlError("PRL_CONFIG_INVALID", `evaluation "${name}": its tasks never end; say how many with -n`);
+    }
+    tasks.push(...page.tasks);
+    after = page.next;
+    if (after === null) break;
+  }
+  if (tasks.length === 0) throw new PrlError("PRL_ENVIRONMENT_INVALID", `evaluation "${name}": there are no tasks`);
+  return tasks;
+}
+
+/** Counts episodes and tells how far it is. */
+function tally(name: string, total: number, onProgress: EvaluateOptions["onProgress"]): (episode: Episode) => void {
+  let [done, errors, scored, rewards] = [0, 0, 0, 0];
+  return ({ ok, traces }) => {
+    done += 1;
+    if (!ok) errors += 1;
+    for (const { reward } of traces) {
+      if (!ok || reward === null) continue;
+      scored += 1;
+      rewards += reward;
+    }
+    onProgress?.({ name, done, total, errors, meanReward: scored === 0 ? Number.NaN : rewards / scored });
+  };
+}

@@ -1,0 +1,12 @@
+/** Evaluations of models behind endpoints: rollouts, traces, statistics, results. */
+export { readEndpointsFile } from "./endpoints.ts";
+export {
+  type EvaluateOptions,
+  type EvaluationProgress,
+  prepareEvaluations,
+  type PreparedEvaluation,
+  runEvaluations,
+} from "./evaluate.ts";
+export { type EvaluationReport, report, type ReportOptions } from "./report.ts";
+export { resultTable } from "./result-table.ts";
+export { keepScored, TracesFile } from "./traces-file.ts";

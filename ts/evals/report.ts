@@ -1,0 +1,121 @@
+/** What the episodes of an evaluation say, in numbers. */
+import type { Episode } from "../environments/index.ts";
+import { type MeanInterval, meanInterval, passAtK, passHatK } from "../orchestrator/index.ts";
+
+/** Keys are snake_case: it stands in `summary.json`. */
+export interface EvaluationReport {
+  name: string;
+  env: string;
+  model: string;
+  /** Tasks. */
+  examples: number;
+  rollouts_per_example: number;
+  /** Rollouts that were scored. */
+  scored: number;
+  errors: number;
+  errors_by_code: Record<string, number>;
+  /**
+   * Over the means of the tasks, as rollouts of one task are alike; null when nothing was scored. Its 95 % interval is Wilson's for one
+   * rollout per task and rewards of 0 and 1, else Student's.
+   */
+  reward: (MeanInterval & { level: number; method: "wilson" | "t" }) | null;
+  /** By k (1, 2, 4, ... and the number of rollouts), over the tasks whose rollouts were all scored; empty when there are none. */
+  pass_at_k: Record<string, number>;
+  pass_hat_k: Record<string, number>;
+  /** Means by name, over scored rollouts. */
+  rewards: Record<string, number>;
+  metrics: Record<string, number>;
+  /** Share of scored rollouts whose last reply was cut. */
+  truncated: number;
+  stop_conditions: Record<string, number>;
+  /** Totals, as the endpoint counts. */
+  usage: { prompt_tokens: number; completion_tokens: number };
+}
+
+export interface ReportOptions {
+  name: string;
+  env: string;
+  model: string;
+  rollouts: number;
+  passThreshold: number;
+}
+
+const LEVEL = 0.95;
+
+/** @param groups the episodes of each task. */
+export function report(groups: readonly (readonly Episode[])[], options: ReportOptions): EvaluationReport {
+  const { name, env, model, rollouts, passThreshold } = options;
+  const episodes = groups.flat();
+  const traces = episodes.flatMap((episode) => (episode.ok ? episode.traces : []));
+  const rewards = groups.map(rewardsOf);
+  const complete = rewards.filter((group) => group.length === rollouts);
+  const passes = complete.map((group) => group.filter((reward) => reward >= passThreshold).length);
+  const passed = (estimate: (n: number, c: number, k: number) => number): Record<string, number> =>
+    passes.length === 0
+      ? {}
+      : Object.fromEntries(
+          triesUpTo(rollouts).map((k) => [String(k), mean(passes.map((c) => estimate(rollouts, c, k)))]),
+        );
+  return {
+    name,
+    env,
+    model,
+    examples: groups.length,
+    rollouts_per_example: rollouts,
+    scored: traces.length,
+    errors: episodes.filter(({ ok }) => !ok).length,
+    errors_by_code: countBy(episodes.flatMap(({ errors }) => errors.slice(0, 1).map(({ code }) => code))),
+    reward: rewardInterval(rewards),
+    pass_at_k: passed(passAtK),
+    pass_hat_k: passed(passHatK),
+    rewards: meansByName(traces.map((trace) => mapValues(trace.rewards, ({ score }) => score))),
+    metrics: meansByName(traces.map(({ metrics }) => metrics)),
+    truncated: traces.length === 0 ? 0 : mean(traces.map(({ is_truncated: cut }) => Number(cut))),
+    stop_conditions: countBy(traces.flatMap(({ stop_condition: stop }) => stop ?? [])),
+    usage: {
+      prompt_tokens: sum(traces.map(({ usage }) => usage.prompt_tokens)),
+      completion_tokens: sum(traces.map(({ usage }) => usage.completion_tokens)),
+    },
+  };
+}
+
+/** Rewards of a task's scored rollouts. */
+function rewardsOf(group: readonly Episode[]): number[] {
+  return group.flatMap(({ ok, traces }) => (ok ? traces.flatMap(({ reward }) => reward ?? []) : []));
+}
+
+function rewardInterval(rewards: readonly (readonly number[])[]): EvaluationReport["reward"] {
+  const scored = rewards.filter((group) => group.length > 0);
+  if (scored.length === 0) return null;
+  const isBinary = scored.every((group) => group.length === 1 && (group[0] === 0 || group[0] === 1));
+  const method = isBinary ? "wilson" : "t";
+  return { ...meanInterval(scored.map(mean), { method, level: LEVEL }), level: LEVEL, method };
+}
+
+function triesUpTo(rollouts: number): number[] {
+  const powers = Array.from({ length: 31 }, (_, power) => 2 ** power).filter((k) => k <= rollouts);
+  return [...new Set([...powers, rollouts])];
+}
+
+function meansByName(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const names = [...new Set(records.flatMap(Object.keys))];
+  return Object.fromEntries(names.map((name) => [name, mean(records.flatMap((record) => record[name] ?? []))]));
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, to: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, to(value)]));
+}
+
+function countBy(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
+  return counts;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function mean(values: readonly number[]): number {
+  return sum(values) / values.length;
+}

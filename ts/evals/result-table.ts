@@ -1,0 +1,59 @@
+/** The results of evaluations as a table, and what does not fit into one below it. */
+import { formatCount, formatNumber, renderTable } from "../monitors/index.ts";
+import type { EvaluationReport } from "./report.ts";
+
+/** Lines of text. */
+export function resultTable(reports: readonly EvaluationReport[]): string[] {
+  const tries = [...new Set(reports.flatMap(({ pass_at_k: passed }) => Object.keys(passed)))].toSorted(
+    (a, b) => Number(a) - Number(b),
+  );
+  const header = [
+    "evaluation",
+    "model",
+    "examples",
+    "rollouts",
+    "errors",
+    "reward",
+    "95 % interval",
+    ...tries.map((k) => `pass@${k}`),
+    ...tries.filter((k) => k !== "1").map((k) => `pass^${k}`),
+    "tokens",
+  ];
+  const rows = reports.map((one) => [
+    one.name,
+    one.model,
+    formatCount(one.examples),
+    formatCount(one.scored + one.errors),
+    formatCount(one.errors),
+    formatNumber(one.reward?.mean),
+    interval(one.reward),
+    ...tries.map((k) => formatNumber(one.pass_at_k[k])),
+    ...tries.filter((k) => k !== "1").map((k) => formatNumber(one.pass_hat_k[k])),
+    formatCount(one.usage.completion_tokens),
+  ]);
+  return [...renderTable(header, rows), ...reports.flatMap(details)];
+}
+
+function interval(reward: EvaluationReport["reward"]): string {
+  if (reward === null || Number.isNaN(reward.low)) return "–";
+  return `${formatNumber(reward.low)} to ${formatNumber(reward.high)}`;
+}
+
+/** Rewards when there are several, metrics, how rollouts ended, errors. */
+function details(one: EvaluationReport): string[] {
+  const numbers = (values: Readonly<Record<string, number>>): string =>
+    Object.entries(values)
+      .map(([name, value]) => `${name} ${formatNumber(value)}`)
+      .join("  ");
+  const counts = (values: Readonly<Record<string, number>>): string =>
+    Object.entries(values)
+      .map(([name, value]) => `${name} ${formatCount(value)}`)
+      .join("  ");
+  const lines = [
+    Object.keys(one.rewards).length > 1 ? `  rewards  ${numbers(one.rewards)}` : "",
+    Object.keys(one.metrics).length > 0 ? `  metrics  ${numbers(one.metrics)}` : "",
+    one.scored > 0 ? `  ended    ${counts(one.stop_conditions)}` : "",
+    one.errors > 0 ? `  errors   ${counts(one.errors_by_code)}` : "",
+  ].filter((line) => line !== "");
+  return lines.length === 0 ? [] : ["", one.name, ...lines];
+}
