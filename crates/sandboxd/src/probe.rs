@@ -44,7 +44,7 @@ pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
                 "needs user namespaces: user.max_user_namespaces > 0, kernel.apparmor_restrict_unprivileged_userns = 0, \
                  and a container's seccomp profile that allows unshare and mount"
             }
-            Tier::Process => "needs Linux 6.12 with Landlock",
+            Tier::Process => "needs Linux 6.12 with Landlock, and not to be root without CHOWN, SETUID and such",
         };
         let name = format!("tier.{}", format!("{tier:?}").to_lowercase());
         facilities.push(facility(&name, false, &format!("{reason}; {how}")));

@@ -100,6 +100,13 @@ async fn attempt(
     layout: &Arc<Layout>,
     images: &Images,
 ) -> Result<Arc<Factory>, SandboxError> {
+    // SAFETY: reads a process attribute.
+    if tier == Tier::Process && unsafe { libc::geteuid() } == 0 && !process::may_change_users() {
+        return Err(SandboxError::Setup {
+            step: "boxes would be root, without capabilities but owning the machine's files".to_owned(),
+            source: std::io::Error::from_raw_os_error(libc::EPERM),
+        });
+    }
     let homes = match tier {
         Tier::Process => Some(make_homes(&options.work_dir)?),
         Tier::Namespaces | Tier::Rootless => None,

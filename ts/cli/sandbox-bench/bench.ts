@@ -11,6 +11,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { availableParallelism, cpus, release } from "node:os";
 import { join } from "node:path";
 
+import { PrlError } from "../../errors.ts";
 import { SandboxPool } from "../../sandbox/index.ts";
 import type { CommandIo } from "../command.ts";
 import type { Bench } from "./context.ts";
@@ -77,7 +78,14 @@ export async function runBench(options: BenchOptions, io: CommandIo): Promise<re
       residentBytes: () => residentBytes(daemon),
     };
     for (const [name, scenario] of Object.entries(SCENARIOS)) {
-      if (options.scenarios.length === 0 || options.scenarios.includes(name)) await scenario(bench);
+      if (options.scenarios.length > 0 && !options.scenarios.includes(name)) continue;
+      try {
+        await scenario(bench);
+      } catch (error) {
+        if (!(error instanceof PrlError && error.code.endsWith("_UNSUPPORTED"))) throw error;
+        report.note(`${name}: not measured: ${error.message}`);
+        report.missed.push(name);
+      }
     }
     if (io.json) io.writeJson({ machine, figures: report.figures, missed: report.missed });
     return report.missed;

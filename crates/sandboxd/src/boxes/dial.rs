@@ -33,6 +33,7 @@ pub(super) async fn connect(held: &Call, port: u32) -> Result<TcpStream, Sandbox
     if !(1..=65_535).contains(&port) {
         return Err(SandboxError::Invalid(format!("{port} is no port")));
     }
+    held.needs_namespaces("a network in the process tier")?;
     let unreachable = |error: io::Error| SandboxError::Unreachable {
         port,
         reason: error.to_string(),

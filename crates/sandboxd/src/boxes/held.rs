@@ -162,6 +162,14 @@ impl HeldBox {
         self.furnish(wanted).await
     }
 
+    /// Refuses what the process tier does not have.
+    pub(crate) fn needs_namespaces(&self, what: &'static str) -> Result<(), SandboxError> {
+        if self.isolation == Isolation::Process {
+            return Err(SandboxError::Unsupported(what));
+        }
+        Ok(())
+    }
+
     async fn furnish(&self, wanted: Furnish) -> Result<(), SandboxError> {
         let mut exchange = self.mux.call(Order::Furnish(wanted), Vec::new()).await?;
         match exchange.answer().await? {

@@ -219,6 +219,7 @@ async fn launch(
     let mut early = None;
     let (exchange, input, streams, terminal) = if let Some(pty) = &request.pty {
         let (rows, columns) = size(pty)?;
+        held.needs_namespaces("a terminal in the process tier")?;
         start.terminal = Some(Terminal {
             rows: rows.into(),
             columns: columns.into(),

@@ -1,6 +1,8 @@
 //! The tier without namespaces: what it keeps, and that it says what it cannot.
 
-use prl_sandbox_proto::{CapabilitiesRequest, Cause, CreateRequest, InputFile, Isolation, Limits, RunOnceRequest};
+use prl_sandbox_proto::{
+    CapabilitiesRequest, Cause, CreateRequest, InputFile, Isolation, Limits, PathRequest, RunOnceRequest,
+};
 use tonic::Code;
 
 use crate::boxes::{boxes, shell, small};
@@ -226,5 +228,11 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
     let result = shell(&held, "one", "echo kept > f").await?;
     assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
     assert_eq!(text(&shell(&held, "one", "cat f").await?.stdout), "kept\n");
+    let path = PathRequest {
+        r#box: "one".to_owned(),
+        path: "f".to_owned(),
+    };
+    let refused = held.stat(path).await;
+    assert!(refused.is_err_and(|status| status.code() == Code::Unimplemented));
     daemon.stop()
 }
