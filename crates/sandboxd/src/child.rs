@@ -37,6 +37,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdio: [RawFd; 3],
     /// Whether they are a terminal, which becomes the guest's own.
     pub(crate) terminal: bool,
+    /// Becomes its 3.
+    pub(crate) control: Option<RawFd>,
     pub(crate) confinement: Confinement<'a>,
     /// Nothing else runs in the box. Programs that Landlock holds apart cannot see each other in proc.
     pub(crate) sole: bool,
@@ -157,6 +159,10 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         at("terminal", check(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) }))?;
     }
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
+    if let Some(control) = launch.control {
+        // SAFETY: a live descriptor; what 3 was is closed by the exec anyway.
+        at("control", check(unsafe { libc::dup2(control, 3) }))?;
+    }
     // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
     // nobody is there yet to look into it.
     at("oom score", prctl(libc::PR_SET_DUMPABLE, 1))?;

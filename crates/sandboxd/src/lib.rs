@@ -31,6 +31,7 @@ mod mux;
 mod once;
 mod options;
 mod output;
+mod packets;
 mod plan;
 mod pool;
 mod probe;

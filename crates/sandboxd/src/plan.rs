@@ -361,6 +361,44 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
     })
 }
 
+/// Checks the limits of one evaluation; its CPU time is not limited by itself.
+pub(crate) fn limits_of_evaluation(asked: Limits, of_box: Option<Limits>) -> Result<RunLimits, SandboxError> {
+    let (of_box, defaults) = (of_box.unwrap_or_default(), default_limits());
+    let limit = |name: &str, asked: Option<u64>, of_box: Option<u64>, default: Option<u64>, most: u64| {
+        let value = asked.or(of_box).or(default).unwrap_or(0);
+        if (1..=most).contains(&value) {
+            return Ok(value);
+        }
+        Err(SandboxError::Invalid(format!(
+            "limits.{name} is {value}; it must be between 1 and {most}"
+        )))
+    };
+    let wall = limit("wall_ms", asked.wall_ms, of_box.wall_ms, defaults.wall_ms, MAX_WALL_MS)?;
+    let (bytes, kill) = (asked.output_bytes, asked.output_kill_bytes);
+    Ok(RunLimits {
+        wall: Duration::from_millis(wall),
+        cpu: Duration::MAX,
+        group: LimitsOfGroup {
+            memory_bytes: of_box.memory_bytes.or(defaults.memory_bytes).unwrap_or(0),
+            processes: of_box.processes.or(defaults.processes).unwrap_or(0),
+        },
+        output_bytes: limit(
+            "output_bytes",
+            bytes,
+            of_box.output_bytes,
+            defaults.output_bytes,
+            MAX_OUTPUT_BYTES,
+        )?,
+        output_kill_bytes: limit(
+            "output_kill_bytes",
+            kill,
+            of_box.output_kill_bytes,
+            defaults.output_kill_bytes,
+            u64::MAX >> 2,
+        )?,
+    })
+}
+
 fn working_directory(asked: &str) -> Result<String, SandboxError> {
     let path = Path::new(WORK).join(asked);
     let plain = path

@@ -99,7 +99,7 @@ pub(crate) enum Order {
     /// Sizes and files. Answered by `Furnished` or `NotFurnished`.
     #[prost(message, tag = "4")]
     Furnish(Furnish),
-    /// Run this, with the three descriptors that came along as its standard streams, or with a new terminal. Answered by
+    /// Run this, with the three descriptors that came along as its standard streams, a fourth as its 3, or with a new terminal. Answered by
     /// `NotFurnished`, `NotExecuted`, or `Started` and later `Ended`, and then `Gone` or `Finished`.
     #[prost(message, tag = "5")]
     Start(Start),
@@ -204,7 +204,7 @@ pub(crate) struct PerProcess {
     pub(crate) file_bytes: u64,
 }
 
-/// What a guest-to-be becomes, with the three descriptors that are its standard streams.
+/// What a guest-to-be becomes, with the three descriptors that are its standard streams, or one more.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Launching {
     #[prost(message, required, tag = "1")]
@@ -214,6 +214,9 @@ pub(crate) struct Launching {
     /// The streams are a terminal of its own.
     #[prost(bool, tag = "3")]
     pub(crate) terminal: bool,
+    /// A fourth descriptor becomes its 3.
+    #[prost(bool, tag = "4")]
+    pub(crate) controlled: bool,
 }
 
 /// What is wanted of a sandbox that ends.
@@ -404,7 +407,7 @@ impl Envelope for ToInit {
 
 impl Envelope for Launching {
     fn descriptors(&self) -> u32 {
-        3
+        3 + u32::from(self.controlled)
     }
 }
 

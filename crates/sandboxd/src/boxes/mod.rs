@@ -11,6 +11,7 @@ mod log;
 mod making;
 mod processes;
 mod registry;
+mod repl;
 mod snapshots;
 mod stream;
 
@@ -99,10 +100,6 @@ fn check_id(what: &str, id: &str) -> Result<(), SandboxError> {
         )));
     }
     Ok(())
-}
-
-fn not_yet<T>(what: &'static str) -> Result<T, Status> {
-    Err(SandboxError::Unsupported(what).into())
 }
 
 #[tonic::async_trait]
@@ -250,8 +247,9 @@ impl Boxes for BoxService {
         let exec = request.exec.clone().unwrap_or_default();
         check_id("process", &request.process)?;
         let held = self.named(&tenant, &exec.r#box)?;
+        let mut exec = exec;
         if !request.repl.is_empty() {
-            return not_yet("a repl");
+            exec.command = interpreter(&request)?;
         }
         let plan = plan_exec(&exec, &held, &self.0)?;
         let mut plain = request.clone();
@@ -310,8 +308,11 @@ impl Boxes for BoxService {
         Ok(Response::new(Empty {}))
     }
 
-    async fn evaluate(&self, _: Request<EvaluateRequest>) -> Result<Response<EvaluateReply>, Status> {
-        not_yet("Evaluate")
+    async fn evaluate(&self, request: Request<EvaluateRequest>) -> Result<Response<EvaluateReply>, Status> {
+        let (held, request) = self.opened(request, |request| &request.r#box)?;
+        let process = held.processes.find(&request.process)?;
+        let reply = repl::evaluate(&held, &process, &request.code, request.limits).await?;
+        Ok(Response::new(reply))
     }
 
     type ReadFileStream = BoxStream<Chunk>;
@@ -428,6 +429,21 @@ impl Boxes for BoxService {
 }
 
 /// Checks an exec for this box on this machine.
+/// The command that is behind a `repl`.
+fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
+    let command = request.exec.as_ref().map_or(0, |exec| exec.command.len());
+    if command > 0 || request.pty.is_some() {
+        return Err(SandboxError::Invalid(
+            "a repl has neither a command nor a pty".to_owned(),
+        ));
+    }
+    match request.repl.as_str() {
+        "python" => Ok(["python3", "-c", repl::PYTHON].map(str::to_owned).into()),
+        "node" => Err(SandboxError::Unsupported("a repl of node")),
+        other => Err(SandboxError::Invalid(format!("repl {other:?} is not known"))),
+    }
+}
+
 fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan::Plan, SandboxError> {
     match request.runtime.as_str() {
         "" | "exec" => {}

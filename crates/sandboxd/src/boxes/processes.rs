@@ -13,6 +13,7 @@ use super::exec::{Among, failed};
 use super::held::{HeldBox, Seat};
 use super::input::Input;
 use super::log::Log;
+use super::repl::Repl;
 use super::stream::Stream;
 use crate::cgroup::Observed;
 use crate::error::SandboxError;
@@ -42,6 +43,7 @@ pub(crate) struct Process {
     pub(super) stderr: Log,
     pub(super) input: Input,
     terminal: Option<Stream>,
+    repl: Option<Repl>,
     result: watch::Sender<Option<Arc<RunOnceResult>>>,
 }
 
@@ -106,6 +108,16 @@ impl Process {
             command: self.command.clone(),
             running: self.result().is_none(),
         }
+    }
+
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Its interpreter, when it is one.
+    pub(super) fn repl(&self) -> Result<&Repl, SandboxError> {
+        let repl = self.repl.as_ref();
+        repl.ok_or_else(|| SandboxError::Invalid(format!("process {} was not started with `repl`", self.id)))
     }
 
     /// How it ended, when it has.
@@ -217,6 +229,7 @@ async fn launch(
     };
     let mut start = plan.start.clone();
     let mut early = None;
+    let mut repl = None;
     let (exchange, input, streams, terminal) = if let Some(pty) = &request.pty {
         let (rows, columns) = size(pty)?;
         held.needs_namespaces("a terminal in the process tier")?;
@@ -239,7 +252,13 @@ async fn launch(
         (exchange, terminal.clone(), vec![terminal.clone()], Some(terminal))
     } else {
         let ([stdin, stdout, stderr], guests) = pipes().map_err(failed)?;
-        let exchange = held.mux.call(Order::Start(start), guests.into()).await?;
+        let mut descriptors: Vec<OwnedFd> = guests.into();
+        if !request.repl.is_empty() {
+            let (ours, theirs) = Repl::pair().map_err(failed)?;
+            descriptors.push(theirs);
+            repl = Some(ours);
+        }
+        let exchange = held.mux.call(Order::Start(start), descriptors).await?;
         let streams = vec![
             Stream::new(stdout).map_err(failed)?,
             Stream::new(stderr).map_err(failed)?,
@@ -249,7 +268,10 @@ async fn launch(
     let process = Arc::new(Process {
         id: request.process.clone(),
         mark,
-        command: plan.start.program.command.clone(),
+        command: match request.repl.as_str() {
+            "" => plan.start.program.command.clone(),
+            repl => vec![repl.to_owned()],
+        },
         pid: AtomicU32::new(0),
         begun: watch::Sender::new(false),
         order: exchange.id,
@@ -257,6 +279,7 @@ async fn launch(
         stderr: Log::new(request.lossless),
         input: Input::new(input, terminal.is_some()),
         terminal,
+        repl,
         result: watch::Sender::new(None),
     });
     if request.pty.is_some() {

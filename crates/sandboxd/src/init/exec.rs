@@ -114,9 +114,12 @@ impl Exec {
             .map(open_terminal)
             .transpose()
             .map_err(named("terminal"))?;
+        let control = fds.get(3).map(AsRawFd::as_raw_fd);
         let stdio: [RawFd; 3] = match (&terminal, fds) {
             (Some((_, guest)), []) => [guest.as_raw_fd(); 3],
-            (None, [input, output, errors]) => [input, output, errors].map(AsRawFd::as_raw_fd),
+            (None, [input, output, errors] | [input, output, errors, _]) => {
+                [input, output, errors].map(AsRawFd::as_raw_fd)
+            }
             _ => return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG))),
         };
         give(&stdio, uid)?;
@@ -125,6 +128,7 @@ impl Exec {
             uid,
             stdio,
             terminal: terminal.is_some(),
+            control: None,
             confinement,
             sole: start.finish.is_some(),
         };
@@ -143,15 +147,17 @@ impl Exec {
             program: start.program.clone(),
             uid,
             terminal: terminal.is_some(),
+            controlled: control.is_some(),
         };
         // One that waits lives where init does; and it may have been killed meanwhile.
         let waiting = if namespace.is_none() { pair.take() } else { None };
-        let waiting = waiting.filter(|pair| pair.order(&launching, &stdio).is_ok());
+        let streams: Vec<RawFd> = stdio.into_iter().chain(control).collect();
+        let waiting = waiting.filter(|pair| pair.order(&launching, &streams).is_ok());
         let pair = match waiting {
             Some(pair) => pair,
             None => {
                 let pair = Pair::fork(confinement, namespace).map_err(named("fork"))?;
-                pair.order(&launching, &stdio).map_err(named("order"))?;
+                pair.order(&launching, &streams).map_err(named("order"))?;
                 pair
             }
         };

@@ -66,10 +66,10 @@ impl Pair {
         Ok(Self { leader, link, orders })
     }
 
-    /// Says what to become. Nothing was begun when this fails.
-    pub(super) fn order(&self, launching: &Launching, stdio: &[RawFd; 3]) -> io::Result<()> {
+    /// Says what to become. `streams`: the guest's first descriptors. Nothing was begun when this fails.
+    pub(super) fn order(&self, launching: &Launching, streams: &[RawFd]) -> io::Result<()> {
         let bytes = frame(launching);
-        let mut sent = send_with_fds(self.orders.as_raw_fd(), &bytes, stdio)?;
+        let mut sent = send_with_fds(self.orders.as_raw_fd(), &bytes, streams)?;
         while sent < bytes.len() {
             sent += send_with_fds(self.orders.as_raw_fd(), bytes.get(sent..).unwrap_or_default(), &[])?;
         }
@@ -104,6 +104,7 @@ fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
                     uid: launching.uid,
                     stdio,
                     terminal: launching.terminal,
+                    control: streams.get(3).map(AsRawFd::as_raw_fd),
                     confinement,
                     sole: false,
                 });

@@ -7,7 +7,6 @@
 
 mod eligible;
 pub(crate) mod interpreter;
-mod packets;
 mod python;
 mod template;
 

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use super::packets::Packets;
 use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::filter;
+use crate::packets::Packets;
 use crate::plan::environment;
 use crate::sys::{pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};

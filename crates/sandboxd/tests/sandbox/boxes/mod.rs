@@ -5,6 +5,7 @@ mod execs;
 mod files;
 mod life;
 mod processes;
+mod repl;
 mod snapshots;
 
 use std::error::Error;

@@ -161,8 +161,8 @@ async fn nothing_is_left_from_one_run_to_the_next() -> Outcome {
     let look = "import sys, os, builtins, json, gc, signal, random, uuid, secrets, tempfile\n\
         print([hasattr(m, 'mark') for m in (builtins, json, sys)], 'MARK' in os.environ, '/mark' in sys.path, gc.isenabled(),\n\
         signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, os.listdir('/work'), os.listdir('/tmp'))\n\
-        print(random.random(), uuid.uuid4(), uuid.uuid1().clock_seq, secrets.token_hex(8), tempfile.mktemp())";
-    let mut seen = BTreeSet::new();
+        print(uuid.uuid1().clock_seq, random.random(), uuid.uuid4(), secrets.token_hex(8), tempfile.mktemp())";
+    let (mut seen, mut sequences) = (BTreeSet::new(), BTreeSet::new());
     for _ in 0..12 {
         let soiled = run(&client, python(dirty)).await?;
         assert_eq!(soiled.exit_code, Some(0), "{}", tell(&soiled));
@@ -175,10 +175,14 @@ async fn nothing_is_left_from_one_run_to_the_next() -> Outcome {
             "{}",
             tell(&result)
         );
-        for value in chance.split_whitespace() {
+        let mut values = chance.split_whitespace();
+        // One of 16384: two may be the same by chance.
+        sequences.extend(values.next().map(str::to_owned));
+        for value in values {
             assert!(seen.insert(value.to_owned()), "{value} came twice");
         }
     }
+    assert!(sequences.len() > 6, "{sequences:?}");
     Ok(())
 }
 

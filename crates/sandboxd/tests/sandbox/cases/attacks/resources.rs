@@ -166,7 +166,7 @@ for i in range(20):
     case("flood of output", By("output"), Sh("yes | head -c 20000000"), "").ends(Cause::OutputLimit).hits(Limit::Output),
     case("flood of errors", By("output"), Sh("yes | head -c 20000000 1>&2"), "").ends(Cause::OutputLimit),
     case("flood from a child that is left", By("output"), Sh("(yes | head -c 20000000) & wait"), "").ends(Cause::OutputLimit),
-    case("alternating bytes", By("output"), Py("for i in range(20000): os.write(1, b'a'); os.write(2, b'b')"), "").with(|r| limits(r, |l| l.output_kill_bytes = Some(5000))).ends(Cause::OutputLimit),
+    case("alternating bytes", By("output"), Py("for i in range(150000): os.write(1, b'a'); os.write(2, b'b')"), "").with(|r| limits(r, |l| l.output_kill_bytes = Some(5000))).ends(Cause::OutputLimit),
     case("one long line", By("output-window"), Py("sys.stdout.write('x' * 4000000 + 'END')"), "END").hits(Limit::Output).checked(|r| {
         let out = r.stdout.clone().unwrap_or_default();
         let exact = out.total == 4_000_003 && out.gap == 4_000_003 - 65_536 && out.head.len() == 32_768;

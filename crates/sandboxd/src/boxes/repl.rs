@@ -1,0 +1,189 @@
+//! An interpreter that keeps its state between evaluations: a process of the box with a socket of its own to the daemon.
+//!
+//! Each evaluation brings the streams that its output goes to, so that what it printed is known exactly. One that must
+//! be ended ends the interpreter. What the socket says is said by the program itself: it can lie about itself only.
+
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::fchown;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::{EvaluateReply, Limits, RunOnceResult};
+use tokio::sync::{Mutex, watch};
+
+use super::held::{End, HeldBox};
+use super::processes::Process;
+use crate::error::SandboxError;
+use crate::packets::Packets;
+use crate::plan;
+use crate::run::{Exec, Flood, follow, judge, pipes, record};
+use crate::wire::{Ended, Event};
+
+/// Run by the interpreter; its own program is what it is sent.
+pub(super) const PYTHON: &str = include_str!("../zygote/python/repl.py");
+/// Of one evaluation: it travels as one message.
+const MAX_CODE_BYTES: usize = 128 << 10;
+const REPLY_BYTES: usize = 256 << 10;
+
+/// The daemon's end of one. Held while an evaluation goes on: they are done one at a time, in order.
+#[derive(Debug)]
+pub(super) struct Repl(Mutex<Packets>);
+
+impl Repl {
+    /// Returns it with the interpreter's end.
+    pub(super) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (ours, theirs) = Packets::pair()?;
+        Ok((Self(Mutex::new(ours)), theirs))
+    }
+}
+
+/// One evaluation.
+struct Evaluation<'a> {
+    held: &'a HeldBox,
+    process: &'a Process,
+    socket: &'a Packets,
+    ended: watch::Receiver<Option<Arc<RunOnceResult>>>,
+    /// Value and error.
+    said: Option<(String, String)>,
+    began: Instant,
+    started: bool,
+    ended_told: bool,
+}
+
+impl Exec for Evaluation<'_> {
+    const ALONE: bool = false;
+
+    async fn event(&mut self) -> io::Result<Option<Event>> {
+        if !self.started {
+            self.started = true;
+            return Ok(Some(Event::Started(0)));
+        }
+        if self.ended_told {
+            return Ok(Some(Event::Gone(true)));
+        }
+        let said = tokio::select! {
+            biased;
+            said = self.socket.receive(REPLY_BYTES) => said?,
+            _ = self.ended.wait_for(Option::is_some) => None,
+        };
+        let Some((said, _)) = said else {
+            // It does not say any more: its process tells how it ended.
+            let mut ended = self.ended.clone();
+            let result = ended.wait_for(Option::is_some).await.map_err(io::Error::other)?;
+            let (code, signal) = result.as_ref().map_or((None, None), |one| (one.exit_code, one.signal));
+            self.ended_told = true;
+            return Ok(code.map(|code| code << 8).or(signal).map(|status| self.end(status)));
+        };
+        let text = String::from_utf8_lossy(&said).into_owned();
+        let mut fields = text.split('\0').map(str::to_owned);
+        let raised = fields.next().as_deref() == Some("raised");
+        self.said = Some((fields.next().unwrap_or_default(), fields.next().unwrap_or_default()));
+        self.ended_told = true;
+        Ok(Some(self.end(i32::from(raised) << 8)))
+    }
+
+    async fn kill(&mut self) {
+        if let Err(error) = self.process.signal(self.held, libc::SIGKILL).await {
+            tracing::debug!(error = %error.chain(), "a box takes no more orders");
+        }
+    }
+
+    async fn measure(&mut self) {
+        // Answered to whoever follows the process: its own limit of CPU time is that of all its evaluations.
+    }
+
+    fn destroy(&mut self) {
+        self.held.end_with(End::Broken("processes in it could not be ended"));
+    }
+}
+
+impl Evaluation<'_> {
+    fn end(&self, status: i32) -> Event {
+        Event::Ended(Ended {
+            status,
+            run_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+            ..Ended::default()
+        })
+    }
+}
+
+/// Runs code in a process that was started with `repl`.
+pub(super) async fn evaluate(
+    held: &Arc<HeldBox>,
+    process: &Process,
+    code: &str,
+    limits: Option<Limits>,
+) -> Result<EvaluateReply, SandboxError> {
+    let repl = process.repl()?;
+    if code.len() > MAX_CODE_BYTES {
+        return Err(SandboxError::TooLarge(format!(
+            "code of {} bytes; at most {MAX_CODE_BYTES}",
+            code.len()
+        )));
+    }
+    let asked = limits.unwrap_or_default();
+    if asked.cpu_ms.is_some() {
+        return Err(SandboxError::Unsupported("a limit of CPU time of one evaluation"));
+    }
+    let limits = plan::limits_of_evaluation(asked, held.request.limits)?;
+    let setup = |source| SandboxError::Setup {
+        step: "streams of an evaluation".to_owned(),
+        source,
+    };
+    let socket = repl.0.lock().await;
+    if process.result().is_some() {
+        return Err(SandboxError::NotFound(format!(
+            "interpreter {}: it has ended",
+            process.id()
+        )));
+    }
+    let before = held.observe();
+    let flood = Flood::new(limits.output_kill_bytes);
+    let ([stdin, stdout, stderr], guests) = pipes().map_err(setup)?;
+    drop(stdin);
+    let (over, ended) = watch::channel(false);
+    let stdout = record(stdout, limits.output_bytes, &flood, ended.clone()).map_err(setup)?;
+    let stderr = record(stderr, limits.output_bytes, &flood, ended).map_err(setup)?;
+    let [_, output, errors] = &guests;
+    for fd in [output, errors] {
+        // Its own, so that it may open its own /dev/stdout.
+        fchown(fd, Some(held.user()), Some(held.user())).map_err(setup)?;
+    }
+    let began = Instant::now();
+    // When it is gone, its end says so.
+    let _gone = socket
+        .send(format!(" {code}").as_bytes(), &[output.as_raw_fd(), errors.as_raw_fd()])
+        .await
+        .is_err();
+    drop(guests);
+    let mut evaluation = Evaluation {
+        held,
+        process,
+        socket: &socket,
+        ended: process.watch_result(),
+        said: None,
+        began,
+        started: false,
+        ended_told: false,
+    };
+    // Nobody but its limits ends it before its time.
+    let (_never, cancel) = watch::channel(false);
+    let course = follow(&mut evaluation, &held.group, before, &limits, &flood, cancel).await;
+    let said = evaluation.said.take();
+    over.send_replace(true);
+    let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
+    let course = course?;
+    let timings = course.timings(began, Duration::ZERO);
+    let mut result = judge(course, &limits, stdout, stderr, timings)?;
+    result.isolation = held.isolation.into();
+    result.runtime = "exec".to_owned();
+    let alive = said.is_some() && process.result().is_none();
+    let (value, error) = said.unwrap_or_default();
+    Ok(EvaluateReply {
+        result: Some(result),
+        value,
+        error,
+        alive,
+    })
+}

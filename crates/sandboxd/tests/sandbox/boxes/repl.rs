@@ -1,0 +1,159 @@
+//! Interpreters that keep their state between evaluations.
+
+use prl_sandbox_proto::{Cause, EvaluateReply, EvaluateRequest, ExecRequest, Limits, StartRequest};
+use tonic::{Code, Status};
+
+use super::{Boxes, boxes, small};
+use crate::support::{Daemon, Outcome, cause, tell, text};
+
+fn request(of: &str, code: &str) -> EvaluateRequest {
+    EvaluateRequest {
+        r#box: of.to_owned(),
+        process: "repl".to_owned(),
+        code: code.to_owned(),
+        limits: None,
+    }
+}
+
+async fn evaluate(boxes: &Boxes, of: &str, code: &str) -> Result<EvaluateReply, Status> {
+    Ok(boxes.clone().evaluate(request(of, code)).await?.into_inner())
+}
+
+async fn start(boxes: &Boxes, of: &str, kind: &str) -> Result<(), Status> {
+    let start = StartRequest {
+        exec: Some(ExecRequest {
+            r#box: of.to_owned(),
+            ..ExecRequest::default()
+        }),
+        process: "repl".to_owned(),
+        repl: kind.to_owned(),
+        ..StartRequest::default()
+    };
+    boxes.clone().start(start).await.map(|_| ())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn state_is_kept_and_every_evaluation_has_its_own_output() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let boxes = boxes(&daemon).await?;
+    boxes.clone().create(small("one")).await?;
+    start(&boxes, "one", "python").await?;
+    for (code, value, out, error) in [
+        ("x = 20", "", "", ""),
+        ("def f(n):\n    print('called', n)\n    return n + x\n", "", "", ""),
+        ("f(2)", "22", "called 2\n", ""),
+        ("_ * 2", "44", "", ""),
+        ("import os\nos.system('echo child')\nNone", "", "child\n", ""),
+        ("1 / 0", "", "", "ZeroDivisionError: division by zero"),
+        ("y = (", "", "", "SyntaxError: '(' was never closed (<repl-7>, line 1)"),
+        ("open('/dev/stdout', 'w').write('direct')", "6", "direct", ""),
+        ("__name__, x", "('__main__', 20)", "", ""),
+        (
+            "import subprocess; p = subprocess.Popen('sleep .3; echo late', shell=True)",
+            "",
+            "",
+            "",
+        ),
+        ("p.wait()", "0", "", ""),
+        ("", "", "", ""),
+    ] {
+        let reply = evaluate(&boxes, "one", code).await?;
+        let result = reply.result.ok_or("no result")?;
+        assert_eq!(
+            (reply.value.as_str(), reply.error.as_str()),
+            (value, error),
+            "{code}: {}",
+            tell(&result)
+        );
+        assert_eq!((text(&result.stdout).as_str(), reply.alive), (out, true), "{code}");
+        assert_eq!(
+            (cause(&result), result.exit_code),
+            (Cause::Exited, Some(i32::from(!error.is_empty())))
+        );
+        if code == "1 / 0" {
+            let wanted = "Traceback (most recent call last):\n  File \"<repl-6>\", line 1, in <module>\n    1 / 0\n";
+            assert!(text(&result.stderr).starts_with(wanted), "{}", tell(&result));
+        }
+    }
+    let mut together = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let boxes = boxes.clone();
+        together.spawn(async move { evaluate(&boxes, "one", "x += 1").await });
+    }
+    while let Some(reply) = together.join_next().await {
+        assert_eq!(reply??.error, "");
+    }
+    assert_eq!(evaluate(&boxes, "one", "x").await?.value, "28");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_must_be_ended_ends_the_interpreter() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let boxes = boxes(&daemon).await?;
+    let endings = [
+        (
+            "import time\nprint('begun', flush=True)\ntime.sleep(60)",
+            Cause::WallTimeout,
+            None,
+        ),
+        ("while True: print('x' * 65536)", Cause::OutputLimit, None),
+        ("exit(3)", Cause::Exited, Some(3)),
+        (
+            "import os, signal; os.kill(os.getpid(), signal.SIGTERM)",
+            Cause::Signaled,
+            None,
+        ),
+    ];
+    for (index, (code, wanted, exit_code)) in endings.into_iter().enumerate() {
+        let of = format!("box-{index}");
+        boxes.clone().create(small(&of)).await?;
+        start(&boxes, &of, "python").await?;
+        let mut asked = request(&of, code);
+        asked.limits = Some(Limits {
+            wall_ms: Some(1500),
+            output_kill_bytes: Some(1 << 20),
+            ..Limits::default()
+        });
+        let reply = boxes.clone().evaluate(asked).await?.into_inner();
+        let result = reply.result.ok_or("no result")?;
+        assert_eq!(
+            (cause(&result), reply.alive),
+            (wanted, false),
+            "{code}: {}",
+            tell(&result)
+        );
+        if wanted == Cause::Exited {
+            assert_eq!(result.exit_code, exit_code);
+        }
+        let gone = evaluate(&boxes, &of, "1").await.err().ok_or("it goes on")?;
+        assert_eq!(gone.code(), Code::NotFound, "{gone}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_interpreters_and_processes_are_refused() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let boxes = boxes(&daemon).await?;
+    boxes.clone().create(small("one")).await?;
+    for (kind, code) in [("node", Code::Unimplemented), ("ruby", Code::InvalidArgument)] {
+        let refused = start(&boxes, "one", kind).await.err().ok_or("it started")?;
+        assert_eq!(refused.code(), code, "{refused}");
+    }
+    let plain = StartRequest {
+        exec: Some(super::exec("one", &["sleep", "5"])),
+        process: "repl".to_owned(),
+        ..StartRequest::default()
+    };
+    boxes.clone().start(plain).await?;
+    let refused = evaluate(&boxes, "one", "1").await.err().ok_or("it evaluated")?;
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+    Ok(())
+}
