@@ -224,8 +224,13 @@ describe("prl/packing and prl/weights", () => {
 });
 
 describe("prl/sandbox", () => {
-  test("is there, and says what is not implemented by its code", async () => {
-    const later = SandboxPool.start({ warm: { python: 2 } });
+  test("runs on a warm interpreter, tests in one sandbox, and says what is not implemented by its code", async () => {
+    await using pool = await SandboxPool.start({ warm: { python: 2 } });
+    const run = await pool.runOnce({ command: ["python3", "-c", "print(6 * 7)"] });
+    expect(run).toMatchObject({ cause: "EXITED", exitCode: 0, stdout: Buffer.from("42\n") });
+    const tests = await pool.executeCode("print(int(input()) + 1)", [{ input: "1", output: "2" }]);
+    expect(tests.passed).toBe(true);
+    const later = pool.executeCode("", [{ input: "", output: "" }], { language: "cobol" as "python" });
     await expect(later).rejects.toMatchObject({ code: expect.stringMatching(/_UNSUPPORTED$/) });
   });
 });
