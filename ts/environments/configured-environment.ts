@@ -148,6 +148,9 @@ async function runRollout<Config, Row extends object>(
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
     score = await scoreTrace(definition, { task, config, trace, signal });
     clock.scored = performance.now();
+    // Turns that could not extend the tokens of the one before: never hidden, and no noise where there are none.
+    const rerendered = sampler.rerendered();
+    if (rerendered > 0) end = { ...end, metrics: { ...end.metrics, rerendered_turns: rerendered } };
   } catch (error) {
     errors.push(toEpisodeError(sampler.blame(error)));
   }

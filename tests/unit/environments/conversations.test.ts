@@ -109,6 +109,14 @@ describe("multiTurn", () => {
     expect(await conditionOf(multiTurn<Row>({ respond: () => ({ stop: "won" }) }))).toBe("won");
   });
 
+  it("counts the turns that cannot extend the tokens of the one before", async () => {
+    const rollout = multiTurn<Row>({ maxTurns: 2, respond: () => "more" });
+    const { trace } = await run(rollout, policy(`one${END}and more`, `two${END}`));
+    expect(trace.metrics).toMatchObject({ rerendered_turns: 1 });
+    const { trace: other } = await run(rollout, policy(`one${END}`, `two${END}`));
+    expect(other.metrics).not.toHaveProperty("rerendered_turns");
+  });
+
   it("edited history starts a branch, and what both share trains once", async () => {
     const client = policy(`one${END}`, `two${END}`);
     const rollout: Rollout<Row> = async ({ task, sample }) => {
