@@ -91,7 +91,6 @@ export const ERROR_CODES = {
   PRL_EVAL_RESUME: "an evaluation cannot go on from what an earlier one left",
   PRL_EVAL_FAILED: "no rollout of an evaluation could be scored",
   PRL_ADVANTAGE_UNKNOWN: "no advantage estimator has this name",
-  PRL_ADVANTAGE_UNSUPPORTED: "the advantage estimator is not implemented yet",
   PRL_ADVANTAGE_INPUT: "rewards or parameters do not fit the estimator",
   PRL_STATISTICS_INPUT: "numbers or options do not fit the statistic",
   PRL_ORCHESTRATOR_STARVED: "no trainable batch came together",

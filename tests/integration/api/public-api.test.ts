@@ -180,8 +180,9 @@ describe("prl/algorithms", () => {
     expect(gradLogprobs).toEqual(Float64Array.of(0, -2));
     expect(() => policyLoss("nothing", inputs)).toThrow(expect.objectContaining({ code: "PRL_LOSS_UNKNOWN" }));
     expect(advantages("grpo", [[1, 0]], { std: "none" })).toEqual([[0.5, -0.5]]);
-    expect(() => advantages("gdpo", [[1, 0]], {})).toThrow(
-      expect.objectContaining({ code: "PRL_ADVANTAGE_UNSUPPORTED" }),
+    expect(advantages("max_rl", [[1, 0]])).toEqual([[1, -1]]);
+    expect(() => advantages("nothing", [[1, 0]], {})).toThrow(
+      expect.objectContaining({ code: "PRL_ADVANTAGE_UNKNOWN" }),
     );
   });
 });

@@ -6,9 +6,17 @@
  */
 import { PrlError } from "../../errors.ts";
 import { drGrpo } from "./dr-grpo.ts";
+import { gdpo } from "./gdpo.ts";
 import { grpo } from "./grpo.ts";
+import { hierarchicalGrpo } from "./hierarchical-grpo.ts";
+import { shapeRewards } from "./length-penalty.ts";
+import { maxRl } from "./max-rl.ts";
+import { opo } from "./opo.ts";
 import { type AdvantageParams, resolveParams, type ResolvedAdvantageParams } from "./params.ts";
+import { rae } from "./rae.ts";
+import { reinforcePp, reinforcePpBaseline } from "./reinforce-pp.ts";
 import { rloo } from "./rloo.ts";
+import { validColumns } from "./rollout-columns.ts";
 
 /** Rewards of a batch by group; NaN stands for a missing one. */
 export type RewardGroups = readonly (readonly number[] | Float64Array)[];
@@ -20,26 +28,23 @@ const ESTIMATORS = new Map<string, AdvantageEstimator>([
   ["grpo", grpo],
   ["dr_grpo", drGrpo],
   ["rloo", rloo],
-]);
-
-const UNSUPPORTED = new Set([
-  "max_rl",
-  "reinforce_pp",
-  "reinforce_pp_baseline",
-  "opo",
-  "gdpo",
-  "rae",
-  "hierarchical_grpo",
+  ["max_rl", maxRl],
+  ["reinforce_pp", reinforcePp],
+  ["reinforce_pp_baseline", reinforcePpBaseline],
+  ["opo", opo],
+  ["gdpo", gdpo],
+  ["rae", rae],
+  ["hierarchical_grpo", hierarchicalGrpo],
 ]);
 
 /**
  * Advantages of a batch's rewards, in f64 and in the shape given; a Float64Array group gives a Float64Array.
  *
- * Names: `grpo` (params `std`, `eps`, `unbiased`, `singleton`), `dr_grpo` and `rloo` (`singleton`); each has its
- * formula and source at the head of its file. A group with one valid reward gets 0, or that reward itself with
- * `singleton: "raw"`. A group whose valid rewards are all equal gets exact zeros.
+ * Names: `grpo dr_grpo rloo max_rl reinforce_pp reinforce_pp_baseline opo gdpo rae hierarchical_grpo`; each has its formula, source and
+ * departures at the head of its file, {@link AdvantageParams} says who reads which parameter. With a baseline from the group, a group of
+ * one valid reward gets 0, or that reward itself with `singleton: "raw"`, and a group whose valid rewards are all equal gets exact zeros.
  *
- * @throws PrlError `PRL_ADVANTAGE_UNKNOWN`, `PRL_ADVANTAGE_UNSUPPORTED`, `PRL_ADVANTAGE_INPUT`.
+ * @throws PrlError `PRL_ADVANTAGE_UNKNOWN`, `PRL_ADVANTAGE_INPUT`.
  */
 export function advantages<Group extends readonly number[] | Float64Array>(
   name: string,
@@ -52,9 +57,9 @@ export function advantages(
   params: AdvantageParams = {},
 ): (number[] | Float64Array)[] {
   const estimate = findEstimator(name);
-  const resolved = resolveParams(name, params);
+  const resolved = validColumns(name, rewards, resolveParams(name, params));
   const valid = rewards.map((group, index) => validRewards(name, group, index));
-  const estimates = estimate(valid, resolved);
+  const estimates = estimate(shapeRewards(name, valid, resolved), resolved);
   return rewards.map((group, index) => {
     const values = spread(group, estimates[index] ?? []);
     return group instanceof Float64Array ? Float64Array.from(values) : values;
@@ -65,12 +70,6 @@ function findEstimator(name: string): AdvantageEstimator {
   const estimator = ESTIMATORS.get(name);
   if (estimator !== undefined) return estimator;
   const known = [...ESTIMATORS.keys()].join(", ");
-  if (UNSUPPORTED.has(name)) {
-    throw new PrlError(
-      "PRL_ADVANTAGE_UNSUPPORTED",
-      `advantages "${name}" are not implemented yet; choose one of: ${known}`,
-    );
-  }
   throw new PrlError("PRL_ADVANTAGE_UNKNOWN", `there are no advantages named "${name}"; choose one of: ${known}`);
 }
 

@@ -15,7 +15,7 @@ import type { AdvantageEstimator } from "./advantages.ts";
 import { centred, singletonAdvantage, standardDeviation } from "./moments.ts";
 
 /** Reads `std`, `eps`, `unbiased` and `singleton`. */
-export const grpo: AdvantageEstimator = (groups, { std, eps, unbiased, singleton }) => {
+export const grpo: AdvantageEstimator = (groups, { std, eps = 1e-6, unbiased, singleton }) => {
   const batchScale = std === "batch" ? standardDeviation(groups.flat(), unbiased) + eps : 1;
   return groups.map((group) => {
     if (group.length === 1) return group.map((reward) => singletonAdvantage(reward, singleton));
