@@ -11,7 +11,7 @@ export {
 } from "./flags.ts";
 export { configJsonSchema } from "./json-schema.ts";
 export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
-export { describeKeys, type KeyDescription } from "./key-docs.ts";
+export { describeKeys, describeSchema, type KeyDescription } from "./key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { cacheDir } from "./paths.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";

@@ -1,4 +1,6 @@
 /** The documentation of every key, read from the schema. */
+import type { z } from "zod";
+
 import { inputSchemas, SHARED_KEYS, type ConfigKind } from "./schema/index.ts";
 import { entries, shapeOf, typeText } from "./schema-walk.ts";
 
@@ -20,16 +22,19 @@ export function describeKeys(kind: ConfigKind): KeyDescription[] {
   const shared = Object.entries(SHARED_KEYS[kind]).flatMap(([key, sections]) =>
     sections.flatMap((section) => [`${section}.${key}`, `${section}.${key.split(".")[0]}`]),
   );
-  return [...entries(inputSchemas[kind])]
-    .filter((entry) => !shared.includes(entry.path.join(".")))
-    .map(({ path, schema, node }) => ({
-      key: path.join("."),
-      section: path.slice(0, -1).join("."),
-      type: typeText(schema),
-      fallback: fallbackText(node.optional, node.defaultValue),
-      description: node.description,
-      isBlock: shapeOf(schema) !== undefined,
-    }));
+  return describeSchema(inputSchemas[kind]).filter(({ key }) => !shared.includes(key));
+}
+
+/** All keys of any schema of a table, such as an environment's arguments. */
+export function describeSchema(root: z.core.$ZodType): KeyDescription[] {
+  return [...entries(root)].map(({ path, schema, node }) => ({
+    key: path.join("."),
+    section: path.slice(0, -1).join("."),
+    type: typeText(schema),
+    fallback: fallbackText(node.optional, node.defaultValue),
+    description: node.description,
+    isBlock: shapeOf(schema) !== undefined,
+  }));
 }
 
 function fallbackText(optional: boolean, value: unknown): string {

@@ -11,7 +11,7 @@ import { type ConfiguredEnvironment, configureEnvironment } from "./configured-e
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import type { Message, Prompt } from "./message.ts";
 import type { ParsedToolCall } from "../renderers/index.ts";
-import { checkRewards, type RewardMap } from "./reward.ts";
+import { checkRewards, type RewardMap, rewardWeights } from "./reward.ts";
 import type { Rng } from "./rng.ts";
 import type { TaskRows } from "./tasks.ts";
 import type { Trace } from "./trace.ts";
@@ -118,8 +118,14 @@ export interface Environment {
   readonly version: string;
   readonly tags: readonly string[];
   readonly config: z.ZodType;
+  /** Weight of each reward. */
+  readonly rewards: Readonly<Record<string, number>>;
+  /** Names of what is recorded beside the rewards. */
+  readonly metrics: readonly string[];
   /** Whether it can give demonstrations. */
   readonly demonstrates: boolean;
+  /** Whether it checks its gold answers. */
+  readonly validates: boolean;
   /** Fills and checks its arguments. Throws PRL_CONFIG_INVALID naming the key. */
   configure(args?: unknown): ConfiguredEnvironment;
 }
@@ -138,7 +144,10 @@ export function defineEnvironment<Config, Row extends object>(
     version,
     tags,
     config,
+    rewards: rewardWeights(definition.rewards),
+    metrics: Object.keys(definition.metrics ?? {}),
     demonstrates: definition.demonstrations !== undefined,
+    validates: definition.validate !== undefined,
     configure(args = {}) {
       const parsed = config.safeParse(args);
       if (!parsed.success) {

@@ -38,7 +38,17 @@ export { openEndpoint, type Endpoint, type EndpointOptions } from "./endpoint/en
 export { TraceGraph, truncateTurn } from "./trace.ts";
 export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.ts";
 
-export { loadEnvironment, type EnvironmentReference } from "./load-environment.ts";
+export {
+  environmentReference,
+  loadEnvironment,
+  locateEnvironment,
+  type EnvironmentOrigin,
+  type EnvironmentReference,
+  type LocatedEnvironment,
+} from "./load-environment.ts";
+export { ENVIRONMENT_KEYWORD, environmentPackages, packageIn, type EnvironmentPackage } from "./environment-package.ts";
+export { BUILTIN } from "./builtin/index.ts";
+export { countTasks, type TaskCount } from "./count-tasks.ts";
 export type {
   ConfiguredEnvironment,
   EndpointRolloutRequest,

@@ -1,40 +1,91 @@
-/** From what a config names to an environment: built-in ids, then modules by path. */
+/** From what a config names to an environment: built-in ids, then installed packages, then modules by path. */
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+
 import { importUserModule, nearest } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { BUILTIN } from "./builtin/index.ts";
 import { type Environment, isEnvironment } from "./environment.ts";
+import {
+  type EnvironmentPackage,
+  environmentPackages,
+  findEnvironmentPackage,
+  packageIn,
+  parsePackageId,
+} from "./environment-package.ts";
 
-/** The id of a built-in environment, or the path of a module (`./my-env.ts`, `./my-env.ts#name`): one of the two. */
+/**
+ * The id of a built-in environment or an installed package, or the path of a module (`./my-env.ts`, `./my-env.ts#name`) or of a
+ * package's folder: one of the two.
+ */
 export interface EnvironmentReference {
   readonly id?: string | null | undefined;
   readonly path?: string | null | undefined;
 }
 
+/** Where an environment came from. */
+export type EnvironmentOrigin =
+  | { readonly kind: "builtin" }
+  | { readonly kind: "package"; readonly name: string; readonly version: string; readonly dir: string }
+  | { readonly kind: "path"; readonly path: string };
+
+export interface LocatedEnvironment {
+  readonly environment: Environment;
+  readonly origin: EnvironmentOrigin;
+}
+
 /**
- * Loads an environment; `configure(args)` of it fills in its arguments. A string that looks like a path (it has a slash
- * or ends in a module's extension) is one, else it is an id.
+ * Loads an environment; `configure(args)` of it fills in its arguments. A string that begins with `.` or `/` or ends in a module's
+ * extension is a path, else it is an id.
  * Errors: PRL_ENVIRONMENT_UNKNOWN, PRL_USER_MODULE, PRL_ENVIRONMENT_INVALID.
  */
 export async function loadEnvironment(reference: string | EnvironmentReference): Promise<Environment> {
-  const { id = null, path = null } = typeof reference === "string" ? fromText(reference) : reference;
-  if (id !== null && path === null) return loadBuiltin(id);
-  if (path !== null && id === null) return loadPath(path);
+  return (await locateEnvironment(reference)).environment;
+}
+
+/** The same, with where it was found. `from`: the folder that sees the packages and that paths are relative to. */
+export async function locateEnvironment(
+  reference: string | EnvironmentReference,
+  from: string = process.cwd(),
+): Promise<LocatedEnvironment> {
+  const { id = null, path = null } = typeof reference === "string" ? environmentReference(reference) : reference;
+  if (id !== null && path === null) return byId(id, from);
+  if (path !== null && id === null) return byPath(path, from);
   throw new PrlError("PRL_ENVIRONMENT_INVALID", "an environment is named by id or by path: give exactly one of them");
 }
 
-async function loadBuiltin(id: string): Promise<Environment> {
-  const load = BUILTIN.get(id);
-  if (load !== undefined) return (await load()).default;
-  const near = nearest(id, BUILTIN.keys());
-  const advice = near === null ? `built in: ${[...BUILTIN.keys()].join(", ")};` : `did you mean "${near}"?`;
-  throw new PrlError(
-    "PRL_ENVIRONMENT_UNKNOWN",
-    `no environment has the id "${id}"; ${advice} (your own: path = "./my-env.ts")`,
-  );
+/** Is it an id or a path? */
+export function environmentReference(text: string): EnvironmentReference {
+  return /^\.{0,2}\/|^\.{1,2}$|\.[cm]?[jt]s(#|$)/u.test(text) ? { path: text } : { id: text };
 }
 
-async function loadPath(path: string): Promise<Environment> {
-  const value = await importUserModule(path);
+async function byId(id: string, from: string): Promise<LocatedEnvironment> {
+  const load = BUILTIN.get(id);
+  if (load !== undefined) return { environment: (await load()).default, origin: { kind: "builtin" } };
+  const asked = parsePackageId(id);
+  const found = asked === null ? null : findEnvironmentPackage(asked.name, from);
+  if (found === null) throw unknown(id, from);
+  if (asked !== null && asked.version !== null && asked.version !== found.version) {
+    throw new PrlError(
+      "PRL_ENVIRONMENT_UNKNOWN",
+      `${id} is asked for and ${found.name} is here in version ${found.version} (${found.dir}); prl env install ${id}`,
+    );
+  }
+  return fromPackage(found);
+}
+
+async function byPath(path: string, from: string): Promise<LocatedEnvironment> {
+  const folder = resolve(from, path);
+  if (existsSync(join(folder, "package.json")) && statSync(folder).isDirectory()) return fromPackage(packageIn(folder));
+  return { environment: await importEnvironment(path, from), origin: { kind: "path", path: folder } };
+}
+
+async function fromPackage({ name, version, dir, entry }: EnvironmentPackage): Promise<LocatedEnvironment> {
+  return { environment: await importEnvironment(entry, dir), origin: { kind: "package", name, version, dir } };
+}
+
+async function importEnvironment(path: string, from: string): Promise<Environment> {
+  const value = await importUserModule(path, from);
   if (isEnvironment(value)) return value;
   throw new PrlError(
     "PRL_ENVIRONMENT_INVALID",
@@ -42,6 +93,12 @@ async function loadPath(path: string): Promise<Environment> {
   );
 }
 
-function fromText(text: string): EnvironmentReference {
-  return /[/\\]|\.[cm]?[jt]s(#|$)/u.test(text) ? { path: text } : { id: text };
+function unknown(id: string, from: string): PrlError {
+  const names = [...BUILTIN.keys(), ...environmentPackages(from)];
+  const near = nearest(id, names);
+  const advice = near === null ? `there are ${names.join(", ")};` : `did you mean "${near}"?`;
+  return new PrlError(
+    "PRL_ENVIRONMENT_UNKNOWN",
+    `no environment has the id "${id}"; ${advice} (a package: prl env install ${id}; your own module: path = "./my-env.ts")`,
+  );
 }

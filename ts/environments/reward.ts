@@ -72,6 +72,14 @@ export function checkRewards(
   }
 }
 
+/** The weight of each reward. */
+export function rewardWeights<Row, Config>(rewards: RewardMap<Row, Config>): Record<string, number> {
+  const weightOf = ({ weight = 1 }: { readonly weight?: number }): number => weight;
+  return Object.fromEntries(
+    Object.entries(rewards).map(([name, entry]) => [name, "weight" in entry ? weightOf(entry) : 1]),
+  );
+}
+
 /**
  * Runs all of them at once, each within its own time. Rejects with the first failure: PRL_ENVIRONMENT_TIMEOUT, or
  * PRL_ENVIRONMENT_FAILED naming the reward, with what it threw as cause.

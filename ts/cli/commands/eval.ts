@@ -1,5 +1,6 @@
 /** `prl eval`: environments run against a model behind any endpoint, and what came out of it. */
 import { loadConfig, type Override, parseConfigArguments } from "../../config/index.ts";
+import { environmentReference } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import { resultTable } from "../../evals/index.ts";
 import { type Command, type CommandIo, EXIT, exitCodeOf } from "../command.ts";
@@ -98,8 +99,7 @@ function isConfigFile(name: string): boolean {
 }
 
 function evaluationOf(name: string, args: string | undefined): Record<string, unknown> {
-  const isPath = /^\.{0,2}\/|\.[cm]?[jt]s(#|$)/u.test(name);
-  const reference = isPath ? { path: name } : { id: name };
+  const reference = environmentReference(name);
   return { env: args === undefined ? reference : { ...reference, args: parseArgs(args) } };
 }
 

@@ -1,0 +1,104 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { prl } from "./run.ts";
+
+const MODULE = `
+import { defineEnvironment, singleTurn, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+export default defineEnvironment({
+  name: "say", version: "2.1.0", tags: ["echo"],
+  config: z.strictObject({ count: z.int().default(6).describe("how many tasks"), loud: z.boolean().describe("shouted") }),
+  tasks: ({ config, split }) => Array.from({ length: split === "train" ? config.count : 2 }, (_, i) => ({ prompt: "say " + i, answer: String(i) })),
+  rollout: singleTurn(),
+  metrics: { length: ({ trace }) => trace.lastReply.length },
+  rewards: { exact: { weight: 0.5, score: ({ task, trace }) => trace.lastReply === task.answer } },
+});
+`;
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), "prl-env-"));
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true });
+});
+
+/** A package as npm installs one by path: built, linked from node_modules. */
+function install(name: string, manifest: Record<string, unknown> = {}): void {
+  const home = join(dir, "packages", name);
+  mkdirSync(join(home, "dist"), { recursive: true });
+  const prlKeys = { environment: "./dist/index.js" };
+  writeFileSync(
+    join(home, "package.json"),
+    JSON.stringify({ name, version: "2.1.0", type: "module", prl: prlKeys, ...manifest }),
+  );
+  writeFileSync(join(home, "dist/index.js"), MODULE);
+  mkdirSync(dirname(join(dir, "node_modules", name)), { recursive: true });
+  symlinkSync(home, join(dir, "node_modules", name));
+}
+
+describe("prl env info", () => {
+  test("tells what a package takes, gives and rewards", async () => {
+    install("@owner/say");
+    const ran = await prl(["env", "info", "owner/say@2.1.0", "--args", '{"loud": true, "count": 3}', "--json"], dir);
+    expect(ran.code).toBe(0);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      name: "say",
+      version: "2.1.0",
+      origin: { kind: "package", name: "@owner/say", version: "2.1.0" },
+      tags: ["echo"],
+      config: [
+        { key: "count", type: "integer", default: "6", description: "how many tasks" },
+        { key: "loud", type: "boolean", default: "required", description: "shouted" },
+      ],
+      tasks: { train: { count: 3, complete: true, endless: false }, eval: { count: 2 } },
+      rewards: { exact: 0.5 },
+      metrics: ["length"],
+      demonstrates: false,
+      validates: false,
+    });
+    const text = await prl(["env", "info", "@owner/say", "--args", '{"loud": true}'], dir);
+    expect(text.stdout).toContain("package @owner/say 2.1.0");
+    expect(text.stdout).toMatch(/^ {2}count = 6 \(integer\) {2}how many tasks$/m);
+  });
+
+  test.each<[string, string[], string]>([
+    ["no name", [], "expected one environment"],
+    ["an unknown id", ["countdwon"], 'did you mean "countdown"?'],
+    ["a package that is nearly there", ["owner/sya"], 'did you mean "@owner/say"?'],
+    ["another version", ["owner/say@1.0.0"], "in version 2.1.0"],
+    ["a package that is no environment", ["plain"], "is of no environment"],
+    ["a package that is not built", ["unbuilt"], "npm run build"],
+    ["a module that throws", ["./throws.mjs"], "out of order"],
+    ["a module without an environment", ["./empty.mjs"], "no default export"],
+    ["an environment without rewards", ["./unpaid.mjs"], "it has no rewards"],
+    ["an argument that it does not know", ["owner/say", "--args", '{"cuont": 1, "loud": true}'], "cuont"],
+    ["arguments that are no JSON", ["owner/say", "--args", "{"], "--args"],
+    ["an unknown option", ["owner/say", "--arg", "{}"], "did you mean --args?"],
+  ])("%s is refused with exit code 2 and says what to do", async (_, args, text) => {
+    install("@owner/say");
+    install("plain", { prl: undefined });
+    install("unbuilt", { prl: { environment: "./dist/other.js" }, scripts: { build: "tsc" } });
+    writeFileSync(join(dir, "throws.mjs"), 'throw new Error("out of order");');
+    writeFileSync(join(dir, "empty.mjs"), "export const nothing = 1;");
+    writeFileSync(join(dir, "unpaid.mjs"), MODULE.replace(/rewards: .*/u, "rewards: {},"));
+    const ran = await prl(["env", "info", ...args], dir);
+    expect(ran.stderr).toContain(text);
+    expect(ran.code).toBe(2);
+  });
+});
+
+test("prl env list names what is built in and what is installed", async () => {
+  install("@owner/say");
+  install("plain", { prl: undefined });
+  const { stdout } = await prl(["env", "list", "--json"], join(dir, "node_modules"));
+  expect(JSON.parse(stdout)).toMatchObject({ installed: ["@owner/say"] });
+  expect((JSON.parse(stdout) as { builtin: string[] }).builtin).toContain("reverse-text");
+});
+
+test("an unknown form names the nearest", async () => {
+  const { code, stderr } = await prl(["env", "infos"]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "prl env info"?')]);
+});

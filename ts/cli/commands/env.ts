@@ -1,0 +1,36 @@
+/** `prl env <form>`: environments by hand. Each form is a module of `env/`, imported when it is asked for. */
+import { nearest } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { parseOptions } from "../args.ts";
+import type { Command, CommandIo } from "../command.ts";
+import { FORMS } from "./env/forms.ts";
+
+const widest = Math.max(0, ...FORMS.map(({ name }) => name.length));
+
+export const command: Command = {
+  name: "env",
+  summary: "Make, check, describe and install environments",
+  usage: FORMS.map(({ name, usage }) => `env ${name} ${usage}`.trimEnd()).join("\n       prl "),
+  details: `${FORMS.map(({ name, summary }) => `${name.padEnd(widest)}  ${summary}`).join("\n")}
+
+An environment is named by the id of a built-in one (reverse-text), by an installed npm package (my-env, owner/name@1.2.0 for
+@owner/name), or by the path of a module or of a package's folder (./my-env.ts, ./my-env).`,
+  options: FORMS.flatMap(({ name, options }) =>
+    options.map((option) => ({ ...option, required: false, summary: `${name}: ${option.summary}` })),
+  ),
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...rest] = args;
+  const form = FORMS.find((known) => known.name === name);
+  if (form === undefined) {
+    const names = FORMS.map((each) => each.name);
+    const near = name === undefined ? null : nearest(name, names);
+    const got = name === undefined ? "" : `, got ${JSON.stringify(name)}`;
+    const advice = near === null ? "see prl env --help" : `did you mean "prl env ${near}"?`;
+    throw new PrlError("PRL_CLI_USAGE", `prl env: expected ${names.join(", ")}${got}; ${advice}`);
+  }
+  const module = await form.load();
+  return module.run(parseOptions({ name: `env ${form.name}`, options: form.options }, rest), io);
+}

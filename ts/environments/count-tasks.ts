@@ -1,0 +1,46 @@
+/** How many tasks a split has, without waiting for ever. */
+import { PrlError } from "../errors.ts";
+import type { TaskPage } from "./tasks.ts";
+import type { ConfiguredEnvironment } from "./configured-environment.ts";
+import type { Split } from "./environment.ts";
+import { untilAborted } from "./reward.ts";
+
+export interface TaskCount {
+  /** Tasks seen; all there are when `complete`. */
+  readonly count: number;
+  /** Nothing but `count` are there; false for endless tasks and for more than were counted. */
+  readonly complete: boolean;
+  readonly endless: boolean;
+}
+
+const PAGE = 1000;
+
+/**
+ * Reads tasks until they end, `most` have been seen, or they say that they never end.
+ * Errors: PRL_DEADLINE after `deadlineMs`, and those of reading tasks.
+ */
+export async function countTasks(
+  environment: ConfiguredEnvironment,
+  split: Split,
+  { seed = 0, most = 1_000_000, deadlineMs = 60_000 }: { seed?: number; most?: number; deadlineMs?: number } = {},
+): Promise<TaskCount> {
+  const source = environment.tasks(split, seed);
+  const late = new AbortController();
+  const timer = setTimeout(() => {
+    late.abort(new PrlError("PRL_DEADLINE", `counting tasks did not end within ${deadlineMs / 1000} s`));
+  }, deadlineMs);
+  try {
+    let count = 0;
+    for (let after: string | null = null; ;) {
+      const limit = count === 0 ? 1 : PAGE;
+      const at: string | null = after;
+      const page: TaskPage = await untilAborted(() => source.page(at, limit), late.signal);
+      count += page.tasks.length;
+      if (page.endless || count >= most) return { count, complete: false, endless: page.endless };
+      if (page.next === null) return { count, complete: true, endless: false };
+      after = page.next;
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
