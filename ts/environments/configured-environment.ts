@@ -19,6 +19,7 @@ import { createRng } from "./rng.ts";
 import { seed as deriveSeed } from "./seed.ts";
 import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
 import { createSampler } from "./sampler.ts";
+import { RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 import { TraceGraph } from "./trace.ts";
 import { versionRange } from "./trace-columns.ts";
@@ -79,6 +80,7 @@ export interface ConfiguredEnvironment {
 export function configureEnvironment<Config, Row extends object>(
   definition: EnvironmentDefinition<Config, Row>,
   config: Config,
+  source: SandboxSource,
 ): ConfiguredEnvironment {
   const { name, version, tags = [] } = definition;
   /**
@@ -88,7 +90,17 @@ export function configureEnvironment<Config, Row extends object>(
   const rowOf = (task: Task): Row => task.data as Row;
   const score = async (task: Task, reply: string | readonly Message[]): Promise<Score> => {
     const trace = TraceGraph.ofMessages(typeof reply === "string" ? [{ role: "assistant", content: reply }] : reply);
-    return scoreTrace(definition, { task: rowOf(task), config, trace, signal: new AbortController().signal });
+    const { signal } = new AbortController();
+    return withSandboxes((access) => scoreTrace(definition, { task: rowOf(task), config, trace, signal, ...access }));
+  };
+  /** For what asks for sandboxes outside of a rollout: made when they are asked for. */
+  const withSandboxes = async <Result>(work: (access: SandboxAccess) => Promise<Result>): Promise<Result> => {
+    const sandboxes = new RolloutSandboxes(source, definition);
+    try {
+      return await work(sandboxes.access);
+    } finally {
+      await sandboxes.close();
+    }
   };
   return {
     name,
@@ -108,11 +120,22 @@ export function configureEnvironment<Config, Row extends object>(
       const seed = deriveSeed(runSeed, "demonstrations", name, "", 0, 0, 0);
       return definition.demonstrations({ config, seed, rng: createRng(seed) });
     },
-    run: (request) => runRollout(definition, config, rowOf(request.task), request),
+    async run(request) {
+      const sandboxes = new RolloutSandboxes(source, definition);
+      sandboxes.request();
+      try {
+        return await runRollout(definition, config, rowOf(request.task), request, sandboxes);
+      } finally {
+        await sandboxes.close();
+      }
+    },
     score,
     async validate(task) {
       const total = async (reply: string | readonly Message[]): Promise<number> => (await score(task, reply)).reward;
-      await definition.validate?.({ task: rowOf(task), config, score: total, scoreMessages: total });
+      const { validate } = definition;
+      if (validate === undefined) return;
+      const parts = { task: rowOf(task), config, score: total, scoreMessages: total };
+      await withSandboxes((access) => validate({ ...parts, ...access }));
     },
   };
 }
@@ -122,6 +145,7 @@ async function runRollout<Config, Row extends object>(
   config: Config,
   task: Row,
   request: RolloutRequest | EndpointRolloutRequest,
+  sandboxes: RolloutSandboxes,
 ): Promise<EpisodeFrame> {
   const { signal } = request;
   const trace = new TraceGraph();
@@ -141,16 +165,19 @@ async function runRollout<Config, Row extends object>(
       sampling: request.sampling,
       seed: request.seed,
       signal,
+      ...sandboxes.access,
     };
     end = (await untilAborted(async () => definition.rollout(context), signal)) ?? {};
     clock.generated = performance.now();
     if (trace.nodes.length === 0)
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
-    score = await scoreTrace(definition, { task, config, trace, signal });
+    score = await scoreTrace(definition, { task, config, trace, signal, ...sandboxes.access });
     clock.scored = performance.now();
     // Turns that could not extend the tokens of the one before: never hidden, and no noise where there are none.
     const rerendered = sampler.rerendered();
     if (rerendered > 0) end = { ...end, metrics: { ...end.metrics, rerendered_turns: rerendered } };
+    if (sandboxes.required)
+      end = { ...end, metrics: { ...end.metrics, "timing/sandbox_wait": sandboxes.waitedSeconds } };
   } catch (error) {
     errors.push(toEpisodeError(sampler.blame(error)));
   }

@@ -13,6 +13,7 @@ import type { Message, Prompt } from "./message.ts";
 import type { ParsedToolCall } from "../renderers/index.ts";
 import { checkRewards, type RewardMap, rewardWeights } from "./reward.ts";
 import type { Rng } from "./rng.ts";
+import { OWN_SANDBOXES, type Requirements, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
 import type { TaskRows } from "./tasks.ts";
 import type { Trace } from "./trace.ts";
 import type { PolicyTokenizer } from "./tokenizer.ts";
@@ -27,7 +28,7 @@ export interface TasksContext<Config> {
   readonly split: Split;
 }
 
-export interface RolloutContext<Row, Config = unknown> {
+export interface RolloutContext<Row, Config = unknown> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
   /**
@@ -82,7 +83,7 @@ export interface DemonstrationsContext<Config> {
   readonly rng: Rng;
 }
 
-export interface ValidateContext<Row, Config> {
+export interface ValidateContext<Row, Config> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
   /** The weighted reward of a reply, without sampling. */
@@ -96,6 +97,8 @@ export interface EnvironmentDefinition<Config, Row extends object> {
   readonly name: string;
   readonly version: string;
   readonly tags?: readonly string[];
+  /** What it cannot do without; checked before the run. */
+  readonly requires?: Requirements;
   /** Arguments of the environment, `args` in the config file. */
   readonly config: z.ZodType<Config>;
   /** The task rows of a split: JSON objects, in an array, iterable or generator; `endless(...)` when they never end. */
@@ -126,8 +129,12 @@ export interface Environment {
   readonly demonstrates: boolean;
   /** Whether it checks its gold answers. */
   readonly validates: boolean;
-  /** Fills and checks its arguments. Throws PRL_CONFIG_INVALID naming the key. */
-  configure(args?: unknown): ConfiguredEnvironment;
+  readonly requires: Requirements;
+  /**
+   * Fills and checks its arguments. `sandboxes`: where it gets those that it requires, by default from a daemon of this process's own.
+   * Throws PRL_CONFIG_INVALID naming the key.
+   */
+  configure(args?: unknown, services?: { sandboxes?: SandboxSource }): ConfiguredEnvironment;
 }
 
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
@@ -148,7 +155,8 @@ export function defineEnvironment<Config, Row extends object>(
     metrics: Object.keys(definition.metrics ?? {}),
     demonstrates: definition.demonstrations !== undefined,
     validates: definition.validate !== undefined,
-    configure(args = {}) {
+    requires: definition.requires ?? {},
+    configure(args = {}, { sandboxes = OWN_SANDBOXES } = {}) {
       const parsed = config.safeParse(args);
       if (!parsed.success) {
         throw new PrlError(
@@ -156,7 +164,7 @@ export function defineEnvironment<Config, Row extends object>(
           `arguments of environment "${name}": ${z.prettifyError(parsed.error)}`,
         );
       }
-      return configureEnvironment(definition, parsed.data);
+      return configureEnvironment(definition, parsed.data, sandboxes);
     },
   };
   return Object.assign(environment, { [ENVIRONMENT]: true });
@@ -168,7 +176,7 @@ export function isEnvironment(value: unknown): value is Environment {
 }
 
 function checkDefinition<Config, Row extends object>(definition: EnvironmentDefinition<Config, Row>): void {
-  const { name, version, tasks, rollout, rewards, metrics = {} } = definition;
+  const { name, version, tasks, rollout, rewards, metrics = {}, requires = {} } = definition;
   const fail = (problem: string): never => {
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${name}": ${problem}`);
   };
@@ -179,4 +187,9 @@ function checkDefinition<Config, Row extends object>(definition: EnvironmentDefi
   if (typeof rollout !== "function") fail("its rollout is no function; singleTurn() is one");
   if (typeof rewards !== "object" || rewards === null) fail("it has no rewards; give at least one");
   checkRewards(name, rewards, metrics);
+  const { sandbox, ...unknown } = requires;
+  const strange = Object.keys(unknown)[0];
+  if (strange !== undefined) fail(`it requires "${strange}", which is not known; there is: sandbox`);
+  if (sandbox !== undefined && sandbox !== true && sandbox !== "pool" && typeof sandbox !== "object")
+    fail('requires.sandbox is true, "pool" or a description of a sandbox');
 }

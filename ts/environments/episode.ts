@@ -100,6 +100,23 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_INFERENCE_ANSWER: "provider",
   PRL_EPISODE_CANCELLED: "infra",
   PRL_DEADLINE: "infra",
+  PRL_SANDBOX_UNREACHABLE: "infra",
+  PRL_SANDBOX_START_FAILED: "infra",
+  PRL_SANDBOX_START_TIMEOUT: "infra",
+  PRL_SANDBOX_CLOSED: "infra",
+  PRL_SANDBOX_OVERLOADED: "infra",
+  PRL_SANDBOX_DRAINING: "infra",
+  PRL_SANDBOX_SETUP: "infra",
+  PRL_SANDBOX_SPAWNER: "infra",
+  PRL_SANDBOX_INIT_DIED: "infra",
+  PRL_SANDBOX_BOX_ENDED: "infra",
+  PRL_SANDBOX_CONNECTION_LOST: "infra",
+  PRL_SANDBOX_DAEMON_EXITED: "infra",
+  PRL_SANDBOX_DAEMON_RESTARTED: "infra",
+  PRL_SANDBOX_DEADLINE: "infra",
+  PRL_SANDBOX_PROTOCOL: "infra",
+  PRL_SANDBOX_RESULT_EXPIRED: "infra",
+  PRL_SANDBOX_INFRA: "infra",
 };
 
 /** An exception as an error of the episode: by its code where that says who is to blame, else the environment's. */

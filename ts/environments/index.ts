@@ -19,6 +19,14 @@ export type {
   TasksContext,
   ValidateContext,
 } from "./environment.ts";
+export {
+  OWN_SANDBOXES,
+  type Requirements,
+  type SandboxAccess,
+  type SandboxRequirement,
+  type SandboxSettings,
+  SandboxSource,
+} from "./sandboxes.ts";
 export { reward } from "./reward.ts";
 export type { Reward, RewardContext, RewardFunction, RewardMap, WeightedScore } from "./reward.ts";
 export { singleTurn } from "./single-turn.ts";

@@ -1,11 +1,12 @@
 /** Rewards and metrics: what an author writes, and how they are computed and checked. */
 import { PrlError } from "../errors.ts";
+import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
 
 /** How long one reward or metric may take unless it says otherwise. */
 export const REWARD_TIMEOUT_MS = 30_000;
 
-export interface RewardContext<Row, Config = unknown> {
+export interface RewardContext<Row, Config = unknown> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
   readonly trace: Trace;

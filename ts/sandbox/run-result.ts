@@ -1,6 +1,7 @@
 /** Results as users see them, from what crosses the border. */
 
 import { constants } from "node:os";
+import { PrlError } from "../errors.ts";
 import type { NativeRunResult, NativeTestsResult } from "../native/index.ts";
 import type { Isolation, LimitName, RunCause, RunResult, RuntimeName, TestsResult } from "./types.ts";
 
@@ -33,6 +34,17 @@ export function toRunResult(result: NativeRunResult): RunResult {
     retryAfterMs: result.retryAfterMs,
     runtime: result.runtime === "" ? null : (result.runtime as RuntimeName),
   };
+}
+
+/**
+ * The run's own result. Throws PRL_SANDBOX_INFRA when the infrastructure failed or the run was called off, which says nothing of the
+ * program: a rollout that ends so is tried again and never scored.
+ */
+export function requireRun(result: RunResult): RunResult {
+  const { cause, reason, detail } = result;
+  if (cause !== "INFRA" && cause !== "CANCELLED") return result;
+  const message = [cause, reason, detail].filter((part) => part !== null && part !== "").join(": ");
+  throw new PrlError("PRL_SANDBOX_INFRA", `the sandboxed program has no result: ${message}`);
 }
 
 /** A case without a result has that of the infrastructure, or of the abort; where there is none it was not begun. */

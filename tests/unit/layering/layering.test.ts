@@ -16,7 +16,12 @@ const LAYERS = [
  * The orchestrator drives the engines through the admin clients of design section 7, which live beside the server that they talk to;
  * evaluations use the statistics of `prl/algorithms`.
  */
-const SAME_LAYER = new Set(["orchestrator -> inference", "environments -> transports", "evals -> orchestrator"]);
+const SAME_LAYER = new Set([
+  "orchestrator -> inference",
+  "environments -> transports",
+  "environments -> sandbox",
+  "evals -> orchestrator",
+]);
 
 function sources(dir: string): string[] {
   return readdirSync(dir).flatMap((name) => {

@@ -1,0 +1,201 @@
+/**
+ * Sandboxes for environments: what one may require, where this process gets them, and those of one rollout.
+ *
+ * A required sandbox is asked for when the rollout is dispatched, so that it starts while the first tokens are sampled, and is closed when
+ * the rollout has ended, however it did. What the infrastructure cannot give rejects with a code whose class is `infra` (`episode.ts`).
+ */
+import { PrlError } from "../errors.ts";
+import { type Box, type BoxRequest, type RunLimits, SandboxPool, type StartOptions } from "../sandbox/index.ts";
+
+/** The held sandbox that each rollout of an environment gets. */
+export type SandboxRequirement = Pick<
+  BoxRequest,
+  "profile" | "limits" | "network" | "env" | "files" | "image" | "minIsolation" | "queueMs"
+>;
+
+/** What an environment cannot do without; checked before the run. */
+export interface Requirements {
+  /** A held sandbox for each rollout: true with the defaults, or as described. `"pool"`: only `sandboxes`, for programs of one run each. */
+  readonly sandbox?: true | "pool" | SandboxRequirement;
+}
+
+/** What rollouts, rewards and checks of an environment get to use. */
+export interface SandboxAccess {
+  /** The rollout's own held sandbox, with all that the rollout left in it. PRL_ENVIRONMENT_INVALID when the environment requires none. */
+  readonly sandbox: () => Promise<Box>;
+  /** The pool, for programs that need a sandbox each. PRL_ENVIRONMENT_INVALID when the environment does not require sandboxes. */
+  readonly sandboxes: () => Promise<SandboxPool>;
+}
+
+export interface SandboxSettings extends StartOptions {
+  /** Daemons that run already. Default: one of this process's own, started when the first sandbox is asked for. */
+  addresses?: readonly string[];
+  token?: string;
+  /** Of held sandboxes, where the environment does not say. */
+  limits?: RunLimits;
+}
+
+/** A rollout waits at least as long for a free place as others take to end. */
+const QUEUE_MS = 120_000;
+const CLOSE_DEADLINE_MS = 5_000;
+
+/** The pool of a process: opened when it is first needed, and again when its own daemon has died. */
+export class SandboxSource {
+  readonly limits: RunLimits;
+  readonly #settings: SandboxSettings;
+  #pool: Promise<SandboxPool> | null = null;
+
+  constructor(settings: SandboxSettings = {}) {
+    this.#settings = settings;
+    this.limits = settings.limits ?? {};
+  }
+
+  /** Errors: those of `SandboxPool.start` and `SandboxPool.connect`; the next call tries again. */
+  async pool(): Promise<SandboxPool> {
+    const current = this.#pool;
+    if (current !== null) {
+      const pool = await current;
+      if (!hasDied(pool)) return pool;
+      if (this.#pool === current) {
+        this.#pool = null;
+        // What is left of a pool without a daemon.
+        pool.close().catch(() => undefined);
+      }
+    }
+    this.#pool ??= this.#open();
+    return this.#pool;
+  }
+
+  async #open(): Promise<SandboxPool> {
+    const { addresses = [], token, limits: _, minIsolation, ...settings } = this.#settings;
+    const isolation = minIsolation === undefined ? {} : { minIsolation };
+    try {
+      return addresses.length === 0
+        ? await SandboxPool.start({ ...settings, ...isolation })
+        : await SandboxPool.connect({ addresses, ...(token === undefined ? {} : { token }), ...isolation });
+    } catch (error) {
+      this.#pool = null;
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = null;
+    await (await pool?.catch(() => null))?.close();
+  }
+}
+
+/** Where environments get sandboxes when nobody said from where: a daemon that dies with this process. */
+export const OWN_SANDBOXES = new SandboxSource();
+
+/** The sandboxes of one rollout. */
+export class RolloutSandboxes {
+  /** What goes into the contexts of the environment's functions. */
+  readonly access: SandboxAccess;
+  readonly #source: SandboxSource;
+  readonly #environment: string;
+  readonly #required: Requirements["sandbox"];
+  #box: Promise<Box> | null = null;
+  #ready: Box | null = null;
+  #closed = false;
+  #waiting = 0;
+  #waitedMs = 0;
+  #since = 0;
+
+  constructor(source: SandboxSource, environment: { name: string; requires?: Requirements }) {
+    this.#source = source;
+    this.#environment = environment.name;
+    this.#required = environment.requires?.sandbox;
+    this.access = {
+      sandbox: async () => {
+        if (this.#required === undefined || this.#required === "pool") throw this.#missing("sandbox: true");
+        return this.#timed(this.#hold());
+      },
+      sandboxes: async () => {
+        if (this.#required === undefined) throw this.#missing('sandbox: "pool"');
+        return this.#timed(this.#source.pool());
+      },
+    };
+  }
+
+  /** Whether there is anything to wait for. */
+  get required(): boolean {
+    return this.#required !== undefined;
+  }
+
+  /** Seconds that the rollout's code has waited for sandboxes; starting one while tokens are sampled costs nothing. */
+  get waitedSeconds(): number {
+    return this.#waitedMs / 1000;
+  }
+
+  /** Asks for the held sandbox, or opens the pool, without waiting; failures are told to those who wait. */
+  request(): void {
+    if (this.#required === "pool") this.#source.pool().catch(() => undefined);
+    else if (this.#required !== undefined) this.#hold().catch(() => undefined);
+  }
+
+  /** Never rejects. A sandbox that is still being made is closed when it is there. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#ready === null) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_DEADLINE_MS);
+    });
+    await Promise.race([release(this.#ready), late]);
+    clearTimeout(timer);
+  }
+
+  #hold(): Promise<Box> {
+    this.#box ??= this.#create();
+    return this.#box;
+  }
+
+  async #create(): Promise<Box> {
+    const asked = typeof this.#required === "object" ? this.#required : {};
+    const pool = await this.#source.pool();
+    const limits = { ...this.#source.limits, ...asked.limits };
+    const box = await pool.create({ queueMs: QUEUE_MS, ...asked, limits, labels: { environment: this.#environment } });
+    this.#ready = box;
+    if (this.#closed) {
+      await release(box);
+      throw new PrlError("PRL_EPISODE_CANCELLED", "the rollout ended before its sandbox was there");
+    }
+    return box;
+  }
+
+  /** Waits at the same time count once. */
+  async #timed<Result>(work: Promise<Result>): Promise<Result> {
+    if (this.#waiting++ === 0) this.#since = performance.now();
+    try {
+      return await work;
+    } finally {
+      if (--this.#waiting === 0) this.#waitedMs += performance.now() - this.#since;
+    }
+  }
+
+  #missing(needed: string): PrlError {
+    return new PrlError(
+      "PRL_ENVIRONMENT_INVALID",
+      `environment "${this.#environment}" uses a sandbox and does not say so: add requires: { ${needed} }`,
+    );
+  }
+}
+
+/** A daemon that is gone has taken the sandbox along; one that is not reached lets its lease run out. */
+async function release(box: Box): Promise<void> {
+  await box.close().catch(() => undefined);
+}
+
+/** Only a daemon of this process's own can be seen to be dead; connections mend themselves. */
+function hasDied(pool: SandboxPool): boolean {
+  const pid = pool.daemonPid;
+  if (pid === null) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch {
+    return true;
+  }
+}
