@@ -70,10 +70,21 @@ export interface RolloutEnd {
 
 export type Rollout<Row, Config = unknown> = (context: RolloutContext<Row, Config>) => Promise<RolloutEnd | void>;
 
-/** A pair of texts for supervised learning; the trainer adds the end-of-sequence token to the completion. */
-export interface Demonstration {
+/**
+ * What to learn from without sampling: a pair of texts, to whose completion the trainer adds the end-of-sequence token,
+ * or a conversation for the model's chat template, of which the assistant's messages are learnt.
+ */
+export type Demonstration = DemonstrationPair | DemonstrationConversation;
+
+export interface DemonstrationPair {
   prompt: string;
   completion: string;
+}
+
+export interface DemonstrationConversation {
+  messages: readonly Message[];
+  /** The functions that its assistant may call, as `toolSchemas` describes them. */
+  tools?: readonly Readonly<Record<string, unknown>>[];
 }
 
 export interface DemonstrationsContext<Config> {
@@ -109,7 +120,7 @@ export interface EnvironmentDefinition<Config, Row extends object> {
   readonly rewards: RewardMap<Row, Config>;
   /** Numbers that are recorded and never trained on. */
   readonly metrics?: RewardMap<Row, Config>;
-  /** An endless stream of pairs to learn the task from. It shares no task with either split. */
+  /** An endless stream of pairs or conversations to learn the task from. It shares no task with either split. */
   readonly demonstrations?: (context: DemonstrationsContext<Config>) => Iterable<Demonstration>;
   /** Throws when the task's gold answer does not score full marks. */
   readonly validate?: (context: ValidateContext<Row, Config>) => Promise<void>;

@@ -7,6 +7,8 @@ export { z } from "zod";
 export { defineEnvironment, isEnvironment } from "./environment.ts";
 export type {
   Demonstration,
+  DemonstrationConversation,
+  DemonstrationPair,
   DemonstrationsContext,
   Environment,
   EnvironmentDefinition,
@@ -31,7 +33,7 @@ export { reward } from "./reward.ts";
 export type { Reward, RewardContext, RewardFunction, RewardMap, WeightedScore } from "./reward.ts";
 export { singleTurn } from "./single-turn.ts";
 export { multiTurn, type MultiTurnOptions, type Response } from "./multi-turn.ts";
-export { tool, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
+export { tool, toolSchemas, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 export { toolUse, type ToolUseOptions } from "./tool-use.ts";
 export { scoreGroup, type ScoredRollout } from "./score-group.ts";
 export { endless, taskHash, TaskReader } from "./tasks.ts";

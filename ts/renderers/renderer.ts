@@ -37,6 +37,15 @@ export interface Renderer {
   /** A whole conversation. Errors: PRL_TEMPLATE. */
   render(messages: readonly ChatMessage[], options?: RenderOptions): Uint32Array;
   /**
+   * What a policy samples to say `reply` behind `render(messages)`: its tokens up to the one that closes the turn. Errors: PRL_TEMPLATE
+   * when the template writes the conversation otherwise once the reply is there.
+   */
+  renderReply(
+    messages: readonly ChatMessage[],
+    reply: ChatMessage,
+    options?: Pick<RenderOptions, "tools">,
+  ): Uint32Array;
+  /**
    * `promptIds` and `completionIds` verbatim, then the new messages and the beginning of the next assistant turn; null when that cannot be
    * done exactly. New messages are those of users, tools and systems.
    */
@@ -114,6 +123,17 @@ export function createRenderer(
     stopTokenIds,
     render: (messages, { tools = null, addGenerationPrompt = true } = {}) =>
       tokenizer.encode(text(messages, tools, addGenerationPrompt)),
+    renderReply(messages, reply, { tools = null } = {}) {
+      const before = text(messages, tools, true);
+      const after = text([...messages, reply], tools, false);
+      const ids = after.startsWith(before) ? tokenizer.encode(after.slice(before.length)) : null;
+      const end = ids?.findIndex((id) => stopIds.has(id)) ?? -1;
+      if (ids === null || end < 0) {
+        const reason = ids === null ? "changes what stands before a reply" : "writes no token that ends a reply";
+        throw new PrlError("PRL_TEMPLATE", `the chat template ${reason}, so it cannot be learnt`);
+      }
+      return ids.subarray(0, end + 1);
+    },
     bridgeToNextTurn(promptIds, completionIds, newMessages, { tools = null } = {}) {
       if (close === null || promptIds.length === 0 || newMessages.length === 0) return null;
       if (newMessages.some(({ role }) => role === "assistant")) return null;

@@ -1,8 +1,7 @@
 /**
  * The supervised stage: cross-entropy on an environment's own demonstrations.
  *
- * Only completion tokens and the end-of-sequence token after them carry loss. Batches go through the same packing and the same trainer
- * as in RL.
+ * Batches go through the same packing and the same trainer as in RL.
  */
 
 import type { SftConfig } from "../config/index.ts";
@@ -10,7 +9,8 @@ import { PrlError } from "../errors.ts";
 import { loadEnvironment } from "../environments/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { buildBatch, openTrainer, packSequences, type Sample } from "../native/index.ts";
-import { loadTokenizer, type Tokenizer } from "../renderers/index.ts";
+import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
+import { demonstrationSamples } from "./demonstration-samples.ts";
 import { learningRate } from "./schedule.ts";
 
 export interface SftJob {
@@ -35,7 +35,7 @@ export interface SftResult {
 export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJob): Promise<SftResult> {
   const environment = (await loadEnvironment(config.data.env)).configure(config.data.env.args);
   const pairs = environment.demonstrations(config.seed)[Symbol.iterator]();
-  const tokenizer = await loadTokenizer(modelDir);
+  const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
   const trainer = await openTrainer(modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
@@ -48,14 +48,14 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
       signal.throwIfAborted();
       const startedAt = performance.now();
       const samples: Sample[] = [];
-      while (samples.length < config.data.batch_size) {
+      for (let taken = 0; taken < config.data.batch_size; taken++) {
         const { value, done } = pairs.next();
         if (done === true)
           throw new PrlError(
             "PRL_ENVIRONMENT_INVALID",
             `${environment.name}: the demonstrations ended at step ${step}`,
           );
-        samples.push(demonstrationSample(value.prompt, value.completion, tokenizer, config.seq_len));
+        samples.push(...demonstrationSamples(value, { tokenizer, renderer, seqLen: config.seq_len }));
       }
       const plan = packSequences(
         samples.map((sample) => sample.tokenIds.length),
@@ -85,30 +85,4 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
   } finally {
     await trainer.close();
   }
-}
-
-/** One demonstration as a sample: loss on the completion and its end-of-sequence token, the prompt as context. */
-function demonstrationSample(prompt: string, completion: string, tokenizer: Tokenizer, seqLen: number): Sample {
-  const promptIds = tokenizer.encode(prompt);
-  const completionIds = tokenizer.encode(completion);
-  const eos = tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId];
-  const tokenIds = Uint32Array.from([...promptIds, ...completionIds, ...eos]);
-  if (tokenIds.length > seqLen) {
-    const length = `${tokenIds.length} tokens`;
-    throw new PrlError(
-      "PRL_PACKING_INPUT",
-      `a demonstration has ${length}, more than seq_len ${seqLen}: raise seq_len or shorten it`,
-    );
-  }
-  const ceWeights = new Float32Array(tokenIds.length).fill(1, Math.max(1, promptIds.length));
-  return {
-    tokenIds,
-    mask: new Uint8Array(tokenIds.length),
-    logprobs: new Float32Array(tokenIds.length),
-    advantages: new Float32Array(tokenIds.length),
-    temperature: 1,
-    envId: 0,
-    policyVersionSpans: Uint32Array.of(0, 0xffffffff),
-    ceWeights,
-  };
 }

@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
+import { defineEnvironment, type Demonstration } from "../../environment.ts";
 import { multiTurn } from "../../multi-turn.ts";
 import { reward } from "../../reward.ts";
 import type { Rng } from "../../rng.ts";
@@ -19,7 +19,11 @@ const config = z.strictObject({
   minTurns: z.int().min(1).default(2).describe("fewest turns of a task"),
   maxTurns: z.int().min(1).max(20).default(3).describe("most turns of a task"),
   namesPerTurn: z.int().min(1).max(20).default(3).describe("new names in each turn"),
+  answerNoise: z.number().min(0).max(1).default(0).describe("demonstrations: probability that a list is not sorted"),
+  noiseAfter: z.int().min(0).default(0).describe("demonstrations: how many come without noise first"),
 });
+
+type Arguments = z.output<typeof config>;
 
 interface Row {
   prompt: Message[];
@@ -38,7 +42,7 @@ export default defineEnvironment({
     maxTurns: 20,
     respond: (trace, task) => {
       const next = task.turns[trace.turns];
-      return next === undefined ? null : `Add these and list all again:\n${next.join("\n")}`;
+      return next === undefined ? null : moreNames(next);
     },
   }),
   metrics: { turns: ({ trace }) => trace.turns },
@@ -53,16 +57,40 @@ export default defineEnvironment({
       return scores.reduce((sum, score) => sum + score, 0) / scores.length;
     }),
   },
+  demonstrations: ({ config: args, rng }) => demonstrations(args, rng),
   async validate({ task, scoreMessages }) {
-    const messages: Message[] = [...task.prompt];
-    task.turns.forEach((names, turn) => {
-      if (turn > 0) messages.push({ role: "user", content: names.join("\n") });
-      messages.push({ role: "assistant", content: sortedUpTo(task.turns, turn).join("\n") });
-    });
-    const gold = await scoreMessages(messages);
+    const gold = await scoreMessages(conversation(task, (names) => names));
     if (gold !== 1) throw new Error(`the sorted lists score ${gold}`);
   },
 });
+
+/** Sorted lists; from number `noiseAfter` on each list is, with probability `answerNoise`, in random order. */
+function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
+  let index = 0;
+  for (const row of ofSplit(rows(args, rng), "demonstrations", ({ turns }) => turns)) {
+    const clean = index < args.noiseAfter;
+    yield {
+      messages: conversation(row, (names) => (clean || rng.next() >= args.answerNoise ? names : shuffled(names, rng))),
+    };
+    index++;
+  }
+}
+
+function conversation({ prompt, turns }: Row, answer: (sorted: string[]) => string[]): Message[] {
+  return turns.flatMap((names, turn): Message[] => [
+    ...(turn === 0 ? prompt : [{ role: "user", content: moreNames(names) } as const]),
+    { role: "assistant", content: answer(sortedUpTo(turns, turn)).join("\n") },
+  ]);
+}
+
+function moreNames(names: readonly string[]): string {
+  return `Add these and list all again:\n${names.join("\n")}`;
+}
+
+function shuffled<Item>(items: readonly Item[], rng: Rng): Item[] {
+  const keyed = items.map((item) => ({ item, key: rng.next() }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+}
 
 function sortedUpTo(turns: readonly string[][], turn: number): string[] {
   return turns
@@ -78,7 +106,7 @@ function lines(text: string): string[] {
     .filter((line) => line !== "");
 }
 
-function* rows({ minTurns, maxTurns, namesPerTurn }: z.output<typeof config>, rng: Rng): Generator<Row> {
+function* rows({ minTurns, maxTurns, namesPerTurn }: Arguments, rng: Rng): Generator<Row> {
   for (;;) {
     const count = minTurns + rng.integer(Math.max(1, maxTurns - minTurns + 1));
     const names = distinct(count * namesPerTurn, () => name(rng));

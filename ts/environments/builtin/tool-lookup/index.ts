@@ -5,21 +5,32 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
+import { defineEnvironment, type Demonstration } from "../../environment.ts";
+import type { Message, ToolCall } from "../../message.ts";
 import { reward } from "../../reward.ts";
 import { createRng, type Rng } from "../../rng.ts";
 import { endless } from "../../tasks.ts";
-import { tool } from "../../tool.ts";
+import { tool, toolSchemas } from "../../tool.ts";
 import { toolUse } from "../../tool-use.ts";
 import { extractAnswer } from "../../verify/index.ts";
 import { ofSplit } from "../split.ts";
 import { distinct, name } from "../words.ts";
 
+const KINDS = ["office", "manager_office", "manager_salary", "sum"] as const;
+
 const config = z.strictObject({
   people: z.int().min(3).max(200).default(12).describe("people in a world"),
   maxTurns: z.int().min(1).max(50).default(8).describe("most model calls"),
+  questions: z
+    .array(z.enum(KINDS))
+    .min(1)
+    .default([...KINDS])
+    .describe("kinds of questions"),
+  guesses: z.number().min(0).max(1).default(0).describe("demonstrations: probability that the answer is a guess"),
+  guessAfter: z.int().min(0).default(0).describe("demonstrations: how many come without guesses first"),
 });
+
+type Arguments = z.output<typeof config>;
 
 interface Person {
   name: string;
@@ -32,6 +43,9 @@ interface Row {
   prompt: Message[];
   worldSeed: number;
   people: number;
+  /** Whom the question is about, and what it asks. */
+  who: string;
+  kind: (typeof KINDS)[number];
   answer: string;
 }
 
@@ -82,11 +96,64 @@ export default defineEnvironment({
     })(context),
   metrics: { turns: ({ trace }) => trace.turns },
   rewards: { correct: reward(1, ({ task, trace }) => extractAnswer(trace.lastReply) === task.answer) },
+  demonstrations: ({ config: args, rng }) => demonstrations(args, rng),
   async validate({ task, score }) {
     const [gold, wrong] = [await score(`\\boxed{${task.answer}}`), await score("\\boxed{nobody}")];
     if (gold !== 1 || wrong !== 0) throw new Error(`the answer scores ${gold}, another ${wrong}`);
   },
 });
+
+/** Looked up with the tools; from number `guessAfter` on, with probability `guesses`, answered at once with somebody's fact. */
+function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
+  const schemas = toolSchemas(tools);
+  let index = 0;
+  for (const row of ofSplit(rows(args, rng), "demonstrations", ({ worldSeed }) => worldSeed)) {
+    const guesses = index >= args.guessAfter && rng.next() < args.guesses;
+    const messages = guesses ? [...row.prompt, boxed(guess(row, rng))] : lookedUp(row);
+    yield { messages, tools: schemas };
+    index++;
+  }
+}
+
+/** The shortest way to the answer, with the calls of a turn side by side where they can be. */
+function lookedUp({ prompt, worldSeed, people, who, kind, answer }: Row): Message[] {
+  const world = worldOf(worldSeed, people);
+  const manager = lookUp(world, who).manager ?? "";
+  type Lookup = readonly [lookup: keyof typeof tools, of: string, result: string];
+  const ofManager: Lookup = ["get_manager", who, manager];
+  const office = (of: string): Lookup => ["get_office", of, lookUp(world, of).office];
+  const salary = (of: string): Lookup => ["get_salary", of, String(lookUp(world, of).salary)];
+  const turns: Record<Row["kind"], Lookup[][]> = {
+    office: [[office(who)]],
+    manager_office: [[ofManager], [office(manager)]],
+    manager_salary: [[ofManager], [salary(manager)]],
+    sum: [[ofManager], [salary(who), salary(manager)]],
+  };
+  const exchanges = turns[kind].flatMap((lookups, turn): Message[] => {
+    const calls = lookups.map(([lookup, of], place): ToolCall => {
+      const call = { name: lookup, arguments: JSON.stringify({ name: of }) };
+      return { id: `call_${turn}_${place}`, type: "function", function: call };
+    });
+    const results = lookups.map(([, , content], place): Message => ({
+      role: "tool",
+      content,
+      tool_call_id: `call_${turn}_${place}`,
+    }));
+    return [{ role: "assistant", content: "", tool_calls: calls }, ...results];
+  });
+  return [...prompt, ...exchanges, boxed(answer)];
+}
+
+function guess({ worldSeed, people, kind }: Row, rng: Rng): string {
+  const [someone, other] = [0, 1].map(() => rng.pick([...worldOf(worldSeed, people).values()]));
+  if (someone === undefined || other === undefined) throw new Error("a world has people");
+  if (kind === "sum") return String(someone.salary + other.salary);
+  return kind === "manager_salary" ? String(someone.salary) : someone.office;
+}
+
+function boxed(answer: string): Message {
+  return { role: "assistant", content: `\\boxed{${answer}}` };
+}
 
 function worldOf(seed: number, people: number): World {
   const rng = createRng(seed);
@@ -104,7 +171,7 @@ function worldOf(seed: number, people: number): World {
   );
 }
 
-function* rows({ people }: z.output<typeof config>, rng: Rng): Generator<Row> {
+function* rows({ people, questions }: Arguments, rng: Rng): Generator<Row> {
   for (;;) {
     const worldSeed = rng.integer(2 ** 31);
     const world = worldOf(worldSeed, people);
@@ -112,13 +179,14 @@ function* rows({ people }: z.output<typeof config>, rng: Rng): Generator<Row> {
     const { name: who, manager, office, salary } = rng.pick(managed);
     const boss = world.get(manager ?? "");
     if (boss === undefined) continue;
-    const [question, answer] = rng.pick([
-      [`In which office does ${who} sit?`, office],
-      [`In which office does the manager of ${who} sit?`, boss.office],
-      [`What is the salary of the manager of ${who}?`, String(boss.salary)],
-      [`How much do ${who} and the manager of ${who} earn together?`, String(salary + boss.salary)],
-    ] as const);
+    const kind = rng.pick(questions);
+    const [question, answer] = {
+      office: [`In which office does ${who} sit?`, office],
+      manager_office: [`In which office does the manager of ${who} sit?`, boss.office],
+      manager_salary: [`What is the salary of the manager of ${who}?`, String(boss.salary)],
+      sum: [`How much do ${who} and the manager of ${who} earn together?`, String(salary + boss.salary)],
+    }[kind] as [string, string];
     const content = `${question} Use the tools, then give the answer as \\boxed{...}.`;
-    yield { prompt: [{ role: "user", content }], worldSeed, people, answer };
+    yield { prompt: [{ role: "user", content }], worldSeed, people, who, kind, answer };
   }
 }

@@ -1,0 +1,124 @@
+import { fileURLToPath } from "node:url";
+import { beforeAll, describe, expect, it } from "vitest";
+
+import { loadEnvironment, type Demonstration, type Message } from "../../../ts/environments/index.ts";
+import { FAMILIES } from "../../../ts/renderers/families.ts";
+import { createRenderer } from "../../../ts/renderers/renderer.ts";
+import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
+import { demonstrationSamples } from "../../../ts/trainer/demonstration-samples.ts";
+
+const MODEL = fileURLToPath(new URL("../../../configs/small-chat/model", import.meta.url));
+
+let tokenizer: Tokenizer;
+let renderer: Renderer;
+beforeAll(async () => {
+  [tokenizer, renderer] = await Promise.all([loadTokenizer(MODEL), loadRenderer(MODEL)]);
+});
+
+const samples = (demonstration: Demonstration, seqLen = 4096) =>
+  demonstrationSamples(demonstration, { tokenizer, renderer, seqLen });
+
+/** The texts that carry loss. */
+function learnt({ tokenIds, ceWeights = new Float32Array(0) }: ReturnType<typeof samples>[number]): string[] {
+  const texts: number[][] = [];
+  tokenIds.forEach((id, index) => {
+    if (ceWeights[index] !== 1) return;
+    if (index === 0 || ceWeights[index - 1] !== 1) texts.push([]);
+    texts.at(-1)?.push(id);
+  });
+  return texts.map((ids) => tokenizer.decode(ids));
+}
+
+const user = (content: string): Message => ({ role: "user", content });
+const assistant = (content: string): Message => ({ role: "assistant", content });
+
+describe("demonstrationSamples", () => {
+  it("learns the completion of a pair and the end of the sequence", () => {
+    const [sample, ...others] = samples({ prompt: "a: ", completion: "b" });
+    expect(others).toEqual([]);
+    expect(sample && learnt(sample)).toEqual(["b<|im_end|>"]);
+    expect(tokenizer.decode(sample?.tokenIds ?? [])).toBe("a: b<|im_end|>");
+  });
+
+  it("learns every reply of a conversation, and has the tokens of the template", () => {
+    const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
+    const [sample, ...others] = samples({ messages });
+    expect(others).toEqual([]);
+    expect(sample && learnt(sample)).toEqual(["two<|im_end|>", "four<|im_end|>"]);
+    const whole = renderer.render(messages, { addGenerationPrompt: false });
+    // The template writes a line's end behind the last turn, which nobody samples.
+    expect([...(sample?.tokenIds ?? [])]).toEqual([...whole].slice(0, -1));
+  });
+
+  it("begins a sample where a turn cannot extend the one before", () => {
+    const unbridged = { ...renderer, bridgeToNextTurn: () => null };
+    const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
+    const found = demonstrationSamples({ messages }, { tokenizer, renderer: unbridged, seqLen: 4096 });
+    expect(found.map(learnt)).toEqual([["two<|im_end|>"], ["four<|im_end|>"]]);
+  });
+
+  it("writes calls of tools as the policy has to write them", async () => {
+    const environment = (await loadEnvironment("tool-lookup")).configure({ questions: ["sum"] });
+    const [demonstration] = environment.demonstrations(1);
+    if (demonstration === undefined) throw new Error("no demonstration");
+    const [sample] = samples(demonstration);
+    const [first, second, answer] = sample === undefined ? [] : learnt(sample);
+    expect(first).toMatch(
+      /^<tool_call>\n\{"name": "get_manager", "arguments": \{"name":"\w+"\}\}\n<\/tool_call><\|im_end\|>$/u,
+    );
+    const calls = renderer.parse(tokenizer.encode(second ?? "")).toolCalls;
+    expect(calls.map(({ status, name }) => [status, name])).toEqual([
+      ["ok", "get_salary"],
+      ["ok", "get_salary"],
+    ]);
+    expect(answer).toMatch(/^\\boxed\{\d+\}<\|im_end\|>$/u);
+  });
+
+  it("refuses what is too long or teaches nothing", () => {
+    const refused = expect.objectContaining({ code: "PRL_PACKING_INPUT" });
+    expect(() => samples({ prompt: "aaaa", completion: "b" }, 5)).toThrow(refused);
+    expect(() => samples({ messages: [user("hello")] })).toThrow(refused);
+  });
+
+  it("refuses a template that rewrites what stands before a reply", () => {
+    const counting = `{{- messages | length -}}{%- for m in messages -%}{{- m.content + '<|im_end|>' -}}{%- endfor -%}`;
+    const other = createRenderer(tokenizer, FAMILIES.chatml, counting);
+    expect(() => other.renderReply([user("one")], assistant("two"))).toThrow(
+      expect.objectContaining({ code: "PRL_TEMPLATE" }),
+    );
+  });
+});
+
+describe("conversations of alphabet-sort", () => {
+  const take = async (seed: number, count: number, args = {}): Promise<Message[][]> => {
+    const found: Message[][] = [];
+    for (const demonstration of (await loadEnvironment("alphabet-sort")).configure(args).demonstrations(seed)) {
+      if (!("messages" in demonstration)) throw new Error("a pair");
+      found.push([...demonstration.messages]);
+      if (found.length === count) break;
+    }
+    return found;
+  };
+
+  it("follow from the seed and share no task with either split", async () => {
+    expect(await take(1, 50)).toEqual(await take(1, 50));
+    expect(await take(1, 50)).not.toEqual(await take(2, 50));
+    const shown = new Set((await take(1, 500)).map(([first]) => first?.content));
+    const environment = (await loadEnvironment("alphabet-sort")).configure();
+    for (const split of ["train", "eval"] as const) {
+      const { tasks } = await environment.tasks(split, 1).page(null, 500);
+      const prompts = tasks.map(({ data }) => (data as { prompt: Message[] }).prompt[0]?.content);
+      expect(prompts.filter((prompt) => shown.has(prompt))).toEqual([]);
+    }
+  });
+
+  it("are sorted at first and in random order later", async () => {
+    const sorted = (messages: Message[]): boolean =>
+      messages
+        .filter(({ role }) => role === "assistant")
+        .every(({ content }) => content === content.split("\n").toSorted().join("\n"));
+    const found = await take(1, 100, { answerNoise: 1, noiseAfter: 50 });
+    expect(found.slice(0, 50).every(sorted)).toBe(true);
+    expect(found.slice(50).filter(sorted).length).toBeLessThan(10);
+  });
+});
