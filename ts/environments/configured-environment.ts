@@ -72,8 +72,16 @@ export interface ConfiguredEnvironment {
   run(request: RolloutRequest | EndpointRolloutRequest): Promise<EpisodeFrame>;
   /** Scores a conversation without sampling; a text is the only reply. Rejects as a reward does. */
   score(task: Task, reply: string | readonly Message[]): Promise<Score>;
-  /** Runs the environment's own check of a task's gold answer; nothing when it has none. */
-  validate(task: Task): Promise<void>;
+  /**
+   * Runs the environment's own check of a task's gold answer; nothing when it has none. Gives what the check had scored, in its order.
+   */
+  validate(task: Task): Promise<readonly ScoredReply[]>;
+}
+
+/** A reply that an environment's own check had scored. */
+export interface ScoredReply {
+  readonly reply: string | readonly Message[];
+  readonly reward: number;
 }
 
 /** @param config what the definition's schema gave for the arguments. */
@@ -131,11 +139,17 @@ export function configureEnvironment<Config, Row extends object>(
     },
     score,
     async validate(task) {
-      const total = async (reply: string | readonly Message[]): Promise<number> => (await score(task, reply)).reward;
+      const scored: ScoredReply[] = [];
+      const total = async (reply: string | readonly Message[]): Promise<number> => {
+        const { reward } = await score(task, reply);
+        scored.push({ reply, reward });
+        return reward;
+      };
       const { validate } = definition;
-      if (validate === undefined) return;
+      if (validate === undefined) return scored;
       const parts = { task: rowOf(task), config, score: total, scoreMessages: total };
       await withSandboxes((access) => validate({ ...parts, ...access }));
+      return scored;
     },
   };
 }

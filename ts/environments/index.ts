@@ -58,6 +58,13 @@ export {
 } from "./load-environment.ts";
 export { ENVIRONMENT_KEYWORD, environmentPackages, packageIn, type EnvironmentPackage } from "./environment-package.ts";
 export { BUILTIN } from "./builtin/index.ts";
+export {
+  validateEnvironment,
+  type ValidationCheck,
+  type ValidateOptions,
+  type ValidationFailure,
+  type ValidationReport,
+} from "./validate-environment.ts";
 export { countTasks, type TaskCount } from "./count-tasks.ts";
 export type {
   ConfiguredEnvironment,
@@ -65,6 +72,7 @@ export type {
   RolloutOrder,
   RolloutRequest,
   Score,
+  ScoredReply,
 } from "./configured-environment.ts";
 export { episodeSchema, ERROR_CLASSES, isRetryable, toEpisodeError } from "./episode.ts";
 export type { Episode, EpisodeError, EpisodeErrorClass, EpisodeTrace } from "./episode.ts";

@@ -102,3 +102,80 @@ test("an unknown form names the nearest", async () => {
   const { code, stderr } = await prl(["env", "infos"]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "prl env info"?')]);
 });
+
+describe("prl env validate", () => {
+  /** Sound, or with one thing wrong in it. */
+  const FAULTY = `
+import { defineEnvironment, singleTurn, z } from "${join(process.cwd(), "ts/environments/index.ts")}";
+let scored = 0;
+export default defineEnvironment({
+  name: "faulty", version: "1.0.0",
+  config: z.strictObject({ fault: z.string().default("none") }),
+  tasks: ({ config: { fault }, rng, split }) => {
+    if (fault === "no tasks") return [];
+    const noise = fault === "chance" ? Math.random() : 0;
+    return Array.from({ length: 20 }, (_, i) => ({ prompt: split + i, answer: String(rng.integer(1e9) + noise) }));
+  },
+  key: fault => fault.prompt,
+  rollout: async (context) => {
+    if (context.config.fault === "rollout") throw new Error("no rollout today");
+    await singleTurn()(context);
+  },
+  rewards: { exact: async ({ task, trace, config: { fault } }) => {
+    if (fault === "generous") return 1;
+    if (fault === "any answer") return trace.lastReply.length > 0 && trace.lastReply !== "I do not know.";
+    if (fault === "moody") return trace.lastReply === task.answer ? 1 + (scored += 1) / 100 : 0;
+    if (fault === "text") return "1";
+    if (fault === "hangs") return new Promise(() => {});
+    return trace.lastReply === task.answer;
+  } },
+  async validate({ task, score, config: { fault } }) {
+    const gold = await score(fault === "gold" ? task.answer + "?" : task.answer);
+    if (gold < 1) throw new Error("the answer scores " + gold);
+  },
+});
+`;
+  beforeEach(() => writeFileSync(join(dir, "faulty.mjs"), FAULTY));
+  const validate = (fault: string, ...more: string[]) =>
+    prl(["env", "validate", "./faulty.mjs", "--args", JSON.stringify({ fault }), "--tasks", "10", ...more], dir);
+
+  test("a sound environment is valid, and how fast it is is told", async () => {
+    const text = await validate("none");
+    expect(text.code).toBe(0);
+    expect(text.stdout).toContain("valid: tasks, gold, wrong, deterministic, rollouts");
+    const { valid, tasks, perSecond } = JSON.parse((await validate("none", "--json")).stdout) as {
+      valid: boolean;
+      tasks: unknown;
+      perSecond: Record<string, number>;
+    };
+    expect({ valid, tasks }).toEqual({ valid: true, tasks: { train: 10, eval: 10 } });
+    expect(Object.values(perSecond).every((rate) => rate > 0)).toBe(true);
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["no tasks", "tasks", /there are none/],
+    ["chance", "deterministic", /rng is the only randomness/],
+    ["moody", "deterministic", /the same reply scores 1\.\d+ and then/],
+    ["gold", "gold", /the answer scores 0/],
+    ["text", "gold", /returned a string/],
+    ["hangs", "gold", /did not end within 1 s/],
+    ["generous", "wrong", /"" scores 1, the gold answer 1/],
+    ["any answer", "wrong", /10 of 10 answers to another task get full marks/],
+    ["rollout", "rollouts", /no rollout today/],
+  ])("%s is a failure of %s", async (fault, check, message) => {
+    const ran = await validate(fault, "--timeout-s", "1", ...(fault === "hangs" ? ["--tasks", "1"] : []));
+    expect(ran.code).toBe(1);
+    const row = new RegExp(`^${check} +(train|eval) .*${message.source}`, "m");
+    expect(ran.stdout).toMatch(row);
+    expect(ran.stdout).not.toMatch(new RegExp(`passed:.*${check}`));
+  });
+
+  test("without a validate it does not claim that gold answers count", async () => {
+    writeFileSync(join(dir, "plain.mjs"), MODULE.replace("loud: z.boolean()", "loud: z.boolean().default(true)"));
+    const { code, stdout } = await prl(["env", "validate", "./plain.mjs"], dir);
+    expect(code).toBe(0);
+    expect(stdout).toContain("note: it has no validate()");
+    expect(stdout).toContain("note: 2 of the tasks looked at are in train and in eval");
+    expect(stdout).toContain("valid: tasks, deterministic, rollouts");
+  });
+});

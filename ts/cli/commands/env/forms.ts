@@ -30,4 +30,16 @@ export const FORMS: readonly EnvForm[] = [
     options: [ARGS],
     load: () => import("./info.ts"),
   },
+  {
+    name: "validate",
+    usage: "<id or path> [--args <json>] [--tasks <n>]",
+    summary: "Gold answers score full, others do not, seeds repeat, rollouts run; exit code 1 when not so",
+    options: [
+      ARGS,
+      { flag: "--tasks", value: "<n>", summary: "Tasks of each split to look at (100)" },
+      { flag: "--seed", value: "<n>", summary: "Seed of the tasks (0)" },
+      { flag: "--timeout-s", value: "<n>", summary: "Longest that one check of one task may take, in seconds (60)" },
+    ],
+    load: () => import("./validate.ts"),
+  },
 ];

@@ -17,18 +17,19 @@ const MOST_TASKS = 200_000;
 
 export async function run(args: PlainArguments, io: CommandIo): Promise<number> {
   const { environment, origin } = await namedEnvironment(args, "info", io);
-  const { name, version, tags, rewards, metrics, demonstrates, validates } = environment;
+  const { name, version, tags, requires, rewards, metrics, demonstrates, validates } = environment;
   const keys = describeSchema(environment.config).filter(({ isBlock }) => !isBlock);
   const configured = environment.configure(environmentArgs(args));
   const tasks = { train: await counted(configured, "train"), eval: await counted(configured, "eval") };
   if (io.json) {
     const config = keys.map(({ key, type, fallback, description }) => ({ key, type, default: fallback, description }));
-    io.writeJson({ name, version, origin, tags, config, tasks, rewards, metrics, demonstrates, validates });
+    io.writeJson({ name, version, origin, tags, requires, config, tasks, rewards, metrics, demonstrates, validates });
     return EXIT.done;
   }
   const lines = [
     `${name} ${version} (${originText(origin)})`,
     ...(tags.length === 0 ? [] : [`tags            ${tags.join(", ")}`]),
+    ...(requires.sandbox === undefined ? [] : [`requires        ${JSON.stringify(requires)}`]),
     `tasks           train ${countText(tasks.train)}, eval ${countText(tasks.eval)}`,
     `rewards         ${Object.entries(rewards)
       .map(([reward, weight]) => `${reward} (weight ${weight})`)
