@@ -11,6 +11,7 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::WeightsError;
+use crate::writeback::WriteBehind;
 
 const MAX_NAME_ATTEMPTS: u32 = 1000;
 
@@ -34,10 +35,9 @@ pub(crate) fn replace_unsynced_name<T>(
 ) -> Result<T, WeightsError> {
     let directory = parent_directory(path);
     let (mut temporary, file) = Temporary::create(directory).map_err(WeightsError::io("create", path))?;
-    let mut file = file;
+    let mut file = WriteBehind::new(file);
     let value = write(&mut file).map_err(WeightsError::io("write", path))?;
-    file.sync_all().map_err(WeightsError::io("sync", path))?;
-    drop(file);
+    file.sync().map_err(WeightsError::io("sync", path))?;
     fs::rename(&temporary.path, path).map_err(WeightsError::io("rename a temporary file to", path))?;
     temporary.renamed = true;
     Ok(value)

@@ -24,6 +24,7 @@ mod shards;
 mod sparse;
 mod versions;
 mod write;
+mod writeback;
 
 pub use checkpoint::Checkpoint;
 pub use diff::{Change, TensorDiff, diff};
@@ -47,3 +48,4 @@ pub use versions::{
     remove_version, request_full, retain_versions, version_directory, version_files,
 };
 pub use write::{TensorToWrite, WriteOptions, WrittenFile, data_digest, encode_header, to_bytes, write_safetensors};
+pub use writeback::Writeback;

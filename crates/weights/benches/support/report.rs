@@ -27,6 +27,19 @@ pub(crate) fn report(name: &str, unit: &str, ours: f64, rivals: &[(&str, f64)]) 
     fs::write(directory.join(format!("{name}.json")), format!("{result:#}\n")).expect("target can be written");
 }
 
+/// Prints how ours stood to a rival in each round of the same run: the middle, the worst and the best. Above 1 ours is better.
+#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+#[allow(dead_code, clippy::allow_attributes, reason = "not every bench has rounds")]
+pub(crate) fn spread(name: &str, rival: &str, mut ratios: Vec<f64>) {
+    ratios.sort_by(f64::total_cmp);
+    let (worst, best) = (ratios[0], ratios[ratios.len() - 1]);
+    let middle = ratios[ratios.len() / 2];
+    println!(
+        "{name:<32} {rival}: {middle:.2}x in the middle of {} rounds, {worst:.2}x to {best:.2}x",
+        ratios.len()
+    );
+}
+
 /// The shortest of `rounds` runs, in seconds.
 pub(crate) fn shortest<T>(rounds: usize, mut run: impl FnMut() -> T) -> f64 {
     let time = |_| {
