@@ -129,6 +129,11 @@ impl Exchange {
     pub(crate) async fn event(&mut self) -> Option<Said> {
         self.events.recv().await
     }
+
+    /// Whether init is there and has said nothing that was not taken.
+    pub(crate) fn silent(&self) -> bool {
+        self.events.is_empty() && !self.events.is_closed()
+    }
 }
 
 impl Drop for Exchange {

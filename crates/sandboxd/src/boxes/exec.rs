@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::held::{End, HeldBox};
 use super::processes::Process;
+use super::standby::provide;
 use crate::error::SandboxError;
 use crate::mux::Exchange;
 use crate::once::infra;
@@ -67,11 +68,13 @@ pub(super) async fn exec(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Run
     let result = attempt(held, plan, cancel).await;
     let mut result = result.unwrap_or_else(|error| failed(held, &error));
     result.isolation = held.isolation.into();
-    result.runtime = "exec".to_owned();
+    if result.runtime.is_empty() {
+        result.runtime = "exec".to_owned();
+    }
     result
 }
 
-async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunOnceResult, SandboxError> {
+async fn attempt(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> Result<RunOnceResult, SandboxError> {
     let began = Instant::now();
     let setup = |step: &'static str| {
         move |source| SandboxError::Setup {
@@ -79,10 +82,11 @@ async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunO
             source,
         }
     };
-    let _seat = held.seat_of_exec()?;
+    let _seat = held.seat()?;
     let before = held.observe();
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
+    let zygote = provide(held, &mut plan).await?;
     let exchange = held.mux.call(Order::Start(plan.start), guests.into()).await?;
     let (over, ended) = watch::channel(false);
     let stdout = record(stdout, plan.limits.output_bytes, &flood, ended.clone()).map_err(setup("stdout"))?;
@@ -99,8 +103,11 @@ async fn attempt(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Result<RunO
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
     let course = course?;
+    let runtime = course.runtime(zygote.is_some());
     let timings = course.timings(began, Duration::ZERO);
-    judge(course, &plan.limits, stdout, stderr, timings)
+    let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
+    result.runtime = runtime.to_owned();
+    Ok(result)
 }
 
 /// The result when nobody could tell the end of a program: the box's own end explains it, or it is INFRA.

@@ -15,6 +15,7 @@ use super::lease::{Due, Lease};
 use super::processes::Processes;
 use super::registry::Labelled;
 use super::snapshots::Snapshot;
+use super::standby::Standby;
 use crate::cgroup::{Group, Observed};
 use crate::egress::Egress;
 use crate::error::SandboxError;
@@ -56,6 +57,8 @@ pub(crate) struct HeldBox {
     pub(crate) mux: Mux,
     pub(crate) group: Group,
     pub(crate) processes: Processes,
+    /// What its execs that can do so run on.
+    pub(crate) standby: Option<Standby>,
     init: Init,
     uid: Uid,
     _egress: Egress,
@@ -86,6 +89,7 @@ impl HeldBox {
         request: CreateRequest,
         mut plan: Plan,
         snapshot: Option<Arc<Snapshot>>,
+        standby: Option<Standby>,
         isolation: Isolation,
     ) -> Result<Arc<Self>, SandboxError> {
         let network = match sandbox.open(plan.network.sockets()).await {
@@ -120,6 +124,7 @@ impl HeldBox {
             isolation,
             mux: Mux::new(orders, events),
             processes: Processes::default(),
+            standby,
             init,
             uid,
             _egress: egress,
@@ -147,6 +152,9 @@ impl HeldBox {
             held.end_with(End::Closed);
             held.gone().await;
             return Err(error);
+        }
+        if let Some(standby) = &held.standby {
+            standby.prepare(&held);
         }
         Ok(held)
     }
@@ -286,20 +294,23 @@ impl HeldBox {
         Ok(Seat(Arc::clone(self)))
     }
 
-    /// For an exec after which init keeps processes ready for the next.
-    pub(crate) fn seat_of_exec(self: &Arc<Self>) -> Result<Seat, SandboxError> {
-        if !self.paired.swap(true, Ordering::Relaxed) {
-            self.limit_processes(*lock(&self.seats))?;
+    /// For a command that is executed: from then on init keeps processes ready for the next.
+    pub(super) fn expect_pair(&self) -> Result<(), SandboxError> {
+        if self.paired.swap(true, Ordering::Relaxed) {
+            return Ok(());
         }
-        self.seat()
+        self.limit_processes(*lock(&self.seats))
     }
 
     /// One seat is always there: most of the time not more than one exec goes on.
     fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
         let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
+        let standby = self.standby.as_ref().map_or(0, Standby::processes);
         let processes = self.processes_limit.load(Ordering::Relaxed);
-        let limited = self.group.limit_processes(processes, init + pair + seats.max(1));
+        let limited = self
+            .group
+            .limit_processes(processes, init + pair + standby + seats.max(1));
         limited.map_err(|source| SandboxError::Setup {
             step: "limit of processes".to_owned(),
             source,

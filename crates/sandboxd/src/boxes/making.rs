@@ -7,6 +7,7 @@ use prl_sandbox_proto::CreateRequest;
 use super::held::HeldBox;
 use super::registry::Made;
 use super::snapshots::Snapshot;
+use super::standby::Standby;
 use super::{MIN_LEASE_MS, check_id};
 use crate::error::SandboxError;
 use crate::plan;
@@ -40,6 +41,8 @@ async fn attempt(
     snapshot: Option<Arc<Snapshot>>,
 ) -> Result<Arc<HeldBox>, SandboxError> {
     let plan = plan::plan_box(&request, shop.terms())?;
+    let standby = shop.warm.of_box(&request.runtime, plan.image > 0)?;
+    let standby = standby.map(|(python, kept)| Standby::new(python, kept));
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
     let pool = Arc::clone(&shop.pool);
     let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });
@@ -56,7 +59,7 @@ async fn attempt(
         });
     };
     let sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
-    HeldBox::make(sandbox, request, plan, snapshot, shop.probe.isolation).await
+    HeldBox::make(sandbox, request, plan, snapshot, standby, shop.probe.isolation).await
 }
 
 /// An error that several callers wait for.
@@ -76,6 +79,10 @@ pub(super) fn shared(error: &SandboxError) -> SandboxError {
         },
         SandboxError::NotFound(what) => SandboxError::NotFound(what.clone()),
         SandboxError::Unsupported(what) => SandboxError::Unsupported(what),
+        SandboxError::Runtime { wanted, reason } => SandboxError::Runtime {
+            wanted: wanted.clone(),
+            reason: reason.clone(),
+        },
         SandboxError::Draining => SandboxError::Draining,
         other => SandboxError::Protocol(other.chain()),
     }
@@ -88,11 +95,6 @@ pub(super) fn check(request: &CreateRequest) -> Result<(), SandboxError> {
         return Err(SandboxError::Invalid(format!(
             "lease_ms must be at least {MIN_LEASE_MS}"
         )));
-    }
-    match request.runtime.as_str() {
-        "" | "exec" => {}
-        "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
-        other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
     }
     Ok(())
 }

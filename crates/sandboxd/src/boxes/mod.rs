@@ -13,6 +13,7 @@ mod processes;
 mod registry;
 mod repl;
 mod snapshots;
+mod standby;
 mod stream;
 
 use std::sync::Arc;
@@ -86,7 +87,10 @@ impl BoxService {
             remaining_ms: lease.remaining(Instant::now()).map(millis),
             isolation: held.isolation.into(),
             instance_id: self.0.instance.clone(),
-            runtime: "exec".to_owned(),
+            runtime: match held.request.runtime.as_str() {
+                "" => "exec".to_owned(),
+                named => named.to_owned(),
+            },
         }
     }
 }
@@ -428,7 +432,6 @@ impl Boxes for BoxService {
     }
 }
 
-/// Checks an exec for this box on this machine.
 /// The command that is behind a `repl`.
 fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
     let command = request.exec.as_ref().map_or(0, |exec| exec.command.len());
@@ -444,12 +447,9 @@ fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
     }
 }
 
+/// Checks an exec for this box on this machine. `start.zygote` says whether it is to run warm; which it is to be, the
+/// box's standby decides.
 fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan::Plan, SandboxError> {
-    match request.runtime.as_str() {
-        "" | "exec" => {}
-        "python" | "node" => return Err(SandboxError::Unsupported("a warm runtime in a held box")),
-        other => return Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
-    }
     let mut plan = plan::plan_exec(request, &held.request, shop.terms())?;
     if plan.start.program.nobody && !held.has_two_users() {
         return Err(SandboxError::Unsupported(
@@ -457,5 +457,11 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
         ));
     }
     add_missing(&mut plan.start.program.env, &held.told);
+    // A box without a runtime executes what does not ask for one.
+    plan.runtime = match (request.runtime.as_str(), held.request.runtime.as_str()) {
+        ("", "" | "exec") => "exec".to_owned(),
+        (asked, _) => asked.to_owned(),
+    };
+    shop.warm.choose(&mut plan)?;
     Ok(plan)
 }

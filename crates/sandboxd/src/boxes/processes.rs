@@ -14,6 +14,7 @@ use super::held::{HeldBox, Seat};
 use super::input::Input;
 use super::log::Log;
 use super::repl::Repl;
+use super::standby::provide;
 use super::stream::Stream;
 use crate::cgroup::Observed;
 use crate::error::SandboxError;
@@ -39,6 +40,8 @@ pub(crate) struct Process {
     begun: watch::Sender<bool>,
     /// Of the order that started it.
     order: u64,
+    /// On a zygote.
+    warm: bool,
     pub(super) stdout: Log,
     pub(super) stderr: Log,
     pub(super) input: Input,
@@ -112,6 +115,11 @@ impl Process {
 
     pub(super) fn id(&self) -> &str {
         &self.id
+    }
+
+    /// What it was started on.
+    pub(super) fn runtime(&self) -> &'static str {
+        if self.warm { "python" } else { "exec" }
     }
 
     /// Its interpreter, when it is one.
@@ -188,11 +196,21 @@ pub(crate) async fn start(
     if asked.output_kill_bytes.is_none() {
         plan.limits.output_kill_bytes = u64::MAX;
     }
+    if request.pty.is_some() && plan.start.zygote > 0 {
+        if !plan.runtime.is_empty() {
+            return Err(SandboxError::Runtime {
+                wanted: plan.runtime,
+                reason: "it has a terminal".to_owned(),
+            });
+        }
+        plan.start.zygote = 0;
+    }
     let began = Began {
         at: Instant::now(),
-        seat: held.seat_of_exec()?,
+        seat: held.seat()?,
         before: held.observe(),
     };
+    let zygote = provide(held, &mut plan).await?;
     let (process, among, streams) = launch(held, request, mark, &plan).await?;
     processes.add(&process);
     drop(starting);
@@ -207,6 +225,8 @@ pub(crate) async fn start(
     }
     let mut begun = process.begun.subscribe();
     tokio::spawn(drive(Arc::clone(&process), among, plan, streams, began));
+    // It is heard as the process from here on.
+    drop(zygote);
     let _ended = begun.wait_for(|begun| *begun).await.is_err();
     Ok(process)
 }
@@ -275,6 +295,7 @@ async fn launch(
         pid: AtomicU32::new(0),
         begun: watch::Sender::new(false),
         order: exchange.id,
+        warm: plan.start.zygote > 0,
         stdout: Log::new(request.lossless),
         stderr: Log::new(request.lossless),
         input: Input::new(input, terminal.is_some()),
@@ -313,13 +334,15 @@ async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec
     let course = follow(&mut among, &held.group, began.before, &plan.limits, &flood, cancel).await;
     over.send_replace(true);
     let judged = course.and_then(|course| {
+        let runtime = course.runtime(process.warm);
         let timings = course.timings(began.at, Duration::ZERO);
         let none = || (Output::default(), false);
-        judge(course, &plan.limits, none(), none(), timings)
+        let mut result = judge(course, &plan.limits, none(), none(), timings)?;
+        result.runtime = runtime.to_owned();
+        Ok(result)
     });
     let mut result = judged.unwrap_or_else(|error| failed(&held, &error));
     result.isolation = held.isolation.into();
-    result.runtime = "exec".to_owned();
     process.result.send_replace(Some(Arc::new(result)));
     process.begun.send_replace(true);
     drop(began.seat);

@@ -177,7 +177,7 @@ pub(super) async fn evaluate(
     let timings = course.timings(began, Duration::ZERO);
     let mut result = judge(course, &limits, stdout, stderr, timings)?;
     result.isolation = held.isolation.into();
-    result.runtime = "exec".to_owned();
+    result.runtime = process.runtime().to_owned();
     let alive = said.is_some() && process.result().is_none();
     let (value, error) = said.unwrap_or_default();
     Ok(EvaluateReply {

@@ -160,6 +160,7 @@ impl Run {
                 ..tests.program.clone()
             },
             None,
+            None,
             shop.probe.isolation,
         );
         let held = made.await?;

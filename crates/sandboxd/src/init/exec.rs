@@ -176,15 +176,15 @@ impl Exec {
         uid: u32,
         zygote: Zygote,
     ) -> Result<(Self, Option<Zygote>), (String, io::Error)> {
-        let [input, output, errors] = fds else {
+        let ([input, output, errors] | [input, output, errors, _]) = fds else {
             return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG)));
         };
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
+        let control = fds.get(3).map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
         let enclosure = Enclosure::make(start, uid)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
-        let descriptors: Vec<RawFd> = stdio.into_iter().chain(namespace).collect();
-        let handed = zygote.start(&start.program, &descriptors);
+        let handed = zygote.start(&start.program, &stdio, control, namespace);
         let pid = handed.map_err(|error| ("zygote".to_owned(), error))?;
         if let Some(finish) = &start.finish {
             let sole = Self::Sole {

@@ -49,12 +49,20 @@ impl Zygote {
         self.link.as_raw_fd()
     }
 
-    /// Hands the program over. Returns the pid that it will have.
-    pub(super) fn start(&self, program: &Program, stdio: &[RawFd]) -> io::Result<libc::pid_t> {
+    /// Hands the program over, with its streams, what becomes its 3, and the layer that it is to live on. Returns the
+    /// pid that it will have.
+    pub(super) fn start(
+        &self,
+        program: &Program,
+        stdio: &[RawFd],
+        control: Option<RawFd>,
+        layer: Option<RawFd>,
+    ) -> io::Result<libc::pid_t> {
         if self.pid == 0 {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
-        let numbers = [program.open_files, program.cpu_seconds].map(|number| number.to_string());
+        let streams: Vec<RawFd> = stdio.iter().copied().chain(control).collect();
+        let numbers = [streams.len() as u64, program.open_files, program.cpu_seconds].map(|number| number.to_string());
         let count = program.command.len().to_string();
         let fields: Vec<&str> = numbers
             .iter()
@@ -63,7 +71,8 @@ impl Zygote {
             .chain(program.command.iter().map(String::as_str))
             .chain(program.env.iter().map(String::as_str))
             .collect();
-        send_with_fds(self.link(), fields.join("\0").as_bytes(), stdio)?;
+        let descriptors: Vec<RawFd> = streams.into_iter().chain(layer).collect();
+        send_with_fds(self.link(), fields.join("\0").as_bytes(), &descriptors)?;
         Ok(self.pid)
     }
 

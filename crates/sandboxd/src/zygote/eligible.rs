@@ -18,6 +18,9 @@ pub(super) fn refusal(program: &Program, executable: &str) -> Option<&'static st
     if name != "python3" && name != executable {
         return Some("it is not python3");
     }
+    if program.nobody {
+        return Some("it has another user");
+    }
     match arguments.next() {
         None | Some("-" | "") => return Some("the program comes from standard input"),
         Some("-c") if arguments.next().is_none() => return Some("there is no program"),

@@ -91,6 +91,23 @@ impl Warm {
         self.python.as_ref().ok().map(|(python, _)| Arc::clone(python))
     }
 
+    /// What the execs of a box with this runtime are to run on, and whether one waits for them all the time.
+    pub(crate) fn of_box(&self, runtime: &str, image: bool) -> Result<Option<(Arc<Python>, bool)>, SandboxError> {
+        let refused = |reason: &str| SandboxError::Runtime {
+            wanted: runtime.to_owned(),
+            reason: reason.to_owned(),
+        };
+        match (runtime, &self.python) {
+            ("exec", _) => Ok(None),
+            ("", python) => Ok(python.as_ref().ok().map(|(python, _)| (Arc::clone(python), false))),
+            ("python", _) if image => Err(refused("images have no warm runtimes")),
+            ("python", Ok((python, _))) => Ok(Some((Arc::clone(python), true))),
+            ("python", Err(reason)) => Err(refused(reason)),
+            ("node", _) => Err(refused("this daemon parks no node")),
+            (other, _) => Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
+        }
+    }
+
     /// For the capability report.
     pub(crate) fn report(&self) -> Vec<Runtime> {
         let report = |(python, pool): &(Arc<Python>, Arc<Pool>)| {

@@ -14,6 +14,7 @@ use crate::boxes::HeldBox;
 use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::factory::Factory;
+use crate::mux::Exchange;
 use crate::sandbox::Sandbox;
 use crate::wire::{Event, Order, Program};
 
@@ -67,14 +68,19 @@ pub(crate) struct Python {
 /// A zygote that waits in a sandbox for the program that it leads.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    id: u64,
     forked: Forked,
+    exchange: Exchange,
 }
 
 impl Parked {
     /// By which init knows it.
     pub(crate) fn id(&self) -> u64 {
-        self.id
+        self.exchange.id
+    }
+
+    /// Whether it is still there: init tells when one ends that no program was handed to.
+    pub(crate) fn waits(&self) -> bool {
+        self.exchange.silent()
     }
 
     /// From now on what it uses is the sandbox's.
@@ -146,10 +152,7 @@ impl Python {
             let forked = self.fork(held.user(), false, &nest).await?;
             let (event, _) = told(exchange.event().await)?;
             expect(matches!(event, Event::Hatched(_)), &event)?;
-            Ok(Parked {
-                id: exchange.id,
-                forked,
-            })
+            Ok(Parked { forked, exchange })
         })
         .await
     }

@@ -94,13 +94,14 @@ def live(link, namespaces, user, sole, filters, kept):
         if sole:
             become(user, filters)
         link.send(message('ready', os.getpid()))
-        order, streams, _, _ = socket.recv_fds(link, MESSAGE_BYTES, DESCRIPTORS)
+        order, descriptors, _, _ = socket.recv_fds(link, MESSAGE_BYTES, DESCRIPTORS)
         if not order:
             os._exit(0)
-        open_files, cpu_seconds, directory, count, *strings = order.split(b'\0')
+        given, open_files, cpu_seconds, directory, count, *strings = order.split(b'\0')
         command, environment = strings[: int(count)], strings[int(count) :]
+        streams, layer = descriptors[: int(given)], descriptors[int(given) :]
         if not sole:
-            lead(link, streams[:3], streams[3:])
+            lead(link, streams, layer)
             become(user, filters)
         for target, stream in enumerate(streams[:3]):
             os.dup2(stream, target)
@@ -118,7 +119,9 @@ def live(link, namespaces, user, sole, filters, kept):
         link.send(message('failed', error.filename or 'zygote', error.errno))
         os._exit(1)
     link.detach()
-    kernel.close_from(3)
+    for target, stream in enumerate(streams[3:], 3):
+        os.dup2(stream, target)
+    kernel.close_from(len(streams))
     if program is None:
         guest.execute(command)
     return program

@@ -1,5 +1,6 @@
 //! Warm interpreters: what runs on them cannot tell, and every run is clean.
 
+mod held;
 mod programs;
 
 use std::collections::BTreeSet;
