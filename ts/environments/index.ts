@@ -56,7 +56,14 @@ export {
   type EnvironmentReference,
   type LocatedEnvironment,
 } from "./load-environment.ts";
-export { ENVIRONMENT_KEYWORD, environmentPackages, packageIn, type EnvironmentPackage } from "./environment-package.ts";
+export {
+  ENVIRONMENT_KEYWORD,
+  environmentPackages,
+  packageIn,
+  parsePackageId,
+  type EnvironmentPackage,
+} from "./environment-package.ts";
+export { ofSplit, type Use } from "./builtin/split.ts";
 export { BUILTIN } from "./builtin/index.ts";
 export {
   validateEnvironment,

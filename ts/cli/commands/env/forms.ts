@@ -17,6 +17,13 @@ export interface EnvForm {
 
 export const FORMS: readonly EnvForm[] = [
   {
+    name: "init",
+    usage: "<name> [--dir <folder>]",
+    summary: "Make a package with an environment that builds, tests and trains as it is",
+    options: [{ flag: "--dir", value: "<folder>", summary: "Where to (default: a new folder of that name)" }],
+    load: () => import("./init.ts"),
+  },
+  {
     name: "list",
     usage: "",
     summary: "The environments that can be named here: built in and installed",

@@ -1,0 +1,51 @@
+/** `prl env init <name>`: a package with an environment that builds, tests and trains as it is. */
+import { cpSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { parsePackageId } from "../../../environments/index.ts";
+import { PrlError } from "../../../errors.ts";
+import type { PlainArguments } from "../../args.ts";
+import { type CommandIo, EXIT } from "../../command.ts";
+import { packageManifest } from "../../version.ts";
+import { templateFiles } from "./template.ts";
+
+/** Sources and build output lie equally deep below it. */
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
+
+export async function run({ positionals, options }: PlainArguments, io: CommandIo): Promise<number> {
+  const [given, ...rest] = positionals;
+  if (given === undefined || rest.length > 0)
+    throw new PrlError("PRL_CLI_USAGE", "prl env init: expected one name, such as my-env or @owner/my-env");
+  const packageName = parsePackageId(given)?.name ?? "";
+  const name = packageName.replace(/^@[^/]*\//u, "");
+  if (!NAME.test(name) || packageName !== packageName.toLowerCase() || /[^/]@/u.test(given))
+    throw new PrlError(
+      "PRL_CLI_USAGE",
+      `prl env init: ${JSON.stringify(given)} is no name; use lower-case words with hyphens between, with an owner before it if you like`,
+    );
+  const dir = resolve(io.cwd, options.get("--dir") ?? name);
+  if (existsSync(dir) && readdirSync(dir).length > 0)
+    throw new PrlError("PRL_CLI_USAGE", `prl env init: ${dir} is not empty; name another folder with --dir`);
+  const files = templateFiles({ packageName, name, prl: prlFor(dir) });
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    writeFileSync(join(dir, path), text);
+  }
+  cpSync(join(ROOT, "configs/reverse-text/model"), join(dir, "model"), { recursive: true });
+  if (io.json) io.writeJson({ name, package: packageName, dir, files: [...Object.keys(files), "model/"] });
+  else {
+    const folder = relative(io.cwd, dir) || ".";
+    io.stdout.write(`${packageName} is in ${dir}\n\n  cd ${folder}\n  npm install && npm test\n  npx prl rl rl.toml\n`);
+  }
+  return EXIT.done;
+}
+
+/** What npm is to install: this version, or this very folder when it is a checkout. */
+function prlFor(dir: string): string {
+  if (ROOT.split(sep).includes("node_modules")) return `^${packageManifest().version}`;
+  const parent = dirname(dir);
+  const from = existsSync(parent) ? join(realpathSync(parent), "x") : dir;
+  return `file:${relative(from, realpathSync(ROOT))}`;
+}
