@@ -82,6 +82,7 @@ export const ERROR_CODES = {
   PRL_VERIFY_FAILED: "a verifier failed: a bug",
   PRL_ENVIRONMENT_UNKNOWN: "no environment has this id",
   PRL_ENVIRONMENT_INVALID: "an environment's definition is wrong",
+  PRL_ENVIRONMENT_INSTALL: "npm could not install an environment",
   PRL_ENVIRONMENT_REQUEST: "a request to an env worker is malformed",
   PRL_ENVIRONMENT_FAILED: "environment code threw",
   PRL_ENVIRONMENT_TIMEOUT: "environment code did not end in time",

@@ -8,8 +8,9 @@ import type { EndpointEntry, EvalConfig } from "../config/index.ts";
 import {
   type ConfiguredEnvironment,
   type Endpoint,
+  type EnvironmentOrigin,
   type Episode,
-  loadEnvironment,
+  locateEnvironment,
   seed as deriveSeed,
   type Task,
 } from "../environments/index.ts";
@@ -41,6 +42,7 @@ const TASK_PAGE = 1_000;
 export interface PreparedEvaluation {
   readonly evaluation: Evaluation;
   readonly environment: ConfiguredEnvironment;
+  readonly origin: EnvironmentOrigin;
   readonly endpoints: readonly Endpoint[];
 }
 
@@ -57,8 +59,13 @@ export function prepareEvaluations(
   return Promise.all(
     config.eval.map(async (evaluation) => {
       const { id, path, args } = evaluation.env;
-      const environment = (await loadEnvironment({ id, path })).configure(args);
-      return { evaluation, environment, endpoints: openEndpoints(config, evaluation, known, env) };
+      const { environment, origin } = await locateEnvironment({ id, path });
+      return {
+        evaluation,
+        environment: environment.configure(args),
+        origin,
+        endpoints: openEndpoints(config, evaluation, known, env),
+      };
     }),
   );
 }

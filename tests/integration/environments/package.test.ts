@@ -1,11 +1,14 @@
 /** A new environment package builds, tests and trains as it is, and can be installed. */
 import { execFile } from "node:child_process";
-import { mkdir, symlink } from "node:fs/promises";
+import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { prl, readJson, ROOT, workspace } from "../../support/prl.ts";
+
+/** npm finds no registry, at once. */
+const OFFLINE = { npm_config_registry: "http://127.0.0.1:9", npm_config_fetch_retries: "0" };
 
 let place: Awaited<ReturnType<typeof workspace>>;
 let dir: string;
@@ -50,6 +53,9 @@ test("its config is one, and one step of it trains", async () => {
   const small = ["--max-steps", "1", "--warm-start", "None", "--orchestrator.batch-size", "16"];
   const ran = await here("rl", "rl.toml", ...small, "--orchestrator.eval", "None", "--run.name", "short");
   expect(ran.code).toBe(0);
+  expect(await readJson(join(dir, "outputs/short/configs/environments.json"))).toMatchObject([
+    { source: "train/loud", name: "loud", version: "0.1.0", origin: { kind: "path" } },
+  ]);
   expect(await readJson(join(dir, "outputs/short/summary.json"))).toMatchObject({ status: "completed", steps: 1 });
 });
 
@@ -67,3 +73,56 @@ test("a folder that is not empty, and what is no name, are refused", async () =>
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("is no name")]);
   }
 });
+
+test("installed by folder or archive, its id works everywhere, and the run's record says what it was", async () => {
+  const project = join(place.dir, "project");
+  await mkdir(project);
+  await writeFile(join(project, "package.json"), '{"name": "project", "version": "1.0.0", "private": true}');
+  const there = (...args: string[]) => prl(args, { cwd: project, cache: place.cache, env: OFFLINE });
+
+  const linked = await there("env", "install", "../loud", "--json");
+  expect([linked.code, linked.code === 0 ? "" : linked.stderr]).toEqual([0, ""]);
+  expect(JSON.parse(linked.stdout)).toMatchObject({
+    installed: [{ name: "loud", version: "0.1.0", origin: { kind: "package", name: "@owner/loud" } }],
+  });
+  await promisify(execFile)("npm", ["pack", "--ignore-scripts", "--pack-destination", project], { cwd: dir });
+  const packed = await there("env", "install", "owner-loud-0.1.0.tgz");
+  expect([packed.code, packed.stdout]).toEqual([0, expect.stringContaining("package @owner/loud 0.1.0 in ")]);
+
+  const evaluation = [
+    "eval",
+    "owner/loud@0.1.0",
+    "-m",
+    "m",
+    "-b",
+    "http://127.0.0.1:9/v1",
+    "--max-retries",
+    "0",
+    "-n1",
+  ];
+  await there(...evaluation, "--run.name", "a");
+  expect(await readJson(join(project, "outputs/a/configs/environments.json"))).toEqual([
+    {
+      source: "owner--loud@0.1.0",
+      name: "loud",
+      version: "0.1.0",
+      origin: {
+        kind: "package",
+        name: "@owner/loud",
+        version: "0.1.0",
+        dir: join(await realpath(project), "node_modules/@owner/loud"),
+      },
+    },
+  ]);
+
+  const absent = await there("env", "install", "owner/absent");
+  expect([absent.code, absent.stderr]).toEqual([1, expect.stringContaining("PRL_ENVIRONMENT_INSTALL")]);
+  expect((await there("env", "install", "./nowhere")).stderr).toContain("there is no");
+  expect((await there("env", "install")).code).toBe(2);
+
+  const plain = join(place.dir, "plain");
+  await mkdir(plain);
+  await writeFile(join(plain, "package.json"), '{"name": "plain", "version": "1.0.0"}');
+  const useless = await there("env", "install", "../plain");
+  expect([useless.code, useless.stderr]).toEqual([2, expect.stringContaining("npm uninstall plain")]);
+}, 120_000);

@@ -1,5 +1,5 @@
 /**
- * Loads every environment that a config names and checks its arguments, before anything of a run exists.
+ * Loads every environment that a config names and checks its arguments, before anything of a run exists; says which they are.
  *
  * The processes of the run load them again; here a mistake is still a mistake in the config, told with its place.
  */
@@ -11,42 +11,75 @@ import {
   type RlConfig,
   type SftConfig,
 } from "../../config/index.ts";
-import { type Environment, loadEnvironment } from "../../environments/index.ts";
+import {
+  type Environment,
+  type EnvironmentOrigin,
+  type LocatedEnvironment,
+  locateEnvironment,
+} from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 
 type EnvironmentBlock = SftConfig["data"]["env"];
+
+/** One line of a run's `configs/environments.json`: what a source of tasks really was. */
+export interface EnvironmentRecord {
+  readonly source: string;
+  readonly name: string;
+  readonly version: string;
+  readonly origin: EnvironmentOrigin;
+}
+
+export function environmentRecord(
+  source: string,
+  { name, version }: Pick<Environment, "name" | "version">,
+  origin: EnvironmentOrigin,
+): EnvironmentRecord {
+  return { source, name, version, origin };
+}
 
 /** @throws PrlError `PRL_ENVIRONMENT_UNKNOWN`, `PRL_USER_MODULE`, `PRL_ENVIRONMENT_INVALID`, `PRL_CONFIG_INVALID` naming the key */
 export async function checkRlEnvironments(
   { orchestrator }: RlConfig,
   provenance: Provenance | undefined,
-): Promise<void> {
+): Promise<EnvironmentRecord[]> {
+  const records: EnvironmentRecord[] = [];
   for (const [part, sources] of [
     ["train", orchestrator.train.source],
     ["eval", orchestrator.eval?.source ?? []],
   ] as const) {
-    for (const [index, { env }] of sources.entries()) {
-      await check(["orchestrator", part, "source", index, "env"], env, provenance);
+    for (const [index, { name, env }] of sources.entries()) {
+      const { environment, origin } = await check(["orchestrator", part, "source", index, "env"], env, provenance);
+      records.push(environmentRecord(`${part}/${name}`, environment, origin));
     }
   }
+  return records;
 }
 
 /** The same, for an environment that has to give demonstrations. */
-export async function checkSftEnvironment({ data }: SftConfig, provenance: Provenance | undefined): Promise<void> {
-  const environment = await check(["data", "env"], data.env, provenance);
-  if (environment.demonstrates) return;
+export async function checkSftEnvironment(
+  { data }: SftConfig,
+  provenance: Provenance | undefined,
+): Promise<EnvironmentRecord> {
+  const { environment, origin } = await check(["data", "env"], data.env, provenance);
+  if (environment.demonstrates) return environmentRecord("demonstrations", environment, origin);
   throw new PrlError(
     "PRL_CONFIG_INVALID",
     `${placeOf(["data", "env"], provenance)}: the environment "${environment.name}" gives no demonstrations to learn from`,
   );
 }
 
-async function check(at: KeyPath, env: EnvironmentBlock, provenance: Provenance | undefined): Promise<Environment> {
-  const environment = await placed([...at, env.path === null ? "id" : "path"], provenance, () => loadEnvironment(env));
+async function check(
+  at: KeyPath,
+  env: EnvironmentBlock,
+  provenance: Provenance | undefined,
+): Promise<LocatedEnvironment> {
+  const key = [...at, env.path === null ? "id" : "path"];
+  const located = await placed(key, provenance, () => locateEnvironment(env));
+  const { environment } = located;
   const args = [...at, "args"];
   checkSettings(environment.config, env.args, args, provenance);
   await placed(args, provenance, async () => environment.configure(env.args));
-  return environment;
+  return located;
 }
 
 /** `work`, its errors told with the key that they are about. */

@@ -19,6 +19,7 @@ import {
   TracesFile,
 } from "../../evals/index.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
+import { environmentRecord } from "./check-environments.ts";
 import { madeUpRunName, prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
 
 export interface EvaluateRunOptions {
@@ -58,6 +59,10 @@ export async function evaluate(
   const prepared = await prepareEvaluations(config, endpoints, env);
   const directory = options.resume === true ? await earlierDirectory(config) : await newDirectory(config);
   await atomicWriteJson(join(directory.path, "configs", "eval.json"), config);
+  const records = prepared.map(({ evaluation, environment, origin }) =>
+    environmentRecord(evaluation.name, environment, origin),
+  );
+  await atomicWriteJson(join(directory.path, "configs", "environments.json"), records);
   const tracesPath = join(directory.path, "traces.jsonl");
   const kept = await keepScored(tracesPath);
   options.onDirectory?.(directory.path, kept.size);

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { checkModel, ensureBaseModel } from "./base-model.ts";
-import { checkRlEnvironments, checkSftEnvironment } from "./check-environments.ts";
+import { checkRlEnvironments, checkSftEnvironment, type EnvironmentRecord } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
@@ -49,13 +49,17 @@ export interface PreparedRl {
   directory: RunDirectory;
 }
 
-/** Checks and names the run, makes its directory and writes the resolved config to `configs/rl.json`: all that `--dry-run` does. */
+/**
+ * Checks and names the run, makes its directory and writes the resolved config to `configs/rl.json` and which
+ * environments these are to `configs/environments.json`: all that `--dry-run` does.
+ */
 export async function prepareRl(config: RlConfig, options: PrepareOptions = {}): Promise<PreparedRl> {
   const { provenance } = options;
-  const warmStart = await interruptible(options, async () => {
-    await checkRlEnvironments(config, provenance);
+  const { warmStart, environments } = await interruptible(options, async () => {
+    const sources = await checkRlEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);
-    return config.warm_start === null ? null : warmStartConfig(config, config.warm_start.sft);
+    const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
+    return { warmStart: warm?.config ?? null, environments: warm === null ? sources : [...sources, warm.environment] };
   });
   const directory = await prepareRunDirectory({
     name: config.run.name,
@@ -66,6 +70,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   });
   const resolved = withThreads({ ...config, run: { ...config.run, name: directory.name } });
   await writeConfig(directory.path, "rl", resolved);
+  await writeConfig(directory.path, "environments", environments);
   if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
   return { config: resolved, warmStart, directory };
 }
@@ -76,9 +81,10 @@ export async function prepareSft(
   options: PrepareOptions = {},
 ): Promise<{ config: SftConfig; directory: RunDirectory }> {
   const { provenance } = options;
-  await interruptible(options, async () => {
-    await checkSftEnvironment(config, provenance);
+  const environment = await interruptible(options, async () => {
+    const source = await checkSftEnvironment(config, provenance);
     await checkModel(config.model.name, provenance);
+    return source;
   });
   const directory = await prepareRunDirectory({
     name: config.run.name,
@@ -89,6 +95,7 @@ export async function prepareSft(
   });
   const named = { ...config, run: { ...config.run, name: directory.name } };
   await writeConfig(directory.path, "sft-run", named);
+  await writeConfig(directory.path, "environments", [environment]);
   return { config: named, directory };
 }
 
@@ -165,11 +172,14 @@ function withThreads(config: RlConfig): RlConfig {
 }
 
 /** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
-async function warmStartConfig(config: RlConfig, file: string): Promise<SftConfig> {
+async function warmStartConfig(
+  config: RlConfig,
+  file: string,
+): Promise<{ config: SftConfig; environment: EnvironmentRecord }> {
   const overrides = { model: config.model, seed: config.seed };
   const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
-  await checkSftEnvironment(sft, provenance);
-  return { ...sft, threads: sft.threads ?? availableParallelism() };
+  const environment = await checkSftEnvironment(sft, provenance);
+  return { config: { ...sft, threads: sft.threads ?? availableParallelism() }, environment };
 }
 
 function noteDamage(session: RunSession, damage: string | null, what: string): void {

@@ -49,4 +49,11 @@ export const FORMS: readonly EnvForm[] = [
     ],
     load: () => import("./validate.ts"),
   },
+  {
+    name: "install",
+    usage: "<owner/name[@version] | npm spec | folder>...",
+    summary: "Install environment packages with npm, without running any script of theirs",
+    options: [{ flag: "--timeout-s", value: "<n>", summary: "Longest that npm may take, in seconds (600)" }],
+    load: () => import("./install.ts"),
+  },
 ];

@@ -43,6 +43,7 @@ function manifest({ packageName, prl }: TemplateNames): object {
       validate: "prl env validate .",
     },
     peerDependencies: { prl: "*" },
+    peerDependenciesMeta: { prl: { optional: true } },
     devDependencies: { "@types/node": "^20.19.0", prl, typescript: ">=5.8" },
   };
 }

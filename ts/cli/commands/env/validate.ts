@@ -26,7 +26,12 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   };
   const sandboxes = new SandboxSource();
   const configured = environment.configure(environmentArgs(args), { sandboxes });
-  const report = await validateEnvironment(configured, options).finally(() => sandboxes.close());
+  let report: ValidationReport;
+  try {
+    report = await validateEnvironment(configured, options);
+  } finally {
+    await sandboxes.close();
+  }
   const { name, version } = environment;
   if (io.json) io.writeJson({ name, version, origin, valid: report.failures.length === 0, ...report });
   else io.stdout.write(`${textOf(`${name} ${version}`, report).join("\n")}\n`);
