@@ -79,6 +79,7 @@ export const ERROR_CODES = {
   PRL_CANARY_OUT_OF_BAND: "an engine's log-probabilities differ from the trainer's",
   // ---- environments and orchestration ----
   PRL_VERIFY_OPTIONS: "an option of a verifier is out of range",
+  PRL_VERIFY_UNSUPPORTED: "what a verifier was asked for is not implemented, or not there",
   PRL_VERIFY_FAILED: "a verifier failed: a bug",
   PRL_ENVIRONMENT_UNKNOWN: "no environment has this id",
   PRL_ENVIRONMENT_INVALID: "an environment's definition is wrong",

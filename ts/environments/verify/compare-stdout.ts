@@ -46,10 +46,17 @@ function sameToken(a: string, b: string, tolerance: number): boolean {
   if (a === b) return true;
   if (!DECIMAL.test(a) || !DECIMAL.test(b)) return false;
   if (exactDecimal(a) === exactDecimal(b)) return true;
+  return Math.abs(difference(a, b)) <= tolerance;
+}
+
+const WHOLE = /^[-+]?\d+$/u;
+/** Beyond it, two different whole numbers that a double cannot tell apart are far apart anyway, or not worth the time. */
+const MOST_DIGITS = 400;
+
+function difference(a: string, b: string): number {
   // Doubles cannot tell large whole numbers apart.
-  const difference =
-    /^[-+]?\d+$/u.test(a) && /^[-+]?\d+$/u.test(b) ? Number(BigInt(a) - BigInt(b)) : Number(a) - Number(b);
-  return Math.abs(difference) <= tolerance;
+  const areWhole = WHOLE.test(a) && WHOLE.test(b) && Math.max(a.length, b.length) <= MOST_DIGITS;
+  return areWhole ? Number(BigInt(a) - BigInt(b)) : Number(a) - Number(b);
 }
 
 /** One spelling for each value: sign, digits without outer zeros, power of ten. */
@@ -57,7 +64,10 @@ function exactDecimal(text: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^([-+]?)(\d*)\.?(\d*)(?:[eE]([-+]?\d+))?$/u.exec(text) ?? [];
   const digits = `${whole}${fraction}`.replace(/^0+/u, "");
-  const significant = digits.replace(/0+$/u, "");
+  // By hand: a pattern for it would look at a long run of zeros again and again.
+  let length = digits.length;
+  while (digits[length - 1] === "0") length -= 1;
+  const significant = digits.slice(0, length);
   if (significant === "") return "0";
   const power = Number(exponent) - fraction.length + (digits.length - significant.length);
   return `${sign === "-" ? "-" : ""}${significant}e${power}`;

@@ -1,5 +1,5 @@
 /**
- * Verification toolbox for rewards: no model, no file, no network. Public as `prl/environments/verify`.
+ * Verification toolbox for rewards: no model, no network; programs run in sandboxes that are given. Public as `prl/environments/verify`.
  */
 export { extractAnswer, type ExtractAnswerOptions } from "./extract-answer.ts";
 export { verifyMath, type MathVerdict, type VerifyMathOptions } from "./math/verify-math.ts";
@@ -7,6 +7,16 @@ export { sequenceRatio } from "./sequence-ratio.ts";
 export { stripThinking, type StripThinkingOptions } from "./strip-thinking.ts";
 export { stripWhitespace } from "./strip-whitespace.ts";
 export { compareLines, compareStdout, type CompareStdoutOptions } from "./compare-stdout.ts";
+export {
+  gradeProgram,
+  type GradeProgramOptions,
+  type ProgramGrade,
+  programReward,
+  type ProgramTest,
+  type ProgramTestResult,
+  type ProgramVerdict,
+} from "./program/grade-program.ts";
+export type { ProgramLanguage } from "./program/languages.ts";
 export { judgeChoice } from "./judge-choice.ts";
 export { lastAssistantText, thinkFormatReward } from "./messages.ts";
 export { pytestOutcomes, type PytestOutcome } from "./pytest-outcomes.ts";
