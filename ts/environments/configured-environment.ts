@@ -173,6 +173,7 @@ async function runRollout<Config, Row extends object>(
       task,
       config,
       sample: sampler.sample,
+      countTokens: sampler.countTokens,
       trace,
       client: "endpoint" in request ? NO_CLIENT : request.client,
       tokenizer: "endpoint" in request ? NO_TOKENIZER : request.tokenizer,

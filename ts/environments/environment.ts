@@ -36,6 +36,8 @@ export interface RolloutContext<Row, Config = unknown> extends SandboxAccess {
    * earlier turns where that is exact), the completion joins the trace.
    */
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
+  /** Tokens of a prompt that begins anew, as the policy would see it. PRL_ENVIRONMENT_UNSUPPORTED behind an endpoint. */
+  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
   readonly trace: Trace;
   /** Token ids in, token ids out, without any record in the trace. */
   readonly client: PolicyClient;
@@ -50,6 +52,8 @@ export interface RolloutContext<Row, Config = unknown> extends SandboxAccess {
 export interface SampleOptions {
   /** JSON schemas of functions that the policy may call, in the shape of the OpenAI API. */
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
+  /** Of this completion, where it is less than the rollout's own limit. */
+  readonly maxCompletionTokens?: number;
 }
 
 export interface SampledTurn extends PolicyCompletion {
@@ -59,6 +63,8 @@ export interface SampledTurn extends PolicyCompletion {
   readonly message: Message;
   /** Every attempt to call a tool, also those that could not be read. */
   readonly toolCalls: readonly ParsedToolCall[];
+  /** Null when an endpoint does not say. */
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
 }
 
 /** Why a rollout ended, when it was not that the policy was done or out of tokens. A stop is no error: it is scored. */

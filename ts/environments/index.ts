@@ -44,6 +44,8 @@ export type { Message, Prompt, ToolCall } from "./message.ts";
 export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./policy-client.ts";
 export type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 export type { Reply, ReplyClient, ReplyRequest } from "./reply-client.ts";
+export { InterceptionServer, type Interception, type InterceptionOptions } from "./interception/server.ts";
+export type { InterceptionSession, SessionParts } from "./interception/session.ts";
 export { openEndpoint, type Endpoint, type EndpointOptions } from "./endpoint/endpoint.ts";
 export { TraceGraph, truncateTurn } from "./trace.ts";
 export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.ts";

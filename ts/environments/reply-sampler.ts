@@ -4,7 +4,7 @@ import type { SampledTurn, SampleOptions } from "./environment.ts";
 import { type Prompt, promptMessages } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
-import { blameFor, type Sampler } from "./sampler.ts";
+import { blameFor, limited, type Sampler } from "./sampler.ts";
 import { turnSeed } from "./seed.ts";
 import type { PolicyTokenizer } from "./tokenizer.ts";
 import type { TraceGraph } from "./trace.ts";
@@ -24,7 +24,9 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
     const seed = turnSeed(parts.seed, turns);
     turns += 1;
-    const reply = await whileWaiting(endpoint.reply({ prompt, ...options, sampling, seed, signal }));
+    const reply = await whileWaiting(
+      endpoint.reply({ prompt, ...options, sampling: limited(sampling, options), seed, signal }),
+    );
     signal.throwIfAborted();
     const { message, toolCalls, finishReason, usage } = reply;
     const completion = {
@@ -42,9 +44,9 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
       finishReason,
       ...(usage === null ? {} : { usage }),
     });
-    return { ...completion, text: message.content, message, toolCalls };
+    return { ...completion, text: message.content, message, toolCalls, usage };
   };
-  return { sample, rerendered: () => 0, blame };
+  return { sample, countTokens: noTokens, rerendered: () => 0, blame };
 }
 
 function noTokens(): never {

@@ -19,6 +19,7 @@ export interface SamplerParts {
 
 export interface Sampler {
   readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
+  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
   /** Turns that followed an earlier one and could not extend its tokens, so that they begin a branch of their own. */
   readonly rerendered: () => number;
   /** A deadline that passed while the engine was at work is the engine's. */
@@ -31,8 +32,14 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   let rerendered = 0;
   const { whileWaiting, blame } = blameFor(signal);
 
-  const generate = (promptIds: Uint32Array, seed: number): Promise<PolicyCompletion> =>
-    whileWaiting(client.generate({ tokenIds: promptIds, sampling, seed, signal }));
+  const generate = (promptIds: Uint32Array, seed: number, options: SampleOptions): Promise<PolicyCompletion> =>
+    whileWaiting(client.generate({ tokenIds: promptIds, sampling: limited(sampling, options), seed, signal }));
+
+  const renderAnew = (messages: readonly Message[], tools: SampleOptions["tools"]): Uint32Array =>
+    renderer.render(messages, tools === undefined ? {} : { tools });
+
+  const countTokens = (prompt: Prompt, { tools }: SampleOptions = {}): number =>
+    (typeof prompt === "string" ? tokenizer.encode(prompt) : renderAnew(prompt, tools)).length;
 
   const toIds = (prompt: Prompt, { tools }: SampleOptions): Uint32Array => {
     if (typeof prompt === "string") return tokenizer.encode(prompt);
@@ -44,14 +51,14 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       if (bridged !== null) return bridged;
       rerendered += 1;
     }
-    return renderer.render(prompt, tools === undefined ? {} : { tools });
+    return renderAnew(prompt, tools);
   };
 
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
     const promptIds = toIds(prompt, options);
     const turn = turns;
     turns += 1;
-    const completion = await generate(promptIds, turnSeed(parts.seed, turn));
+    const completion = await generate(promptIds, turnSeed(parts.seed, turn), options);
     signal.throwIfAborted();
     if (completion.finishReason === "abort")
       throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
@@ -72,10 +79,18 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       response: message,
       finishReason,
     });
-    return { ...completion, text, message, toolCalls };
+    const usage = { promptTokens: promptIds.length, completionTokens: completionIds.length };
+    return { ...completion, text, message, toolCalls, usage };
   };
 
-  return { sample, rerendered: () => rerendered, blame };
+  return { sample, countTokens, rerendered: () => rerendered, blame };
+}
+
+/** With the shorter of both limits. */
+export function limited(sampling: Sampling, { maxCompletionTokens: asked }: SampleOptions): Sampling {
+  const { maxCompletionTokens: own } = sampling;
+  if (asked === undefined || (own !== null && own <= asked)) return sampling;
+  return { ...sampling, maxCompletionTokens: asked };
 }
 
 /** Knows whether the policy was being waited for when the signal was aborted. */

@@ -1,0 +1,187 @@
+/**
+ * OpenAI's chat completions, as agents send and expect them.
+ *
+ * Sampling parameters are the run's, not the agent's: they have no effect here, `max_tokens` excepted. What would change the reply in kind
+ * (choices, formats, stop strings, images) is refused by name; every other field is nobody's concern.
+ */
+import { z } from "zod";
+
+import type { Message, ToolCall } from "../message.ts";
+import {
+  type AgentReply,
+  type AgentRequest,
+  type Dialect,
+  malformed,
+  openaiError,
+  refuseUnless,
+  type StreamEvent,
+  unsupported,
+} from "./dialect.ts";
+
+const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+const content = z.union([z.string(), z.array(part)]).nullish();
+const call = z.looseObject({
+  id: z.string(),
+  type: z.string().optional(),
+  function: z.looseObject({ name: z.string(), arguments: z.string() }).optional(),
+});
+const message = z.looseObject({
+  role: z.string(),
+  content,
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  tool_calls: z.array(call).nullish(),
+  tool_call_id: z.string().nullish(),
+});
+const body = z.looseObject({
+  model: z.string().default("policy"),
+  messages: z.array(message).min(1),
+  tools: z.array(z.looseObject({ type: z.string() })).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  max_tokens: z.int().positive().nullish(),
+  max_completion_tokens: z.int().positive().nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  response_format: z.looseObject({ type: z.string() }).nullish(),
+});
+
+type WireMessage = z.output<typeof message>;
+
+function read(value: unknown): AgentRequest {
+  const request = parseBody(body, value);
+  refuseUnless("n", request["n"], [1], "one choice per request");
+  refuseUnless("logprobs", request["logprobs"], [false], "log-probabilities are not given to agents");
+  refuseUnless("audio", request["audio"], [], "texts only");
+  refuseUnless("functions", request["functions"], [], "use tools");
+  refuseUnless("response_format", request.response_format?.type, ["text"], "text only");
+  refuseStops("stop", request["stop"]);
+  const tools = request.tools ?? [];
+  for (const [index, { type }] of tools.entries())
+    refuseUnless(`tools[${index}].type`, type, ["function"], `"${type}"`);
+  return {
+    messages: request.messages.map(toMessage),
+    tools: withoutTools(request["tool_choice"]) ? [] : tools,
+    model: request.model,
+    stream: request.stream === true,
+    maxTokens: request.max_completion_tokens ?? request.max_tokens ?? null,
+    oneCall: request.parallel_tool_calls === false,
+    streamUsage: request.stream_options?.include_usage === true,
+    follows: null,
+  };
+}
+
+function toMessage(wire: WireMessage, index: number): Message {
+  const field = `messages[${index}]`;
+  const role = wire.role === "developer" ? "system" : wire.role;
+  const text = toText(wire.content, `${field}.content`);
+  if (role === "system" || role === "user") return { role, content: text };
+  if (role === "tool") {
+    return {
+      role,
+      content: text,
+      ...(typeof wire.tool_call_id === "string" ? { tool_call_id: wire.tool_call_id } : {}),
+    };
+  }
+  if (role !== "assistant") throw unsupported(`${field}.role`, JSON.stringify(wire.role));
+  const reasoning = wire.reasoning_content ?? wire.reasoning ?? null;
+  const calls = (wire.tool_calls ?? []).map((one, at): ToolCall => {
+    if (one.function === undefined) throw unsupported(`${field}.tool_calls[${at}]`, "calls of functions only");
+    return { id: one.id, type: "function", function: { name: one.function.name, arguments: one.function.arguments } };
+  });
+  return {
+    role,
+    content: text,
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+function toText(value: z.output<typeof content>, field: string): string {
+  if (typeof value === "string") return value;
+  return (value ?? [])
+    .map((one, index) => {
+      const text = one.type === "refusal" ? one.refusal : one.type === "text" ? one.text : undefined;
+      if (text === undefined) throw unsupported(`${field}[${index}]`, `parts of type "${one.type}"`);
+      return text;
+    })
+    .join("");
+}
+
+/** Whether the choice forbids tools; one that forces a call is refused. */
+export function withoutTools(choice: unknown): boolean {
+  if (choice === "none") return true;
+  if (choice === undefined || choice === null || choice === "auto") return false;
+  throw unsupported("tool_choice", 'only "auto" and "none"');
+}
+
+export function refuseStops(field: string, stops: unknown): void {
+  const isNone = stops === undefined || stops === null || (Array.isArray(stops) && stops.length === 0);
+  if (!isNone) throw unsupported(field, "stop strings would cut what the policy sampled");
+}
+
+/** The body as its schema has it. Errors: PRL_AGENT_REQUEST naming every field that is wrong. */
+export function parseBody<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw malformed("body", z.prettifyError(parsed.error).replace(/\s+/gu, " "));
+}
+
+function answer(reply: AgentReply): unknown {
+  const { message: said, finishReason } = reply;
+  const calls = said.tool_calls ?? [];
+  const wire = {
+    role: "assistant",
+    content: said.content === "" && calls.length > 0 ? null : said.content,
+    refusal: null,
+    ...(said.reasoning_content === undefined ? {} : { reasoning_content: said.reasoning_content }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  return {
+    ...envelope(reply, "chat.completion"),
+    choices: [{ index: 0, message: wire, logprobs: null, finish_reason: finishReason }],
+    usage: usageOf(reply),
+  };
+}
+
+function events(reply: AgentReply, { streamUsage }: AgentRequest): StreamEvent[] {
+  const { message: said, finishReason } = reply;
+  const chunk = (delta: Record<string, unknown>, finish: string | null = null): StreamEvent => ({
+    data: {
+      ...envelope(reply, "chat.completion.chunk"),
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      ...(streamUsage ? { usage: null } : {}),
+    },
+  });
+  return [
+    chunk({ role: "assistant", content: "" }),
+    ...(said.reasoning_content === undefined ? [] : [chunk({ reasoning_content: said.reasoning_content })]),
+    ...(said.content === "" ? [] : [chunk({ content: said.content })]),
+    ...(said.tool_calls ?? []).map((one, index) => chunk({ tool_calls: [{ index, ...one }] })),
+    chunk({}, finishReason),
+    ...(streamUsage
+      ? [{ data: { ...envelope(reply, "chat.completion.chunk"), choices: [], usage: usageOf(reply) } }]
+      : []),
+    { data: "[DONE]" },
+  ];
+}
+
+function envelope({ id, created, model }: AgentReply, object: string): Record<string, unknown> {
+  return { id: `chatcmpl-${id}`, object, created, model };
+}
+
+function usageOf({ usage: { promptTokens, completionTokens } }: AgentReply): Record<string, number> {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+}
+
+export const chatCompletions: Dialect = {
+  name: "chat completions",
+  read,
+  answer,
+  events,
+  error: openaiError,
+  errorEvent: (problem) => ({ data: openaiError(problem) }),
+};

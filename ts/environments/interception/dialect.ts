@@ -1,0 +1,110 @@
+/**
+ * What agent programs speak, reduced to what a rollout needs: a request, a reply, a problem, and the dialect that reads and writes them.
+ *
+ * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
+ */
+import { type ErrorCode, PrlError } from "../../errors.ts";
+import type { Message } from "../message.ts";
+
+/** One model call that an agent asks for. */
+export interface AgentRequest {
+  readonly messages: readonly Message[];
+  /** In the shape of OpenAI's chat API; empty without any. */
+  readonly tools: readonly Readonly<Record<string, unknown>>[];
+  /** As the agent calls the model; it is told the same name again. */
+  readonly model: string;
+  readonly stream: boolean;
+  /** Most tokens that the agent wants; the rollout's own limit holds beside it. */
+  readonly maxTokens: number | null;
+  /** It wants one tool call per reply at most. */
+  readonly oneCall: boolean;
+  /** Usage at the end of a stream. */
+  readonly streamUsage: boolean;
+  /** The reply that `messages` go on from, by its id without prefix; null: `messages` are all. */
+  readonly follows: string | null;
+}
+
+/** What the policy said. */
+export interface AgentReply {
+  /** Hex; each dialect puts its prefix before it. */
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  readonly model: string;
+  readonly message: Message;
+  readonly finishReason: "stop" | "length" | "tool_calls";
+  readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
+}
+
+/** What the agent is told when there is no reply. */
+export interface Problem {
+  /** HTTP status. */
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+}
+
+/** One server-sent event. */
+export interface StreamEvent {
+  /** Its name where the dialect has names. */
+  readonly event?: string;
+  /** JSON, or text as it is. */
+  readonly data: unknown;
+}
+
+export interface Dialect {
+  readonly name: "chat completions" | "responses" | "messages";
+  /** Errors: PRL_AGENT_REQUEST (malformed), PRL_AGENT_UNSUPPORTED (named). */
+  read(body: unknown): AgentRequest;
+  answer(reply: AgentReply): unknown;
+  /** The same in pieces; an SDK that puts them together has the answer. */
+  events(reply: AgentReply, request: AgentRequest): readonly StreamEvent[];
+  error(problem: Problem): unknown;
+  /** In a stream that has begun. */
+  errorEvent(problem: Problem): StreamEvent;
+}
+
+export function malformed(field: string, problem: string): PrlError {
+  return new PrlError("PRL_AGENT_REQUEST", `${field}: ${problem}`);
+}
+
+export function unsupported(field: string, problem: string): PrlError {
+  return new PrlError("PRL_AGENT_UNSUPPORTED", `${field}: ${problem}`);
+}
+
+/** A field that may be there only with one of the values that change nothing. */
+export function refuseUnless(field: string, value: unknown, harmless: readonly unknown[], problem: string): void {
+  if (value !== undefined && value !== null && !harmless.includes(value)) throw unsupported(field, problem);
+}
+
+const STATUS: Partial<Record<ErrorCode, number>> = {
+  PRL_AGENT_REQUEST: 400,
+  PRL_AGENT_UNSUPPORTED: 400,
+  PRL_AGENT_STOPPED: 400,
+  PRL_AGENT_KEY: 401,
+  PRL_INFERENCE_REQUEST: 400,
+  PRL_INFERENCE_UNSUPPORTED: 400,
+  PRL_ENVIRONMENT_UNSUPPORTED: 400,
+  PRL_INFERENCE_RATE_LIMIT: 429,
+  PRL_INFERENCE_TIMEOUT: 504,
+  PRL_ENVIRONMENT_TIMEOUT: 504,
+  PRL_EPISODE_CANCELLED: 503,
+};
+
+/** Anything that was thrown, for the agent: what the model's side did is a 5xx. */
+export function toProblem(error: unknown): Problem {
+  if (!(error instanceof PrlError)) {
+    return {
+      status: 502,
+      code: "PRL_INFERENCE_FAILED",
+      message: error instanceof Error ? error.message : String(error),
+    };
+  }
+  return { status: STATUS[error.code] ?? 502, code: error.code, message: error.message };
+}
+
+/** OpenAI's `{error}`, of both of its dialects. */
+export function openaiError({ status, code, message }: Problem): { error: Record<string, unknown> } {
+  const type = status < 500 ? (status === 429 ? "rate_limit_error" : "invalid_request_error") : "server_error";
+  return { error: { message, type, param: null, code } };
+}

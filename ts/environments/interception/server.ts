@@ -1,0 +1,246 @@
+/**
+ * The interception server: a model endpoint for agent programs, in three dialects, for any number of rollouts at the same time.
+ *
+ * The key of a request names the rollout. A reply is sampled whole and is in the trace before the agent sees any of it; a stream then tells
+ * it in pieces, and says until then that it is alive. Every error is in the dialect and tells SDKs not to try again: what is worth trying
+ * again has been. Bodies are bounded; a request ends with its rollout. Knows no sandbox.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+import { PrlError } from "../../errors.ts";
+import { chatCompletions } from "./chat-completions.ts";
+import {
+  type AgentReply,
+  type AgentRequest,
+  type Dialect,
+  openaiError,
+  type StreamEvent,
+  toProblem,
+} from "./dialect.ts";
+import { messages } from "./messages.ts";
+import { responses } from "./responses.ts";
+import { InterceptionSession, type SessionParts } from "./session.ts";
+
+export interface InterceptionOptions {
+  /** Default 127.0.0.1. */
+  host?: string;
+  /** Default: a free one. */
+  port?: number;
+  /** Of a request's body. Default 32 MiB. */
+  maxBodyBytes?: number;
+  /** How often a stream that has nothing to say yet says that it is alive. Default 3000. */
+  keepAliveMs?: number;
+}
+
+/** An agent program's way to the policy. */
+export interface Interception {
+  readonly session: InterceptionSession;
+  /** Refuses every request from now on. */
+  readonly close: () => void;
+}
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+const KEEP_ALIVE_MS = 3_000;
+/** For the body to arrive. */
+const REQUEST_TIMEOUT_MS = 120_000;
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  "/chat/completions": chatCompletions,
+  "/responses": responses,
+  "/messages": messages,
+};
+const COUNT_TOKENS = "/messages/count_tokens";
+const SSE = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache" };
+
+export class InterceptionServer {
+  readonly #server: Server;
+  readonly #sessions = new Map<string, InterceptionSession>();
+  readonly #maxBodyBytes: number;
+  readonly #keepAliveMs: number;
+
+  private constructor({ maxBodyBytes = MAX_BODY_BYTES, keepAliveMs = KEEP_ALIVE_MS }: InterceptionOptions) {
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#keepAliveMs = keepAliveMs;
+    this.#server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+      void this.#handle(request, response);
+    });
+    // A program that waits for nothing else may end.
+    this.#server.unref();
+  }
+
+  /** Errors: PRL_IO when it cannot listen. */
+  static async start(options: InterceptionOptions = {}): Promise<InterceptionServer> {
+    const { host = "127.0.0.1", port = 0 } = options;
+    const interception = new InterceptionServer(options);
+    await new Promise<void>((resolve, reject) => {
+      interception.#server.once("error", (cause) => {
+        reject(new PrlError("PRL_IO", `the interception server cannot listen on ${host}:${port}`, { cause }));
+      });
+      interception.#server.listen(port, host, resolve);
+    });
+    return interception;
+  }
+
+  /** `host:port`. */
+  get address(): string {
+    const { address, port, family } = this.#server.address() as AddressInfo;
+    return family === "IPv6" ? `[${address}]:${port}` : `${address}:${port}`;
+  }
+
+  /** Base address for Anthropic's SDKs; OpenAI's want `/v1` behind it. */
+  get url(): string {
+    return `http://${this.address}`;
+  }
+
+  open(parts: SessionParts): Interception {
+    const session = new InterceptionSession(parts);
+    this.#sessions.set(session.key, session);
+    return { session, close: () => void this.#sessions.delete(session.key) };
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = pathOf(request);
+    const dialect = DIALECTS[path] ?? (path === COUNT_TOKENS ? messages : chatCompletions);
+    try {
+      await this.#route(request, response, path, dialect);
+    } catch (error) {
+      sendJson(response, statusOf(error), dialect.error(toProblem(error)));
+    }
+  }
+
+  async #route(request: IncomingMessage, response: ServerResponse, path: string, dialect: Dialect): Promise<void> {
+    if (request.method === "GET" && path === "/models") {
+      sendJson(response, 200, {
+        object: "list",
+        data: [{ id: "policy", object: "model", created: 0, owned_by: "prl" }],
+      });
+      return;
+    }
+    const isCount = path === COUNT_TOKENS;
+    if (request.method !== "POST" || (DIALECTS[path] === undefined && !isCount)) {
+      const known = [...Object.keys(DIALECTS), COUNT_TOKENS].map((one) => `POST /v1${one}`).join(", ");
+      const message = `${request.method ?? ""} ${path} is not served here; there are ${known}`;
+      sendJson(response, 404, openaiError({ status: 404, code: "PRL_AGENT_UNSUPPORTED", message }));
+      return;
+    }
+    const session = this.#sessions.get(keyOf(request));
+    if (session === undefined)
+      throw new PrlError(
+        "PRL_AGENT_KEY",
+        "the key is of no rollout that is under way; it goes into authorization or x-api-key",
+      );
+    const body = await readBody(request, this.#maxBodyBytes);
+    const asked = dialect.read(parseJson(body));
+    if (isCount) {
+      sendJson(response, 200, { input_tokens: session.countTokens(asked) });
+      return;
+    }
+    const arrival = {
+      digest: InterceptionSession.digest(dialect.name, body),
+      idempotencyKey: headerOf(request, "idempotency-key"),
+      isRetry: Number(headerOf(request, "x-stainless-retry-count") ?? 0) > 0,
+    };
+    const left = new Promise<boolean>((resolve) => {
+      response.once("close", () => resolve(response.writableFinished));
+    });
+    const reply = session.answer(asked, arrival, left);
+    if (asked.stream) await this.#stream(response, dialect, asked, reply);
+    else sendJson(response, 200, dialect.answer(await reply));
+  }
+
+  /** Errors before the first sign of life have a status of their own. */
+  async #stream(
+    response: ServerResponse,
+    dialect: Dialect,
+    request: AgentRequest,
+    reply: Promise<AgentReply>,
+  ): Promise<void> {
+    const alive = setInterval(() => {
+      if (!response.headersSent) response.writeHead(200, SSE);
+      response.write(": alive\n\n");
+    }, this.#keepAliveMs);
+    response.once("close", () => clearInterval(alive));
+    let events: readonly StreamEvent[];
+    try {
+      events = dialect.events(await reply, request);
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      events = [dialect.errorEvent(toProblem(error))];
+    } finally {
+      clearInterval(alive);
+    }
+    if (!response.headersSent) response.writeHead(200, SSE);
+    response.end(events.map(toText).join(""));
+  }
+}
+
+/** Without the version, which SDKs put before it or not. */
+function pathOf(request: IncomingMessage): string {
+  const [path = "/"] = (request.url ?? "/").split("?");
+  return path.replace(/^(\/v\d+)+(?=\/)/u, "").replace(/(?<=.)\/+$/u, "");
+}
+
+function headerOf(request: IncomingMessage, name: string): string | null {
+  return [request.headers[name]].flat()[0] ?? null;
+}
+
+function keyOf(request: IncomingMessage): string {
+  const bearer = /^bearer\s+(.*)$/iu.exec(headerOf(request, "authorization") ?? "")?.[1];
+  return (bearer ?? headerOf(request, "x-api-key") ?? "").trim();
+}
+
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const encoding = headerOf(request, "content-encoding") ?? "identity";
+  if (encoding !== "identity") throw new PrlError("PRL_AGENT_UNSUPPORTED", `content-encoding: ${encoding}`);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.byteLength;
+    if (bytes > maxBytes) throw new BodyTooLarge(maxBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+class BodyTooLarge extends PrlError {
+  constructor(maxBytes: number) {
+    super("PRL_AGENT_REQUEST", `body: larger than ${maxBytes} bytes`);
+  }
+}
+
+function statusOf(error: unknown): number {
+  return error instanceof BodyTooLarge ? 413 : toProblem(error).status;
+}
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch (cause) {
+    throw new PrlError("PRL_AGENT_REQUEST", "body: it is no JSON", { cause });
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  if (response.headersSent || response.destroyed) {
+    response.destroy();
+    return;
+  }
+  const retry = status >= 400 ? { "x-should-retry": "false" } : {};
+  // What is left of a body that nobody reads is not worth the connection.
+  const rest = status === 413 ? { connection: "close" } : {};
+  response.writeHead(status, { "content-type": "application/json", ...retry, ...rest });
+  response.end(JSON.stringify(body));
+}
+
+function toText({ event, data }: StreamEvent): string {
+  const name = event === undefined ? "" : `event: ${event}\n`;
+  return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+}

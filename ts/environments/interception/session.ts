@@ -1,0 +1,190 @@
+/**
+ * One rollout's side of the interception server: accepted requests become turns of its trace, each exactly once.
+ *
+ * A request that an SDK sends again is answered with the reply that is there or on its way: it says that it is a retry, has an idempotency
+ * key, or its body is that of a request whose answer nobody received. Limits and stops are checked before each turn. Knows no HTTP.
+ */
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+
+import { PrlError } from "../../errors.ts";
+import type { SampledTurn, SampleOptions } from "../environment.ts";
+import type { Message, Prompt } from "../message.ts";
+import type { Trace } from "../trace.ts";
+import { type AgentReply, type AgentRequest, malformed } from "./dialect.ts";
+import { withOwnThinking } from "./own-replies.ts";
+
+/** What a session needs of the rollout that it belongs to. */
+export interface SessionParts {
+  readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
+  readonly trace: Trace;
+  readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
+  /** Its abort ends every request. */
+  readonly signal: AbortSignal;
+  /** Model calls at most; then it stops as `max_turns`. Default 100. */
+  readonly maxTurns?: number;
+  /** Sampled tokens at most, over all turns; then it stops as `max_output_tokens`. Default: no limit. */
+  readonly maxOutputTokens?: number;
+  /** Checked before each turn but the first: the first that holds gives the stop condition its name. */
+  readonly stops?: Readonly<Record<string, (trace: Trace) => boolean | Promise<boolean>>>;
+}
+
+/** How a request came in, as far as it tells whether it came before. */
+export interface Arrival {
+  /** Dialect and body. */
+  readonly digest: string;
+  readonly idempotencyKey: string | null;
+  /** The SDK says so. */
+  readonly isRetry: boolean;
+}
+
+/** One accepted request and those that repeat it. */
+interface Accepted {
+  readonly digest: string;
+  readonly reply: Promise<AgentReply>;
+  /** Connections that wait for the answer. */
+  waiting: number;
+  delivered: boolean;
+}
+
+const MAX_TURNS = 100;
+
+export class InterceptionSession {
+  /** What the agent authenticates with; names the rollout. */
+  readonly key = `prl-${randomBytes(24).toString("base64url")}`;
+  readonly #parts: SessionParts;
+  readonly #accepted = new Map<string, Accepted>();
+  readonly #conversations = new Map<string, readonly Message[]>();
+  #turns = 0;
+  #retries = 0;
+  #malformedCalls = 0;
+  #stopCondition: string | null = null;
+  #failure: unknown = null;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+  }
+
+  /** Requests that were accepted. */
+  get turns(): number {
+    return this.#turns;
+  }
+
+  /** Why further requests are refused; null as long as they are not. */
+  get stopCondition(): string | null {
+    return this.#stopCondition;
+  }
+
+  /** What the last turn failed with; null when it did not. */
+  get failure(): unknown {
+    return this.#failure;
+  }
+
+  /** `agent_retries`: requests that repeated one; `malformed_calls`: attempts to call a tool that could not be read. */
+  get metrics(): { agent_retries: number; malformed_calls: number } {
+    return { agent_retries: this.#retries, malformed_calls: this.#malformedCalls };
+  }
+
+  /** A name for a body. */
+  static digest(dialect: string, body: Uint8Array): string {
+    return createHash("sha256").update(dialect).update("\0").update(body).digest("hex");
+  }
+
+  /**
+   * The policy's reply; `left(delivered)` must be called once the connection is done with it. Rejects with PRL_AGENT_STOPPED when the rollout
+   * takes no more turns, else with what the turn failed with.
+   */
+  async answer(request: AgentRequest, arrival: Arrival, left: Promise<boolean>): Promise<AgentReply> {
+    const { digest, idempotencyKey } = arrival;
+    const name = idempotencyKey === null ? digest : `key ${idempotencyKey}`;
+    const known = this.#accepted.get(name);
+    if (known !== undefined && known.digest !== digest)
+      throw malformed("idempotency-key", "it was used with another body");
+    const isLost = known !== undefined && known.waiting === 0 && !known.delivered;
+    const repeats = known !== undefined && (arrival.isRetry || idempotencyKey !== null || isLost);
+    if (repeats) this.#retries += 1;
+    const accepted = repeats ? known : this.#accept(name, digest, request);
+    accepted.waiting += 1;
+    void left.then((delivered) => {
+      accepted.waiting -= 1;
+      accepted.delivered ||= delivered;
+    });
+    return accepted.reply;
+  }
+
+  /** Tokens of a prompt. Errors: PRL_ENVIRONMENT_UNSUPPORTED where the policy gives no tokens. */
+  countTokens({ messages, tools }: AgentRequest): number {
+    return this.#parts.countTokens(messages, tools.length === 0 ? {} : { tools });
+  }
+
+  #accept(name: string, digest: string, request: AgentRequest): Accepted {
+    const accepted = { digest, reply: this.#turn(request), waiting: 0, delivered: false };
+    this.#accepted.set(name, accepted);
+    // What failed is tried again by whoever asks again.
+    accepted.reply.catch(() => {
+      if (this.#accepted.get(name) === accepted) this.#accepted.delete(name);
+    });
+    return accepted;
+  }
+
+  async #turn(request: AgentRequest): Promise<AgentReply> {
+    const { sample, trace, signal } = this.#parts;
+    signal.throwIfAborted();
+    const conversation = this.#conversation(request);
+    await this.#checkStops();
+    this.#turns += 1;
+    const { tools, maxTokens, model } = request;
+    const messages = withOwnThinking(conversation, trace.nodes);
+    const options = {
+      ...(tools.length === 0 ? {} : { tools }),
+      ...(maxTokens === null ? {} : { maxCompletionTokens: maxTokens }),
+    };
+    let turn: SampledTurn;
+    try {
+      turn = await sample(messages, options);
+      this.#failure = null;
+    } catch (error) {
+      this.#failure = error;
+      throw error;
+    }
+    this.#malformedCalls += turn.toolCalls.filter(({ status }) => status !== "ok").length;
+    const { tool_calls: calls = [] } = turn.message;
+    // An agent that asked for one call hears of one; should it go on from that, it is another history than the policy's.
+    const message =
+      request.oneCall && calls.length > 1 ? { ...turn.message, tool_calls: calls.slice(0, 1) } : turn.message;
+    const reply: AgentReply = {
+      id: randomUUID().replaceAll("-", ""),
+      created: Math.floor(Date.now() / 1000),
+      model,
+      message,
+      finishReason: turn.finishReason === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop",
+      usage: turn.usage ?? { promptTokens: 0, completionTokens: turn.tokenIds.length },
+    };
+    this.#conversations.set(reply.id, [...messages, message]);
+    return reply;
+  }
+
+  /** The whole history. Instructions are not part of what a reply goes on from: those of the new request hold. */
+  #conversation({ messages, follows }: AgentRequest): readonly Message[] {
+    if (follows === null) return messages;
+    const earlier = this.#conversations.get(follows);
+    if (earlier === undefined) throw malformed("previous_response_id", "this rollout has given no such response");
+    const isSystem = ({ role }: Message): boolean => role === "system";
+    const system = messages.filter(isSystem);
+    const kept = system.length > 0 ? earlier.filter((message) => !isSystem(message)) : earlier;
+    return [...system, ...kept, ...messages.filter((message) => !isSystem(message))];
+  }
+
+  async #checkStops(): Promise<void> {
+    const { trace, maxTurns = MAX_TURNS, maxOutputTokens = Infinity, stops = {} } = this.#parts;
+    if (this.#stopCondition === null && this.#turns >= maxTurns) this.#stopCondition = "max_turns";
+    if (this.#stopCondition === null && trace.completionTokens >= maxOutputTokens)
+      this.#stopCondition = "max_output_tokens";
+    if (this.#turns > 0) {
+      for (const [name, holds] of Object.entries(stops)) {
+        if (this.#stopCondition === null && (await holds(trace))) this.#stopCondition = name;
+      }
+    }
+    if (this.#stopCondition !== null)
+      throw new PrlError("PRL_AGENT_STOPPED", `the rollout has stopped: ${this.#stopCondition}`);
+  }
+}
