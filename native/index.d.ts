@@ -154,8 +154,8 @@ export declare class NativeSafetensorsDraft {
 export declare class NativeSampleSet {
   /** An empty one. */
   constructor()
-  /** Adds every sample of a rollout; how many they are. */
-  add(rollout: NativeRollout, advantage: number, temperature: number, env: number): number
+  /** Adds every sample of a rollout, or of one trace of it; how many they are. */
+  add(rollout: NativeRollout, advantage: number, temperature: number, env: number, trace?: number | undefined | null): number
   /** One batch per rank; leaves the set empty. */
   pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
 }

@@ -117,15 +117,25 @@ impl NativeSampleSet {
         Self::default()
     }
 
-    /// Adds every sample of a rollout; how many they are.
+    /// Adds every sample of a rollout, or of one trace of it; how many they are.
     #[napi(catch_unwind)]
-    pub fn add(&mut self, rollout: &NativeRollout, advantage: f64, temperature: f64, env: u32) -> napi::Result<u32> {
+    pub fn add(
+        &mut self,
+        rollout: &NativeRollout,
+        advantage: f64,
+        temperature: f64,
+        env: u32,
+        trace: Option<u32>,
+    ) -> napi::Result<u32> {
         let worth = Worth {
             advantage: advantage as f32,
             temperature: temperature as f32,
             env_id: env_id(env)?,
         };
-        let added = self.samples.add(&rollout.rollout, worth);
+        let added = match trace {
+            Some(trace) => self.samples.add_trace(&rollout.rollout, trace as usize, worth),
+            None => self.samples.add(&rollout.rollout, worth),
+        };
         Ok(u32::try_from(added).unwrap_or(u32::MAX))
     }
 

@@ -4,25 +4,31 @@
  * A rollout never rejects: what goes wrong is in its episode, with the class that says who is to blame. Knows no HTTP
  * and no process.
  */
-import { randomUUID } from "node:crypto";
-
 import { PrlError } from "../errors.ts";
 import type { Demonstration, EnvironmentDefinition, RolloutContext, RolloutEnd, Split } from "./environment.ts";
-import { type Episode, type EpisodeError, type EpisodeTrace, toEpisodeError } from "./episode.ts";
+import { type Episode, type EpisodeError, toEpisodeError } from "./episode.ts";
 import type { EpisodeFrame } from "./episode-frame.ts";
+import {
+  type GroupScores,
+  hasGroupRewards,
+  scoreGroupRewards,
+  sumOf,
+  tracesByAgent,
+  withGroupScores,
+} from "./group-reward.ts";
 import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
-import { createReplySampler, NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
-import { type RewardContext, scoreAll, untilAborted } from "./reward.ts";
+import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
+import { type RewardContext, scoreAll, untilAborted, type WeightedScores } from "./reward.ts";
+import { type SeatRecord, startClock, toFrame } from "./rollout-record.ts";
 import { createRng } from "./rng.ts";
+import { RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
+import { type AgentRole, agentRoles, Seats, SOLE_AGENT } from "./seats.ts";
 import { seed as deriveSeed } from "./seed.ts";
 import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
-import { createSampler } from "./sampler.ts";
-import { RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
-import { TraceGraph } from "./trace.ts";
-import { versionRange } from "./trace-columns.ts";
+import { type Trace, TraceGraph } from "./trace.ts";
 
 /** One rollout to run, whoever the policy is. */
 export interface RolloutOrder {
@@ -52,14 +58,19 @@ export interface EndpointRolloutRequest extends RolloutOrder {
 
 export interface Score {
   reward: number;
-  rewards: Record<string, { score: number; weight: number }>;
+  rewards: WeightedScores;
   metrics: Record<string, number>;
 }
+
+/** The conversations of an episode that is there already, by agent. */
+export type Conversations = Readonly<Record<string, readonly (readonly Message[])[]>>;
 
 export interface ConfiguredEnvironment {
   readonly name: string;
   readonly version: string;
   readonly tags: readonly string[];
+  /** Who takes part in an episode, the one that `score` is about first. */
+  readonly agents: readonly string[];
   /**
    * A reader of the split's tasks for a run's seed. The same for every source of this environment with these arguments.
    */
@@ -70,8 +81,17 @@ export interface ConfiguredEnvironment {
    */
   demonstrations(runSeed: number): Iterable<Demonstration>;
   run(request: RolloutRequest | EndpointRolloutRequest): Promise<EpisodeFrame>;
-  /** Scores a conversation without sampling; a text is the only reply. Rejects as a reward does. */
+  /** Whether some of its rewards or metrics compare the rollouts of a group: `scoreGroup` is to follow the last of them. */
+  readonly scoresGroups: boolean;
+  /** The scores that the group's episodes add to one another. Never rejects. */
+  scoreGroup(task: Task, episodes: readonly Episode[], signal: AbortSignal): Promise<GroupScores>;
+  /**
+   * The first agent's score of a conversation, without sampling and in a group of its own; a text is the only reply. Rejects as a reward
+   * does.
+   */
   score(task: Task, reply: string | readonly Message[]): Promise<Score>;
+  /** An episode of these conversations, scored without sampling and without what a group adds. Rejects as a reward does. */
+  scoreConversations(task: Task, conversations: Conversations): Promise<Episode>;
   /**
    * Runs the environment's own check of a task's gold answer; nothing when it has none. Gives what the check had scored, in its order.
    */
@@ -85,22 +105,20 @@ export interface ScoredReply {
 }
 
 /** @param config what the definition's schema gave for the arguments. */
-export function configureEnvironment<Config, Row extends object>(
-  definition: EnvironmentDefinition<Config, Row>,
+export function configureEnvironment<Config, Row extends object, Agent extends string>(
+  definition: EnvironmentDefinition<Config, Row, Agent>,
   config: Config,
   source: SandboxSource,
 ): ConfiguredEnvironment {
-  const { name, version, tags = [] } = definition;
+  const { name, version, tags = [], rewards, metrics = {} } = definition;
+  const roles = agentRoles(definition, config);
+  const agents = roles.map((role) => role.name);
   /**
    * The border where a row that came over the wire gets its type back: this environment made it, and its hash was
    * checked.
    */
   const rowOf = (task: Task): Row => task.data as Row;
-  const score = async (task: Task, reply: string | readonly Message[]): Promise<Score> => {
-    const trace = TraceGraph.ofMessages(typeof reply === "string" ? [{ role: "assistant", content: reply }] : reply);
-    const { signal } = new AbortController();
-    return withSandboxes((access) => scoreTrace(definition, { task: rowOf(task), config, trace, signal, ...access }));
-  };
+  const scoresGroups = hasGroupRewards({ ...rewards, ...metrics });
   /** For what asks for sandboxes outside of a rollout: made when they are asked for. */
   const withSandboxes = async <Result>(work: (access: SandboxAccess) => Promise<Result>): Promise<Result> => {
     const sandboxes = new RolloutSandboxes(source, definition);
@@ -110,10 +128,40 @@ export function configureEnvironment<Config, Row extends object>(
       await sandboxes.close();
     }
   };
+  const scoreGroup = (task: Task, episodes: readonly Episode[], signal: AbortSignal): Promise<GroupScores> =>
+    withSandboxes((access) =>
+      scoreGroupRewards(definition, { task: rowOf(task), config, signal, ...access }, agents, episodes),
+    );
+
+  const scoreConversations = async (task: Task, conversations: Conversations): Promise<Episode> => {
+    const { signal } = new AbortController();
+    const clock = startClock();
+    const seats = roles.flatMap((role) =>
+      (conversations[role.name] ?? []).map((messages) => ({ role, trace: TraceGraph.ofMessages(messages) })),
+    );
+    const scores = await withSandboxes((access) =>
+      scoreTraces(definition, { task: rowOf(task), config, signal, ...access }, agents, seats),
+    );
+    const order = { episodeId: "0", groupId: "0", source: name, task, run: { type: "eval", step: 0 } } as const;
+    return toFrame(definition, order, seats, { clock, errors: [], end: {}, scores }).episode;
+  };
+  const scoreAlone = async (task: Task, conversations: Conversations): Promise<Episode> => {
+    const episode = await scoreConversations(task, conversations);
+    if (!scoresGroups) return episode;
+    const scores = await scoreGroup(task, [episode], new AbortController().signal);
+    if (scores.error !== null) throw new PrlError("PRL_ENVIRONMENT_FAILED", scores.error.message);
+    return withGroupScores([episode], scores)[0] ?? episode;
+  };
+  const score = async (task: Task, reply: string | readonly Message[]): Promise<Score> => {
+    const messages: readonly Message[] = typeof reply === "string" ? [{ role: "assistant", content: reply }] : reply;
+    const [trace] = (await scoreAlone(task, { [agents[0] ?? SOLE_AGENT]: [messages] })).traces;
+    return { reward: trace?.reward ?? Number.NaN, rewards: trace?.rewards ?? {}, metrics: trace?.metrics ?? {} };
+  };
   return {
     name,
     version,
     tags,
+    agents,
     tasks(split, runSeed) {
       const rngSeed = deriveSeed(runSeed, "tasks", name, split, 0, 0, 0);
       return new TaskReader<Row>(() => definition.tasks({ config, rng: createRng(rngSeed), split }), definition.key);
@@ -132,12 +180,15 @@ export function configureEnvironment<Config, Row extends object>(
       const sandboxes = new RolloutSandboxes(source, definition);
       sandboxes.request();
       try {
-        return await runRollout(definition, config, rowOf(request.task), request, sandboxes);
+        return await runRollout(definition, config, roles, rowOf(request.task), request, sandboxes);
       } finally {
         await sandboxes.close();
       }
     },
+    scoresGroups,
+    scoreGroup,
     score,
+    scoreConversations,
     async validate(task) {
       const scored: ScoredReply[] = [];
       const total = async (reply: string | readonly Message[]): Promise<number> => {
@@ -145,36 +196,43 @@ export function configureEnvironment<Config, Row extends object>(
         scored.push({ reply, reward });
         return reward;
       };
+      const scoreAgents = async (conversations: Conversations): Promise<Record<string, number[]>> => {
+        const traces = tracesByAgent(agents, (await scoreAlone(task, conversations)).traces);
+        const values = (agent: Agent): number[] => traces[agent].map(({ reward }) => reward ?? Number.NaN);
+        return Object.fromEntries(agents.map((agent) => [agent, values(agent)]));
+      };
       const { validate } = definition;
       if (validate === undefined) return scored;
-      const parts = { task: rowOf(task), config, score: total, scoreMessages: total };
+      const parts = { task: rowOf(task), config, score: total, scoreMessages: total, scoreAgents };
       await withSandboxes((access) => validate({ ...parts, ...access }));
       return scored;
     },
   };
 }
 
-async function runRollout<Config, Row extends object>(
-  definition: EnvironmentDefinition<Config, Row>,
+async function runRollout<Config, Row extends object, Agent extends string>(
+  definition: EnvironmentDefinition<Config, Row, Agent>,
   config: Config,
+  roles: readonly AgentRole<Agent>[],
   task: Row,
   request: RolloutRequest | EndpointRolloutRequest,
   sandboxes: RolloutSandboxes,
 ): Promise<EpisodeFrame> {
   const { signal } = request;
-  const trace = new TraceGraph();
-  const clock = { start: Date.now() / 1000, begun: performance.now(), generated: 0, scored: 0 };
+  const seats = new Seats(roles, request);
+  const { first } = seats;
+  const clock = startClock();
   const errors: EpisodeError[] = [];
   let end: RolloutEnd = {};
-  let score: Score | null = null;
-  const sampler = "endpoint" in request ? createReplySampler(request, trace) : createSampler(request, trace);
+  let scores: Score[] | null = null;
   try {
-    const context: RolloutContext<Row, Config> = {
+    const context: RolloutContext<Row, Config, Agent> = {
       task,
       config,
-      sample: sampler.sample,
-      countTokens: sampler.countTokens,
-      trace,
+      sample: first.sample,
+      countTokens: first.sampler.countTokens,
+      trace: first.trace,
+      agent: (name, index) => seats.seat(name, index),
       client: "endpoint" in request ? NO_CLIENT : request.client,
       tokenizer: "endpoint" in request ? NO_TOKENIZER : request.tokenizer,
       sampling: request.sampling,
@@ -184,84 +242,38 @@ async function runRollout<Config, Row extends object>(
     };
     end = (await untilAborted(async () => definition.rollout(context), signal)) ?? {};
     clock.generated = performance.now();
-    if (trace.nodes.length === 0)
+    if (seats.spoken.length === 0)
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
-    score = await scoreTrace(definition, { task, config, trace, signal, ...sandboxes.access });
+    const agents = roles.map((role) => role.name);
+    scores = await scoreTraces(definition, { task, config, signal, ...sandboxes.access }, agents, seats.spoken);
     clock.scored = performance.now();
-    // Turns that could not extend the tokens of the one before: never hidden, and no noise where there are none.
-    const rerendered = sampler.rerendered();
-    if (rerendered > 0) end = { ...end, metrics: { ...end.metrics, rerendered_turns: rerendered } };
     if (sandboxes.required)
       end = { ...end, metrics: { ...end.metrics, "timing/sandbox_wait": sandboxes.waitedSeconds } };
   } catch (error) {
-    errors.push(toEpisodeError(sampler.blame(error)));
+    errors.push(toEpisodeError(seats.blame(error)));
   }
-  return toFrame(definition, request, trace, { clock, errors, end, score });
+  return toFrame(definition, request, seats.spoken, { clock, errors, end, scores });
 }
 
-async function scoreTrace<Config, Row extends object>(
-  definition: EnvironmentDefinition<Config, Row>,
-  context: RewardContext<Row, Config>,
-): Promise<Score> {
-  const [rewards, metrics] = await Promise.all([
-    scoreAll(definition.rewards, context, 1),
-    scoreAll(definition.metrics ?? {}, context, 0),
-  ]);
-  return {
-    reward: Object.values(rewards).reduce((sum, { score, weight }) => sum + score * weight, 0),
-    rewards,
-    metrics: Object.fromEntries(Object.entries(metrics).map(([name, { score }]) => [name, score])),
-  };
-}
-
-interface Outcome {
-  clock: { start: number; begun: number; generated: number; scored: number };
-  errors: EpisodeError[];
-  end: RolloutEnd;
-  score: Score | null;
-}
-
-function toFrame(
-  definition: { readonly name: string },
-  { episodeId, groupId, source, task, run }: RolloutOrder,
-  trace: TraceGraph,
-  { clock, errors, end, score }: Outcome,
-): EpisodeFrame {
-  const now = performance.now();
-  const generated = clock.generated || now;
-  const columns = trace.columns();
-  const policy = versionRange(columns);
-  const record: EpisodeTrace | null =
-    trace.turns === 0
-      ? null
-      : {
-          id: randomUUID(),
-          nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
-          rewards: score?.rewards ?? {},
-          reward: score?.reward ?? null,
-          metrics: score === null ? {} : { ...end.metrics, ...score.metrics },
-          stop_condition:
-            score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
-          is_completed: score !== null,
-          is_truncated: trace.truncated,
-          usage: { prompt_tokens: trace.promptTokens, completion_tokens: trace.completionTokens },
-          timing: {
-            start: clock.start,
-            generation_ms: generated - clock.begun,
-            scoring_ms: (clock.scored || now) - generated,
-            total_ms: now - clock.begun,
-          },
-          policy,
-        };
-  const episode: Episode = {
-    id: episodeId,
-    env: { id: definition.name, name: source },
-    task: { key: task.key, hash: task.hash, data: task.data },
-    group: { id: groupId },
-    run,
-    ok: errors.length === 0,
-    errors,
-    traces: record === null ? [] : [record],
-  };
-  return { episode, columns: record === null ? [] : [columns] };
+/** The score of each trace, in their order. */
+async function scoreTraces<Config, Row extends object, Agent extends string>(
+  definition: EnvironmentDefinition<Config, Row, Agent>,
+  context: Omit<RewardContext<Row, Config, Agent>, "trace" | "agent" | "traces">,
+  agents: readonly Agent[],
+  seats: readonly SeatRecord<Agent>[],
+): Promise<Score[]> {
+  const of = (agent: Agent): Trace[] => seats.filter(({ role }) => role.name === agent).map(({ trace }) => trace);
+  // All of `agents` are there, with those who said nothing.
+  const traces = Object.fromEntries(agents.map((agent) => [agent, of(agent)])) as Record<Agent, Trace[]>;
+  return Promise.all(
+    seats.map(async ({ role, trace }) => {
+      const own = { ...context, trace, traces, agent: role.name };
+      const [rewards, metrics] = await Promise.all([
+        scoreAll(definition.rewards, own, 1),
+        scoreAll(definition.metrics ?? {}, own, 0),
+      ]);
+      const numbers = Object.entries(metrics).map(([name, { score }]) => [name, score] as const);
+      return { reward: sumOf(rewards), rewards, metrics: Object.fromEntries(numbers) };
+    }),
+  );
 }

@@ -8,9 +8,11 @@ import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
 import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
+import type { EndpointConfig } from "./endpoint/endpoint-config.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import type { Message, Prompt } from "./message.ts";
 import type { ParsedToolCall } from "../renderers/index.ts";
+import type { ReplyClient } from "./reply-client.ts";
 import { checkRewards, type RewardMap, rewardWeights } from "./reward.ts";
 import type { Rng } from "./rng.ts";
 import { OWN_SANDBOXES, type Requirements, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
@@ -28,17 +30,23 @@ export interface TasksContext<Config> {
   readonly split: Split;
 }
 
-export interface RolloutContext<Row, Config = unknown> extends SandboxAccess {
+export interface RolloutContext<Row, Config = unknown, Agent extends string = string> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
   /**
    * One model call: the prompt becomes tokens (a text as it is, messages by the chat template, extending the tokens of
-   * earlier turns where that is exact), the completion joins the trace.
+   * earlier turns where that is exact), the completion joins the trace. It is that of the first agent.
    */
-  readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
+  readonly sample: AgentSeat["sample"];
   /** Tokens of a prompt that begins anew, as the policy would see it. PRL_ENVIRONMENT_UNSUPPORTED behind an endpoint. */
   readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
+  /** Of the first agent. */
   readonly trace: Trace;
+  /**
+   * One of the environment's `agents`, with a trace of its own; the same for the same name and index. Index 0, 1, ... are several at the
+   * same time, such as the attempts of one solver. Throws PRL_ENVIRONMENT_FAILED for a name that the environment does not have.
+   */
+  readonly agent: (name: Agent, index?: number) => AgentSeat<Agent>;
   /** Token ids in, token ids out, without any record in the trace. */
   readonly client: PolicyClient;
   readonly tokenizer: PolicyTokenizer;
@@ -47,6 +55,21 @@ export interface RolloutContext<Row, Config = unknown> extends SandboxAccess {
   readonly seed: number;
   /** Aborted at the rollout's deadline or when it is cancelled. */
   readonly signal: AbortSignal;
+}
+
+/** Somebody who takes part in an episode: makes model calls, and has a trace and a reward of its own. */
+export interface AgentSeat<Agent extends string = string> {
+  readonly name: Agent;
+  readonly trace: Trace;
+  readonly sample: (prompt: Prompt, options?: SampleOptions) => Promise<SampledTurn>;
+}
+
+/** How one agent plays. */
+export interface AgentOptions {
+  /** Whether what it says is trained on. Default true, false behind an endpoint. */
+  readonly trains?: boolean;
+  /** Who plays it instead of the policy: a frozen opponent, a helper. */
+  readonly endpoint?: EndpointConfig | ReplyClient | null;
 }
 
 export interface SampleOptions {
@@ -74,7 +97,9 @@ export interface RolloutEnd {
   metrics?: Readonly<Record<string, number>>;
 }
 
-export type Rollout<Row, Config = unknown> = (context: RolloutContext<Row, Config>) => Promise<RolloutEnd | void>;
+export type Rollout<Row, Config = unknown, Agent extends string = string> = (
+  context: RolloutContext<Row, Config, Agent>,
+) => Promise<RolloutEnd | void>;
 
 /**
  * What to learn from without sampling: a pair of texts, to whose completion the trainer adds the end-of-sequence token,
@@ -103,13 +128,17 @@ export interface DemonstrationsContext<Config> {
 export interface ValidateContext<Row, Config> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
-  /** The weighted reward of a reply, without sampling. */
+  /** The weighted reward of a reply of the first agent, without sampling, in a group of its own. */
   readonly score: (reply: string) => Promise<number>;
-  /** The weighted reward of a whole conversation, without sampling. */
+  /** The weighted reward of a whole conversation of the first agent, without sampling. */
   readonly scoreMessages: (messages: readonly Message[]) => Promise<number>;
+  /** The weighted rewards of a whole episode, by agent and trace, without sampling. */
+  readonly scoreAgents: (
+    conversations: Readonly<Record<string, readonly (readonly Message[])[]>>,
+  ) => Promise<Record<string, number[]>>;
 }
 
-export interface EnvironmentDefinition<Config, Row extends object> {
+export interface EnvironmentDefinition<Config, Row extends object, Agent extends string = string> {
   /** Lower-case words with hyphens. */
   readonly name: string;
   readonly version: string;
@@ -122,10 +151,18 @@ export interface EnvironmentDefinition<Config, Row extends object> {
   readonly tasks: (context: TasksContext<Config>) => TaskRows<Row>;
   /** Stable name of a task within its split. Default: the hash of its row. */
   readonly key?: (row: Row, index: number) => string;
-  readonly rollout: Rollout<Row, Config>;
-  readonly rewards: RewardMap<Row, Config>;
+  /**
+   * Who takes part in an episode; the rollout reaches them by `agent(name)`, and each has a trace, a reward and an advantage of its own.
+   * Default: the policy alone, as `"agent"`.
+   */
+  readonly agents?: readonly Agent[];
+  /** How they play, where it is not all of them with the policy and to learn. */
+  readonly seats?: (context: { config: Config }) => Readonly<Partial<Record<Agent, AgentOptions>>>;
+  readonly rollout: Rollout<Row, Config, Agent>;
+  /** Of each trace, or of a whole group of rollouts (`groupReward`). */
+  readonly rewards: RewardMap<Row, Config, Agent>;
   /** Numbers that are recorded and never trained on. */
-  readonly metrics?: RewardMap<Row, Config>;
+  readonly metrics?: RewardMap<Row, Config, Agent>;
   /** An endless stream of pairs or conversations to learn the task from. It shares no task with either split. */
   readonly demonstrations?: (context: DemonstrationsContext<Config>) => Iterable<Demonstration>;
   /** Throws when the task's gold answer does not score full marks. */
@@ -158,8 +195,8 @@ const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
 const ENVIRONMENT = Symbol.for("prl.environment");
 
 /** Checks a definition and makes it an environment. Throws PRL_ENVIRONMENT_INVALID. */
-export function defineEnvironment<Config, Row extends object>(
-  definition: EnvironmentDefinition<Config, Row>,
+export function defineEnvironment<Config, Row extends object, Agent extends string = string>(
+  definition: EnvironmentDefinition<Config, Row, Agent>,
 ): Environment {
   checkDefinition(definition);
   const { name, version, tags = [], config } = definition;
@@ -192,8 +229,10 @@ export function isEnvironment(value: unknown): value is Environment {
   return typeof value === "object" && value !== null && ENVIRONMENT in value;
 }
 
-function checkDefinition<Config, Row extends object>(definition: EnvironmentDefinition<Config, Row>): void {
-  const { name, version, tasks, rollout, rewards, metrics = {}, requires = {} } = definition;
+function checkDefinition<Config, Row extends object, Agent extends string>(
+  definition: EnvironmentDefinition<Config, Row, Agent>,
+): void {
+  const { name, version, tasks, rollout, agents, rewards, metrics = {}, requires = {} } = definition;
   const fail = (problem: string): never => {
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${name}": ${problem}`);
   };
@@ -202,6 +241,8 @@ function checkDefinition<Config, Row extends object>(definition: EnvironmentDefi
   if (!(definition.config instanceof z.ZodType)) fail("its config is no zod schema");
   if (typeof tasks !== "function") fail("its tasks are no function");
   if (typeof rollout !== "function") fail("its rollout is no function; singleTurn() is one");
+  if (agents !== undefined && (agents.length === 0 || new Set(agents).size < agents.length))
+    fail("its agents are none, or two of one name");
   if (typeof rewards !== "object" || rewards === null) fail("it has no rewards; give at least one");
   checkRewards(name, rewards, metrics);
   const { sandbox, ...unknown } = requires;

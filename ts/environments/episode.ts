@@ -17,9 +17,9 @@ import { PrlError } from "../errors.ts";
 export const ERROR_CLASSES = ["infra", "provider", "environment", "model"] as const;
 
 const count = z.int().nonnegative();
-const scores = z.record(z.string(), z.strictObject({ score: z.number(), weight: z.number() }));
+export const scoresSchema = z.record(z.string(), z.strictObject({ score: z.number(), weight: z.number() }));
 
-const episodeErrorSchema = z.strictObject({
+export const episodeErrorSchema = z.strictObject({
   class: z.enum(ERROR_CLASSES),
   code: z.string(),
   message: z.string(),
@@ -44,6 +44,10 @@ const messageSchema = z.strictObject({
 
 const traceSchema = z.strictObject({
   id: z.string(),
+  /** Who sampled it, one of the environment's agents. */
+  agent: z.string().default("agent"),
+  /** False: somebody else played, or the agent is not to learn. */
+  trainable: z.boolean().default(true),
   nodes: z.array(
     z.strictObject({
       parent: count.nullable(),
@@ -51,7 +55,7 @@ const traceSchema = z.strictObject({
       sampled: z.boolean(),
     }),
   ),
-  rewards: scores,
+  rewards: scoresSchema,
   /** Sum of score times weight; null when the episode has errors. */
   reward: z.number().nullable(),
   metrics: z.record(z.string(), z.number()),
@@ -82,7 +86,7 @@ export const episodeSchema = z.strictObject({
   run: z.strictObject({ type: z.enum(["train", "eval"]), step: count }),
   ok: z.boolean(),
   errors: z.array(episodeErrorSchema),
-  /** One per rollout that sampled anything. */
+  /** One per agent that sampled anything. */
   traces: z.array(traceSchema),
 });
 
@@ -126,6 +130,17 @@ export function toEpisodeError(error: unknown): EpisodeError {
   }
   const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return { class: "environment", code: "PRL_ENVIRONMENT_FAILED", message };
+}
+
+/**
+ * Reward of an episode: the mean over the traces that train, over all when none does. NaN when it has none: it ended in an error, or nothing
+ * was sampled.
+ */
+export function rewardOf({ ok, traces }: Pick<Episode, "ok" | "traces">): number {
+  const trained = traces.filter(({ trainable }) => trainable);
+  const counted = trained.length > 0 ? trained : traces;
+  if (!ok || counted.length === 0) return Number.NaN;
+  return counted.reduce((sum, { reward }) => sum + (reward ?? Number.NaN), 0) / counted.length;
 }
 
 /** Whether the same rollout may be sent again with the same seed. */

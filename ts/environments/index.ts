@@ -6,6 +6,8 @@
 export { z } from "zod";
 export { defineEnvironment, isEnvironment } from "./environment.ts";
 export type {
+  AgentOptions,
+  AgentSeat,
   Demonstration,
   DemonstrationConversation,
   DemonstrationPair,
@@ -30,7 +32,18 @@ export {
   SandboxSource,
 } from "./sandboxes.ts";
 export { reward } from "./reward.ts";
-export type { Reward, RewardContext, RewardFunction, RewardMap, WeightedScore } from "./reward.ts";
+export type {
+  Reward,
+  RewardContext,
+  RewardFunction,
+  RewardMap,
+  RewardOptions,
+  RewardValue,
+  WeightedScore,
+} from "./reward.ts";
+export { groupReward, groupScoresSchema, withGroupScores } from "./group-reward.ts";
+export type { GroupReward, GroupRewardContext, GroupRewardFunction, GroupScores, TraceScores } from "./group-reward.ts";
+export { RecordedTrace } from "./recorded-trace.ts";
 export { singleTurn } from "./single-turn.ts";
 export { multiTurn, type MultiTurnOptions, type Response } from "./multi-turn.ts";
 export { tool, toolSchemas, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
@@ -46,6 +59,7 @@ export type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 export type { Reply, ReplyClient, ReplyRequest } from "./reply-client.ts";
 export { InterceptionServer, type Interception, type InterceptionOptions } from "./interception/server.ts";
 export type { InterceptionSession, SessionParts } from "./interception/session.ts";
+export { endpointConfig, type EndpointConfig } from "./endpoint/endpoint-config.ts";
 export { openEndpoint, type Endpoint, type EndpointOptions } from "./endpoint/endpoint.ts";
 export { TraceGraph, truncateTurn } from "./trace.ts";
 export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.ts";
@@ -77,13 +91,14 @@ export {
 export { countTasks, type TaskCount } from "./count-tasks.ts";
 export type {
   ConfiguredEnvironment,
+  Conversations,
   EndpointRolloutRequest,
   RolloutOrder,
   RolloutRequest,
   Score,
   ScoredReply,
 } from "./configured-environment.ts";
-export { episodeSchema, ERROR_CLASSES, isRetryable, toEpisodeError } from "./episode.ts";
+export { episodeSchema, ERROR_CLASSES, isRetryable, rewardOf, toEpisodeError } from "./episode.ts";
 export type { Episode, EpisodeError, EpisodeErrorClass, EpisodeTrace } from "./episode.ts";
 export {
   decodeEpisode,
@@ -97,4 +112,4 @@ export {
 export { UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
 export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
 export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";
-export { runRequestSchema, type RunRequest } from "./worker/protocol.ts";
+export { runRequestSchema, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";

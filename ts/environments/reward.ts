@@ -1,55 +1,78 @@
-/** Rewards and metrics: what an author writes, and how they are computed and checked. */
+/** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { PrlError } from "../errors.ts";
+import type { GroupReward } from "./group-reward.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
 
 /** How long one reward or metric may take unless it says otherwise. */
 export const REWARD_TIMEOUT_MS = 30_000;
 
-export interface RewardContext<Row, Config = unknown> extends SandboxAccess {
+export interface RewardContext<Row, Config = unknown, Agent extends string = string> extends SandboxAccess {
   readonly task: Row;
   readonly config: Config;
+  /** What is scored. */
   readonly trace: Trace;
+  /** Who sampled it: one of the environment's `agents`, `"agent"` where it names none. */
+  readonly agent: Agent;
+  /** All traces of the episode by agent, in the order they were begun; an agent that never spoke has none. */
+  readonly traces: Readonly<Record<Agent, readonly Trace[]>>;
   /** Aborted when the time is up or the rollout is cancelled. */
   readonly signal: AbortSignal;
 }
 
-/** A finite number; true counts as 1, false as 0. An exception is an error of the rollout, never a reward of 0. */
-export type RewardFunction<Row, Config = unknown> = (
-  context: RewardContext<Row, Config>,
-) => number | boolean | Promise<number | boolean>;
+/**
+ * A finite number; true counts as 1, false as 0. An object holds named sub-scores: each is recorded as `<reward>/<name>` with the reward's
+ * weight.
+ */
+export type RewardValue = number | boolean | Readonly<Record<string, number | boolean>>;
+
+/** An exception is an error of the rollout, never a reward of 0. */
+export type RewardFunction<Row, Config = unknown, Agent extends string = string> = (
+  context: RewardContext<Row, Config, Agent>,
+) => RewardValue | Promise<RewardValue>;
+
+export interface RewardOptions {
+  /** Default 30000. */
+  readonly timeoutMs?: number;
+  /** Only this agent's traces are scored. Default: everybody's. */
+  readonly agent?: string;
+}
 
 /** A reward function that carries its weight; `reward` makes it. */
-export interface Reward<Row, Config = unknown> {
-  (context: RewardContext<Row, Config>): number | boolean | Promise<number | boolean>;
+export interface Reward<Row, Config = unknown, Agent extends string = string> extends RewardOptions {
+  (context: RewardContext<Row, Config, Agent>): RewardValue | Promise<RewardValue>;
   readonly weight: number;
-  readonly timeoutMs?: number;
 }
 
 /** The same as a plain object. */
-export interface WeightedScore<Row, Config = unknown> {
+export interface WeightedScore<Row, Config = unknown, Agent extends string = string> extends RewardOptions {
   readonly weight: number;
-  readonly score: RewardFunction<Row, Config>;
-  readonly timeoutMs?: number;
+  readonly score: RewardFunction<Row, Config, Agent>;
 }
 
 /** The rewards of an environment by name. A bare function has weight 1 (weight 0 as a metric). */
-export type RewardMap<Row, Config = unknown> = Readonly<
-  Record<string, RewardFunction<Row, Config> | WeightedScore<Row, Config>>
+export type RewardMap<Row, Config = unknown, Agent extends string = string> = Readonly<
+  Record<
+    string,
+    RewardFunction<Row, Config, Agent> | WeightedScore<Row, Config, Agent> | GroupReward<Row, Config, NoInfer<Agent>>
+  >
 >;
+
+/** What was scored, by name. */
+export type WeightedScores = Record<string, { score: number; weight: number }>;
 
 /**
  * A weighted reward. Task and config are typed by the definition around it, except where `tasks` takes an argument without a type and nothing
  * that is written in place stands between the two: there name the row, `reward(1, ({ task }: RewardContext<MyRow>) => ...)`, or write
  * `{ weight: 1, score: ({ task }) => ... }`. (TypeScript reads a nested call before it has read `tasks`.)
  */
-export function reward<Row, Config = unknown>(
+export function reward<Row, Config = unknown, Agent extends string = string>(
   weight: number,
-  // Only the definition says what Row and Config are, not the function.
-  score: RewardFunction<NoInfer<Row>, NoInfer<Config>>,
-  options: { timeoutMs?: number } = {},
-): Reward<Row, Config> {
-  return Object.assign((context: RewardContext<Row, Config>) => score(context), { weight, ...options });
+  // Only the definition says what Row, Config and Agent are, not the function.
+  score: RewardFunction<NoInfer<Row>, NoInfer<Config>, NoInfer<Agent>>,
+  options: RewardOptions = {},
+): Reward<Row, Config, Agent> {
+  return Object.assign((context: RewardContext<Row, Config, Agent>) => score(context), { weight, ...options });
 }
 
 /** Names in `rewards` and `metrics` are distinct and weights are finite; there is at least one reward. */
@@ -64,17 +87,21 @@ export function checkRewards(
   if (Object.keys(rewards).length === 0) fail("it has no rewards; give at least one");
   for (const [name, entry] of Object.entries({ ...metrics, ...rewards })) {
     if (name in rewards && name in metrics) fail(`"${name}" is both a reward and a metric; rename one`);
-    const isObject = typeof entry === "object" && entry !== null && "score" in entry && "weight" in entry;
-    const isScored = typeof entry === "function" || (isObject && typeof entry.score === "function");
-    if (!isScored) fail(`"${name}" is neither a function nor reward(weight, fn)`);
-    const { weight } = entry as { weight?: number };
+    const { score, scoreGroup } = isObject(entry) ? (entry as { score?: unknown; scoreGroup?: unknown }) : {};
+    const isScored = [entry, score, scoreGroup].some((part) => typeof part === "function");
+    if (!isScored) fail(`"${name}" is neither a function nor reward(weight, fn) nor groupReward(weight, fn)`);
+    const { weight, timeoutMs } = entry as { weight?: number; timeoutMs?: number };
     if (weight !== undefined && !Number.isFinite(weight))
       fail(`"${name}" has the weight ${String(weight)}; a weight is a finite number`);
+    if (timeoutMs !== undefined && !(timeoutMs > 0))
+      fail(`"${name}" has the time limit ${String(timeoutMs)}; it is a number of milliseconds above 0`);
   }
 }
 
 /** The weight of each reward. */
-export function rewardWeights<Row, Config>(rewards: RewardMap<Row, Config>): Record<string, number> {
+export function rewardWeights<Row, Config, Agent extends string>(
+  rewards: RewardMap<Row, Config, Agent>,
+): Record<string, number> {
   const weightOf = ({ weight = 1 }: { readonly weight?: number }): number => weight;
   return Object.fromEntries(
     Object.entries(rewards).map(([name, entry]) => [name, "weight" in entry ? weightOf(entry) : 1]),
@@ -82,35 +109,41 @@ export function rewardWeights<Row, Config>(rewards: RewardMap<Row, Config>): Rec
 }
 
 /**
- * Runs all of them at once, each within its own time. Rejects with the first failure: PRL_ENVIRONMENT_TIMEOUT, or
+ * Runs all of them at once but those of a group, each within its own time. Rejects with the first failure: PRL_ENVIRONMENT_TIMEOUT, or
  * PRL_ENVIRONMENT_FAILED naming the reward, with what it threw as cause.
  */
-export async function scoreAll<Row, Config>(
-  rewards: RewardMap<Row, Config>,
-  context: RewardContext<Row, Config>,
+export async function scoreAll<Row, Config, Agent extends string>(
+  rewards: RewardMap<Row, Config, Agent>,
+  context: RewardContext<Row, Config, Agent>,
   defaultWeight: 0 | 1,
-): Promise<Record<string, { score: number; weight: number }>> {
+): Promise<WeightedScores> {
   const scored = Object.entries(rewards).map(async ([name, entry]) => {
-    const { weight = defaultWeight, timeoutMs = REWARD_TIMEOUT_MS } = entry as Partial<WeightedScore<Row, Config>>;
+    if ("scoreGroup" in entry) return [];
+    const { weight = defaultWeight, timeoutMs, agent } = entry as Partial<WeightedScore<Row, Config, Agent>>;
+    if (agent !== undefined && agent !== context.agent) return [];
     const score = typeof entry === "function" ? entry : entry.score;
-    return [name, { score: await scoreOne(name, score, context, timeoutMs), weight }] as const;
+    const work = async (signal: AbortSignal): Promise<RewardValue> => score({ ...context, signal });
+    return Object.entries(namedScores(name, await withinTime(name, work, context.signal, timeoutMs))).map(
+      ([part, value]) => [part, { score: value, weight }] as const,
+    );
   });
-  return Object.fromEntries(await Promise.all(scored));
+  return Object.fromEntries((await Promise.all(scored)).flat());
 }
 
-async function scoreOne<Row, Config>(
+/** What a reward of this name computes, within its time; its failures name it. */
+export async function withinTime<Result>(
   name: string,
-  score: RewardFunction<Row, Config>,
-  context: RewardContext<Row, Config>,
-  timeoutMs: number,
-): Promise<number> {
+  work: (signal: AbortSignal) => Promise<Result>,
+  outer: AbortSignal,
+  timeoutMs = REWARD_TIMEOUT_MS,
+): Promise<Result> {
   const timeout = new AbortController();
   const timer = setTimeout(() => {
     timeout.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", `reward "${name}" did not end within ${timeoutMs} ms`));
   }, timeoutMs);
-  const signal = AbortSignal.any([context.signal, timeout.signal]);
+  const signal = AbortSignal.any([outer, timeout.signal]);
   try {
-    return finiteScore(name, await untilAborted(async () => score({ ...context, signal }), signal));
+    return await untilAborted(() => work(signal), signal);
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     if (cause instanceof PrlError) throw cause;
@@ -136,6 +169,20 @@ export async function untilAborted<Result>(work: () => Promise<Result>, signal: 
   }
 }
 
+/** The scores that a reward's value holds: one of its name, or one for each part. Throws PRL_ENVIRONMENT_FAILED for what is no score. */
+export function namedScores(name: string, value: unknown): Record<string, number> {
+  if (!isObject(value)) return { [name]: finiteScore(name, value) };
+  const parts = Object.entries(value);
+  if (parts.length === 0 || Array.isArray(value)) return { [name]: finiteScore(name, value) };
+  return Object.fromEntries(
+    parts.map(([part, score]) => [`${name}/${part}`, finiteScore(`${name}/${part}`, score)] as const),
+  );
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
@@ -143,7 +190,7 @@ function asError(reason: unknown): Error {
 function finiteScore(name: string, value: unknown): number {
   if (typeof value === "boolean") return value ? 1 : 0;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  const what = typeof value === "number" ? String(value) : `a ${typeof value}`;
-  const message = `reward "${name}" returned ${what}; it must be a finite number or a boolean`;
+  const what = typeof value === "number" ? String(value) : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  const message = `reward "${name}" returned ${what}; it must be a finite number or a boolean, or an object of them`;
   throw new PrlError("PRL_ENVIRONMENT_FAILED", message);
 }

@@ -33,6 +33,8 @@ export interface TaskPage {
   /** Give it as `after` for the next page; null: these were the last. */
   next: string | null;
   endless: boolean;
+  /** From an env worker: the source's environment has rewards of whole groups. */
+  scores_groups?: boolean;
 }
 
 /** XXH3-64 of the row's JSON with the keys of every object sorted and undefined values left out. */

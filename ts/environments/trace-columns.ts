@@ -11,7 +11,9 @@ export type { TraceColumns } from "../native/index.ts";
 /** Stands for a policy version where no policy sampled. */
 export const UNSAMPLED_VERSION = 0xffff_ffff;
 
-export function toTraceColumns(branches: readonly (readonly TraceNode[])[]): TraceColumns {
+/** Branches without tokens, sampled behind an endpoint, have no place in them. */
+export function toTraceColumns(all: readonly (readonly TraceNode[])[]): TraceColumns {
+  const branches = all.filter((branch) => branch.some(({ tokenIds }) => tokenIds.length > 0));
   const total = branches.flat().reduce((sum, node) => sum + node.tokenIds.length, 0);
   const columns: TraceColumns = {
     tokenIds: new Uint32Array(total),

@@ -11,11 +11,13 @@ import {
   type EnvironmentOrigin,
   type Episode,
   locateEnvironment,
+  rewardOf,
   seed as deriveSeed,
   type Task,
 } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
 import { type Evaluation, openEndpoints } from "./endpoints.ts";
+import { GroupScores } from "./group-scores.ts";
 import { type EvaluationReport, report } from "./report.ts";
 import type { TracesFile } from "./traces-file.ts";
 
@@ -102,9 +104,19 @@ async function run(
     Array.from({ length: rollouts }, (_, sample) => ({ task, index, sample, id: `${name}-${index}-${sample}` })),
   );
   const show = tally(name, slots.length, options.onProgress);
-  const open = slots.filter(({ id, index, task }) => {
+  const keptOf = ({ id, task }: { id: string; task: Task }): Episode | null => {
     const episode = kept.get(id);
-    if (episode?.task.hash !== task.hash) return true;
+    return episode?.task.hash === task.hash ? episode : null;
+  };
+  // Rewards that compare rollouts need all of them at once.
+  const broken = new Set(
+    environment.scoresGroups ? slots.filter((slot) => keptOf(slot) === null).map(({ index }) => index) : [],
+  );
+  const scorer = new GroupScores(environment, { size: rollouts, timeoutMs: config.timeout_s * 1000 });
+  const open = slots.filter((slot) => {
+    const { index } = slot;
+    const episode = keptOf(slot);
+    if (episode === null || broken.has(index)) return true;
     groups[index]?.push(episode);
     show(episode);
     return false;
@@ -122,9 +134,12 @@ async function run(
       stop.signal.throwIfAborted();
       const episode = await rollOut(config, prepared, endpoint, slot, stop.signal);
       stop.signal.throwIfAborted();
-      traces.add(episode);
-      groups[slot.index]?.push(episode);
-      show(episode);
+      for (const ended of await scorer.add(slot.task, episode, stop.signal)) {
+        stop.signal.throwIfAborted();
+        traces.add(ended);
+        groups[slot.index]?.push(ended);
+        show(ended);
+      }
     }
   };
   try {
@@ -209,8 +224,8 @@ function tally(name: string, total: number, onProgress: EvaluateOptions["onProgr
   return ({ ok, traces }) => {
     done += 1;
     if (!ok) errors += 1;
-    for (const { reward } of traces) {
-      if (!ok || reward === null) continue;
+    const reward = rewardOf({ ok, traces });
+    if (!Number.isNaN(reward)) {
       scored += 1;
       rewards += reward;
     }

@@ -1,5 +1,5 @@
 /** What the episodes of an evaluation say, in numbers. */
-import type { Episode } from "../environments/index.ts";
+import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import { type MeanInterval, meanInterval, passAtK, passHatK } from "../orchestrator/index.ts";
 
 /** Keys are snake_case: it stands in `summary.json`. */
@@ -22,7 +22,9 @@ export interface EvaluationReport {
   /** By k (1, 2, 4, ... and the number of rollouts), over the tasks whose rollouts were all scored; empty when there are none. */
   pass_at_k: Record<string, number>;
   pass_hat_k: Record<string, number>;
-  /** Means by name, over scored rollouts. */
+  /** Mean rewards by agent; empty where there is one agent. */
+  agents: Record<string, number>;
+  /** Means by name, over scored rollouts; of several agents as `<agent>/<name>`. */
   rewards: Record<string, number>;
   metrics: Record<string, number>;
   /** Share of scored rollouts whose last reply was cut. */
@@ -47,6 +49,12 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
   const { name, env, model, rollouts, passThreshold } = options;
   const episodes = groups.flat();
   const traces = episodes.flatMap((episode) => (episode.ok ? episode.traces : []));
+  const agents = new Set(traces.map(({ agent }) => agent));
+  /** Numbers of a trace, under their agent's name where there are several agents. */
+  const named = (numbers: (trace: EpisodeTrace) => Readonly<Record<string, number>>) => (trace: EpisodeTrace) =>
+    agents.size < 2
+      ? numbers(trace)
+      : Object.fromEntries(Object.entries(numbers(trace)).map(([key, value]) => [`${trace.agent}/${key}`, value]));
   const rewards = groups.map(rewardsOf);
   const complete = rewards.filter((group) => group.length === rollouts);
   const passes = complete.map((group) => group.filter((reward) => reward >= passThreshold).length);
@@ -62,14 +70,15 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
     model,
     examples: groups.length,
     rollouts_per_example: rollouts,
-    scored: traces.length,
+    scored: sum(rewards.map((group) => group.length)),
     errors: episodes.filter(({ ok }) => !ok).length,
     errors_by_code: countBy(episodes.flatMap(({ errors }) => errors.slice(0, 1).map(({ code }) => code))),
     reward: rewardInterval(rewards),
     pass_at_k: passed(passAtK),
     pass_hat_k: passed(passHatK),
-    rewards: meansByName(traces.map((trace) => mapValues(trace.rewards, ({ score }) => score))),
-    metrics: meansByName(traces.map(({ metrics }) => metrics)),
+    agents: meansByAgent(traces),
+    rewards: meansByName(traces.map(named((trace) => mapValues(trace.rewards, ({ score }) => score)))),
+    metrics: meansByName(traces.map(named(({ metrics }) => metrics))),
     truncated: traces.length === 0 ? 0 : mean(traces.map(({ is_truncated: cut }) => Number(cut))),
     stop_conditions: countBy(traces.flatMap(({ stop_condition: stop }) => stop ?? [])),
     usage: {
@@ -81,7 +90,7 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
 
 /** Rewards of a task's scored rollouts. */
 function rewardsOf(group: readonly Episode[]): number[] {
-  return group.flatMap(({ ok, traces }) => (ok ? traces.flatMap(({ reward }) => reward ?? []) : []));
+  return group.map(rewardOf).filter((reward) => !Number.isNaN(reward));
 }
 
 function rewardInterval(rewards: readonly (readonly number[])[]): EvaluationReport["reward"] {
@@ -90,6 +99,13 @@ function rewardInterval(rewards: readonly (readonly number[])[]): EvaluationRepo
   const isBinary = scored.every((group) => group.length === 1 && (group[0] === 0 || group[0] === 1));
   const method = isBinary ? "wilson" : "t";
   return { ...meanInterval(scored.map(mean), { method, level: LEVEL }), level: LEVEL, method };
+}
+
+function meansByAgent(traces: readonly EpisodeTrace[]): Record<string, number> {
+  const names = [...new Set(traces.map(({ agent }) => agent))].toSorted();
+  if (names.length < 2) return {};
+  const own = (name: string): number[] => traces.flatMap(({ agent, reward }) => (agent === name ? (reward ?? []) : []));
+  return Object.fromEntries(names.map((name) => [name, mean(own(name))]));
 }
 
 function triesUpTo(rollouts: number): number[] {

@@ -58,8 +58,8 @@ export class RolloutSamples {
   }
 
   /** @internal */
-  addTo(set: NativeSampleSet, advantage: number, temperature: number, envId: number): number {
-    return native(() => set.add(this.#native, advantage, temperature, envId));
+  addTo(set: NativeSampleSet, advantage: number, temperature: number, envId: number, trace?: number): number {
+    return native(() => set.add(this.#native, advantage, temperature, envId, trace));
   }
 }
 
@@ -73,12 +73,12 @@ export class SampleSet {
     return this.#size;
   }
 
-  /** Adds every sample of a rollout; `advantage` is that of its sampled tokens. */
-  add(rollout: RolloutSamples, worth: { advantage: number; temperature: number; envId: number }): void {
+  /** Adds every sample of a rollout, or of one of its traces; `advantage` is that of its sampled tokens. */
+  add(rollout: RolloutSamples, worth: { advantage: number; temperature: number; envId: number }, trace?: number): void {
     const advantage = finite(INPUT, "advantage", worth.advantage);
     const temperature = finite(INPUT, "temperature", worth.temperature);
     const envId = whole(INPUT, "envId", worth.envId, { max: 0xffff });
-    this.#size += rollout.addTo(this.#native, advantage, temperature, envId);
+    this.#size += rollout.addTo(this.#native, advantage, temperature, envId, trace);
   }
 
   /** Plans and builds one batch per rank, off the JavaScript thread, and empties the set; no samples give no batches. */

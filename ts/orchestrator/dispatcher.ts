@@ -29,6 +29,8 @@ export interface DispatcherOptions {
   nextTask: () => Promise<TrainTask>;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
   runRollout: (group: Group, sample: number, signal: AbortSignal) => Promise<ReceivedEpisode>;
+  /** The rollouts of a group whose last one has ended, as they are handed over. Default: as they are. */
+  finishGroup?: (group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal) => Promise<ReceivedEpisode[]>;
   onCompleted: (group: Group) => void;
   /** Told of what nothing can be done about here. */
   onFailure: (error: unknown) => void;
@@ -133,7 +135,8 @@ export class GroupDispatcher {
 
   async #run(group: Group, signal: AbortSignal): Promise<void> {
     const samples = Array.from({ length: group.task.groupSize }, (_, sample) => this.#sample(group, sample, signal));
-    const rollouts = await Promise.all(samples);
+    const ended = await Promise.all(samples);
+    const rollouts = (await this.#options.finishGroup?.(group, ended, signal)) ?? ended;
     if (!this.#open.delete(group)) return;
     group.rollouts.push(...rollouts);
     this.#options.onCompleted(group);

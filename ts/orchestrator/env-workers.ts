@@ -11,8 +11,11 @@ import { PrlError, type ErrorCode } from "../errors.ts";
 import {
   decodeEpisode,
   type Episode,
+  type GroupScores,
+  groupScoresSchema,
   type ReceivedEpisode,
   type RunRequest,
+  type ScoreGroupRequest,
   type TaskPage,
 } from "../environments/index.ts";
 
@@ -30,6 +33,11 @@ export interface EnvWorkers {
    * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
    */
   run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode>;
+  /**
+   * What the rollouts of a group that has ended add to one another. Rejects only when a worker breaks the protocol: a worker that is gone
+   * is an `infra` error of the group.
+   */
+  scoreGroup(request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores>;
   close(): Promise<void>;
 }
 
@@ -104,6 +112,18 @@ export function connectEnvWorkers(urls: readonly string[], { connections }: { co
         signal.removeEventListener("abort", onAbort);
       }
     },
+    async scoreGroup(request, signal) {
+      const worker = workers[turn++ % workers.length] ?? first;
+      const late = AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS);
+      try {
+        return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
+      } catch (error) {
+        if (error instanceof PrlError) throw error;
+        const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
+        const message = `the env worker did not score a group: ${textOf(signal.aborted ? signal.reason : error)}`;
+        return { scores: [], error: { class: "infra", code, message } };
+      }
+    },
     async close() {
       await Promise.all(workers.flatMap(({ rollouts, control }) => [rollouts.destroy(), control.destroy()]));
     },
@@ -120,6 +140,17 @@ async function order(worker: Dispatcher, request: RunRequest, signal: AbortSigna
     throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${request.episode_id}: ${answer}`);
   }
   return decodeEpisode(new Uint8Array(await response.body.arrayBuffer()));
+}
+
+async function orderScores(worker: Dispatcher, request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores> {
+  const body = JSON.stringify(request);
+  const response = await worker.request({ method: "POST", path: "/score_group", headers: JSON_HEADERS, body, signal });
+  const text = await response.body.text();
+  if (response.statusCode !== 200)
+    throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused to score a group of "${request.env}": ${text}`);
+  const parsed = groupScoresSchema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  throw new PrlError("PRL_EPISODE_INVALID", `an env worker's scores of a group are malformed: ${parsed.error.message}`);
 }
 
 /** False when the worker knows of no such rollout: it has not arrived there yet, or has ended. */

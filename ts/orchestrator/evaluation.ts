@@ -9,13 +9,13 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { seed, type ReceivedEpisode, type RunRequest, type Task } from "../environments/index.ts";
+import { rewardOf, seed, type ReceivedEpisode, type RunRequest, type Task } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { rolloutsDir } from "../transports/index.ts";
 import type { Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
-import { runRollout } from "./rollouts.ts";
-import { rewardOf } from "./train-batch.ts";
+import { byAgent } from "./metrics.ts";
+import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { evalTasks } from "./tasks.ts";
 
 type EvalSource = NonNullable<RlConfig["orchestrator"]["eval"]>["source"][number];
@@ -52,7 +52,7 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
 
 async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<ReceivedEpisode[]> {
   const { workers, config, engines, signal } = context;
-  const tasks = await evalTasks(workers, source.name, source.num_examples, signal);
+  const { tasks, scoresGroups } = await evalTasks(workers, source.name, source.num_examples, signal);
   const requests = tasks.flatMap((task) =>
     Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
   );
@@ -72,7 +72,13 @@ async function runSource(context: EvaluationContext, source: EvalSource, version
   await Promise.all(Array.from({ length: lanes }, lane));
   // What an abort left unsampled is no failure of the environment.
   signal.throwIfAborted();
-  return results;
+  if (!scoresGroups) return results;
+  const deadline_ms = config.orchestrator.request_timeout_s * 1000;
+  const groups = tasks.map((task, index) => {
+    const rollouts = results.slice(index * source.group_size, (index + 1) * source.group_size);
+    return scoreRollouts(workers, { env: source.name, split: "eval", task, deadline_ms }, rollouts, signal);
+  });
+  return (await Promise.all(groups)).flat();
 }
 
 function evalRequest(
@@ -114,6 +120,12 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
   const metricNames = [...new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))];
   return {
     [`eval/${name}/all/agent/reward/mean`]: mean(good.map(rewardOf)),
+    ...Object.fromEntries(
+      byAgent(traces).map(([agent, own]) => [
+        `eval/${name}/all/${agent}/reward/mean`,
+        mean(own.flatMap(({ reward }) => reward ?? [])),
+      ]),
+    ),
     ...Object.fromEntries(
       metricNames.map((metric) => [
         `eval/${name}/all/metrics/${metric}/mean`,

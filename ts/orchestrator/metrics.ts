@@ -1,7 +1,8 @@
 /** What the orchestrator logs of a step, under prime-rl's names. */
 
+import { type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
-import { rewardOf, type TrainBatch } from "./train-batch.ts";
+import type { TrainBatch } from "./train-batch.ts";
 
 export interface StepReport {
   step: number;
@@ -36,10 +37,19 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     "batch/zero_advantage": batch.zeroAdvantage,
     "time/step": seconds,
   };
+  for (const [agent, own] of byAgent(traces)) {
+    values[`train/agg/all/${agent}/reward/mean`] = mean(own.flatMap(({ reward }) => reward ?? []));
+  }
   for (const name of new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))) {
     values[`train/agg/all/metrics/${name}/mean`] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
   }
   return values;
+}
+
+/** Traces of each agent where there are several; of a sole one the reward is that of the episodes. */
+export function byAgent(traces: readonly EpisodeTrace[]): [string, EpisodeTrace[]][] {
+  const agents = [...new Set(traces.map(({ agent }) => agent))].toSorted();
+  return agents.length < 2 ? [] : agents.map((agent) => [agent, traces.filter((trace) => trace.agent === agent)]);
 }
 
 /** NaN for nothing, which the metrics file records as such. */

@@ -1,12 +1,18 @@
 /**
- * One rollout from request to result, with the retries that are safe.
+ * One rollout from request to result, and the scores of a group of them, with the retries that are safe.
  *
  * Only `infra` and `provider` errors are retried, with the same seed, so that a retry changes nothing but the time. A rollout whose
  * retries are used up comes back as an errored episode; it is never scored.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRetryable, type ReceivedEpisode, type RunRequest } from "../environments/index.ts";
+import {
+  isRetryable,
+  type ReceivedEpisode,
+  type RunRequest,
+  type ScoreGroupRequest,
+  withGroupScores,
+} from "../environments/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 
 const RETRIES = 3;
@@ -24,6 +30,25 @@ export async function runRollout(
     if (ok || attempt === RETRIES || !errors.every(isRetryable)) return result;
     // Chance has no part in what is sampled, so it does no harm here.
     if (!(await pause(BACKOFF_MS * 2 ** attempt * (0.5 + Math.random()), signal))) return result;
+  }
+}
+
+/** The rollouts of a group with what its rewards add; when these fail, all of them have failed. */
+export async function scoreRollouts(
+  workers: EnvWorkers,
+  request: Omit<ScoreGroupRequest, "episodes">,
+  rollouts: readonly ReceivedEpisode[],
+  signal: AbortSignal,
+): Promise<ReceivedEpisode[]> {
+  const episodes = rollouts.map(({ episode }) => episode);
+  if (!episodes.some(({ ok }) => ok)) return [...rollouts];
+  for (let attempt = 0; ; attempt++) {
+    const scores = await workers.scoreGroup({ ...request, episodes }, signal);
+    const isFinal = scores.error === null || attempt === RETRIES || !isRetryable(scores.error);
+    if (isFinal || !(await pause(BACKOFF_MS * 2 ** attempt, signal))) {
+      const scored = withGroupScores(episodes, scores);
+      return rollouts.map((rollout, index) => ({ ...rollout, episode: scored[index] ?? rollout.episode }));
+    }
   }
 }
 

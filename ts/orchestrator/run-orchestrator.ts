@@ -12,7 +12,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { seed } from "../environments/index.ts";
+import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { rolloutsDir, type RolloutSender, type WeightFollower } from "../transports/index.ts";
 import { GroupDispatcher, type Group } from "./dispatcher.ts";
@@ -20,9 +20,9 @@ import { updateEngines, type Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { stepMetrics } from "./metrics.ts";
-import { runRollout } from "./rollouts.ts";
+import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { TrainTasks } from "./tasks.ts";
-import { buildTrainBatch, rewardOf } from "./train-batch.ts";
+import { buildTrainBatch, type TrainBatch } from "./train-batch.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
@@ -89,6 +89,7 @@ class Orchestrator {
       maxInflight,
       nextTask: () => tasks.next(),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
+      finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
       onFailure: fail,
     });
@@ -135,7 +136,7 @@ class Orchestrator {
       this.#dispatcher.refill(rolloutsOf(groups) - this.#batchSize);
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
-      await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.advantages));
+      await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
       await rollouts.send(step, batch.batches, batch.envNames);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }));
@@ -228,6 +229,14 @@ class Orchestrator {
     return runRollout(workers, request, signal);
   }
 
+  async #scoreGroup(group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal): Promise<ReceivedEpisode[]> {
+    const { config, workers } = this.#job;
+    const { source, task, scoresGroups } = group.task;
+    if (!scoresGroups) return rollouts;
+    const deadline_ms = config.orchestrator.request_timeout_s * 1000;
+    return scoreRollouts(workers, { env: source, split: "train", task, deadline_ms }, rollouts, signal);
+  }
+
   /** Brings each new version to the engines as soon as it is published. */
   async #followWeights(last: number): Promise<void> {
     const { config } = this.#job;
@@ -278,11 +287,16 @@ function firstRollouts(groups: readonly Group[], rollouts: number): number | und
   return last === -1 ? undefined : last + 1;
 }
 
-function traceLines(groups: readonly Group[], advantages: readonly number[][]): string {
+/** An episode of one trace has its advantage beside it; of several, each trace has its own. */
+function traceLines(groups: readonly Group[], advantages: TrainBatch["traceAdvantages"]): string {
   const lines = groups.flatMap((group, g) =>
-    group.rollouts.map(({ episode }, i) => JSON.stringify({ ...episode, advantage: advantages[g]?.[i] ?? null })),
+    group.rollouts.map(({ episode }, i) => {
+      const own = advantages[g]?.[i] ?? [];
+      if (episode.traces.length < 2) return { ...episode, advantage: episode.ok ? (own[0] ?? null) : 0 };
+      return { ...episode, advantage: null, advantages: episode.traces.map((_, t) => own[t] ?? null) };
+    }),
   );
-  return lines.map((line) => `${line}\n`).join("");
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
 function starved(step: number, groups: readonly Group[]): PrlError {

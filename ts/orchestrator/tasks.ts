@@ -15,6 +15,8 @@ export interface TrainTask {
   epoch: number;
   /** Rollouts to sample of it. */
   groupSize: number;
+  /** Rewards compare the rollouts of a group. */
+  scoresGroups: boolean;
 }
 
 /** A training source of the config, as far as drawing from it goes. */
@@ -56,8 +58,9 @@ export async function evalTasks(
   source: string,
   limit: number,
   signal: AbortSignal,
-): Promise<Task[]> {
+): Promise<{ tasks: Task[]; scoresGroups: boolean }> {
   const tasks: Task[] = [];
+  let scoresGroups = false;
   let after: string | null = null;
   do {
     const wanted = limit < 0 ? PAGE : Math.min(PAGE, limit - tasks.length);
@@ -67,11 +70,12 @@ export async function evalTasks(
       throw new PrlError("PRL_CONFIG_INVALID", `the evaluation source "${source}" is endless: set num_examples`);
     }
     tasks.push(...page.tasks);
+    scoresGroups = page.scores_groups ?? false;
     after = page.next;
   } while (after !== null);
   if (tasks.length === 0)
     throw new PrlError("PRL_ENVIRONMENT_INVALID", `the evaluation source "${source}" has no tasks`);
-  return tasks;
+  return { tasks, scoresGroups };
 }
 
 /** The training tasks of a source, one after the other; at most one page of them is held. */
@@ -83,6 +87,7 @@ class TaskPages {
   #after: string | null = null;
   #ended = false;
   #epoch = 0;
+  #scoresGroups = false;
 
   constructor(workers: EnvWorkers, source: string, signal: AbortSignal) {
     this.#workers = workers;
@@ -90,10 +95,10 @@ class TaskPages {
     this.#signal = signal;
   }
 
-  async next(): Promise<{ task: Task; epoch: number }> {
+  async next(): Promise<{ task: Task; epoch: number; scoresGroups: boolean }> {
     for (;;) {
       const task = this.#page.shift();
-      if (task !== undefined) return { task, epoch: this.#epoch };
+      if (task !== undefined) return { task, epoch: this.#epoch, scoresGroups: this.#scoresGroups };
       if (this.#ended) {
         this.#epoch++;
         this.#after = null;
@@ -104,6 +109,7 @@ class TaskPages {
         throw new PrlError("PRL_ENVIRONMENT_INVALID", `the train source "${this.#source}" has no tasks`);
       }
       this.#page = page.tasks;
+      this.#scoresGroups = page.scores_groups ?? false;
       this.#after = page.next;
       this.#ended = page.next === null;
     }

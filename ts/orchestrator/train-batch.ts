@@ -3,19 +3,21 @@
 import type { RlConfig } from "../config/index.ts";
 import { SampleSet, type PackedBatch } from "../native/index.ts";
 import { advantages as estimateAdvantages } from "./algorithms/index.ts";
-import type { Episode } from "../environments/index.ts";
+import { compareTraces } from "./comparisons.ts";
 import type { Group } from "./dispatcher.ts";
 
 export interface TrainBatch {
   /** One per rank, in native memory; none when there are no samples. */
   batches: PackedBatch[];
   envNames: string[];
-  /** By group and sample; NaN where the rollout ended in an error. */
+  /** By comparison (`comparisons.ts`: the rollouts of a group where there is one agent); NaN where the rollout ended in an error. */
   rewards: number[][];
   advantages: number[][];
+  /** By group, rollout and trace; undefined where a trace does not train. */
+  traceAdvantages: (number | undefined)[][][];
   /** Samples in the batch. */
   samples: number;
-  /** Rollouts left out because their advantage is 0. */
+  /** Traces left out because their advantage is 0. */
   zeroAdvantage: number;
 }
 
@@ -27,30 +29,30 @@ export async function buildTrainBatch(groups: readonly Group[], config: RlConfig
   const { algo, train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
   const { type, ...params } = algo;
-  const rewards = groups.map((group) => group.rollouts.map(({ episode }) => rewardOf(episode)));
+  const comparisons = compareTraces(groups);
+  const rewards = comparisons.map((comparison) => comparison.rewards);
   const values = estimateAdvantages(type, rewards, params);
+  const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
   const chosen = new SampleSet();
   let zeroAdvantage = 0;
-  for (const [g, group] of groups.entries()) {
-    const envId = envNames.indexOf(group.task.source);
-    for (const [i, { episode, samples }] of group.rollouts.entries()) {
-      const advantage = values[g]?.[i] ?? 0;
-      if (Number.isNaN(rewardOf(episode)) || samples === null) continue;
+  for (const [c, { members }] of comparisons.entries()) {
+    for (const [m, { group: g, rollout, trace }] of members.entries()) {
+      const group = groups[g];
+      const { samples = null, episode } = group?.rollouts[rollout] ?? {};
+      const advantage = values[c]?.[m] ?? 0;
+      if (group === undefined || episode === undefined) continue;
+      if (Number.isNaN(rewards[c]?.[m])) continue;
+      (traceAdvantages[g]?.[rollout] ?? [])[trace] = advantage;
+      if (samples === null) continue;
       if (filterZero && advantage === 0) {
         zeroAdvantage++;
         continue;
       }
-      chosen.add(samples, { advantage, temperature, envId });
+      chosen.add(samples, { advantage, temperature, envId: envNames.indexOf(group.task.source) }, trace);
     }
   }
   const samples = chosen.size;
   const batches = await chosen.pack({ seqLen: config.seq_len });
-  return { batches, envNames, rewards, advantages: values, samples, zeroAdvantage };
-}
-
-/** Reward of an episode: that of its traces, summed. NaN when it has none: it ended in an error, or nothing was sampled. */
-export function rewardOf({ ok, traces }: Episode): number {
-  if (!ok || traces.length === 0) return Number.NaN;
-  return traces.reduce((sum, { reward }) => sum + (reward ?? Number.NaN), 0);
+  return { batches, envNames, rewards, advantages: values, traceAdvantages, samples, zeroAdvantage };
 }

@@ -1,5 +1,6 @@
 //! The samples of a step, chosen among rollouts that lie in native memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::build::{BuildOptions, build_batch, build_batch_reusing};
@@ -36,13 +37,23 @@ pub struct Worth {
 impl SampleSet {
     /// Adds all samples of `rollout`; how many they are.
     pub fn add(&mut self, rollout: &Arc<Rollout>, worth: Worth) -> usize {
-        let samples = rollout.samples().len();
-        self.chosen.extend((0..samples).map(|sample| Chosen {
+        self.extend(rollout, 0..rollout.samples().len(), worth)
+    }
+
+    /// Adds the samples of one trace of `rollout`; how many they are, none when there is no such trace.
+    pub fn add_trace(&mut self, rollout: &Arc<Rollout>, trace: usize, worth: Worth) -> usize {
+        let samples = rollout.trace_samples().nth(trace).unwrap_or_default();
+        self.extend(rollout, samples, worth)
+    }
+
+    fn extend(&mut self, rollout: &Arc<Rollout>, samples: Range<usize>, worth: Worth) -> usize {
+        let added = samples.len();
+        self.chosen.extend(samples.map(|sample| Chosen {
             rollout: Arc::clone(rollout),
             sample,
             worth,
         }));
-        samples
+        added
     }
 
     /// Samples in the set.

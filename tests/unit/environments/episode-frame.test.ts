@@ -62,6 +62,8 @@ function makeFrame(turns: readonly TurnSpec[][], text: string, data: unknown, sc
     errors: [],
     traces: traces.map((trace, index) => ({
       id: `t-${index}`,
+      agent: "agent",
+      trainable: true,
       nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
       rewards: { similarity: { score, weight: 1 } },
       reward: score,

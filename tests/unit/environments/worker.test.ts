@@ -228,7 +228,7 @@ describe("an env worker", () => {
     expect(garbage.status).toBe(400);
     expect((await get("/tasks?env=reverse&split=train&after=x")).status).toBe(400);
     expect((await get("/tasks?env=reverse&split=test")).status).toBe(400);
-    expect((await post("/score_group", {})).status).toBe(501);
+    expect((await post("/score_group", {})).status).toBe(400);
   });
 
   it("answers what is at work when it is stopped, and takes nothing more", async () => {

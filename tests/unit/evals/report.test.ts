@@ -9,6 +9,8 @@ const OPTIONS = { name: "e", env: "env", model: "m", passThreshold: 0.5 };
 function episode(reward: number | null): Episode {
   const trace: Episode["traces"][number] = {
     id: "t",
+    agent: "agent",
+    trainable: true,
     nodes: [],
     rewards: { main: { score: reward ?? 0, weight: 1 } },
     reward,

@@ -18,7 +18,13 @@ function dispatcher(
   let tasks = 0;
   const made = new GroupDispatcher({
     maxInflight,
-    nextTask: async () => ({ source: "s", task: { key: String(tasks++), hash: "", data: null }, epoch: 0, groupSize }),
+    nextTask: async () => ({
+      source: "s",
+      task: { key: String(tasks++), hash: "", data: null },
+      epoch: 0,
+      groupSize,
+      scoresGroups: false,
+    }),
     runRollout: async (_group, _sample, signal) => {
       most = Math.max(most, made.inFlight);
       return runRollout(signal);
@@ -109,7 +115,13 @@ describe("GroupDispatcher", () => {
     const failures: unknown[] = [];
     const made = new GroupDispatcher({
       maxInflight: 8,
-      nextTask: async () => ({ source: "s", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 1 }),
+      nextTask: async () => ({
+        source: "s",
+        task: { key: "k", hash: "", data: null },
+        epoch: 0,
+        groupSize: 1,
+        scoresGroups: false,
+      }),
       runRollout: async () => finished,
       onCompleted: () => {
         throw new Error("disk full");
@@ -153,7 +165,7 @@ describe("GroupDispatcher", () => {
     });
     made.allow(1, 0);
     made.stop();
-    give({ source: "s", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 1 });
+    give({ source: "s", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 1, scoresGroups: false });
     await sleep(5);
     expect(runs).toBe(0);
   });
@@ -166,7 +178,13 @@ describe("GroupDispatcher", () => {
       maxInflight: 5,
       nextTask: async () => {
         const groupSize = sizes[next++ % sizes.length] ?? 1;
-        return { source: "s", task: { key: String(next), hash: "", data: null }, epoch: 0, groupSize };
+        return {
+          source: "s",
+          task: { key: String(next), hash: "", data: null },
+          epoch: 0,
+          groupSize,
+          scoresGroups: false,
+        };
       },
       runRollout: async () => {
         await sleep(Math.random() * 3);

@@ -225,6 +225,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
         inFlight--;
       }
     },
+    scoreGroup: async () => Promise.reject(new Error("there are no group rewards")),
     close: async () => undefined,
   };
 
@@ -313,6 +314,8 @@ export function errored(request: RunRequest, kind: EpisodeErrorClass): ReceivedE
 export function scored(request: RunRequest, reward: number, start: number, end: number): ReceivedEpisode {
   const trace: Episode["traces"][number] = {
     id: `${request.episode_id}-0`,
+    agent: "agent",
+    trainable: true,
     nodes: [],
     rewards: {},
     reward,

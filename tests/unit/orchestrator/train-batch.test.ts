@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
-import type { ReceivedEpisode, RunRequest, TraceColumns } from "../../../ts/environments/index.ts";
+import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
-import { buildTrainBatch, rewardOf } from "../../../ts/orchestrator/train-batch.ts";
+import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 
 function config(orchestrator: Record<string, unknown> = {}): RlConfig {
@@ -23,7 +23,13 @@ function config(orchestrator: Record<string, unknown> = {}): RlConfig {
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
 
 function group(index: number, rollouts: ReceivedEpisode[], source = "b", dispatchVersion = 3): Group {
-  const task = { source, task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: rollouts.length };
+  const task = {
+    source,
+    task: { key: "k", hash: "", data: null },
+    epoch: 0,
+    groupSize: rollouts.length,
+    scoresGroups: false,
+  };
   return { index, id: `group-${index}`, task, dispatchVersion, rollouts };
 }
 

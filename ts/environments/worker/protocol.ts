@@ -1,6 +1,7 @@
 /** Requests of the env-worker protocol (design section 5), snake_case as on the wire. */
 import { z } from "zod";
 
+import { episodeSchema } from "../episode.ts";
 import type { Sampling } from "../policy-client.ts";
 
 const count = z.int().nonnegative();
@@ -8,10 +9,16 @@ const name = z.string().min(1);
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
 
+const taskSchema = z.strictObject({
+  key: z.string(),
+  hash: z.string(),
+  data: z.unknown().refine(isObject, "must be an object"),
+});
+
 export const runRequestSchema = z.strictObject({
   /** Name of the source. */
   env: name,
-  task: z.strictObject({ key: z.string(), hash: z.string(), data: z.unknown().refine(isObject, "must be an object") }),
+  task: taskSchema,
   /** The one engine that this rollout uses. */
   inference: z.strictObject({ url: z.url(), model: name }),
   sampling: z.strictObject({
@@ -35,6 +42,18 @@ export const runRequestSchema = z.strictObject({
 
 /** One rollout as the orchestrator orders it. */
 export type RunRequest = z.output<typeof runRequestSchema>;
+
+/** A group of rollouts that have all ended, to get the rewards that compare them. */
+export const scoreGroupRequestSchema = z.strictObject({
+  env: name,
+  split: z.enum(["train", "eval"]),
+  task: taskSchema,
+  episodes: z.array(episodeSchema).min(1),
+  /** From the request's arrival on (milliseconds). */
+  deadline_ms: z.number().positive(),
+});
+
+export type ScoreGroupRequest = z.output<typeof scoreGroupRequestSchema>;
 
 export const cancelRequestSchema = z.strictObject({ episode_id: name });
 

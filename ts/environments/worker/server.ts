@@ -1,11 +1,11 @@
 /**
  * The env worker: hosts environments behind HTTP on the loopback interface.
  *
- * `GET /health`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group` (501). What happens to a rollout is in
+ * `GET /health`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. What happens to a rollout is in
  * its episode, with status 200; 400 means that the request itself is wrong. Error bodies: `{error: {code, message}}`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
@@ -14,10 +14,10 @@ import type { ConfiguredEnvironment } from "../configured-environment.ts";
 import type { Split } from "../environment.ts";
 import { encodeEpisode, EPISODE_CONTENT_TYPE } from "../episode-frame.ts";
 import { loadEnvironment } from "../load-environment.ts";
-import { taskHash, type TaskSource } from "../tasks.ts";
+import { type Task, taskHash, type TaskSource } from "../tasks.ts";
 import type { EnvWorkerConfig } from "./config.ts";
 import { EpisodeRunner } from "./episode-runner.ts";
-import { cancelRequestSchema, runRequestSchema, tasksQuerySchema } from "./protocol.ts";
+import { cancelRequestSchema, runRequestSchema, scoreGroupRequestSchema, tasksQuerySchema } from "./protocol.ts";
 
 export interface EnvWorker {
   /** Where it listens. */
@@ -77,20 +77,16 @@ function addRoutes(app: FastifyInstance, sources: readonly Source[], runner: Epi
 
   app.get("/tasks", (request) => {
     const { env, split, after, limit } = parse(tasksQuerySchema, request.query);
-    return findSource(sources, env, split).tasks.page(after ?? null, limit);
+    const { tasks, environment } = findSource(sources, env, split);
+    return tasks.page(after ?? null, limit).then((page) => ({ ...page, scores_groups: environment.scoresGroups }));
   });
 
   app.post("/run", async (request, reply) => {
     const order = parse(runRequestSchema, request.body);
     const { environment } = findSource(sources, order.env, order.run.type);
-    if (taskHash(order.task.data) !== order.task.hash)
-      throw malformed(`task ${order.task.key} does not match its hash`);
+    checkHash(order.task);
     if (runner.isActive(order.episode_id)) throw malformed(`episode ${order.episode_id} is already at work`);
-    const disconnected = new AbortController();
-    reply.raw.once("close", () => {
-      if (!reply.raw.writableFinished) disconnected.abort();
-    });
-    const frame = await runner.run(environment, order, disconnected.signal);
+    const frame = await runner.run(environment, order, disconnection(reply));
     return reply.type(EPISODE_CONTENT_TYPE).send(encodeEpisode(frame));
   });
 
@@ -99,9 +95,32 @@ function addRoutes(app: FastifyInstance, sources: readonly Source[], runner: Epi
     return { cancelled: runner.cancel(episodeId) };
   });
 
-  app.post("/score_group", async () => {
-    throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", "group rewards are not implemented yet");
+  app.post("/score_group", async (request, reply) => {
+    const { env, split, task, episodes, deadline_ms: deadlineMs } = parse(scoreGroupRequestSchema, request.body);
+    const { environment } = findSource(sources, env, split);
+    checkHash(task);
+    const late = new AbortController();
+    const error = new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rewards of a group did not end within ${deadlineMs} ms`);
+    const timer = setTimeout(() => late.abort(error), deadlineMs);
+    try {
+      return await environment.scoreGroup(task, episodes, AbortSignal.any([late.signal, disconnection(reply)]));
+    } finally {
+      clearTimeout(timer);
+    }
   });
+}
+
+/** Aborted when the connection is closed before the answer has been sent. */
+function disconnection({ raw }: FastifyReply): AbortSignal {
+  const closed = new AbortController();
+  raw.once("close", () => {
+    if (!raw.writableFinished) closed.abort(new PrlError("PRL_EPISODE_CANCELLED", "the connection was closed"));
+  });
+  return closed.signal;
+}
+
+function checkHash(task: Task): void {
+  if (taskHash(task.data) !== task.hash) throw malformed(`task ${task.key} does not match its hash`);
 }
 
 async function loadSources({ sources, seed }: EnvWorkerConfig): Promise<Source[]> {

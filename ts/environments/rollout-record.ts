@@ -1,0 +1,96 @@
+/** What remains of a rollout: its episode and the token columns of its traces. */
+import { randomUUID } from "node:crypto";
+
+import type { RolloutOrder, Score } from "./configured-environment.ts";
+import type { RolloutEnd } from "./environment.ts";
+import type { EpisodeError, EpisodeTrace } from "./episode.ts";
+import type { EpisodeFrame } from "./episode-frame.ts";
+import type { Sampler } from "./sampler.ts";
+import type { AgentRole } from "./seats.ts";
+import type { TraceGraph } from "./trace.ts";
+import { versionRange } from "./trace-columns.ts";
+
+/** Times of a rollout: `start` in seconds since 1970, the others by `performance.now()`, 0 while they have not come. */
+export interface Clock {
+  start: number;
+  begun: number;
+  generated: number;
+  scored: number;
+}
+
+export function startClock(): Clock {
+  return { start: Date.now() / 1000, begun: performance.now(), generated: 0, scored: 0 };
+}
+
+/** Who sampled, and what. */
+export interface SeatRecord<Agent extends string = string> {
+  readonly role: AgentRole<Agent>;
+  readonly trace: TraceGraph;
+  readonly sampler?: Pick<Sampler, "rerendered">;
+}
+
+export interface RolloutOutcome {
+  clock: Clock;
+  errors: EpisodeError[];
+  end: RolloutEnd;
+  /** Of each seat, in their order; null when the rollout failed. */
+  scores: readonly Score[] | null;
+}
+
+export function toFrame(
+  definition: { readonly name: string },
+  { episodeId, groupId, source, task, run }: Pick<RolloutOrder, "episodeId" | "groupId" | "source" | "task" | "run">,
+  seats: readonly SeatRecord[],
+  outcome: RolloutOutcome,
+): EpisodeFrame {
+  const columns = seats.map(({ trace }) => trace.columns());
+  const now = performance.now();
+  const traces = seats.map((seat, index): EpisodeTrace => {
+    const policy = columns[index] === undefined ? null : versionRange(columns[index]);
+    return { ...recordOf(seat, outcome.scores?.[index] ?? null, outcome, now), policy };
+  });
+  const { errors } = outcome;
+  const episode = {
+    id: episodeId,
+    env: { id: definition.name, name: source },
+    task: { key: task.key, hash: task.hash, data: task.data },
+    group: { id: groupId },
+    run,
+    ok: errors.length === 0,
+    errors,
+    traces,
+  };
+  return { episode, columns };
+}
+
+function recordOf(
+  { role, trace, sampler }: SeatRecord,
+  score: Score | null,
+  { clock, end }: RolloutOutcome,
+  now: number,
+): Omit<EpisodeTrace, "policy"> {
+  const generated = clock.generated || now;
+  // Turns that could not extend the tokens of the one before: never hidden, and no noise where there are none.
+  const rerendered = sampler?.rerendered() ?? 0;
+  const counted = rerendered > 0 ? { rerendered_turns: rerendered } : {};
+  return {
+    id: randomUUID(),
+    agent: role.name,
+    trainable: role.trains,
+    nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
+    rewards: score?.rewards ?? {},
+    reward: score?.reward ?? null,
+    metrics: score === null ? {} : { ...end.metrics, ...counted, ...score.metrics },
+    stop_condition:
+      score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
+    is_completed: score !== null,
+    is_truncated: trace.truncated,
+    usage: { prompt_tokens: trace.promptTokens, completion_tokens: trace.completionTokens },
+    timing: {
+      start: clock.start,
+      generation_ms: generated - clock.begun,
+      scoring_ms: (clock.scored || now) - generated,
+      total_ms: now - clock.begun,
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** Holds back the episodes of a task until the last of them has ended, when the environment's rewards compare them. */
+import { type ConfiguredEnvironment, type Episode, type Task, withGroupScores } from "../environments/index.ts";
+import { PrlError } from "../errors.ts";
+
+export class GroupScores {
+  readonly #environment: Pick<ConfiguredEnvironment, "scoresGroups" | "scoreGroup">;
+  readonly #size: number;
+  readonly #timeoutMs: number;
+  readonly #held = new Map<Task, Episode[]>();
+
+  /** @param size rollouts of a task; `timeoutMs` is for the rewards of one group. */
+  constructor(
+    environment: Pick<ConfiguredEnvironment, "scoresGroups" | "scoreGroup">,
+    { size, timeoutMs }: { size: number; timeoutMs: number },
+  ) {
+    this.#environment = environment;
+    this.#size = size;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** What is complete now: the episode itself, or nothing and with the last one its whole group. Never rejects. */
+  async add(task: Task, episode: Episode, stopped: AbortSignal): Promise<Episode[]> {
+    if (!this.#environment.scoresGroups) return [episode];
+    const group = [...(this.#held.get(task) ?? []), episode];
+    this.#held.set(task, group);
+    if (group.length < this.#size) return [];
+    this.#held.delete(task);
+    const late = new AbortController();
+    const error = new PrlError("PRL_ENVIRONMENT_TIMEOUT", `its rewards did not end within ${this.#timeoutMs} ms`);
+    const timer = setTimeout(() => late.abort(error), this.#timeoutMs);
+    try {
+      const signal = AbortSignal.any([stopped, late.signal]);
+      return withGroupScores(group, await this.#environment.scoreGroup(task, group, signal));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
