@@ -27,16 +27,21 @@ export async function workspace(): Promise<{ dir: string; cache: string; remove:
   return { dir, cache: join(dir, "cache"), remove: () => rm(dir, { recursive: true, force: true }) };
 }
 
-export function start(
-  args: string[],
-  { cwd, cache, env = {} }: { cwd: string; cache: string; env?: Record<string, string> },
-): Running {
+export interface StartOptions {
+  cwd: string;
+  cache: string;
+  env?: Record<string, string>;
+  /** Killed after that. Default: two minutes. */
+  deadlineMs?: number;
+}
+
+export function start(args: string[], { cwd, cache, env = {}, deadlineMs = DEADLINE_MS }: StartOptions): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
     env: { ...process.env, PRL_CACHE_DIR: cache, NO_COLOR: "1", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), DEADLINE_MS);
+  const timer = setTimeout(() => child.kill("SIGKILL"), deadlineMs);
   const finished = new Promise<Finished>((done, fail) => {
     let [stdout, stderr] = ["", ""];
     child.stdout?.on("data", (chunk) => (stdout += String(chunk)));

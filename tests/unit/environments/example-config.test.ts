@@ -26,10 +26,31 @@ describe("the reverse-text example", () => {
     for (const { env } of config.eval) (await loadEnvironment(env)).configure(env.args);
   });
 
-  it("has a warm start that demonstrates cleanly for its first 220 steps", async () => {
+  it("has a warm start that demonstrates cleanly for its first 560 steps", async () => {
     const { config } = await loadConfig([file("sft.toml")], [], { kind: "sft" });
     expect(config.data.env.args["noise_after"]).toBe(560 * config.data.batch_size);
     const environment = (await loadEnvironment(config.data.env)).configure(config.data.env.args);
+    expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
+  });
+});
+
+describe.each(["alphabet-sort", "tool-lookup"])("the %s example", (name) => {
+  const path = (part: string) => fileURLToPath(new URL(`../../../configs/${name}/${part}`, import.meta.url));
+
+  it("trains and evaluates what its warm start demonstrates", async () => {
+    const rl = await loadConfig([path("rl.toml")]);
+    const { train, eval: evaluation } = rl.config.orchestrator;
+    const sources = [...train.source, ...(evaluation?.source ?? [])];
+    expect(sources.map((source) => source.name)).toEqual([name, "sampled", "greedy"]);
+    for (const { env } of sources) (await loadEnvironment(env)).configure(env.args);
+    expect(rl.config.warm_start?.sft).toBe(path("sft.toml"));
+
+    const { config } = await loadConfig([path("sft.toml")], [], { kind: "sft" });
+    const { env, batch_size: batchSize } = config.data;
+    const clean = Number(env.args["noiseAfter"] ?? env.args["guessAfter"]) / batchSize;
+    expect(clean).toBeGreaterThan(0);
+    expect(clean).toBeLessThan(config.max_steps);
+    const environment = (await loadEnvironment(env)).configure(env.args);
     expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
   });
 });

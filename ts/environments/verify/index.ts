@@ -23,3 +23,25 @@ export { pytestOutcomes, type PytestOutcome } from "./pytest-outcomes.ts";
 export { editDistance, rougeL, type RougeL } from "./text-distance.ts";
 export { xmlParser, type XmlField, type XmlParser, type XmlParserOptions } from "./xml-parser.ts";
 export { checkInstruction, INSTRUCTION_IDS, type InstructionVerdict } from "./instructions/check-instruction.ts";
+export {
+  balanceEquation,
+  checkBalance,
+  convertUnit,
+  parseFormula,
+  parseQuantity,
+  roundToFigures,
+  significantFigures,
+  verifyEquation,
+  verifyFormula,
+  verifyQuantity,
+} from "./science/index.ts";
+export type {
+  BalancedEquation,
+  BalanceVerdict,
+  EquationVerdict,
+  Formula,
+  Quantity,
+  QuantityVerdict,
+  SignificantFigures,
+  VerifyQuantityOptions,
+} from "./science/index.ts";
