@@ -33,7 +33,6 @@ export const ERROR_CODES = {
   PRL_ENGINE_ISA: "the instruction set asked for is not there",
   PRL_ENGINE_CAPACITY: "a request needs more memory than the engine was given",
   PRL_LOSS_UNKNOWN: "no loss has this name",
-  PRL_LOSS_UNSUPPORTED: "the loss is not implemented yet",
   PRL_LOSS_INPUT: "the arrays given to a loss do not fit together",
   PRL_OPTIM_UNKNOWN: "no optimizer has this name",
   PRL_OPTIM_UNSUPPORTED: "the optimizer is not implemented yet",

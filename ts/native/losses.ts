@@ -30,7 +30,7 @@ export interface PolicyLoss<F extends Floats> {
 
 /**
  * A policy loss and its gradient, computed in the precision of `logprobs`. The same numbers as inside a run.
- * Errors: PRL_LOSS_UNKNOWN, PRL_LOSS_UNSUPPORTED, PRL_LOSS_INPUT.
+ * Names, formulas, parameters: crates/engine/src/loss. Errors: PRL_LOSS_UNKNOWN, PRL_LOSS_INPUT.
  */
 export function policyLoss<F extends Floats>(
   name: string,

@@ -5,7 +5,7 @@
  * It knows the formats of design section 6 and no algorithm beyond the loss.
  */
 
-import type { RlConfig } from "../config/index.ts";
+import { lossOptions, type RlConfig } from "../config/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { openTrainer, type Trainer } from "../native/index.ts";
 import type { RolloutReceiver, WeightSender } from "../transports/index.ts";
@@ -34,7 +34,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   const trainer = await openTrainer(job.modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
-    loss: config.loss,
+    loss: lossOptions(config.loss),
     optim: config.optim,
     activations: config.activations,
   });

@@ -27,9 +27,6 @@ pub enum EngineError {
     /// No loss has this name.
     #[error("{0}")]
     LossUnknown(String),
-    /// The loss has a known name but is not implemented.
-    #[error("{0}")]
-    LossUnsupported(String),
     /// The arrays or parameters given to a loss do not fit together.
     #[error("{0}")]
     LossInput(String),
@@ -68,7 +65,6 @@ impl EngineError {
         "PRL_ENGINE_ISA",
         "PRL_ENGINE_CAPACITY",
         "PRL_LOSS_UNKNOWN",
-        "PRL_LOSS_UNSUPPORTED",
         "PRL_LOSS_INPUT",
         "PRL_TRAIN_NON_FINITE",
         "PRL_ENGINE_CLOSED",
@@ -86,7 +82,6 @@ impl EngineError {
             Self::Isa(_) => "PRL_ENGINE_ISA",
             Self::Capacity(_) => "PRL_ENGINE_CAPACITY",
             Self::LossUnknown(_) => "PRL_LOSS_UNKNOWN",
-            Self::LossUnsupported(_) => "PRL_LOSS_UNSUPPORTED",
             Self::LossInput(_) => "PRL_LOSS_INPUT",
             Self::NonFinite(_) => "PRL_TRAIN_NON_FINITE",
             Self::Closed => "PRL_ENGINE_CLOSED",

@@ -148,7 +148,6 @@ describe("prl/engine", () => {
       lossMask: Uint8Array.of(0, 1),
       cuSeqlens: Uint32Array.of(0, 2),
     });
-    await expect(loss("gspo")).rejects.toMatchObject({ code: "PRL_LOSS_UNSUPPORTED" });
     await expect(loss("gspoo")).rejects.toMatchObject({ code: "PRL_LOSS_UNKNOWN" });
     await expect(openTrainer(dir, { optim: { type: "muon" } })).rejects.toMatchObject({
       code: "PRL_OPTIM_UNSUPPORTED",

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { inferenceBlock } from "./inference.ts";
+import { lossProblems } from "./loss.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
 import { rolloutTransportBlock, weightBroadcastBlock } from "./transports.ts";
@@ -141,6 +142,9 @@ function problems(config: RlInput): Problem[] {
       path,
       message: `${config.inference.replicas} replicas from port ${port} on need ports above ${LAST_PORT}`,
     });
+  }
+  for (const { key, message } of lossProblems(config.trainer.loss)) {
+    found.push({ path: ["trainer", "loss", key], message });
   }
   const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);
   if (schedule !== null) found.push({ path: ["trainer", "scheduler"], message: schedule });

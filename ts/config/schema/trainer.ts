@@ -1,6 +1,7 @@
 /** `[trainer]`: the process that turns batches into weights. Its optimizer and scheduler blocks serve the SFT stage too. */
 import { z } from "zod";
 import { automatic, modelBlock, outputDir, seed, seqLen } from "./fields.ts";
+import { lossBlock } from "./loss.ts";
 
 export const optimBlock = z
   .strictObject({
@@ -47,25 +48,6 @@ export const schedulerBlock = z
   .prefault({})
   .describe("Learning-rate schedule");
 export type SchedulerConfig = z.infer<typeof schedulerBlock>;
-
-export const lossBlock = z
-  .strictObject({
-    type: z.literal("default").default("default").describe("Loss: default is the DPPO mask with a KL term"),
-    dppo_mask_low: z
-      .number()
-      .nonnegative()
-      .default(0.2)
-      .describe("Tokens of negative advantage whose probability fell by more than this are masked"),
-    dppo_mask_high: z
-      .number()
-      .nonnegative()
-      .default(0.2)
-      .describe("Tokens of positive advantage whose probability rose by more than this are masked"),
-    adv_tau: z.number().nonnegative().default(1).describe("Weight of the advantage term"),
-    kl_tau: z.number().nonnegative().default(1e-3).describe("Weight of the squared log-ratio"),
-  })
-  .prefault({})
-  .describe("Policy loss");
 
 export const dtype = z.literal("float32").default("float32").describe("Number format of the computation");
 export const activations = z

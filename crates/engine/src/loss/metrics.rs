@@ -30,6 +30,56 @@ impl MeanSum {
     }
 }
 
+/// Metrics of all streams; what has no member is not reported.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    pub(super) mismatch_kl: MeanSum,
+    pub(super) masked_mismatch_kl: MeanSum,
+    pub(super) unmasked_mismatch_kl: MeanSum,
+    pub(super) is_masked: MeanSum,
+    pub(super) is_masked_low: MeanSum,
+    pub(super) is_masked_high: MeanSum,
+    pub(super) masked_advantage_positive: MeanSum,
+    pub(super) masked_advantage_negative: MeanSum,
+    pub(super) clip_low: MeanSum,
+    pub(super) clip_high: MeanSum,
+    pub(super) correction: MeanSum,
+    pub(super) correction_dropped: MeanSum,
+    pub(super) reference_kl: MeanSum,
+    pub(super) nll: MeanSum,
+    pub(super) ref_kl_kl: MeanSum,
+    pub(super) ref_kl_is_masked: MeanSum,
+}
+
+impl Metrics {
+    /// The flat list: what had a member at least once.
+    pub(super) fn entries(&self) -> Vec<(String, f64)> {
+        let all = [
+            ("mismatch_kl", self.mismatch_kl),
+            ("masked_mismatch_kl", self.masked_mismatch_kl),
+            ("unmasked_mismatch_kl", self.unmasked_mismatch_kl),
+            ("is_masked", self.is_masked),
+            ("is_masked_low", self.is_masked_low),
+            ("is_masked_high", self.is_masked_high),
+            ("masked_advantage_positive", self.masked_advantage_positive),
+            ("masked_advantage_negative", self.masked_advantage_negative),
+            ("clip_ratio/low", self.clip_low),
+            ("clip_ratio/high", self.clip_high),
+            ("correction/weight", self.correction),
+            ("correction/is_dropped", self.correction_dropped),
+            ("reference_kl", self.reference_kl),
+            ("nll", self.nll),
+            ("ref_kl/kl", self.ref_kl_kl),
+            ("ref_kl/is_masked", self.ref_kl_is_masked),
+        ];
+        let mut out = Vec::with_capacity(2 * all.len());
+        for (name, sum) in all.into_iter().filter(|(_, sum)| sum.count > 0.0) {
+            sum.push_to(&mut out, name);
+        }
+        out
+    }
+}
+
 /// Adds the entries of `other` to those of equal name in `total`; new names are appended in their order.
 pub fn merge_metrics(total: &mut Vec<(String, f64)>, other: &[(String, f64)]) {
     for (name, value) in other {

@@ -7,13 +7,18 @@
 //! `streams`). A token is in the policy stream when its mask is set and its `rl_weights` entry is not 0 (absent: 1); in
 //! the others when their weight is not 0, whatever the mask (absent: nowhere, except that the loss named after a stream
 //! takes weight 1 on the mask). The denominators are the caller's global counts, or the members in these inputs when none
-//! are given; neither is ever below 1.
+//! are given; neither is ever below 1. That is the aggregation `token-mean`; `aggregation` has the others.
 //!
 //! Does not know: how logits become log-probabilities, how tokens are packed, what a step is.
 
+mod aggregation;
+mod correction;
 mod metrics;
+mod objective;
 mod params;
+mod policy;
 mod real;
+mod reference;
 mod streams;
 
 pub use metrics::{MeanSum, mean_metrics, merge_metrics};
@@ -22,8 +27,10 @@ pub use real::Real;
 use serde_json::Value;
 
 use crate::error::EngineError;
-use params::PolicyParams;
-use streams::{Metrics, StreamSum};
+use aggregation::Scope;
+use metrics::Metrics;
+use params::{PolicyParams, read_stream_params};
+use streams::StreamSum;
 
 /// prime-rl's default: DPPO with a binary total-variation mask, and the squared log ratio as KL term.
 pub const LOSS_DEFAULT: &str = "default";
@@ -32,8 +39,9 @@ pub const LOSS_CE: &str = "ce";
 /// Distillation towards reference log-probabilities alone.
 pub const LOSS_REF_KL: &str = "ref_kl";
 
-/// Names of the public list that do not exist here yet.
-const LOSSES_TO_COME: &[&str] = &[
+/// Every loss by name. Those with a policy stream: see `objective` for their formulas; `kl` is the reference term alone.
+pub const LOSSES: &[&str] = &[
+    LOSS_DEFAULT,
     "ipo",
     "grpo",
     "ppo",
@@ -43,17 +51,10 @@ const LOSSES_TO_COME: &[&str] = &[
     "gspo",
     "cispo",
     "sapo",
+    LOSS_REF_KL,
+    LOSS_CE,
     "kl",
 ];
-
-const POLICY_KEYS: &[&str] = &[
-    "dppo_mask_low",
-    "dppo_mask_high",
-    "adv_tau",
-    "kl_tau",
-    "log_ratio_clamp",
-];
-const REF_KL_KEYS: &[&str] = &["log_ratio_clamp"];
 
 /// Columns of T tokens; `x[t]` belongs to token `t` given its predecessors in its sequence.
 #[derive(Debug, Clone, Copy)]
@@ -62,8 +63,8 @@ pub struct LossInputs<'a, F> {
     pub logprobs: &'a [F],
     /// Log-probabilities reported by the sampler.
     pub inference_logprobs: &'a [F],
-    /// Log-probabilities before this step's updates (absent: the sampler's). No loss that exists here reads them: the
-    /// default's ratio is against the sampler.
+    /// Log-probabilities before this step's updates (absent: the sampler's). `default` and `ipo` do not read them: their ratio is
+    /// against the sampler.
     pub old_logprobs: Option<&'a [F]>,
     /// Log-probabilities of a reference policy; needed by the reference-KL stream.
     pub reference_logprobs: Option<&'a [F]>,
@@ -103,73 +104,84 @@ pub struct LossOutput<F> {
     ///
     /// `mismatch_kl` (over the policy and reference-KL streams), `masked_mismatch_kl`, `unmasked_mismatch_kl`, `is_masked`,
     /// `is_masked_low`, `is_masked_high` (over the policy stream), `masked_advantage_positive`, `masked_advantage_negative`
-    /// (over its dropped tokens), `nll` (unweighted, over the cross-entropy stream), `ref_kl/kl`, `ref_kl/is_masked`.
+    /// (over its dropped tokens), `clip_ratio/low`, `clip_ratio/high` (losses that clip), `correction/weight`, `correction/is_dropped`,
+    /// `reference_kl`, `nll` (unweighted, over the cross-entropy stream), `ref_kl/kl`, `ref_kl/is_masked`. Without a member: absent.
     pub metrics: Vec<(String, f64)>,
 }
 
-/// The loss `name` with `params` (an object of the config block's keys, or null) over `inputs`.
+/// The loss `name` (of [`LOSSES`]) with `params` (an object of the config block's keys, or null) over `inputs`.
 ///
-/// `default` has the policy stream and, where their weights are given, the other two; `ce` and `ref_kl` have their stream
-/// only. Parameters of `default`: `dppo_mask_low` 0.2, `dppo_mask_high` 0.2, `adv_tau` 1, `kl_tau` 1e-3, `log_ratio_clamp`
-/// 20. The log ratio is limited to plus and minus `log_ratio_clamp` before `exp`; where it is cut, its gradient is zero.
+/// A loss with a policy stream has the other two as well where their weights are given; `ce` and `ref_kl` have their stream only.
+/// Parameters that every policy loss reads: `log_ratio_clamp` (20; `gspo` 10), `aggregation` with `global_tokens` or
+/// `max_completion_length`, `correction {level, mode, low, high}`, `kl {estimator, coef, unbiased}`; its own are in `objective`.
 ///
 /// # Errors
-/// `LossUnknown` for a name outside the public list, `LossUnsupported` for a name or key of it that is not implemented,
-/// `LossInput` for columns of different lengths, bad boundaries, bad counts or a bad parameter.
+/// `LossUnknown` for a name outside the list, `LossInput` for columns of different lengths, bad boundaries, bad counts, or a parameter that
+/// is unknown, out of range, or missing.
 pub fn policy_loss<F: Real>(
     name: &str,
     inputs: &LossInputs<'_, F>,
     params: &Value,
     counts: Option<Counts>,
 ) -> Result<LossOutput<F>, EngineError> {
-    let known_keys = match name {
-        LOSS_DEFAULT => POLICY_KEYS,
-        LOSS_CE => &[],
-        LOSS_REF_KL => REF_KL_KEYS,
-        _ if LOSSES_TO_COME.contains(&name) => {
-            return Err(EngineError::LossUnsupported(format!(
-                "loss {name:?} is not implemented yet"
-            )));
-        }
-        _ => {
-            let message = format!("unknown loss {name:?}; there are {LOSS_DEFAULT}, {LOSS_CE} and {LOSS_REF_KL}");
-            return Err(EngineError::LossUnknown(message));
-        }
+    loss_of_part(name, inputs, params, counts, None)
+}
+
+/// [`policy_loss`] of a part of a batch that has `sequences` sequences as a whole.
+pub(crate) fn loss_of_part<F: Real>(
+    name: &str,
+    inputs: &LossInputs<'_, F>,
+    params: &Value,
+    counts: Option<Counts>,
+    sequences: Option<f64>,
+) -> Result<LossOutput<F>, EngineError> {
+    if !LOSSES.contains(&name) {
+        let message = format!("unknown loss {name:?}; there are {}", LOSSES.join(", "));
+        return Err(EngineError::LossUnknown(message));
+    }
+    let stream_only = name == LOSS_CE || name == LOSS_REF_KL;
+    let policy_params = if stream_only {
+        None
+    } else {
+        Some(PolicyParams::read(name, params)?)
     };
-    let params = PolicyParams::read(name, params, known_keys)?;
+    let log_ratio_clamp = match &policy_params {
+        Some(params) => params.log_ratio_clamp,
+        None => read_stream_params(name, params)?,
+    };
     validate(inputs)?;
 
     let weight_if_absent = |stream: &str| if name == stream { F::ONE } else { F::ZERO };
     let (ce_absent, ref_kl_absent) = (weight_if_absent(LOSS_CE), weight_if_absent(LOSS_REF_KL));
-    let has_policy = name == LOSS_DEFAULT;
-    let has_ce = name == LOSS_CE || (has_policy && inputs.ce_weights.is_some());
-    let has_ref_kl = name == LOSS_REF_KL || (has_policy && inputs.ref_kl_weights.is_some());
+    let has_ce = name == LOSS_CE || (!stream_only && inputs.ce_weights.is_some());
+    let has_ref_kl = name == LOSS_REF_KL || (!stream_only && inputs.ref_kl_weights.is_some());
 
+    let own = policy::scope_of(inputs);
     let counts = match counts {
         Some(counts) => checked(counts)?,
         None => Counts {
-            rl: (0..inputs.mask.len())
-                .map(|t| f64::from(u8::from(streams::in_policy(inputs, t))))
-                .sum(),
+            rl: own.tokens,
             ce: streams::stream_members(inputs.ce_weights, inputs.mask, ce_absent),
             ref_kl: streams::stream_members(inputs.ref_kl_weights, inputs.mask, ref_kl_absent),
         },
+    };
+    let scope = Scope {
+        tokens: counts.rl,
+        sequences: sequences.unwrap_or(own.sequences),
+        nonempty: sequences.unwrap_or(own.nonempty),
     };
 
     let mut grad = vec![F::ZERO; inputs.logprobs.len()];
     let mut metrics = Metrics::default();
     let mut loss = 0.0;
+    if let Some(params) = &policy_params {
+        loss += policy::policy(inputs, params, scope, &mut grad, &mut metrics)?;
+    }
     let mut add = |stream: StreamSum, count: f64| {
         if stream.members > 0.0 {
             loss += stream.sum / count.max(1.0);
         }
     };
-    if has_policy {
-        add(
-            streams::policy(inputs, &params, denominator(counts.rl), &mut grad, &mut metrics),
-            counts.rl,
-        );
-    }
     if has_ce {
         add(
             streams::cross_entropy(inputs, ce_absent, denominator(counts.ce), &mut grad, &mut metrics),
@@ -180,48 +192,47 @@ pub fn policy_loss<F: Real>(
         let reference = inputs.reference_logprobs.ok_or_else(|| {
             EngineError::LossInput("the reference KL stream needs reference_logprobs, which are absent".to_owned())
         })?;
-        let clamp = params.log_ratio_clamp;
         let divide = denominator(counts.ref_kl);
-        let stream = streams::reference_kl(inputs, reference, ref_kl_absent, clamp, divide, &mut grad, &mut metrics);
+        let stream = streams::reference_kl(
+            inputs,
+            reference,
+            ref_kl_absent,
+            log_ratio_clamp,
+            divide,
+            &mut grad,
+            &mut metrics,
+        );
         add(stream, counts.ref_kl);
     }
     Ok(LossOutput {
         loss: F::from_f64(loss),
         grad_logprobs: grad,
-        metrics: metrics_of(&metrics, has_policy, has_ce, has_ref_kl),
+        metrics: metrics.entries(),
     })
+}
+
+/// Refuses a name or parameters that [`policy_loss`] would refuse for every batch.
+///
+/// # Errors
+/// `LossUnknown`, `LossInput`.
+pub fn check_loss(name: &str, params: &Value) -> Result<(), EngineError> {
+    let empty = LossInputs::<f32> {
+        logprobs: &[],
+        inference_logprobs: &[],
+        old_logprobs: None,
+        reference_logprobs: Some(&[]),
+        advantages: &[],
+        mask: &[],
+        cu_seqlens: &[],
+        rl_weights: None,
+        ce_weights: None,
+        ref_kl_weights: None,
+    };
+    policy_loss(name, &empty, params, None).map(|_| ())
 }
 
 fn denominator<F: Real>(count: f64) -> F {
     F::from_f64(count.max(1.0))
-}
-
-fn metrics_of(metrics: &Metrics, has_policy: bool, has_ce: bool, has_ref_kl: bool) -> Vec<(String, f64)> {
-    let mut out = Vec::with_capacity(22);
-    if has_policy || has_ref_kl {
-        metrics.mismatch_kl.push_to(&mut out, "mismatch_kl");
-    }
-    if has_policy {
-        metrics.masked_mismatch_kl.push_to(&mut out, "masked_mismatch_kl");
-        metrics.unmasked_mismatch_kl.push_to(&mut out, "unmasked_mismatch_kl");
-        metrics.is_masked.push_to(&mut out, "is_masked");
-        metrics.is_masked_low.push_to(&mut out, "is_masked_low");
-        metrics.is_masked_high.push_to(&mut out, "is_masked_high");
-        metrics
-            .masked_advantage_positive
-            .push_to(&mut out, "masked_advantage_positive");
-        metrics
-            .masked_advantage_negative
-            .push_to(&mut out, "masked_advantage_negative");
-    }
-    if has_ce {
-        metrics.nll.push_to(&mut out, "nll");
-    }
-    if has_ref_kl {
-        metrics.ref_kl_kl.push_to(&mut out, "ref_kl/kl");
-        metrics.ref_kl_is_masked.push_to(&mut out, "ref_kl/is_masked");
-    }
-    out
 }
 
 fn checked(counts: Counts) -> Result<Counts, EngineError> {

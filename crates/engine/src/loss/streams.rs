@@ -1,13 +1,11 @@
-//! The three token streams of prime-rl's loss: policy gradient, cross-entropy, KL to a reference.
+//! The cross-entropy stream and the reference-KL stream of prime-rl's loss; the policy stream has a file of its own.
 //!
-//! Formulas: prime-rl's `default_loss_fn`, `ce` and `ref_kl_loss_fn`. With `d = logprob - inference_logprob` limited to
-//! plus and minus `log_ratio_clamp`, `rho = exp(d)` and `rise = exp(logprob) - exp(inference_logprob)`:
+//! Formulas: prime-rl's `ce` and `ref_kl_loss_fn`. With `d = logprob - inference_logprob` limited to plus and minus `log_ratio_clamp`,
+//! `rho = exp(d)` and `rise = exp(logprob) - exp(inference_logprob)`:
 //!
-//! - policy gradient: `w (-[keep] adv_tau A rho + kl_tau d^2)`, dropped when `rise > dppo_mask_high` for A > 0 and when
-//!   `rise < -dppo_mask_low` otherwise; the squared term counts on dropped tokens too;
 //! - cross-entropy: `-w logprob`;
-//! - reference KL: the policy term with `A = reference_logprob - logprob` (within the same limits as `d`) held constant,
-//!   dropped when `rise < -0.2`, and `1e-3 d^2`.
+//! - reference KL: `w (-[keep] A rho + 1e-3 d^2)` with `A = reference_logprob - logprob` (within the same limits as `d`) held constant,
+//!   dropped when `rise < -0.2`.
 //!
 //! Tokens outside a stream are skipped, never multiplied by zero, so an infinity under the mask cannot become NaN. Where
 //! the log ratio is cut by its limit the value is constant and so its gradient is zero (prime-rl has no limit). The choice
@@ -15,8 +13,9 @@
 //!
 //! Sums run in `f64` in ascending token order; the per-token terms are in the precision given.
 
-use super::metrics::MeanSum;
-use super::params::{PolicyParams, REF_KL_MASK_LOW, REF_KL_TAU};
+use super::metrics::Metrics;
+use super::objective::Ratio;
+use super::params::{REF_KL_MASK_LOW, REF_KL_TAU};
 use super::{LossInputs, Real};
 
 /// What one stream adds to the loss: the sum of its terms (before the denominator) and its number of members.
@@ -26,115 +25,13 @@ pub(super) struct StreamSum {
     pub(super) members: f64,
 }
 
-/// Metrics of all streams.
-#[derive(Debug, Default)]
-pub(super) struct Metrics {
-    pub(super) mismatch_kl: MeanSum,
-    pub(super) masked_mismatch_kl: MeanSum,
-    pub(super) unmasked_mismatch_kl: MeanSum,
-    pub(super) is_masked: MeanSum,
-    pub(super) is_masked_low: MeanSum,
-    pub(super) is_masked_high: MeanSum,
-    pub(super) masked_advantage_positive: MeanSum,
-    pub(super) masked_advantage_negative: MeanSum,
-    pub(super) nll: MeanSum,
-    pub(super) ref_kl_kl: MeanSum,
-    pub(super) ref_kl_is_masked: MeanSum,
-}
-
-/// The ratio of one token to the policy that sampled it.
-struct Ratio<F> {
-    /// Log ratio within its limits.
-    log: F,
-    ratio: F,
-    /// Change of the token's probability.
-    rise: F,
-    /// Whether the log ratio is inside its limits, so that a gradient flows through it.
-    flows: bool,
-}
-
-impl<F: Real> Ratio<F> {
-    fn new(logprob: F, inference_logprob: F, limit: F) -> Self {
-        let raw = logprob - inference_logprob;
-        let log = raw.clamp(-limit, limit);
-        // `log == raw` is false for what was cut; NaN must not count as cut: it has to show in the gradient.
-        let flows = !(raw < -limit || raw > limit);
-        Ratio {
-            log,
-            ratio: log.exp(),
-            rise: logprob.exp() - inference_logprob.exp(),
-            flows,
-        }
-    }
-
-    /// The k3 estimate `rho - log rho - 1` of the divergence between sampler and trainer.
-    fn mismatch(&self) -> f64 {
-        (self.ratio - self.log - F::ONE).to_f64()
-    }
-
-    /// `w (-[keep] a rho + tau d^2)` and its derivative by the log-probability.
-    fn term(&self, keep: bool, advantage: F, tau: F, weight: F) -> (F, F) {
-        let policy = if keep { -(advantage * self.ratio) } else { F::ZERO };
-        let value = weight * (policy + tau * self.log * self.log);
-        let slope = if self.flows {
-            weight * (policy + (tau + tau) * self.log)
-        } else {
-            F::ZERO
-        };
-        (value, slope)
-    }
-}
-
-fn weight_at<F: Real>(weights: Option<&[F]>, t: usize, absent: F) -> F {
+pub(super) fn weight_at<F: Real>(weights: Option<&[F]>, t: usize, absent: F) -> F {
     weights.map_or(absent, |weights| weights[t])
 }
 
 /// Whether token `t` is in the policy-gradient stream: on the mask with a weight other than 0 (absent: 1).
 pub(super) fn in_policy<F: Real>(inputs: &LossInputs<'_, F>, t: usize) -> bool {
     inputs.mask[t] != 0 && weight_at(inputs.rl_weights, t, F::ONE) != F::ZERO
-}
-
-/// Adds the policy-gradient stream; `denominator` divides the gradient only.
-pub(super) fn policy<F: Real>(
-    inputs: &LossInputs<'_, F>,
-    params: &PolicyParams,
-    denominator: F,
-    grad: &mut [F],
-    metrics: &mut Metrics,
-) -> StreamSum {
-    let limit = F::from_f64(params.log_ratio_clamp);
-    let (low, high) = (F::from_f64(params.dppo_mask_low), F::from_f64(params.dppo_mask_high));
-    let (adv_tau, kl_tau) = (F::from_f64(params.adv_tau), F::from_f64(params.kl_tau));
-    let mut total = StreamSum::default();
-    for t in (0..inputs.logprobs.len()).filter(|&t| in_policy(inputs, t)) {
-        let ratio = Ratio::new(inputs.logprobs[t], inputs.inference_logprobs[t], limit);
-        let advantage = inputs.advantages[t];
-        let positive = advantage > F::ZERO;
-        let dropped_high = positive && ratio.rise > high;
-        let dropped_low = !positive && ratio.rise < -low;
-        let dropped = dropped_high || dropped_low;
-        let weight = weight_at(inputs.rl_weights, t, F::ONE);
-        let (value, slope) = ratio.term(!dropped, adv_tau * advantage, kl_tau, weight);
-        total.sum += value.to_f64();
-        total.members += 1.0;
-        grad[t] += slope / denominator;
-
-        let mismatch = ratio.mismatch();
-        metrics.mismatch_kl.add(mismatch);
-        metrics.is_masked.add(f64::from(u8::from(dropped)));
-        metrics.is_masked_low.add(f64::from(u8::from(dropped_low)));
-        metrics.is_masked_high.add(f64::from(u8::from(dropped_high)));
-        if dropped {
-            metrics.masked_mismatch_kl.add(mismatch);
-            metrics.masked_advantage_positive.add(f64::from(u8::from(positive)));
-            metrics
-                .masked_advantage_negative
-                .add(f64::from(u8::from(advantage < F::ZERO)));
-        } else {
-            metrics.unmasked_mismatch_kl.add(mismatch);
-        }
-    }
-    total
 }
 
 /// Adds the cross-entropy stream. `absent` is the weight on the mask when the stream is not given.
@@ -178,10 +75,16 @@ pub(super) fn reference_kl<F: Real>(
         if weight == F::ZERO {
             continue;
         }
-        let ratio = Ratio::new(inputs.logprobs[t], inputs.inference_logprobs[t], limit);
+        let ratio = Ratio::new(inputs.logprobs[t] - inputs.inference_logprobs[t], limit);
         let advantage = (reference[t] - inputs.logprobs[t]).clamp(-limit, limit);
-        let dropped = ratio.rise < -low;
-        let (value, slope) = ratio.term(!dropped, advantage, tau, weight);
+        let dropped = inputs.logprobs[t].exp() - inputs.inference_logprobs[t].exp() < -low;
+        let policy = if dropped { F::ZERO } else { -(advantage * ratio.value) };
+        let value = weight * (policy + tau * ratio.log * ratio.log);
+        let slope = if ratio.flows {
+            weight * (policy + (tau + tau) * ratio.log)
+        } else {
+            F::ZERO
+        };
         total.sum += value.to_f64();
         total.members += 1.0;
         grad[t] += slope / denominator;

@@ -117,6 +117,13 @@ impl TrainBatch<'_> {
         self.loss_mask[token] != 0 || weighs(self.ce_weights) || weighs(self.ref_kl_weights)
     }
 
+    /// Sequences with a token of the policy stream: padding has none.
+    pub(crate) fn sequences_that_train(&self) -> f64 {
+        let weighs = |t: usize| self.rl_weights.is_none_or(|weights| weights[t] != 0.0);
+        let trains = |pair: &&[u32]| (pair[0] as usize..pair[1] as usize).any(|t| self.loss_mask[t] != 0 && weighs(t));
+        self.cu_seqlens.windows(2).filter(trains).count() as f64
+    }
+
     fn check(&self, vocab_size: usize) -> Result<(), EngineError> {
         let tokens = self.input_ids.len();
         let columns = [

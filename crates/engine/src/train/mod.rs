@@ -27,7 +27,7 @@ use crate::error::EngineError;
 use crate::head;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::norm::add;
-use crate::loss::{LossInputs, policy_loss};
+use crate::loss::{LossInputs, check_loss, loss_of_part};
 use crate::model::cache::LayerStore;
 use crate::model::layer::{self, Activations, Pass, norm_rows};
 use crate::model::layout::{Layout, Slot};
@@ -78,9 +78,11 @@ impl Trainer {
     /// Opens the Hugging Face folder `dir` for training.
     ///
     /// # Errors
-    /// As [`Model::load`]; [`EngineError::Input`] when an optimizer's number is out of range.
+    /// As [`Model::load`]; [`EngineError::Input`] when an optimizer's number is out of range; `LossUnknown` and
+    /// `LossInput` for a loss that no batch could be trained with.
     pub fn open(dir: &Path, compute: &Arc<Compute>, options: TrainerOptions) -> Result<Self, EngineError> {
         options.optim.check()?;
+        check_loss(&options.loss.name, &options.loss.params)?;
         let config = Arc::new(ModelConfig::from_dir(dir)?);
         let layout = Layout::new(&config);
         let flat = weights::read_flat(dir, &layout)?;
@@ -205,13 +207,21 @@ impl Trainer {
     fn run_bins(&mut self, batch: &TrainBatch<'_>) -> Result<StepStats, EngineError> {
         let bins = batch.bins(self.config().vocab_size)?;
         let mut statistics = Statistics::default();
+        let sequences = batch.sequences_that_train();
         for bin in &bins {
-            self.run_bin(batch, bin, &mut statistics)?;
+            self.run_bin(batch, bin, sequences, &mut statistics)?;
         }
         Ok(statistics.finish())
     }
 
-    fn run_bin(&mut self, batch: &TrainBatch<'_>, bin: &Bin, statistics: &mut Statistics) -> Result<(), EngineError> {
+    /// One bin of a batch in which `sequences` train.
+    fn run_bin(
+        &mut self,
+        batch: &TrainBatch<'_>,
+        bin: &Bin,
+        sequences: f64,
+        statistics: &mut Statistics,
+    ) -> Result<(), EngineError> {
         let trains = !bin.targets.is_empty();
         let kept = if trains { self.forward(bin) } else { 0 };
         let width = self.config().hidden_size;
@@ -249,11 +259,12 @@ impl Trainer {
             ce_weights: ce.as_deref(),
             ref_kl_weights: ref_kl.as_deref(),
         };
-        let loss = policy_loss(
+        let loss = loss_of_part(
             &self.options.loss.name,
             &inputs,
             &self.options.loss.params,
             Some(batch.counts),
+            Some(sequences),
         )?;
         statistics.add(batch, bin, &logprobs, &scored.entropies, &loss);
         let gradients: Vec<f32> = bin
