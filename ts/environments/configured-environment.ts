@@ -241,6 +241,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       ...sandboxes.access,
     };
     end = (await untilAborted(async () => definition.rollout(context), signal)) ?? {};
+    for (const { trace } of seats.spoken) trace.info = end.info ?? {};
     clock.generated = performance.now();
     if (seats.spoken.length === 0)
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");

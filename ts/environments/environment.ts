@@ -15,7 +15,13 @@ import type { ParsedToolCall } from "../renderers/index.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { checkRewards, type RewardMap, rewardWeights } from "./reward.ts";
 import type { Rng } from "./rng.ts";
-import { OWN_SANDBOXES, type Requirements, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
+import {
+  combinedRequirements,
+  OWN_SANDBOXES,
+  type Requirements,
+  type SandboxAccess,
+  type SandboxSource,
+} from "./sandboxes.ts";
 import type { TaskRows } from "./tasks.ts";
 import type { Trace } from "./trace.ts";
 import type { PolicyTokenizer } from "./tokenizer.ts";
@@ -95,11 +101,15 @@ export interface RolloutEnd {
   stopCondition?: string;
   /** Numbers to record beside the environment's metrics. */
   metrics?: Readonly<Record<string, number>>;
+  /** What else there is to know, as JSON: `trace.info` for rewards, and in the record. */
+  info?: Readonly<Record<string, unknown>>;
 }
 
-export type Rollout<Row, Config = unknown, Agent extends string = string> = (
-  context: RolloutContext<Row, Config, Agent>,
-) => Promise<RolloutEnd | void>;
+export interface Rollout<Row, Config = unknown, Agent extends string = string> {
+  (context: RolloutContext<Row, Config, Agent>): Promise<RolloutEnd | void>;
+  /** What it cannot do without, beside what its environment says. */
+  readonly requires?: Requirements;
+}
 
 /**
  * What to learn from without sampling: a pair of texts, to whose completion the trainer adds the end-of-sequence token,
@@ -200,6 +210,7 @@ export function defineEnvironment<Config, Row extends object, Agent extends stri
 ): Environment {
   checkDefinition(definition);
   const { name, version, tags = [], config } = definition;
+  const requires = combinedRequirements(definition.rollout.requires, definition.requires);
   const environment: Environment = {
     name,
     version,
@@ -209,7 +220,7 @@ export function defineEnvironment<Config, Row extends object, Agent extends stri
     metrics: Object.keys(definition.metrics ?? {}),
     demonstrates: definition.demonstrations !== undefined,
     validates: definition.validate !== undefined,
-    requires: definition.requires ?? {},
+    requires,
     configure(args = {}, { sandboxes = OWN_SANDBOXES } = {}) {
       const parsed = config.safeParse(args);
       if (!parsed.success) {
@@ -218,7 +229,7 @@ export function defineEnvironment<Config, Row extends object, Agent extends stri
           `arguments of environment "${name}": ${z.prettifyError(parsed.error)}`,
         );
       }
-      return configureEnvironment(definition, parsed.data, sandboxes);
+      return configureEnvironment({ ...definition, requires }, parsed.data, sandboxes);
     },
   };
   return Object.assign(environment, { [ENVIRONMENT]: true });

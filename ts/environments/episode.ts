@@ -59,6 +59,8 @@ const traceSchema = z.strictObject({
   /** Sum of score times weight; null when the episode has errors. */
   reward: z.number().nullable(),
   metrics: z.record(z.string(), z.number()),
+  /** What the rollout told beside numbers. */
+  info: z.record(z.string(), z.unknown()).optional(),
   /** Why it ended: `agent_completed`, `max_output_tokens`, or a name that the environment gave; null when it failed. */
   stop_condition: z.string().nullable(),
   /** It ran to its end and was scored. */

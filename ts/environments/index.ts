@@ -25,6 +25,7 @@ export type {
 } from "./environment.ts";
 export {
   OWN_SANDBOXES,
+  MODEL_PORT,
   type Requirements,
   type SandboxAccess,
   type SandboxRequirement,
@@ -57,6 +58,7 @@ export type { Message, Prompt, ToolCall } from "./message.ts";
 export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./policy-client.ts";
 export type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 export type { Reply, ReplyClient, ReplyRequest } from "./reply-client.ts";
+export { agent, type AgentProgramOptions } from "./agent.ts";
 export { InterceptionServer, type Interception, type InterceptionOptions } from "./interception/server.ts";
 export type { InterceptionSession, SessionParts } from "./interception/session.ts";
 export { endpointConfig, type EndpointConfig } from "./endpoint/endpoint-config.ts";

@@ -15,6 +15,7 @@ export class RecordedTrace implements Trace {
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly truncated: boolean;
+  readonly info: Trace["info"];
 
   constructor(record: EpisodeTrace, episode: number) {
     this.episode = episode;
@@ -31,6 +32,7 @@ export class RecordedTrace implements Trace {
     this.promptTokens = record.usage.prompt_tokens;
     this.completionTokens = record.usage.completion_tokens;
     this.truncated = record.is_truncated;
+    this.info = record.info ?? {};
   }
 
   get lastReply(): string {

@@ -81,6 +81,7 @@ function recordOf(
     rewards: score?.rewards ?? {},
     reward: score?.reward ?? null,
     metrics: score === null ? {} : { ...end.metrics, ...counted, ...score.metrics },
+    ...(end.info === undefined ? {} : { info: end.info }),
     stop_condition:
       score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
     is_completed: score !== null,

@@ -5,18 +5,39 @@
  * the rollout has ended, however it did. What the infrastructure cannot give rejects with a code whose class is `infra` (`episode.ts`).
  */
 import { PrlError } from "../errors.ts";
-import { type Box, type BoxRequest, type RunLimits, SandboxPool, type StartOptions } from "../sandbox/index.ts";
+import {
+  type Box,
+  type BoxRequest,
+  type Network,
+  type RunLimits,
+  SandboxPool,
+  type StartOptions,
+} from "../sandbox/index.ts";
+
+import { ownInterceptionServer } from "./interception/own-server.ts";
 
 /** The held sandbox that each rollout of an environment gets. */
-export type SandboxRequirement = Pick<
+export interface SandboxRequirement extends Pick<
   BoxRequest,
   "profile" | "limits" | "network" | "env" | "files" | "image" | "minIsolation" | "queueMs"
->;
+> {
+  /** Port `MODEL_PORT` of its loopback is this process's interception server, where programs find the policy (`agent`). */
+  readonly model?: boolean;
+}
+
+export const MODEL_PORT = 8700;
 
 /** What an environment cannot do without; checked before the run. */
 export interface Requirements {
   /** A held sandbox for each rollout: true with the defaults, or as described. `"pool"`: only `sandboxes`, for programs of one run each. */
   readonly sandbox?: true | "pool" | SandboxRequirement;
+}
+
+/** What either requires; of a sandbox that both describe, the second has the last word. */
+export function combinedRequirements(first: Requirements = {}, second: Requirements = {}): Requirements {
+  if (typeof first.sandbox !== "object") return { ...first, ...second };
+  const described = typeof second.sandbox === "object" ? second.sandbox : {};
+  return { ...first, ...second, sandbox: { ...first.sandbox, ...described } };
 }
 
 /** What rollouts, rewards and checks of an environment get to use. */
@@ -48,6 +69,13 @@ export class SandboxSource {
   constructor(settings: SandboxSettings = {}) {
     this.#settings = settings;
     this.limits = settings.limits ?? {};
+  }
+
+  /** Whether its daemons may be on other machines, where our loopback is not theirs. */
+  get isRemote(): boolean {
+    return (this.#settings.addresses ?? []).some(
+      (address) => !/^(unix:|(https?:\/\/)?(127\.|localhost))/u.test(address),
+    );
   }
 
   /** Errors: those of `SandboxPool.start` and `SandboxPool.connect`; the next call tries again. */
@@ -153,16 +181,34 @@ export class RolloutSandboxes {
   }
 
   async #create(): Promise<Box> {
-    const asked = typeof this.#required === "object" ? this.#required : {};
+    const { model = false, ...asked } = typeof this.#required === "object" ? this.#required : {};
+    const network = model ? { network: await this.#towardsModel(asked.network) } : {};
     const pool = await this.#source.pool();
     const limits = { ...this.#source.limits, ...asked.limits };
-    const box = await pool.create({ queueMs: QUEUE_MS, ...asked, limits, labels: { environment: this.#environment } });
+    const box = await pool.create({
+      queueMs: QUEUE_MS,
+      ...asked,
+      ...network,
+      limits,
+      labels: { environment: this.#environment },
+    });
     this.#ready = box;
     if (this.#closed) {
       await release(box);
       throw new PrlError("PRL_EPISODE_CANCELLED", "the rollout ended before its sandbox was there");
     }
     return box;
+  }
+
+  async #towardsModel(network: Network = "none"): Promise<Network> {
+    if (this.#source.isRemote)
+      throw new PrlError(
+        "PRL_ENVIRONMENT_UNSUPPORTED",
+        `environment "${this.#environment}": programs in sandboxes of other machines cannot reach the policy yet`,
+      );
+    const { address } = await ownInterceptionServer();
+    const own = network === "none" ? {} : network;
+    return { ...own, forward: [...(own.forward ?? []), { listen: MODEL_PORT, to: address }] };
   }
 
   /** Waits at the same time count once. */

@@ -78,9 +78,12 @@ export interface Trace {
   readonly completionTokens: number;
   /** The last completion ended because it was long enough, not because it was finished. */
   readonly truncated: boolean;
+  /** What the rollout told beside its messages, for example how an agent program ended. */
+  readonly info: Readonly<Record<string, unknown>>;
 }
 
 export class TraceGraph implements Trace {
+  info: Readonly<Record<string, unknown>> = {};
   readonly #nodes: TraceNode[] = [];
   readonly #children = new Map<number | null, number[]>();
   #truncated = false;

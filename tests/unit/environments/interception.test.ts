@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { InterceptionServer, openEndpoint } from "../../../ts/environments/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
 import { mockEndpoint, chatCompletion } from "../../support/mock-endpoint.ts";
-import { type Agent, call, END, policy, runAgent, tokenizer } from "./interception.ts";
+import { type Agent, call, END, policy, runAgent, tokenizer } from "../../support/agent-rollout.ts";
 
 let server: InterceptionServer;
 beforeAll(async () => {

@@ -26,6 +26,8 @@ export interface SessionParts {
   readonly maxOutputTokens?: number;
   /** Checked before each turn but the first: the first that holds gives the stop condition its name. */
   readonly stops?: Readonly<Record<string, (trace: Trace) => boolean | Promise<boolean>>>;
+  /** Called once, when the first request is refused because of a limit or stop. */
+  readonly onStop?: () => void;
 }
 
 /** How a request came in, as far as it tells whether it came before. */
@@ -54,6 +56,7 @@ export class InterceptionSession {
   readonly #parts: SessionParts;
   readonly #accepted = new Map<string, Accepted>();
   readonly #conversations = new Map<string, readonly Message[]>();
+  readonly #pending = new Set<Promise<unknown>>();
   #turns = 0;
   #retries = 0;
   #malformedCalls = 0;
@@ -111,6 +114,11 @@ export class InterceptionSession {
     return accepted.reply;
   }
 
+  /** Resolves when no turn is under way. */
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#pending);
+  }
+
   /** Tokens of a prompt. Errors: PRL_ENVIRONMENT_UNSUPPORTED where the policy gives no tokens. */
   countTokens({ messages, tools }: AgentRequest): number {
     return this.#parts.countTokens(messages, tools.length === 0 ? {} : { tools });
@@ -119,10 +127,11 @@ export class InterceptionSession {
   #accept(name: string, digest: string, request: AgentRequest): Accepted {
     const accepted = { digest, reply: this.#turn(request), waiting: 0, delivered: false };
     this.#accepted.set(name, accepted);
-    // What failed is tried again by whoever asks again.
-    accepted.reply.catch(() => {
-      if (this.#accepted.get(name) === accepted) this.#accepted.delete(name);
-    });
+    this.#pending.add(accepted.reply);
+    void accepted.reply
+      // What failed is tried again by whoever asks again.
+      .catch(() => this.#accepted.get(name) === accepted && this.#accepted.delete(name))
+      .finally(() => this.#pending.delete(accepted.reply));
     return accepted;
   }
 
@@ -176,6 +185,7 @@ export class InterceptionSession {
 
   async #checkStops(): Promise<void> {
     const { trace, maxTurns = MAX_TURNS, maxOutputTokens = Infinity, stops = {} } = this.#parts;
+    const hadStopped = this.#stopCondition !== null;
     if (this.#stopCondition === null && this.#turns >= maxTurns) this.#stopCondition = "max_turns";
     if (this.#stopCondition === null && trace.completionTokens >= maxOutputTokens)
       this.#stopCondition = "max_output_tokens";
@@ -184,7 +194,8 @@ export class InterceptionSession {
         if (this.#stopCondition === null && (await holds(trace))) this.#stopCondition = name;
       }
     }
-    if (this.#stopCondition !== null)
-      throw new PrlError("PRL_AGENT_STOPPED", `the rollout has stopped: ${this.#stopCondition}`);
+    if (this.#stopCondition === null) return;
+    if (!hadStopped) this.#parts.onStop?.();
+    throw new PrlError("PRL_AGENT_STOPPED", `the rollout has stopped: ${this.#stopCondition}`);
   }
 }

@@ -8,13 +8,13 @@ import {
   type PolicyClient,
   type RolloutRequest,
   type SessionParts,
-} from "../../../ts/environments/index.ts";
-import { loadRenderer, loadTokenizer } from "../../../ts/renderers/index.ts";
-import { REVERSE_TEXT_MODEL } from "./reverse-text-model.ts";
+} from "../../ts/environments/index.ts";
+import { loadRenderer, loadTokenizer } from "../../ts/renderers/index.ts";
+import { REVERSE_TEXT_MODEL } from "../unit/environments/reverse-text-model.ts";
 
 export const END = "<|im_end|>";
 export const tokenizer = await loadTokenizer(REVERSE_TEXT_MODEL);
-const renderer = await loadRenderer(REVERSE_TEXT_MODEL);
+export const renderer = await loadRenderer(REVERSE_TEXT_MODEL);
 
 export const call = (name: string, args: unknown) =>
   `<tool_call>\n${JSON.stringify({ name, arguments: args })}\n</tool_call>`;

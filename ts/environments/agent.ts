@@ -1,0 +1,178 @@
+/**
+ * Rollouts by an agent program: it runs in the rollout's sandbox, in whatever language it is written, and takes the interception server
+ * for its model. Its requests are the turns of the trace.
+ */
+import { PrlError } from "../errors.ts";
+import {
+  type FileContent,
+  type Files,
+  type Network,
+  requireRun,
+  type RunLimits,
+  type RunResult,
+} from "../sandbox/index.ts";
+import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
+import { ownInterceptionServer } from "./interception/own-server.ts";
+import type { InterceptionSession, SessionParts } from "./interception/session.ts";
+import { promptOf } from "./multi-turn.ts";
+import { MODEL_PORT, type Requirements } from "./sandboxes.ts";
+
+/** What may depend on the task. */
+type ForTask<Row, Config, Value> =
+  | Value
+  | ((task: Row, context: RolloutContext<Row, Config>) => Value | Promise<Value>);
+
+export interface AgentProgramOptions<Row, Config = unknown> extends Pick<
+  SessionParts,
+  "maxTurns" | "maxOutputTokens" | "stops"
+> {
+  /** Program and arguments; no shell in between. */
+  command: ForTask<Row, Config, readonly string[]>;
+  /** Name of an image that the sandbox daemon was started with. Default: the machine's own system directories. */
+  image?: string;
+  /** Added to the addresses and keys of the policy. */
+  env?: ForTask<Row, Config, Readonly<Record<string, string>>>;
+  /** Written to the work directory before the start: the program itself, and what the task comes with. */
+  files?: ForTask<Row, Config, Files>;
+  /** Default: the row's `prompt`, messages as JSON. */
+  prompt?: (task: Row, context: RolloutContext<Row, Config>) => string | Promise<string>;
+  /** How the prompt gets to the program: on standard input (default), in a file, or in a variable. */
+  promptIn?: "stdin" | { readonly file: string } | { readonly env: string };
+  /** For the program; then it is killed and the rollout stops as `agent_timeout`. Default 600000. */
+  timeoutMs?: number;
+  /** CPU time is by default as long as `timeoutMs`. */
+  limits?: RunLimits;
+  /** What it reaches besides the policy. Default: nothing. */
+  network?: Exclude<Network, "none">;
+}
+
+const TIMEOUT_MS = 600_000;
+/** For a program whose rollout has stopped to end by itself. */
+const STOP_GRACE_MS = 2_000;
+/** Of each stream, in the trace. */
+const SHOWN_CHARACTERS = 4_000;
+
+/**
+ * The program finds OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY. How it ended is `trace.info.agent`; a program
+ * that fails is scored (`agent_failed`, `agent_timeout`, `agent_oom`, ...), one that never called the model is PRL_AGENT_SILENT. What the
+ * model's side failed with, and was not mended by a later turn, is the rollout's error.
+ */
+export function agent<Row extends object, Config = unknown>(
+  options: AgentProgramOptions<Row, Config>,
+): Rollout<Row, Config> {
+  const { image, limits, network } = options;
+  const sandbox = {
+    model: true,
+    ...(image === undefined ? {} : { image }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(network === undefined ? {} : { network }),
+  };
+  const requires: Requirements = { sandbox };
+  return Object.assign((context: RolloutContext<Row, Config>) => run(options, context), { requires });
+}
+
+async function run<Row extends object, Config>(
+  options: AgentProgramOptions<Row, Config>,
+  context: RolloutContext<Row, Config>,
+): Promise<RolloutEnd> {
+  const { maxTurns, maxOutputTokens, stops } = options;
+  const stopped = new AbortController();
+  let grace: NodeJS.Timeout | undefined;
+  const server = await ownInterceptionServer();
+  const { session, close } = server.open({
+    ...context,
+    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(stops === undefined ? {} : { stops }),
+    onStop: () => void (grace = setTimeout(() => stopped.abort(), STOP_GRACE_MS)),
+  });
+  try {
+    const result = await execute(options, context, session, stopped.signal);
+    context.signal.throwIfAborted();
+    // Nothing that the program left behind takes a turn while it is scored.
+    close();
+    await session.settled();
+    return toEnd(result, session);
+  } finally {
+    clearTimeout(grace);
+    close();
+  }
+}
+
+async function execute<Row extends object, Config>(
+  options: AgentProgramOptions<Row, Config>,
+  context: RolloutContext<Row, Config>,
+  session: InterceptionSession,
+  stopped: AbortSignal,
+): Promise<RunResult> {
+  const { command, env = {}, files = {}, promptIn = "stdin", timeoutMs = TIMEOUT_MS, limits } = options;
+  const forTask = async <Value>(value: ForTask<Row, Config, Value>): Promise<Value> =>
+    typeof value === "function"
+      ? (value as (task: Row, context: RolloutContext<Row, Config>) => Value | Promise<Value>)(context.task, context)
+      : value;
+  const prompt = await (options.prompt ?? promptText)(context.task, context);
+  const box = await context.sandbox();
+  for (const [path, file] of Object.entries(await forTask(files))) {
+    const { content, mode } = withMode(file);
+    await box.write(path, content, mode === null ? {} : { mode });
+  }
+  if (typeof promptIn === "object" && "file" in promptIn) await box.write(promptIn.file, prompt);
+  const url = `http://127.0.0.1:${MODEL_PORT}`;
+  return box.exec(await forTask(command), {
+    ...(promptIn === "stdin" ? { stdin: prompt } : {}),
+    env: {
+      OPENAI_BASE_URL: `${url}/v1`,
+      OPENAI_API_KEY: session.key,
+      ANTHROPIC_BASE_URL: url,
+      ANTHROPIC_API_KEY: session.key,
+      ...(typeof promptIn === "object" && "env" in promptIn ? { [promptIn.env]: prompt } : {}),
+      ...(await forTask(env)),
+    },
+    limits: { cpuMs: timeoutMs, ...limits, wallMs: timeoutMs },
+    signal: AbortSignal.any([context.signal, stopped]),
+  });
+}
+
+function promptText(task: object): string {
+  const prompt = promptOf(task);
+  return typeof prompt === "string" ? prompt : JSON.stringify(prompt);
+}
+
+function withMode(file: Files[string]): { content: FileContent; mode: number | null } {
+  return typeof file === "string" || file instanceof Uint8Array ? { content: file, mode: null } : file;
+}
+
+function toEnd(result: RunResult, session: InterceptionSession): RolloutEnd {
+  // Called off by us: the rollout has stopped and the program would not end.
+  if (result.cause !== "CANCELLED" || session.stopCondition === null) requireRun(result);
+  if (session.failure !== null) throw session.failure;
+  const { cause, exitCode, signal, usage, timings } = result;
+  const stdout = result.stdout.toString("utf8").slice(-SHOWN_CHARACTERS);
+  const stderr = result.stderr.toString("utf8").slice(-SHOWN_CHARACTERS);
+  if (session.turns === 0 && session.stopCondition === null) {
+    const how = exitCode === null ? cause : `exit code ${exitCode}`;
+    const said = stderr.trim() || stdout.trim();
+    throw new PrlError("PRL_AGENT_SILENT", `the agent program ended (${how}) without a model call: ${said}`);
+  }
+  const stopCondition = session.stopCondition ?? stopOf(result);
+  return {
+    ...(stopCondition === null ? {} : { stopCondition }),
+    metrics: { ...session.metrics, "timing/agent": timings.runMs / 1000 },
+    info: {
+      agent: {
+        cause,
+        exit_code: exitCode,
+        signal,
+        stdout,
+        stderr,
+        cpu_ms: usage.cpuMs,
+        peak_memory_bytes: usage.peakMemoryBytes,
+      },
+    },
+  };
+}
+
+function stopOf({ cause, exitCode }: RunResult): string | null {
+  if (cause === "EXITED") return exitCode === 0 ? null : "agent_failed";
+  return cause === "WALL_TIMEOUT" ? "agent_timeout" : `agent_${cause.toLowerCase()}`;
+}
