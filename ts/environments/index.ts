@@ -81,6 +81,8 @@ export {
   parsePackageId,
   type EnvironmentPackage,
 } from "./environment-package.ts";
+export { rows, type DataSource, type RowsOptions } from "./data/rows.ts";
+export type { DatasetReference } from "./data/dataset.ts";
 export { ofSplit, type Use } from "./builtin/split.ts";
 export { BUILTIN } from "./builtin/index.ts";
 export {
