@@ -45,3 +45,8 @@ export type {
   SignificantFigures,
   VerifyQuantityOptions,
 } from "./science/index.ts";
+export { exactMatch, numericMatch, type ExactMatchOptions, type NumericMatchOptions } from "./match/exact.ts";
+export { matchJsonSchema, matchPattern } from "./match/in-thread.ts";
+export type { MatchPatternOptions, PatternVerdict, SchemaVerdict } from "./match/in-thread.ts";
+export type { JsonProblem } from "./match/json-schema.ts";
+export { bleu, type BleuOptions } from "./match/bleu.ts";

@@ -229,6 +229,8 @@ describe("verifyQuantity", () => {
     ["6.63e-34 J s", "6.626e-34 kg m^2/s", "equal"],
     ["1 L", "1000 mL", "equal"],
     ["90°", "1.5708 rad", "equal"],
+    ["4.18 J/g°C", "4180 J/(kg·K)", "equal"],
+    ["2 h 30 min", "30 min", "unparsable"],
   ])("%s against %j: %s", (gold, answer, verdict) => {
     expect(verifyQuantity(gold, answer)).toEqual({ correct: verdict === "equal", verdict });
   });

@@ -1,7 +1,9 @@
 /** Mathematical answers: are two the same, and where does a text state one. */
 import { PrlError } from "../../../errors.ts";
+import { checkDeadline, DeadlineThread, LATE } from "../deadline-thread.ts";
 import type { ExtractOptions } from "./extract.ts";
-import { JudgeThread, type TimedJudgement } from "./judge-thread.ts";
+import type { Judgement } from "./judge.ts";
+import type { Pair } from "./worker.ts";
 
 export interface VerifyMathOptions {
   /** Where answers are looked for. Default: everywhere. */
@@ -19,10 +21,13 @@ export interface VerifyMathOptions {
 }
 
 /** `unparsable`: gold or answer is no mathematics that we know; then `correct` says whether they are written alike. */
-export type MathVerdict = TimedJudgement;
+export interface MathVerdict {
+  correct: boolean;
+  status: Judgement["status"] | "timeout";
+}
 
 const TARGETS: ExtractOptions["targets"] = ["boxed", "phrase", "latex", "number", "whole"];
-let thread: JudgeThread | undefined;
+let thread: DeadlineThread<Pair, Judgement> | undefined;
 
 /**
  * Whether `answer` states what `gold` states. Both are texts: plain, LaTeX, with a box, or a whole reply. Runs in a thread of its own,
@@ -36,10 +41,9 @@ export async function verifyMath(gold: string, answer: string, options: VerifyMa
   if (!Number.isInteger(precision) || precision < 0 || precision > 15) {
     throw new PrlError("PRL_VERIFY_OPTIONS", `precision: expected a whole number from 0 to 15, got ${precision}`);
   }
-  if (!(deadlineMs > 0 && deadlineMs <= 600_000)) {
-    throw new PrlError("PRL_VERIFY_OPTIONS", `deadlineMs: expected a number from 1 to 600000, got ${deadlineMs}`);
-  }
-  thread ??= new JudgeThread();
+  checkDeadline(deadlineMs);
+  thread ??= new DeadlineThread(new URL("./worker.js", import.meta.url));
   const judgeOptions = { targets, precision, strict, allowSetRelations, boxedPriority };
-  return thread.judge(gold, answer, judgeOptions, deadlineMs);
+  const judgement = await thread.run({ gold, answer, options: judgeOptions }, deadlineMs);
+  return judgement === LATE ? { correct: false, status: "timeout" } : judgement;
 }

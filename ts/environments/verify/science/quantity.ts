@@ -70,7 +70,7 @@ export function verifyQuantity(
   options: VerifyQuantityOptions = {},
 ): { correct: boolean; verdict: QuantityVerdict } {
   checkOptions(options);
-  const verdict = judge(quantityIn(gold), quantityIn(answer), options);
+  const verdict = judge(goldQuantity(gold), quantityIn(answer), options);
   return { correct: verdict === "equal", verdict };
 }
 
@@ -112,6 +112,11 @@ function hasFigures(
   if (wanted === undefined) return true;
   const [least, most] = wanted === "same" ? [gold.figures, gold.figures + gold.ambiguousZeros] : [wanted, wanted];
   return answer.figures <= most && answer.figures + answer.ambiguousZeros >= least;
+}
+
+/** A gold text is a quantity or has one in a box: what is only half understood is nothing to compare with. */
+function goldQuantity(text: string): Quantity | null {
+  return parseQuantity(text) ?? parseQuantity(closedBoxes(text).at(-1)?.content ?? "");
 }
 
 /** The quantity that a text is, or that it ends with: in its last box, behind "answer is", or in its last line. */

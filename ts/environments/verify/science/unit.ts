@@ -63,7 +63,7 @@ export function fromSi(value: number, { factor, offset }: Unit): number {
 const NUMBER = String.raw`\s*([+-]?\d+(?:\.\d+)?)(?:\s*\/\s*(\d+))?\s*`;
 const BRACKETED_EXPONENT = new RegExp(String.raw`^(?:\^|\*\*)\s*(?:\(${NUMBER}\)|\{${NUMBER}\})`, "u");
 const EXPONENT = /^(?:\^|\*\*)\s*([+-]?\d+(?:\.\d+)?)/u;
-const WORD = /^(?:°\s?[CFR](?!\p{L})|[\p{L}°′″℃℉]+(?:-(?:year|volt|hour)s?)?|[%‰])/u;
+const WORD = /^(?:°\s?[CFR](?!\p{L})|\p{L}+(?:-(?:year|volt|hour)s?)?|[°′″℃℉%‰])/u;
 const POWER_WORDS: Readonly<Record<string, number>> = { squared: 2, cubed: 3 };
 const NEXT_POWER_WORDS: Readonly<Record<string, number>> = { square: 2, sq: 2, cubic: 3, cu: 3 };
 const DEGREES = /\bdeg(?:rees?)?\.?\s+(?:(c)(?:elsius)?|(f)(?:ahrenheit)?|(r)(?:ankine)?)\b/giu;
