@@ -157,6 +157,20 @@ describe("an env worker", () => {
     });
   });
 
+  it("scores a group of episodes, says which sources have such rewards, and refuses another task", async () => {
+    const page = (await get("/tasks?env=reverse&split=train&limit=1")).body as TaskPage;
+    expect(page.scores_groups).toBe(false);
+    const { episode } = await run();
+    const body = { env: "reverse", split: "train", task: episode.task, episodes: [episode], deadline_ms: 1000 };
+    const scored = await post("/score_group", body);
+    expect([scored.status, await scored.json()]).toEqual([
+      200,
+      { scores: [[{ rewards: {}, metrics: {} }]], error: null },
+    ]);
+    expect((await post("/score_group", { ...body, task: { ...episode.task, hash: "0" } })).status).toBe(400);
+    expect((await post("/score_group", { ...body, episodes: [] })).status).toBe(400);
+  });
+
   it("runs no more rollouts at once than it may and brings all of them to an end", async () => {
     engine.delayMs = 10;
     const frames = await Promise.all(Array.from({ length: 9 }, async (_, i) => run({ episode_id: `e-${i}` })));

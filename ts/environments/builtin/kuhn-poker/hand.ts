@@ -1,0 +1,56 @@
+/** A hand as two conversations play it: which replies are moves, whose turn it is, what each player has been told. */
+import { type Action, type Deal, isOver, legalActions, payoff, type Player, toAct } from "./game.ts";
+
+/** The most that a hand can cost. Nobody does better by saying nothing of sense than by any move. */
+const FORFEIT = 2;
+
+export interface Hand {
+  readonly history: readonly Action[];
+  /** Who has to reply now; null when the hand is over. */
+  readonly next: Player | null;
+  /** The last reply of `next` was no legal move, and there is another try. */
+  readonly retry: boolean;
+  /** Who ran out of tries. */
+  readonly forfeitedBy: Player | null;
+  /** Replies that were no legal moves, by player. */
+  readonly invalid: readonly [number, number];
+}
+
+/** The hand after these replies of each player, in their order. `retries`: how often a move that is none may be made again. */
+export function replay(replies: readonly [readonly string[], readonly string[]], retries: number): Hand {
+  const history: Action[] = [];
+  const used: [number, number] = [0, 0];
+  const invalid: [number, number] = [0, 0];
+  let failed = 0;
+  while (!isOver(history)) {
+    const player = toAct(history);
+    const reply = replies[player][used[player]];
+    if (reply === undefined) return { history, next: player, retry: failed > 0, forfeitedBy: null, invalid };
+    used[player] += 1;
+    const move = readMove(reply, legalActions(history));
+    if (move !== null) {
+      history.push(move);
+      failed = 0;
+      continue;
+    }
+    invalid[player] += 1;
+    failed += 1;
+    if (failed > retries) return { history, next: null, retry: false, forfeitedBy: player, invalid };
+  }
+  return { history, next: null, retry: false, forfeitedBy: null, invalid };
+}
+
+/** What a player won. A hand that was broken off is lost by who is to act, as a forfeit is. */
+export function winnings(deal: Deal, { history, next, forfeitedBy }: Hand, player: Player): number {
+  const loser = forfeitedBy ?? next;
+  const first = loser === null ? payoff(deal, history) : loser === 0 ? -FORFEIT : FORFEIT;
+  // No negative zero: no hand is worth nothing.
+  return player === 0 ? first : -first;
+}
+
+/** The one legal action in brackets, such as `[bet]`; null when there is none, or more than one. */
+export function readMove(reply: string, legal: readonly Action[]): Action | null {
+  const named = new Set([...reply.matchAll(/\[\s*([a-z]+)\s*\]/giu)].map(([, word]) => word?.toLowerCase()));
+  const moves = legal.filter((action) => named.has(action));
+  return moves.length === 1 ? (moves[0] ?? null) : null;
+}

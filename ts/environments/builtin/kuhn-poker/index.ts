@@ -1,0 +1,121 @@
+/**
+ * kuhn-poker: two seats play one hand of Kuhn poker against one another; each is rewarded by the chips that it wins.
+ *
+ * Both seats are the policy unless `opponent` says who plays the one that does not learn. The rewards are a function of the deal and of what
+ * was said: the hand is played again from the replies.
+ */
+import { z } from "zod";
+
+import { endpointConfig } from "../../endpoint/endpoint-config.ts";
+import { defineEnvironment } from "../../environment.ts";
+import type { Message } from "../../message.ts";
+import { reward, type RewardContext } from "../../reward.ts";
+import type { Rng } from "../../rng.ts";
+import { endless } from "../../tasks.ts";
+import type { Trace } from "../../trace.ts";
+import { ofSplit } from "../split.ts";
+import { type Card, type Deal, DEALS, legalActions, type Player } from "./game.ts";
+import { type Hand, replay, winnings } from "./hand.ts";
+
+const config = z.strictObject({
+  retries: z.int().min(0).max(5).default(1).describe("how often a player may try again after a move that is none"),
+  learner: z.enum(["both", "player0", "player1"]).default("both").describe("which seats train"),
+  opponent: endpointConfig
+    .nullable()
+    .default(null)
+    .describe("who plays the seat that does not train; unset: the policy"),
+});
+
+type Config = z.output<typeof config>;
+type Agent = "player0" | "player1";
+
+interface Row {
+  /** Tells hands of the same deal apart. */
+  hand: number;
+  cards: Deal;
+}
+
+const PLAYERS: Readonly<Record<Agent, Player>> = { player0: 0, player1: 1 };
+type Context = RewardContext<Row, Config, Agent>;
+
+export default defineEnvironment({
+  name: "kuhn-poker",
+  version: "1.0.0",
+  tags: ["game", "self-play", "multi-agent", "synthetic"],
+  config,
+  tasks: ({ rng, split }) => endless(ofSplit(rows(rng), split, (row) => row.hand)),
+  key: (_, index) => String(index),
+  agents: ["player0", "player1"],
+  seats: ({ config: { learner, opponent } }) => ({
+    player0: learner === "player1" ? { trains: false, endpoint: opponent } : {},
+    player1: learner === "player0" ? { trains: false, endpoint: opponent } : {},
+  }),
+  async rollout({ task, config: { retries }, agent }) {
+    const seats = [agent("player0"), agent("player1")] as const;
+    const said: [string[], string[]] = [[], []];
+    const messages: [Message[], Message[]] = [[rules(task.cards[0], 0)], [rules(task.cards[1], 1)]];
+    for (;;) {
+      const hand = replay(said, retries);
+      const player = hand.next;
+      if (player === null) return { stopCondition: hand.forfeitedBy === null ? "hand_over" : "forfeit" };
+      messages[player].push({ role: "user", content: situation(hand, player) });
+      const reply = await seats[player].sample(messages[player]);
+      messages[player].push(reply.message);
+      said[player].push(reply.text);
+    }
+  },
+  metrics: {
+    forfeit: (context: Context) => played(context).forfeitedBy === PLAYERS[context.agent],
+    invalid: (context: Context) => played(context).invalid[PLAYERS[context.agent]],
+    won: (context: Context) => winnings(context.task.cards, played(context), PLAYERS[context.agent]) > 0,
+  },
+  rewards: {
+    payoff: reward(1, (context: Context) => winnings(context.task.cards, played(context), PLAYERS[context.agent])),
+  },
+  async validate({ task, config: { retries }, scoreAgents, score }) {
+    const says = (...replies: string[]): Message[] => replies.map((content) => ({ role: "assistant", content }));
+    const hands: [string[], string[]][] = [
+      [["[check]"], ["[check]"]],
+      [["[bet]"], ["[fold]"]],
+      [["[check]", "[call]"], ["[bet]"]],
+      [["[bet]"], Array.from({ length: retries + 1 }, () => "[raise]")],
+    ];
+    for (const [first, second] of hands) {
+      const won = await scoreAgents({ player0: [says(...first)], player1: [says(...second)] });
+      const [a = Number.NaN, b = Number.NaN] = [won["player0"]?.[0], won["player1"]?.[0]];
+      const right = winnings(task.cards, replay([first, second], retries), 0);
+      if (a !== right || b !== -right)
+        throw new Error(`${first.join()} ${second.join()} pays ${a} and ${b}, not ${right}`);
+    }
+    const [bet, silence] = [await score("[bet]"), await score("")];
+    if (bet !== 2 || silence !== -2) throw new Error(`a bet that nobody answers pays ${bet}, silence ${silence}`);
+  },
+});
+
+function played({ traces, config: { retries } }: Context): Hand {
+  const replies = (trace: Trace | undefined): string[] =>
+    trace?.nodes.filter(({ sampled }) => sampled).map(({ message }) => message.content) ?? [];
+  return replay([replies(traces.player0[0]), replies(traces.player1[0])], retries);
+}
+
+function rules(card: Card, player: Player): Message {
+  const content =
+    "You play one hand of Kuhn poker. The deck is J, Q and K, K is the highest. Each of the two players has paid one chip and has one " +
+    "card. The first player checks or bets one chip. After a check the other one checks, and the higher card wins one chip, or bets. " +
+    "Who faces a bet folds and loses one chip, or calls, and the higher card wins two chips. A move is one word in brackets, such as " +
+    `[check]; a player who makes no move loses two chips. You are the ${player === 0 ? "first" : "second"} player. Your card is ${card}.`;
+  return { role: "system", content };
+}
+
+function situation({ history, retry }: Hand, player: Player): string {
+  const moves = legalActions(history)
+    .map((action) => `[${action}]`)
+    .join(" or ");
+  if (retry) return `That is no move. Your move: ${moves}`;
+  const told = history.map((action, turn) => `${turn % 2 === player ? "You" : "The other player"}: ${action}.`);
+  return [...told, `Your move: ${moves}`].join(" ");
+}
+
+function* rows(rng: Rng): Generator<Row> {
+  for (;;) yield { hand: rng.integer(2 ** 31), cards: rng.pick(DEALS) };
+}
