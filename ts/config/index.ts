@@ -14,6 +14,7 @@ export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
 export { describeKeys, describeSchema, type KeyDescription } from "./key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { cacheDir } from "./paths.ts";
+export type { AlgoBlock } from "./schema/algo.ts";
 export { lossOptions } from "./schema/loss.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";

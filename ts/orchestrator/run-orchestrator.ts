@@ -23,6 +23,7 @@ import { stepMetrics } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { TrainTasks } from "./tasks.ts";
 import { buildTrainBatch, type TrainBatch } from "./train-batch.ts";
+import { TraceWorth } from "./worth.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
@@ -68,6 +69,7 @@ class Orchestrator {
   readonly #fail: (error: unknown) => void;
   readonly #dispatcher: GroupDispatcher;
   readonly #batchSize: number;
+  readonly #worth: TraceWorth;
   #completed: Group[] = [];
   #version = 0;
   /** Of the batch being collected. */
@@ -84,6 +86,7 @@ class Orchestrator {
     this.#fail = fail;
     const { batch_size: batchSize, max_inflight: maxInflight, train } = job.config.orchestrator;
     this.#batchSize = batchSize;
+    this.#worth = new TraceWorth(train.source);
     const tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal);
     this.#dispatcher = new GroupDispatcher({
       maxInflight,
@@ -124,7 +127,7 @@ class Orchestrator {
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
       const groups = await this.#collect();
-      const batch = await buildTrainBatch(groups, config);
+      const batch = await buildTrainBatch(groups, config, this.#worth);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });

@@ -2,9 +2,9 @@
 
 import type { RlConfig } from "../config/index.ts";
 import { SampleSet, type PackedBatch } from "../native/index.ts";
-import { advantages as estimateAdvantages } from "./algorithms/index.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "./dispatcher.ts";
+import { TraceWorth } from "./worth.ts";
 
 export interface TrainBatch {
   /** One per rank, in native memory; none when there are no samples. */
@@ -22,16 +22,19 @@ export interface TrainBatch {
 }
 
 /**
- * Builds the batch of a step from `groups`, in the order given. Rollouts that ended in an error neither train nor count in their group's
+ * Builds the batch of a step from `groups`, in the order given; `worth` outlives the batch. Rollouts that ended in an error neither train nor count in their group's
  * statistics. With `filter_zero_advantages` samples without a signal are left out, and the batch is so much smaller.
  */
-export async function buildTrainBatch(groups: readonly Group[], config: RlConfig): Promise<TrainBatch> {
-  const { algo, train, filter_zero_advantages: filterZero } = config.orchestrator;
+export async function buildTrainBatch(
+  groups: readonly Group[],
+  config: RlConfig,
+  worth = new TraceWorth(config.orchestrator.train.source),
+): Promise<TrainBatch> {
+  const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
-  const { type, ...params } = algo;
   const comparisons = compareTraces(groups);
   const rewards = comparisons.map((comparison) => comparison.rewards);
-  const values = estimateAdvantages(type, rewards, params);
+  const values = worth.advantages(comparisons, groups);
   const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
   const chosen = new SampleSet();

@@ -5,6 +5,7 @@ import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } fr
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
+import { TraceWorth } from "../../../ts/orchestrator/worth.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 
 function config(orchestrator: Record<string, unknown> = {}): RlConfig {
@@ -14,7 +15,10 @@ function config(orchestrator: Record<string, unknown> = {}): RlConfig {
     orchestrator: {
       batch_size: 4,
       group_size: 2,
-      train: { sampling: { temperature: 0.5 }, source: [{ name: "b", env: { id: "reverse-text" } }] },
+      train: {
+        sampling: { temperature: 0.5 },
+        source: ["a", "b"].map((name) => ({ name, env: { id: "reverse-text" } })),
+      },
       ...orchestrator,
     },
   });
@@ -55,6 +59,28 @@ describe("buildTrainBatch", () => {
       expect(new Set(sampled).size).toBe(1);
     }
     expect([...(batch?.policyVersionSpans ?? [])].slice(0, 6)).toEqual([0, 0xffffffff, 1, 3, 2, 4]);
+  });
+
+  test("each source has its own estimator, and rewards of two sources never share a scale", async () => {
+    const source = (name: string, algo: Record<string, unknown>) => ({ name, env: { id: "reverse-text" }, algo });
+    const sources = [source("a", { type: "grpo", std: "batch", eps: 0 }), source("b", { type: "max_rl" })];
+    const groups = [group(0, [rollout(1), rollout(3)], "b"), group(1, [rollout(0), rollout(100)], "a")];
+    const { advantages } = await buildTrainBatch(groups, config({ train: { source: sources } }));
+    const half = Math.SQRT1_2;
+    expect(advantages[0]).toEqual([-0.5, 0.5]);
+    expect(advantages[1]?.map((value) => Math.round(value * 1e9))).toEqual(
+      [-half, half].map((v) => Math.round(v * 1e9)),
+    );
+  });
+
+  test("the averages of rae live on from batch to batch, and a failed rollout moves nothing", async () => {
+    const resolved = config({ algo: { type: "rae", decay: 0.5 } });
+    const worth = new TraceWorth(resolved.orchestrator.train.source);
+    const first = await buildTrainBatch([group(0, [rollout(1), errored(request, "environment")])], resolved, worth);
+    expect(first.advantages).toEqual([[1, 0]]);
+    const saved = new TraceWorth(resolved.orchestrator.train.source, worth.state);
+    const second = await buildTrainBatch([group(1, [rollout(1), rollout(0)])], resolved, saved);
+    expect(second.advantages).toEqual([[0.5, -0.75]]);
   });
 
   test("an errored rollout neither trains nor counts in its group's statistics", async () => {

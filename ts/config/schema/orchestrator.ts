@@ -1,5 +1,6 @@
 /** `[orchestrator]`: the process that schedules rollouts, computes advantages, packs batches and runs evaluations. */
 import { z } from "zod";
+import { algoBlock } from "./algo.ts";
 import { environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
 
 const maxCompletionTokens = z
@@ -40,6 +41,10 @@ const trainSource = z.strictObject({
   name: sourceName,
   ratio: z.number().positive().default(1).describe("Share of this source among all training sources, as a weight"),
   group_size: z.int().positive().nullable().default(null).describe("Rollouts per task; unset: orchestrator.group_size"),
+  algo: algoBlock
+    .nullable()
+    .default(null)
+    .describe("How this source's rewards become advantages; unset: orchestrator.algo"),
   env: environmentBlock,
 });
 
@@ -68,23 +73,6 @@ const evalSource = z.strictObject({
     .prefault({})
     .describe("Sampling of this source; what is unset comes from orchestrator.eval.sampling"),
 });
-
-const algoBlock = z
-  .strictObject({
-    type: z.enum(["grpo", "dr_grpo", "rloo"]).default("grpo").describe("Advantage estimator"),
-    std: z
-      .enum(["none", "group", "batch"])
-      .default("none")
-      .describe("grpo: divide by the standard deviation of the group, of the batch, or not at all"),
-    eps: z.number().nonnegative().default(1e-6).describe("grpo: added to the standard deviation"),
-    unbiased: z.boolean().default(true).describe("grpo: standard deviation over n - 1 instead of n"),
-    singleton: z
-      .union([z.literal(0), z.literal("raw")])
-      .default(0)
-      .describe('Advantage in a group with one valid reward: 0, or "raw" for the reward itself'),
-  })
-  .prefault({})
-  .describe("How rewards become advantages");
 
 const evalBlock = z
   .strictObject({
@@ -125,7 +113,7 @@ export const orchestratorBlock = z
     env_workers: z.int().positive().default(1).describe("Processes that run environment code"),
     max_inflight: z.int().positive().default(1024).describe("Most rollouts running at once"),
     request_timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
-    algo: algoBlock,
+    algo: algoBlock.prefault({}),
     filter_zero_advantages: z
       .boolean()
       .default(true)

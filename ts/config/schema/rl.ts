@@ -67,6 +67,7 @@ function resolve(config: RlInput) {
           ...source,
           name: source.name ?? defaultSourceName(source.env),
           group_size: source.group_size ?? orchestrator.group_size,
+          algo: source.algo ?? orchestrator.algo,
         })),
       },
       eval: resolveEval(orchestrator.eval, max_async_level),

@@ -1,0 +1,99 @@
+/**
+ * What each trace of a batch is worth: the estimator of its source, over the comparisons of that source.
+ *
+ * Estimators that look at the whole batch (`grpo` with `std = "batch"`, `reinforce_pp`, `gdpo`) see their own source's part of it: rewards
+ * of two environments have no common scale. The averages of `rae` live as long as this object, by source and agent.
+ */
+import type { AlgoBlock } from "../config/index.ts";
+import type { EpisodeTrace } from "../environments/index.ts";
+import { AgentBaselines } from "./algorithms/rae.ts";
+import { advantages, type AdvantageParams } from "./algorithms/index.ts";
+import type { Comparison, Member } from "./comparisons.ts";
+import type { Group } from "./dispatcher.ts";
+
+/** Averages of `rae` by source and agent, as they stand in a checkpoint. */
+export type WorthState = Record<string, Record<string, number>>;
+
+export class TraceWorth {
+  readonly #algos: ReadonlyMap<string, AlgoBlock>;
+  readonly #baselines = new Map<string, AgentBaselines>();
+
+  /** `sources`: training sources with their algorithms. */
+  constructor(sources: readonly { name: string; algo: AlgoBlock }[], state: WorthState = {}) {
+    this.#algos = new Map(sources.map(({ name, algo }) => [name, algo]));
+    for (const [name, start] of Object.entries(state)) {
+      const algo = this.#algos.get(name);
+      if (algo?.type === "rae") this.#baselines.set(name, new AgentBaselines(algo.decay, start));
+    }
+  }
+
+  get state(): WorthState {
+    return Object.fromEntries([...this.#baselines].map(([name, baselines]) => [name, baselines.toJSON()]));
+  }
+
+  /** Advantages in the shape of the comparisons' rewards. Moves the averages of `rae`. */
+  advantages(comparisons: readonly Comparison[], groups: readonly Group[]): number[][] {
+    const result: number[][] = comparisons.map(() => []);
+    for (const [source, algo] of this.#algos) {
+      const own = [...comparisons.entries()].filter(([, { members }]) => sourceOf(members, groups) === source);
+      const estimated = this.#estimate(
+        source,
+        algo,
+        own.map(([, comparison]) => comparison),
+        groups,
+      );
+      own.forEach(([index], i) => (result[index] = estimated[i] ?? []));
+    }
+    return result;
+  }
+
+  #estimate(source: string, algo: AlgoBlock, comparisons: readonly Comparison[], groups: readonly Group[]): number[][] {
+    if (algo.type === "rae") return comparisons.map((comparison) => this.#observe(source, algo, comparison));
+    const { decay: _decay, eps, ...block } = algo;
+    const traces = comparisons.map(({ members }) => members.map((member) => traceOf(member, groups)));
+    const column = (value: (trace: EpisodeTrace) => number) =>
+      traces.map((row) => row.map((trace) => (trace === undefined ? 0 : value(trace))));
+    const params: AdvantageParams = {
+      ...block,
+      ...(eps !== null && { eps }),
+      lengths: column(({ usage }) => usage.completion_tokens),
+      input_tokens: column(({ usage }) => usage.prompt_tokens),
+      turns: column(({ nodes }) => nodes.filter(({ sampled }) => sampled).length),
+      // Comparisons are made within an episode already where an agent has several traces in it.
+      ...(algo.type === "hierarchical_grpo" && { subgroups: traces.map((row) => row.map(() => null)) }),
+      ...(algo.type === "gdpo" && componentsOf(traces)),
+    };
+    return advantages(
+      algo.type,
+      comparisons.map(({ rewards }) => rewards),
+      params,
+    );
+  }
+
+  #observe(source: string, { decay }: AlgoBlock, { agent, rewards }: Comparison): number[] {
+    const baselines = this.#baselines.get(source) ?? new AgentBaselines(decay, 0);
+    this.#baselines.set(source, baselines);
+    return rewards.map((reward) => (Number.isNaN(reward) ? 0 : baselines.observe(agent, reward)));
+  }
+}
+
+function sourceOf(members: readonly Member[], groups: readonly Group[]): string | undefined {
+  return groups[members[0]?.group ?? -1]?.task.source;
+}
+
+function traceOf({ group, rollout, trace }: Member, groups: readonly Group[]): EpisodeTrace | undefined {
+  return groups[group]?.rollouts[rollout]?.episode.traces[trace];
+}
+
+/** Scores by reward name and their weights; a failed rollout has none, and no reward either. */
+function componentsOf(
+  traces: (EpisodeTrace | undefined)[][],
+): Pick<AdvantageParams, "components" | "component_weights"> {
+  const rewards = traces.flat().flatMap((trace) => Object.entries(trace?.rewards ?? {}));
+  const weights = Object.fromEntries(rewards.map(([name, { weight }]) => [name, weight]));
+  const scores = (name: string) => traces.map((row) => row.map((trace) => trace?.rewards[name]?.score ?? Number.NaN));
+  return {
+    components: Object.fromEntries(Object.keys(weights).map((name) => [name, scores(name)])),
+    component_weights: weights,
+  };
+}
