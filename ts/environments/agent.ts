@@ -15,6 +15,7 @@ import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { ownInterceptionServer } from "./interception/own-server.ts";
 import type { InterceptionSession, SessionParts } from "./interception/session.ts";
 import { promptOf } from "./multi-turn.ts";
+import type { Trace } from "./trace.ts";
 import { MODEL_PORT, type Requirements } from "./sandboxes.ts";
 
 /** What may depend on the task. */
@@ -22,12 +23,13 @@ type ForTask<Row, Config, Value> =
   | Value
   | ((task: Row, context: RolloutContext<Row, Config>) => Value | Promise<Value>);
 
-export interface AgentProgramOptions<Row, Config = unknown> extends Pick<
-  SessionParts,
-  "maxTurns" | "maxOutputTokens" | "stops"
-> {
+export interface AgentProgramOptions<Row, Config = unknown> extends Pick<SessionParts, "maxOutputTokens"> {
   /** Program and arguments; no shell in between. */
   command: ForTask<Row, Config, readonly string[]>;
+  /** Model calls at most; then it stops as `max_turns`. Default 100. */
+  maxTurns?: number | ((config: Config) => number);
+  /** Checked before each turn but the first: the first that holds gives the stop condition its name. */
+  stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
   /** Name of an image that the sandbox daemon was started with. Default: the machine's own system directories. */
   image?: string;
   /** Added to the addresses and keys of the policy. */
@@ -75,15 +77,18 @@ async function run<Row extends object, Config>(
   options: AgentProgramOptions<Row, Config>,
   context: RolloutContext<Row, Config>,
 ): Promise<RolloutEnd> {
-  const { maxTurns, maxOutputTokens, stops } = options;
+  const { maxTurns, maxOutputTokens, stops = {} } = options;
+  const named = Object.entries(stops).map(
+    ([name, holds]) => [name, (trace: Trace) => holds(trace, context.task)] as const,
+  );
   const stopped = new AbortController();
   let grace: NodeJS.Timeout | undefined;
   const server = await ownInterceptionServer();
   const { session, close } = server.open({
     ...context,
-    ...(maxTurns === undefined ? {} : { maxTurns }),
+    ...(maxTurns === undefined ? {} : { maxTurns: typeof maxTurns === "number" ? maxTurns : maxTurns(context.config) }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
-    ...(stops === undefined ? {} : { stops }),
+    stops: Object.fromEntries(named),
     onStop: () => void (grace = setTimeout(() => stopped.abort(), STOP_GRACE_MS)),
   });
   try {

@@ -9,6 +9,7 @@ export const BUILTIN: ReadonlyMap<string, () => Promise<{ default: Environment }
   ["kuhn-poker", () => import("./kuhn-poker/index.ts")],
   ["proposer-solver", () => import("./proposer-solver/index.ts")],
   ["reverse-text", () => import("./reverse-text/index.ts")],
+  ["terminal", () => import("./terminal/index.ts")],
   ["tool-lookup", () => import("./tool-lookup/index.ts")],
   ["wordle", () => import("./wordle/index.ts")],
 ]);

@@ -1,0 +1,103 @@
+/** terminal: an agent program with a shell does a small chore with files; what it left in its sandbox is checked. */
+import { z } from "zod";
+
+import { PrlError } from "../../../errors.ts";
+import { type Box, requireRun } from "../../../sandbox/index.ts";
+import { agent } from "../../agent.ts";
+import { defineEnvironment } from "../../environment.ts";
+import { reward } from "../../reward.ts";
+import type { Rng } from "../../rng.ts";
+import { endless } from "../../tasks.ts";
+import { ofSplit } from "../split.ts";
+import { AGENT_PROGRAM } from "./agent-program.ts";
+import { CHORES, makeChore } from "./chores.ts";
+
+const config = z.strictObject({
+  chores: z
+    .array(z.enum(CHORES))
+    .min(1)
+    .default([...CHORES])
+    .describe("kinds of chores, equally often"),
+  files: z.int().min(1).max(50).default(4).describe("files that a chore is about"),
+  max_turns: z.int().min(1).default(8).describe("model calls at most"),
+  command_s: z.number().positive().default(10).describe("longest that one command may take, in seconds"),
+});
+type Config = z.output<typeof config>;
+
+interface Row {
+  /** What the agent is asked. */
+  prompt: string;
+  chore: string;
+  files: Record<string, string>;
+  /** Path to content in the end; null: gone. */
+  expected: Record<string, string | null>;
+  /** A gold answer, for `sh`. */
+  solution: string;
+}
+
+const SYSTEM =
+  "You work in a shell, in a directory of your own. Use the tool run until the task is done, then say so without calling it.";
+/** Behind which nobody looks when listing the work directory. */
+const PROGRAM = "/tmp/agent.py";
+const TIMEOUT_MS = 300_000;
+
+export default defineEnvironment({
+  name: "terminal",
+  version: "1.0.0",
+  tags: ["agent", "sandbox", "synthetic"],
+  config,
+  tasks: ({ config: args, rng, split }) =>
+    endless(ofSplit(rows(args, rng), split, ({ prompt, files }) => [prompt, files])),
+  key: (_, index) => String(index),
+  rollout: agent<Row, Config>({
+    command: ["python3", PROGRAM],
+    files: ({ files }) => ({ ...files, [PROGRAM]: AGENT_PROGRAM }),
+    env: (_, { config: { command_s } }) => ({ SYSTEM_PROMPT: SYSTEM, COMMAND_SECONDS: String(command_s) }),
+    maxTurns: ({ max_turns }) => max_turns,
+    timeoutMs: TIMEOUT_MS,
+  }),
+  metrics: {
+    // Of the paths that matter, those that are as they must be.
+    progress: async ({ task, sandbox }) => doneShare(await sandbox(), task.expected),
+  },
+  rewards: {
+    solved: reward(1, async ({ task, sandbox }) => (await doneShare(await sandbox(), task.expected)) === 1),
+  },
+  async validate({ task, sandbox }) {
+    const box = await sandbox();
+    for (const [path, content] of Object.entries(task.files)) await box.write(path, content);
+    if ((await doneShare(box, task.expected)) === 1) throw new Error(`"${task.chore}" is done before it is begun`);
+    const { exitCode, stderr } = requireRun(await box.exec(["sh", "-c", task.solution]));
+    const share = await doneShare(box, task.expected);
+    if (exitCode !== 0 || share !== 1)
+      throw new Error(`the solution of "${task.chore}" ends with ${exitCode} and does ${share}: ${stderr.toString()}`);
+  },
+});
+
+async function doneShare(box: Box, expected: Row["expected"]): Promise<number> {
+  const paths = Object.entries(expected);
+  const done = await Promise.all(paths.map(async ([path, content]) => (await contentOf(box, path)) === content));
+  return done.filter(Boolean).length / paths.length;
+}
+
+/** Null when there is no such file; white space at the end does not count, so that `printf` is as good as `echo`. */
+async function contentOf(box: Box, path: string): Promise<string | null> {
+  try {
+    const { kind } = await box.stat(path);
+    // A link or a pipe is no file that could be read without waiting for the program.
+    if (kind !== "file") return "";
+    return `${(await box.read(path)).toString("utf8").trimEnd()}\n`;
+  } catch (error) {
+    if (error instanceof PrlError && error.code === "PRL_SANDBOX_FILE_UNKNOWN") return null;
+    if (error instanceof PrlError && error.code === "PRL_SANDBOX_TOO_LARGE") return "";
+    throw error;
+  }
+}
+
+function* rows({ chores, files: count }: Config, rng: Rng): Generator<Row> {
+  for (;;) {
+    const chore = rng.pick(chores);
+    const { ask, files, expected, solution } = makeChore(chore, rng, count);
+    yield { prompt: ask, chore, files, expected, solution };
+  }
+}
