@@ -1371,8 +1371,11 @@ export declare function randomCheckpoint(configDir: string, outDir: string, seed
 /** Reads and checks a rank's batch. */
 export declare function readBatch(path: string): Promise<NativeBatchFile>
 
-/** Reads a version's manifest as JSON; `verify` checks the digests of its shards. */
-export declare function readManifest(dir: string, verify: boolean): Promise<string>
+/**
+ * Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
+ * has done so; with `anew` all the same.
+ */
+export declare function readManifest(dir: string, verify: boolean, anew: boolean): Promise<string>
 
 /** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
 export declare function verifyWeights(dir: string): Promise<string>

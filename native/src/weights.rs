@@ -281,14 +281,17 @@ pub fn digest(bytes: &[u8]) -> String {
     prl_weights::digest(bytes)
 }
 
-/// Reads a version's manifest as JSON; `verify` checks the digests of its shards.
+/// Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
+/// has done so; with `anew` all the same.
 #[napi(catch_unwind)]
-pub fn read_manifest(env: &Env, dir: String, verify: bool) -> napi::Result<PromiseRaw<'_, String>> {
+pub fn read_manifest(env: &Env, dir: String, verify: bool, anew: bool) -> napi::Result<PromiseRaw<'_, String>> {
     blocking(env, move || {
         let dir = PathBuf::from(dir);
         let manifest = prl_weights::read_manifest(&dir)?;
-        if verify {
-            manifest.verify_shards(&dir)?;
+        match (verify, anew) {
+            (false, _) => {}
+            (true, false) => manifest.verify_shards_once(&dir)?,
+            (true, true) => manifest.verify_shards(&dir)?,
         }
         serde_json::to_string(&manifest).map_err(malformed)
     })

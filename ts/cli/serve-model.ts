@@ -41,6 +41,7 @@ export async function serve(
     seed: config.seed,
     ...(name === undefined ? {} : { modelName: name }),
     ...(puller === null ? {} : { puller }),
+    verifyWeights: config.weight_broadcast.verify,
   });
   try {
     const { host, port } = config.inference.server;

@@ -18,6 +18,8 @@ export interface ServerContext {
   readonly model: Model;
   /** Brings versions from other nodes; null when weights come from folders only. */
   readonly puller: WeightPuller | null;
+  /** Whether weights that this machine has digested before are digested again when they are loaded. */
+  readonly verifyWeights: "once" | "always";
   /** Names under which the model is listed; the first is its id. */
   readonly modelNames: readonly string[];
   /** Folder that the model was loaded from. */

@@ -38,6 +38,8 @@ export interface InferenceServerOptions {
   deadlines?: Partial<Deadlines>;
   /** For weights from other nodes (`source.grpc`); without it they come from folders only. It is not closed with the server. */
   puller?: WeightPuller;
+  /** `always` digests every byte of every version that is loaded; `once` (default) leaves out what this machine has digested. */
+  verifyWeights?: "once" | "always";
 }
 
 export interface InferenceServer {
@@ -116,6 +118,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   return {
     model,
     puller: options.puller ?? null,
+    verifyWeights: options.verifyWeights ?? "once",
     modelDir: options.modelDir,
     modelNames: options.modelName === undefined ? [basename(options.modelDir)] : named,
     limits: {

@@ -21,13 +21,16 @@ export interface WeightManifest {
   canary: Canary | null;
 }
 
-/** Reads a version's manifest; with `verify`, also the digests of its shards. */
+/**
+ * Reads a version's manifest. With `verify` the digests of its shards are compared with their bytes; with `"once"` only when no process of
+ * this machine has done so since it was started, or a file was touched since (crates/weights/README.md, "Verified once").
+ */
 export async function readManifest(
   dir: string,
-  { verify = false }: { verify?: boolean } = {},
+  { verify = false }: { verify?: boolean | "once" } = {},
 ): Promise<WeightManifest> {
   const { readManifest: read } = addon();
-  return parseManifest(await nativeAsync(() => read(dir, verify)));
+  return parseManifest(await nativeAsync(() => read(dir, verify !== false, verify === true)));
 }
 
 /** Publishes a version: writes `manifest.json` last, fsynced and renamed. */

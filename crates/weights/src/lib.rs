@@ -22,6 +22,7 @@ mod parallel;
 mod reshard;
 mod shards;
 mod sparse;
+mod verified;
 mod versions;
 mod write;
 mod writeback;
@@ -43,6 +44,7 @@ pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,
 };
+pub use verified::mark_verified;
 pub use versions::{
     Lease, Published, PublisherOptions, Received, Staged, WeightPublisher, WeightReceiver, published_versions,
     remove_version, request_full, retain_versions, version_directory, version_files,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::durable::{replace_file, sync_directory};
-use crate::{Checkpoint, SparseVersion, WeightsError, digest_file, is_digest};
+use crate::{Checkpoint, SparseVersion, WeightsError, digest_file, is_digest, parallel};
 
 /// Name of the manifest in a version's directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -114,7 +114,9 @@ impl Manifest {
     /// [`WeightsError::Digest`] for a shard that differs, [`WeightsError::Manifest`] for one of another length,
     /// [`WeightsError::Io`] for one that cannot be read.
     pub fn verify_shards(&self, directory: &Path) -> Result<(), WeightsError> {
-        for shard in &self.shards {
+        let threads = parallel::thread_count(0);
+        parallel::map(self.shards.len(), threads, |index| {
+            let shard = &self.shards[index];
             let path = directory.join(&shard.file);
             let (found, bytes) = digest_file(&path)?;
             if bytes != shard.bytes {
@@ -128,7 +130,8 @@ impl Manifest {
                     found,
                 });
             }
-        }
+            Ok(())
+        })?;
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::thread;
 
 use crate::durable::{parent_directory, replace_unsynced_name, sync_directory};
 use crate::header::{LENGTH_BYTES, MAX_HEADER_BYTES, METADATA_KEY};
+use crate::verified::note_written;
 use crate::{Dtype, Hasher, VersionHasher, WeightsError};
 
 /// Small enough to stay in the cache between two digests and the write.
@@ -107,6 +108,7 @@ pub(crate) fn write_digesting(
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     })?;
+    note_written(path, &digest);
     let mut version = VersionHasher::new();
     for (tensor, digest) in tensors.iter().zip(&tensor_digests) {
         version

@@ -125,6 +125,24 @@ impl Place {
 }
 
 #[test]
+fn a_full_version_is_digested_once_on_a_machine_and_again_when_it_was_touched() {
+    let mut place = Place::new(SPARSE);
+    assert_eq!(place.publish(0, true), Encoding::Full);
+    let directory = place.directory(0);
+    assert!(directory.join(".verified.json").is_file(), "the publisher digested it");
+    let (_state, mut receiver) = place.receiver();
+    let received = receiver.receive(0).unwrap();
+    received.manifest.verify_shards_once(&received.directory).unwrap();
+    thread::sleep(std::time::Duration::from_millis(25));
+    let shard = directory.join("model.safetensors");
+    let mut bytes = fs::read(&shard).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&shard, bytes).unwrap();
+    let error = received.manifest.verify_shards_once(&received.directory).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_DIGEST");
+}
+
+#[test]
 fn every_version_arrives_and_all_but_the_first_are_sparse() {
     let mut place = Place::new(SPARSE);
     let (_state, mut receiver) = place.receiver();

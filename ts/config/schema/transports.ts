@@ -38,6 +38,10 @@ export const weightBroadcastBlock = z
       .default("filesystem")
       .describe("How weights travel: by files in the run directory, or over the network, engines serving each other"),
     keep: z.int().positive().default(4).describe("Newest weight versions kept on disk; more than max_async_level"),
+    verify: z
+      .enum(["once", "always"])
+      .default("once")
+      .describe("Engines digest a version once per machine, or each of them every time that it loads one"),
     ...network,
   })
   .prefault({})

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use prl_weights::{MANIFEST_FILE, remove_version, replace_file, sync_directory};
+use prl_weights::{MANIFEST_FILE, mark_verified, remove_version, replace_file, sync_directory};
 
 use crate::TransportError;
 use crate::chunk::hex;
@@ -131,6 +131,8 @@ impl Landing {
         }
         let manifest = self.directory.join(MANIFEST_FILE);
         replace_file(&manifest, |writer| writer.write_all(&self.description().wire.manifest))?;
+        // Every byte was digested before it was written.
+        mark_verified(&self.directory, &self.description().manifest.shards);
         let place = self.shelf.directory(self.description().manifest.version);
         make_room(&place, self.shelf.root())?;
         fs::rename(&self.directory, &place).map_err(TransportError::io("rename a received version to", &place))?;

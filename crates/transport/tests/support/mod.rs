@@ -121,7 +121,7 @@ pub fn version_name(version: u64, seed: u64) -> String {
     digest(format!("{version} {seed}").as_bytes())
 }
 
-/// Every file of a directory by name.
+/// Every file of a version by name: hidden ones are no part of it.
 pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     fs::read_dir(directory)
         .expect("a folder")
@@ -130,5 +130,6 @@ pub fn contents(directory: &Path) -> BTreeMap<String, Vec<u8>> {
             let bytes = fs::read(entry.path()).expect("a file");
             (entry.file_name().to_string_lossy().into_owned(), bytes)
         })
+        .filter(|(name, _)| !name.starts_with('.'))
         .collect()
 }

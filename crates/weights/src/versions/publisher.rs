@@ -13,6 +13,7 @@ use crate::checkpoint::Checkpoint;
 use crate::durable::sync_directory;
 use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, write_manifest};
 use crate::sparse::{SparseOptions, write_sparse};
+use crate::verified::mark_written;
 use crate::write::TensorToWrite;
 use crate::{Lease, WeightsError, WrittenCheckpoint};
 
@@ -313,6 +314,7 @@ impl WeightPublisher {
         let version = manifest.version;
         let staged = self.staging(version);
         write_manifest(&staged, &manifest)?;
+        mark_written(&staged, &manifest.shards);
         let directory = self.put_in_place(&staged, version)?;
         if keep_for_sparse {
             self.replace_newest(Some(Newest {

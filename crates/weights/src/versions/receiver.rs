@@ -16,6 +16,7 @@ use crate::WeightsError;
 use crate::checkpoint::Checkpoint;
 use crate::manifest::{BaseVersion, Encoding, MANIFEST_FILE, Manifest, at, read_manifest};
 use crate::sparse::{SparseVersion, apply_sparse};
+use crate::verified::mark_verified;
 
 /// Folders that stay in the state directory: the newest, and the one before it for engines that still load it.
 const KEPT_FOLDERS: usize = 2;
@@ -148,8 +149,10 @@ impl WeightReceiver {
         let sound = || -> Result<Manifest, WeightsError> {
             let manifest = read_manifest(&directory)?;
             if !self.trusted.contains(wanted) && manifest.digest == wanted.digest {
-                manifest.verify_shards(&directory)?;
-                manifest.verify_version(&directory)?;
+                manifest.once(&directory, || {
+                    manifest.verify_shards(&directory)?;
+                    manifest.verify_version(&directory)
+                })?;
             }
             Ok(manifest)
         };
@@ -228,6 +231,7 @@ impl WeightReceiver {
             ..target.clone()
         };
         manifest.write_unsynced(&unfinished)?;
+        mark_verified(&unfinished, &manifest.shards);
         remove_version(&directory)?;
         fs::rename(&unfinished, &directory).map_err(WeightsError::io("rename a finished version to", &directory))?;
         let lease = Lease::take(&directory)?.ok_or_else(|| at(&directory, "it was removed at once".to_owned()))?;

@@ -1,0 +1,360 @@
+//! Which files of a directory this machine has digested already, so that the second reader need not do it again.
+//!
+//! A mark says: the file with this digest is the one with this device, inode, length, time of writing and time of
+//! change, on this machine since it was started. Any write, rename or new link moves the time of change, which no call
+//! can set; another machine, a copy or a restart has other values. Then every byte is digested anew.
+//!
+//! What a mark cannot see: damage below the file system while the machine runs, and a write within the same tick of the
+//! system's clock (some milliseconds) as the one before it. It lies beside the manifest, and whoever can write the one
+//! can write the other. A lost or unreadable mark costs time, nothing else.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::WeightsError;
+use crate::manifest::{Manifest, Shard};
+
+const MARK_FILE: &str = ".verified.json";
+const TURN_FILE: &str = ".verifying";
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+const MAX_MARK_BYTES: u64 = 16 << 20;
+/// Another reader that digests for this long has hung.
+const TURN_DEADLINE: Duration = Duration::from_secs(600);
+const TURN_POLL: Duration = Duration::from_millis(2);
+
+/// Files that this process has written and digested meanwhile, the newest last.
+static WRITTEN: Mutex<VecDeque<(Stamp, String)>> = Mutex::new(VecDeque::new());
+/// Far more than a version has shards.
+const MAX_WRITTEN: usize = 4096;
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Mark {
+    /// Of this machine since it was started.
+    boot: String,
+    files: Vec<Marked>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Marked {
+    file: String,
+    digest: String,
+    stamp: Stamp,
+}
+
+/// What tells a file from any other and from itself before or after a write.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    /// Seconds and nanoseconds.
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        Ok(Self {
+            device: found.dev(),
+            inode: found.ino(),
+            bytes: found.len(),
+            written: (found.mtime(), found.mtime_nsec()),
+            changed: (found.ctime(), found.ctime_nsec()),
+        })
+    }
+}
+
+impl Mark {
+    /// As the files of `shards` stand now; `None` when one is missing or the machine cannot be told from others.
+    fn now(directory: &Path, shards: &[Shard]) -> Option<Self> {
+        let files = shards.iter().map(|shard| {
+            Some(Marked {
+                file: shard.file.clone(),
+                digest: shard.digest.clone(),
+                stamp: Stamp::of(&directory.join(&shard.file)).ok()?,
+            })
+        });
+        Some(Self {
+            boot: boot()?,
+            files: files.collect::<Option<_>>()?,
+        })
+    }
+
+    fn read(directory: &Path) -> Option<Self> {
+        let path = directory.join(MARK_FILE);
+        let found = fs::metadata(&path).ok()?;
+        if found.len() > MAX_MARK_BYTES {
+            return None;
+        }
+        serde_json::from_slice(&fs::read(path).ok()?).ok()
+    }
+
+    fn leave(&self, directory: &Path) {
+        if let Err(error) = self.write(directory) {
+            tracing::debug!(directory = %directory.display(), %error, "verified weights are not marked");
+        }
+    }
+
+    fn write(&self, directory: &Path) -> io::Result<()> {
+        let unfinished = directory.join(format!("{MARK_FILE}.{}", process::id()));
+        fs::write(&unfinished, serde_json::to_vec(self)?)?;
+        fs::rename(unfinished, directory.join(MARK_FILE))
+    }
+}
+
+/// Marks files whose bytes this process has just digested on their way into `directory`.
+pub fn mark_verified(directory: &Path, shards: &[Shard]) {
+    if let Some(mark) = Mark::now(directory, shards) {
+        mark.leave(directory);
+    }
+}
+
+/// Notes that the file at `path` was digested on its way there.
+pub(crate) fn note_written(path: &Path, digest: &str) {
+    let Ok(stamp) = Stamp::of(path) else { return };
+    let mut written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if written.len() == MAX_WRITTEN {
+        written.pop_front();
+    }
+    written.push_back((stamp, digest.to_owned()));
+}
+
+/// Marks files of `directory` when this process has written them all, with the digests that `shards` says.
+pub(crate) fn mark_written(directory: &Path, shards: &[Shard]) {
+    let Some(mark) = Mark::now(directory, shards) else {
+        return;
+    };
+    let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_written = |file: &Marked| {
+        let noted = |(stamp, digest): &(Stamp, String)| *stamp == file.stamp && *digest == file.digest;
+        written.iter().rev().any(noted)
+    };
+    if mark.files.iter().all(is_written) {
+        mark.leave(directory);
+    }
+}
+
+impl Manifest {
+    /// [`Manifest::verify_shards`], unless this machine has digested the same files since it was started. Of several
+    /// readers that come together one digests, and the others wait for it.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn verify_shards_once(&self, directory: &Path) -> Result<(), WeightsError> {
+        self.once(directory, || self.verify_shards(directory))
+    }
+
+    /// Marks the shards after `verify` has found them sound, unless they are marked.
+    pub(crate) fn once(
+        &self,
+        directory: &Path,
+        verify: impl FnOnce() -> Result<(), WeightsError>,
+    ) -> Result<(), WeightsError> {
+        if self.is_marked(directory) {
+            return Ok(());
+        }
+        let _turn = take_turn(directory);
+        if self.is_marked(directory) {
+            return Ok(());
+        }
+        // Taken before the bytes are read: whatever is written meanwhile makes it void.
+        let mark = Mark::now(directory, &self.shards);
+        verify()?;
+        if let Some(mark) = mark {
+            mark.leave(directory);
+        }
+        Ok(())
+    }
+
+    fn is_marked(&self, directory: &Path) -> bool {
+        let mark = Mark::now(directory, &self.shards);
+        let lengths = || self.shards.iter().map(|shard| shard.bytes);
+        mark.is_some_and(|mark| {
+            mark.files.iter().map(|file| file.stamp.bytes).eq(lengths()) && Mark::read(directory) == Some(mark)
+        })
+    }
+}
+
+fn boot() -> Option<String> {
+    Some(fs::read_to_string(BOOT_ID).ok()?.trim().to_owned())
+}
+
+/// Waits until nobody else digests `directory`. A place that cannot be written to is digested by everyone.
+fn take_turn(directory: &Path) -> Option<File> {
+    let path = directory.join(TURN_FILE);
+    let turn = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .ok()?;
+    let started = Instant::now();
+    loop {
+        match turn.try_lock() {
+            Ok(()) => return Some(turn),
+            Err(TryLockError::WouldBlock) if started.elapsed() < TURN_DEADLINE => thread::sleep(TURN_POLL),
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manifest::Encoding;
+    use crate::{MANIFEST_FORMAT, digest};
+
+    fn version(directory: &Path) -> Manifest {
+        let shards = ["a", "b"].map(|file| {
+            fs::write(directory.join(file), file.repeat(1000)).unwrap();
+            Shard {
+                file: file.to_owned(),
+                bytes: 1000,
+                digest: digest(file.repeat(1000).as_bytes()),
+            }
+        });
+        Manifest {
+            format: MANIFEST_FORMAT.to_owned(),
+            version: 1,
+            digest: digest(b"weights"),
+            base: None,
+            encoding: Encoding::Full,
+            shards: shards.to_vec(),
+            canary: None,
+        }
+    }
+
+    /// Past the tick of the clock in which a file was written.
+    fn let_the_clock_tick() {
+        thread::sleep(Duration::from_millis(25));
+    }
+
+    #[test]
+    fn the_second_reader_finds_the_mark_of_the_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = version(directory.path());
+        assert!(!manifest.is_marked(directory.path()));
+        manifest.verify_shards_once(directory.path()).unwrap();
+        assert!(manifest.is_marked(directory.path()));
+        manifest.verify_shards_once(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn a_write_a_link_or_another_file_makes_the_mark_void() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = version(directory.path());
+        let shard = directory.path().join("a");
+        let changes: [(&str, &dyn Fn()); 4] = [
+            ("written in place", &|| {
+                let mut file = OpenOptions::new().write(true).open(&shard).unwrap();
+                io::Write::write_all(&mut file, b"x").unwrap();
+            }),
+            ("written in place, with the time of writing set back", &|| {
+                let before = fs::metadata(&shard).unwrap().modified().unwrap();
+                let mut file = OpenOptions::new().write(true).open(&shard).unwrap();
+                io::Write::write_all(&mut file, b"x").unwrap();
+                file.set_modified(before).unwrap();
+            }),
+            ("replaced", &|| {
+                let other = directory.path().join("other");
+                fs::write(&other, "x".repeat(1000)).unwrap();
+                fs::rename(&other, &shard).unwrap();
+            }),
+            ("cut", &|| {
+                OpenOptions::new()
+                    .write(true)
+                    .open(&shard)
+                    .unwrap()
+                    .set_len(10)
+                    .unwrap()
+            }),
+        ];
+        for (what, change) in changes {
+            version(directory.path());
+            manifest.verify_shards_once(directory.path()).unwrap();
+            let_the_clock_tick();
+            change();
+            assert!(!manifest.is_marked(directory.path()), "{what}");
+            manifest.verify_shards_once(directory.path()).expect_err(what);
+            assert!(!manifest.is_marked(directory.path()), "{what}, after it was refused");
+        }
+    }
+
+    #[test]
+    fn a_mark_of_another_manifest_or_another_start_is_no_mark() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = version(directory.path());
+        manifest.verify_shards_once(directory.path()).unwrap();
+        let mut other = manifest.clone();
+        other.shards[1].digest = digest(b"other");
+        assert!(!other.is_marked(directory.path()));
+        other.verify_shards_once(directory.path()).expect_err("other bytes");
+        let mut mark = Mark::read(directory.path()).unwrap();
+        mark.boot.push('0');
+        mark.write(directory.path()).unwrap();
+        assert!(!manifest.is_marked(directory.path()));
+        fs::write(directory.path().join(MARK_FILE), "{").unwrap();
+        assert!(!manifest.is_marked(directory.path()));
+        manifest.verify_shards_once(directory.path()).unwrap();
+        assert!(manifest.is_marked(directory.path()));
+    }
+
+    #[test]
+    fn a_manifest_that_says_another_length_is_not_marked() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut manifest = version(directory.path());
+        mark_verified(directory.path(), &manifest.shards);
+        assert!(manifest.is_marked(directory.path()));
+        manifest.shards[0].bytes += 1;
+        assert!(!manifest.is_marked(directory.path()));
+        assert_eq!(
+            manifest.verify_shards_once(directory.path()).unwrap_err().code(),
+            "PRL_WEIGHTS_MANIFEST"
+        );
+    }
+
+    #[test]
+    fn a_writer_marks_what_it_digested_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = version(directory.path());
+        mark_written(directory.path(), &manifest.shards);
+        assert!(
+            !manifest.is_marked(directory.path()),
+            "nobody says that they were digested"
+        );
+        note_written(&directory.path().join("a"), &manifest.shards[0].digest);
+        note_written(&directory.path().join("b"), &digest(b"other"));
+        mark_written(directory.path(), &manifest.shards);
+        assert!(!manifest.is_marked(directory.path()), "one has another digest");
+        note_written(&directory.path().join("b"), &manifest.shards[1].digest);
+        mark_written(directory.path(), &manifest.shards);
+        assert!(manifest.is_marked(directory.path()));
+    }
+
+    #[test]
+    fn of_many_readers_one_digests() {
+        let directory = tempfile::tempdir().unwrap();
+        let manifest = version(directory.path());
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| manifest.verify_shards_once(directory.path()).unwrap());
+            }
+        });
+        assert!(manifest.is_marked(directory.path()));
+        let names: Vec<_> = fs::read_dir(directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        assert_eq!(names.len(), 4, "{names:?}");
+    }
+}
