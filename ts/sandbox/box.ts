@@ -22,7 +22,7 @@ import { toNativeExec, toNativeStart } from "./native-box-request.ts";
 import { Repl } from "./repl.ts";
 import { bytesOf, count, modeOf, optionalCount, port as checkedPort, strings } from "./request-checks.ts";
 import { cancelledResult, isolationOf, toRunResult } from "./run-result.ts";
-import type { FileContent, RunResult, RuntimeName } from "./types.ts";
+import type { FileContent, RunResult } from "./types.ts";
 
 /** Of a directory that is copied out of a box. */
 const DOWNLOAD_BYTES = 1 << 30;
@@ -228,7 +228,7 @@ export function toBoxInfo(info: NativeBoxInfo): BoxInfo {
     leaseMs: info.leaseMs,
     remainingMs: info.remainingMs ?? null,
     isolation: isolationOf(info.isolation),
-    profile: info.runtime === "" ? null : (info.runtime as RuntimeName),
+    profile: info.runtime === "" ? null : info.runtime,
   };
 }
 

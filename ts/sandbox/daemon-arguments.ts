@@ -13,8 +13,12 @@ export interface DaemonSettings {
   snapshotBytes?: number;
   /** Sandboxes made in advance for any program. Default: the daemon's. */
   parked?: number;
-  /** Made in advance with an interpreter that has started: `{ python: 50 }`. Default: the daemon's; none when only `parked` is given. */
+  /** Made in advance with an interpreter that has started: `{ python: 50, numpy: 8 }`. Default: the daemon's; none when only `parked` is given. */
   warm?: Readonly<Record<string, number>>;
+  /** Further warm Pythons by name, with the modules that they have loaded: `{ science: ["numpy", "scipy.stats"] }`. */
+  preload?: Readonly<Record<string, readonly string[]>>;
+  /** The `python3` that programs find first, warm or not: an absolute path. Default: the one in the sandboxes' PATH. */
+  python?: string;
   /** Further directories of the machine that programs see, read-only: absolute paths. Default: the system's own only. */
   readable?: readonly string[];
   /** Root file systems that requests may name: an unpacked directory, or an OCI layout. */
@@ -33,11 +37,11 @@ const NUMBERS = [
 
 /** Errors: PRL_SANDBOX_REQUEST. */
 export function daemonArguments(settings: DaemonSettings): string[] {
-  const known = ["warm", "readable", "images", "cpus", ...NUMBERS.map(([key]) => key)];
+  const known = ["warm", "preload", "python", "readable", "images", "cpus", ...NUMBERS.map(([key]) => key)];
   for (const key of Object.keys(settings)) {
     if (!known.includes(key)) throw wrong(key, `unknown option; known are ${known.join(", ")}`);
   }
-  const { warm = {}, cpus, readable = [], images = {} } = settings;
+  const { warm = {}, preload = {}, python, cpus, readable = [], images = {} } = settings;
   const numbers = NUMBERS.flatMap(([key, flag, least]) => {
     const value = settings[key];
     return value === undefined ? [] : [flag, String(count(key, value, least))];
@@ -47,6 +51,8 @@ export function daemonArguments(settings: DaemonSettings): string[] {
   return [
     ...numbers,
     ...(interpreters.length === 0 ? [] : ["--warm", interpreters.join(",")]),
+    ...Object.entries(preload).flatMap(([name, modules]) => ["--preload", `${name}=${modules.join(",")}`]),
+    ...(python === undefined ? [] : ["--python", python]),
     ...readable.flatMap((dir) => ["--readable", dir]),
     ...Object.entries(images).flatMap(([name, dir]) => ["--image", `${name}=${dir}`]),
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),

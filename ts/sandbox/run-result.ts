@@ -3,7 +3,7 @@
 import { constants } from "node:os";
 import { PrlError } from "../errors.ts";
 import type { NativeRunResult, NativeTestsResult } from "../native/index.ts";
-import type { Isolation, LimitName, RunCause, RunResult, RuntimeName, TestsResult } from "./types.ts";
+import type { Isolation, LimitName, RunCause, RunResult, TestsResult } from "./types.ts";
 
 const SIGNAL_NAMES = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
 /** Signals that share a number go by the name that programs print. */
@@ -32,7 +32,7 @@ export function toRunResult(result: NativeRunResult): RunResult {
     isolation: isolationOf(result.isolation),
     replayed: result.replayed,
     retryAfterMs: result.retryAfterMs,
-    runtime: result.runtime === "" ? null : (result.runtime as RuntimeName),
+    runtime: result.runtime === "" ? null : result.runtime,
   };
 }
 

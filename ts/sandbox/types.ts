@@ -63,8 +63,8 @@ export type Network =
       forward?: readonly { listen: number; to: string }[];
     };
 
-/** What a program runs on: `exec` always executes it, the others are warm interpreters. */
-export type RuntimeName = "exec" | "python" | "node";
+/** What a program runs on: `exec` always executes it, the others are warm interpreters; further ones are profiles of `preload`. */
+export type RuntimeName = "exec" | "python" | "numpy" | "node" | (string & {});
 
 /** What runs and tests have in common. */
 export interface ProgramOptions {

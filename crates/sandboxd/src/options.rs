@@ -7,7 +7,9 @@ use std::time::Duration;
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 use crate::images::{Source, default_cache};
+use crate::plan::PATH;
 use crate::tier::{Tier, Wanted};
+use crate::zygote::{Profiles, path_with};
 
 /// Printed for `--help` and behind usage errors.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -24,7 +26,10 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --max-held N         boxes held at a time (default 1000)
   --snapshot-bytes N   of all snapshots together (default 4 GiB)
   --park N             sandboxes made in advance (default 2 per core)
-  --warm python=N      of these sandboxes with a Python that has started (default 2 per core; 0, or --park alone: none)
+  --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload
+                       (default: python, 2 per core; --park alone: none)
+  --preload NAME=MODULE,...  a profile: a warm Python that has loaded these modules; may be given again
+  --python PATH        the python3 that programs find first, warm or not (default: that of the sandboxes' PATH)
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
@@ -53,7 +58,8 @@ pub(crate) struct Options {
     pub(crate) max_held: usize,
     pub(crate) snapshot_bytes: u64,
     pub(crate) park: usize,
-    pub(crate) warm_python: usize,
+    pub(crate) profiles: Profiles,
+    pub(crate) path: String,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) images: Vec<Source>,
@@ -90,7 +96,8 @@ impl Options {
             max_held: 1000,
             snapshot_bytes: 4 << 30,
             park: 2 * cores,
-            warm_python: 2 * cores,
+            profiles: Profiles::new(2 * cores),
+            path: PATH.to_owned(),
             allow_forward: Vec::new(),
             readable: Vec::new(),
             images: Vec::new(),
@@ -100,7 +107,7 @@ impl Options {
             work_dir: std::env::temp_dir(),
             stop_with_stdin: false,
         };
-        let mut warm = None;
+        let mut warm = Vec::new();
         let mut rest = arguments.iter();
         while let Some(name) = rest.next() {
             let mut value = || {
@@ -132,17 +139,18 @@ impl Options {
                 "--snapshot-bytes" => options.snapshot_bytes = number(value()?)? as u64,
                 "--park" => {
                     options.park = number(value()?)?;
-                    options.warm_python = 0;
+                    options.profiles.park_none();
                 }
                 "--warm" => {
-                    for part in value()?.split(',') {
-                        let wrong = || SandboxError::Usage(format!("--warm needs python=N, not {part:?}\n{HELP}"));
-                        let (runtime, count) = part.split_once('=').ok_or_else(wrong)?;
-                        match runtime {
-                            "python" => warm = Some(count.parse().map_err(|_| wrong())?),
-                            _ => return Err(wrong()),
-                        }
-                    }
+                    warm.push(value()?);
+                }
+                "--preload" => {
+                    let added = options.profiles.preload(value()?);
+                    added.map_err(|wrong| SandboxError::Usage(format!("--preload: {wrong}\n{HELP}")))?;
+                }
+                "--python" => {
+                    let path = path_with(value()?, PATH);
+                    options.path = path.map_err(|wrong| SandboxError::Usage(format!("--python: {wrong}\n{HELP}")))?;
                 }
                 "--allow-forward" => {
                     let service = Service::parse(value()?)
@@ -182,7 +190,11 @@ impl Options {
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
             }
         }
-        options.warm_python = warm.unwrap_or(options.warm_python);
+        // Also of profiles that were named later.
+        for text in warm {
+            let parked = options.profiles.park(text);
+            parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}\n{HELP}")))?;
+        }
         if options.socket.is_none() && options.listen.is_none() {
             return Err(SandboxError::Usage(format!(
                 "nothing to serve on: give --socket or --listen\n{HELP}"

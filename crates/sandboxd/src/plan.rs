@@ -16,9 +16,11 @@ use crate::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Start};
 
 /// The work directory.
 const WORK: &str = "/work";
+/// Where programs are looked for, unless the daemon was told more.
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// What a program finds before the request adds to it. Nothing of the daemon's own environment.
 const ENVIRONMENT: [(&str, &str); 7] = [
-    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("PATH", PATH),
     ("HOME", WORK),
     ("LANG", "C.UTF-8"),
     ("TMPDIR", "/tmp"),
@@ -88,6 +90,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) alone: Alone,
     /// Boxes have a network of their own.
     pub(crate) network: bool,
+    /// Where programs are looked for outside of images.
+    pub(crate) path: &'a str,
     /// What the caller may open.
     pub(crate) grants: &'a Grants,
     pub(crate) images: &'a Images,
@@ -103,16 +107,24 @@ pub(crate) struct Plan {
     pub(crate) network: NetworkPlan,
     /// Number of its image, counted from 1; 0: the machine's own system directories.
     pub(crate) image: u32,
-    /// What the program is to run on, as asked.
+    /// What the program is to run on; empty: what suits it.
     pub(crate) runtime: String,
+    /// The caller named that: nothing else will do.
+    pub(crate) insists: bool,
+}
+
+impl Plan {
+    /// The warm runtime that is to run it; nothing: it is executed.
+    pub(crate) fn warm(&self) -> Option<String> {
+        (self.start.zygote > 0).then(|| self.runtime.clone())
+    }
 }
 
 /// What a program's environment is when its request adds nothing, each as `NAME=value`.
-pub(crate) fn environment() -> Vec<String> {
-    ENVIRONMENT
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"))
-        .collect()
+pub(crate) fn environment(path: &str) -> Vec<String> {
+    let mut entries = BTreeMap::from(ENVIRONMENT);
+    entries.insert("PATH", path);
+    entries.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
 /// The defaults of the design.
@@ -294,6 +306,9 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         });
     }
     let mut defaults = BTreeMap::from(ENVIRONMENT);
+    if image.is_none() {
+        defaults.insert("PATH", terms.path);
+    }
     let of_image = image.iter().flat_map(|(_, image)| &image.env);
     defaults.extend(of_image.map(|(name, value)| (name.as_str(), value.as_str())));
     let mut env: Vec<String> = defaults
@@ -357,6 +372,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         queue: request.queue_ms.map(Duration::from_millis),
         network,
         image: image.map_or(0, |(number, _)| number),
+        insists: !request.runtime.is_empty(),
         runtime: request.runtime,
     })
 }

@@ -59,6 +59,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     let shop = Arc::new(Shop {
         pool: Arc::clone(&pool),
         warm,
+        path: options.path.clone(),
         queue: Queue::new(options.max_running, options.max_queued),
         probe,
         grants: options.grants(),
@@ -102,8 +103,8 @@ async fn start(
     let chosen = tier::choose(options, layout, &images).await?;
     let factory = Arc::clone(&chosen.factory);
     let warm = match chosen.tier {
-        Tier::Process => Warm::none("needs namespaces"),
-        Tier::Namespaces | Tier::Rootless => Warm::start(&factory, options.warm_python).await,
+        Tier::Process => Warm::none(&options.profiles, "needs namespaces"),
+        Tier::Namespaces | Tier::Rootless => Warm::start(&factory, &options.profiles, &options.path).await,
     };
     let pool = Pool::new(Maker::Plain(Arc::clone(&factory)), options.park);
     Ok((factory, pool, warm, probe(&chosen, layout), images))

@@ -35,6 +35,7 @@ pub(crate) const DEFAULT_QUEUE: Duration = Duration::from_secs(60);
 pub(crate) struct Shop {
     pub(crate) pool: Arc<Pool>,
     pub(crate) warm: Warm,
+    pub(crate) path: String,
     pub(crate) queue: Queue,
     pub(crate) probe: Probe,
     pub(crate) grants: Grants,
@@ -72,6 +73,7 @@ impl Shop {
             counts_cpu: self.probe.counts_cpu,
             alone: self.probe.alone,
             network: self.probe.isolation != Isolation::Process,
+            path: &self.path,
             grants: &self.grants,
             images: &self.images,
         }

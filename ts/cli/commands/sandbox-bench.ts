@@ -4,9 +4,11 @@ import { PrlError } from "../../errors.ts";
 import { integerOption, parseOptions } from "../args.ts";
 import { type CommandIo, type CommandOption, EXIT } from "../command.ts";
 import { runBench, SCENARIO_NAMES } from "../sandbox-bench/bench.ts";
+import { PYTHON } from "../sandbox-bench/rivals.ts";
 
 export const BENCH_OPTIONS: readonly CommandOption[] = [
   { flag: "--rounds", value: "<n>", summary: "bench: samples per contender of a latency (60)" },
+  { flag: "--python", value: "<path>", summary: "bench: the python3 whose numpy is measured (/usr/bin/python3)" },
   { flag: "--quick", summary: "bench: smaller loads, to see that it runs" },
 ];
 
@@ -19,7 +21,9 @@ export async function bench(args: readonly string[], io: CommandIo): Promise<num
     throw new PrlError("PRL_CLI_USAGE", message);
   }
   const rounds = integerOption(options, "--rounds", 60);
-  const missed = await runBench({ scenarios: positionals, rounds, quick: options.has("--quick") }, io);
+  const python = options.get("--python") ?? PYTHON;
+  const quick = options.has("--quick");
+  const missed = await runBench({ scenarios: positionals, rounds, quick, python }, io);
   if (missed.length === 0) return EXIT.done;
   io.stderr.write(`prl sandbox bench: missed: ${missed.join(", ")}\n`);
   return EXIT.failed;

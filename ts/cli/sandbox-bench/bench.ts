@@ -7,7 +7,7 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { availableParallelism, cpus, release } from "node:os";
 import { join } from "node:path";
 
@@ -37,13 +37,14 @@ const SCENARIOS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
 };
 export const SCENARIO_NAMES = Object.keys(SCENARIOS);
 const CORES = 2;
-const NUMPY = "/usr/lib/python3/dist-packages/numpy";
 
 export interface BenchOptions {
   /** Empty: all of them. */
   readonly scenarios: readonly string[];
   readonly rounds: number;
   readonly quick: boolean;
+  /** The interpreter whose numpy is measured. */
+  readonly python: string;
 }
 
 /** Returns the names of the figures that missed a bar. */
@@ -61,15 +62,13 @@ export async function runBench(options: BenchOptions, io: CommandIo): Promise<re
     report.note(JSON.stringify(machine));
     const floor = await Floor.start([], io.signal);
     floors.push(floor);
-    const numpyFloor = existsSync(NUMPY) ? await Floor.start(["numpy"], io.signal) : null;
-    if (numpyFloor !== null) floors.push(numpyFloor);
-    const { rounds, quick } = options;
+    const { rounds, quick, python } = options;
     const daemon = pool.daemonPid;
     const { signal } = io;
     const bench: Bench = {
       pool,
       floor,
-      numpyFloor,
+      python,
       rivals,
       rounds,
       quick,

@@ -9,8 +9,8 @@ import { expectOutput, type Floor } from "./rivals.ts";
 export interface Bench {
   readonly pool: SandboxPool;
   readonly floor: Floor;
-  /** With numpy loaded; null when it is not installed. */
-  readonly numpyFloor: Floor | null;
+  /** The interpreter whose numpy is measured. */
+  readonly python: string;
   /** Names for `runRival`. */
   readonly rivals: readonly string[];
   /** Samples per contender of a latency. */

@@ -1,9 +1,12 @@
 /** One thing at a time: how long a run takes beside what others need for the same. */
 
+import { spawnSync } from "node:child_process";
+
 import { PrlError } from "../../errors.ts";
+import { SandboxPool } from "../../sandbox/index.ts";
 import { burst, type Contender, interleaved, percentile } from "./measure.ts";
 import { type Bench, outputOf } from "./context.ts";
-import { PYTHON, rivalCommand, runRival } from "./rivals.ts";
+import { Floor, PYTHON, rivalCommand, runRival } from "./rivals.ts";
 
 const PRINT = "print(1)";
 /** The largest sum of neighbours. */
@@ -37,22 +40,28 @@ export async function shortestProgram({ pool, rivals, rounds, report, signal }: 
 }
 
 /** A library that takes long to load. */
-export async function numpySum({ pool, rivals, rounds, report, signal, numpyFloor }: Bench): Promise<void> {
-  if (numpyFloor === null) {
-    report.note("sandbox_numpy: not measured, numpy is not installed for /usr/bin/python3");
+export async function numpySum({ python, rivals, rounds, report, signal }: Bench): Promise<void> {
+  if (spawnSync(python, ["-c", "import numpy"], { stdio: "ignore" }).status !== 0) {
+    report.note(`sandbox_numpy: not measured, ${python} has no numpy; see --python`);
     return;
   }
-  const contenders: Contender[] = [
-    { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["python3", "-c", SUM] }), "45\n") },
-    { name: "floor", run: async () => numpyFloor.run(SUM, "", "45\n") },
-    ...rivals.map((name) => ({ name, run: async () => runRival(name, [PYTHON, "-c", SUM], "", "45\n") })),
-  ];
-  quantiles(
-    "sandbox_numpy",
-    await interleaved(contenders, rounds, signal),
-    [{ of: "bubblewrap", factor: 0.1 }],
-    report,
-  );
+  const floor = await Floor.start(["numpy"], signal, python);
+  const pool = await SandboxPool.start({ warm: { numpy: 8 }, python });
+  const ours = async (): Promise<void> => {
+    const result = await pool.runOnce({ command: ["python3", "-c", SUM], runtime: "numpy" });
+    outputOf(result, "45\n");
+  };
+  try {
+    const contenders: Contender[] = [
+      { name: "ours", run: ours },
+      { name: "floor", run: async () => floor.run(SUM, "", "45\n") },
+      ...rivals.map((name) => ({ name, run: async () => runRival(name, [python, "-c", SUM], "", "45\n") })),
+    ];
+    const samples = await interleaved(contenders, rounds, signal);
+    quantiles("sandbox_numpy", samples, [{ of: "bubblewrap", factor: 0.1 }], report);
+  } finally {
+    await Promise.all([pool.close(), floor.close()]);
+  }
 }
 
 /** One program judged by ten inputs: one request, ten runs of its rivals. */

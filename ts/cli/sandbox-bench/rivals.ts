@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { PrlError } from "../../errors.ts";
@@ -41,8 +41,11 @@ export function installedRivals(): string[] {
 
 /** The whole command line of a rival. */
 export function rivalCommand(rival: string, command: readonly string[]): string[] {
-  const prefix = PREFIXES[rival] ?? "";
-  return [...prefix.split(" ").filter((word) => word !== ""), ...command];
+  const prefix = (PREFIXES[rival] ?? "").split(" ").filter((word) => word !== "");
+  const own = dirname(dirname(command[0] ?? ""));
+  // An interpreter of one's own lies elsewhere.
+  if (rival === "bubblewrap" && !"/usr".startsWith(own)) prefix.splice(-1, 0, "--ro-bind", own, own);
+  return [...prefix, ...command];
 }
 
 /** Runs a command under a rival; rejects unless it ends with 0 and exactly this output. */
@@ -75,10 +78,10 @@ export class Floor {
     this.#socket = join(directory, "socket");
   }
 
-  static async start(preloads: readonly string[], signal: AbortSignal): Promise<Floor> {
+  static async start(preloads: readonly string[], signal: AbortSignal, python = PYTHON): Promise<Floor> {
     const directory = await mkdtemp(join(tmpdir(), "prl-floor-"));
-    const args = ["-I", "-S", FORK_SERVER, join(directory, "socket"), ...preloads];
-    const server = spawn(PYTHON, args, { env: ENVIRONMENT, stdio: ["ignore", "ignore", "inherit"] });
+    const args = ["-I", ...(python === PYTHON ? ["-S"] : []), FORK_SERVER, join(directory, "socket"), ...preloads];
+    const server = spawn(python, args, { env: ENVIRONMENT, stdio: ["ignore", "ignore", "inherit"] });
     const floor = new Floor(server, directory);
     const deadline = performance.now() + START_MS;
     for (;;) {

@@ -16,6 +16,7 @@ use crate::once::infra;
 use crate::plan::Plan;
 use crate::run::{Cancel, Exec, Flood, feed, follow, judge, pipes, record};
 use crate::wire::{Event, Order};
+use crate::zygote::Python;
 
 /// An exec among others of its box.
 pub(super) struct Among {
@@ -64,8 +65,13 @@ impl Among {
 }
 
 /// Runs a command to its end.
-pub(super) async fn exec(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> RunOnceResult {
-    let result = attempt(held, plan, cancel).await;
+pub(super) async fn exec(
+    held: &Arc<HeldBox>,
+    plan: Plan,
+    python: Option<Arc<Python>>,
+    cancel: Cancel,
+) -> RunOnceResult {
+    let result = attempt(held, plan, python, cancel).await;
     let mut result = result.unwrap_or_else(|error| failed(held, &error));
     result.isolation = held.isolation.into();
     if result.runtime.is_empty() {
@@ -74,7 +80,12 @@ pub(super) async fn exec(held: &Arc<HeldBox>, plan: Plan, cancel: Cancel) -> Run
     result
 }
 
-async fn attempt(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> Result<RunOnceResult, SandboxError> {
+async fn attempt(
+    held: &Arc<HeldBox>,
+    mut plan: Plan,
+    python: Option<Arc<Python>>,
+    cancel: Cancel,
+) -> Result<RunOnceResult, SandboxError> {
     let began = Instant::now();
     let setup = |step: &'static str| {
         move |source| SandboxError::Setup {
@@ -86,7 +97,8 @@ async fn attempt(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> Result<
     let before = held.observe();
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
-    let zygote = provide(held, &mut plan).await?;
+    let _zygote = provide(held, &mut plan, python).await?;
+    let warm = plan.warm();
     let exchange = held.mux.call(Order::Start(plan.start), guests.into()).await?;
     let (over, ended) = watch::channel(false);
     let stdout = record(stdout, plan.limits.output_bytes, &flood, ended.clone()).map_err(setup("stdout"))?;
@@ -103,10 +115,10 @@ async fn attempt(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> Result<
     over.send_replace(true);
     let (stdout, stderr) = (stdout.result().await?, stderr.result().await?);
     let course = course?;
-    let runtime = course.runtime(zygote.is_some());
+    let runtime = course.runtime(warm);
     let timings = course.timings(began, Duration::ZERO);
     let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
-    result.runtime = runtime.to_owned();
+    result.runtime = runtime;
     Ok(result)
 }
 

@@ -58,7 +58,7 @@ pub(crate) struct HeldBox {
     pub(crate) group: Group,
     pub(crate) processes: Processes,
     /// What its execs that can do so run on.
-    pub(crate) standby: Option<Standby>,
+    pub(crate) standby: Standby,
     init: Init,
     uid: Uid,
     _egress: Egress,
@@ -89,7 +89,7 @@ impl HeldBox {
         request: CreateRequest,
         mut plan: Plan,
         snapshot: Option<Arc<Snapshot>>,
-        standby: Option<Standby>,
+        standby: Standby,
         isolation: Isolation,
     ) -> Result<Arc<Self>, SandboxError> {
         let network = match sandbox.open(plan.network.sockets()).await {
@@ -153,9 +153,7 @@ impl HeldBox {
             held.gone().await;
             return Err(error);
         }
-        if let Some(standby) = &held.standby {
-            standby.prepare(&held);
-        }
+        held.standby.prepare(&held);
         Ok(held)
     }
 
@@ -306,7 +304,7 @@ impl HeldBox {
     fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
         let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
-        let standby = self.standby.as_ref().map_or(0, Standby::processes);
+        let standby = self.standby.processes();
         let processes = self.processes_limit.load(Ordering::Relaxed);
         let limited = self
             .group

@@ -41,8 +41,7 @@ async fn attempt(
     snapshot: Option<Arc<Snapshot>>,
 ) -> Result<Arc<HeldBox>, SandboxError> {
     let plan = plan::plan_box(&request, shop.terms())?;
-    let standby = shop.warm.of_box(&request.runtime, plan.image > 0)?;
-    let standby = standby.map(|(python, kept)| Standby::new(python, kept));
+    let standby = Standby::new(shop.warm.of_box(&request.runtime, plan.image > 0)?);
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
     let pool = Arc::clone(&shop.pool);
     let mut acquiring = tokio::spawn(async move { pool.acquire(plan.image).await });

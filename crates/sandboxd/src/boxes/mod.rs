@@ -39,6 +39,7 @@ use making::{check, make, shared};
 use registry::Claim;
 pub(crate) use registry::Registry;
 pub(crate) use snapshots::Snapshots;
+pub(crate) use standby::Standby;
 
 use crate::egress::add_missing;
 use crate::error::SandboxError;
@@ -239,8 +240,9 @@ impl Boxes for BoxService {
             fingerprint = mark(&plain, [env]);
         }
         let running = Arc::clone(&held);
+        let python = shop.warm.python(&plan);
         let work = |cancel, publisher: crate::once::Publisher| async move {
-            publisher.publish(Ok(Arc::new(exec::exec(&running, plan, cancel).await)));
+            publisher.publish(Ok(Arc::new(exec::exec(&running, plan, python, cancel).await)));
         };
         Ok(Response::new(once(shop, key, fingerprint, work).await?))
     }
@@ -262,7 +264,8 @@ impl Boxes for BoxService {
         // A caller who goes away does not leave half a start behind.
         let starting = tokio::spawn({
             let held = Arc::clone(&held);
-            async move { processes::start(&held, &request, mark, plan).await }
+            let python = self.0.warm.python(&plan);
+            async move { processes::start(&held, &request, mark, plan, python).await }
         });
         let process = starting
             .await
@@ -458,10 +461,10 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
     }
     add_missing(&mut plan.start.program.env, &held.told);
     // A box without a runtime executes what does not ask for one.
-    plan.runtime = match (request.runtime.as_str(), held.request.runtime.as_str()) {
-        ("", "" | "exec") => "exec".to_owned(),
-        (asked, _) => asked.to_owned(),
-    };
+    let runtimes = [&request.runtime, &held.request.runtime];
+    let runtime = runtimes.into_iter().find(|name| !name.is_empty());
+    plan.runtime = runtime.map_or_else(|| "exec".to_owned(), String::clone);
+    plan.insists = !request.runtime.is_empty();
     shop.warm.choose(&mut plan)?;
     Ok(plan)
 }

@@ -21,6 +21,7 @@ use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::run::{self, Flood, follow, judge, pipes};
 use crate::wire::{Event, Order, Terminal};
+use crate::zygote::Python;
 
 /// Per box, ended ones included as long as there is room.
 const MAX_PROCESSES: usize = 64;
@@ -40,8 +41,8 @@ pub(crate) struct Process {
     begun: watch::Sender<bool>,
     /// Of the order that started it.
     order: u64,
-    /// On a zygote.
-    warm: bool,
+    /// The runtime whose zygote it was given to.
+    warm: Option<String>,
     pub(super) stdout: Log,
     pub(super) stderr: Log,
     pub(super) input: Input,
@@ -118,8 +119,8 @@ impl Process {
     }
 
     /// What it was started on.
-    pub(super) fn runtime(&self) -> &'static str {
-        if self.warm { "python" } else { "exec" }
+    pub(super) fn runtime(&self) -> &str {
+        self.warm.as_deref().unwrap_or("exec")
     }
 
     /// Its interpreter, when it is one.
@@ -175,6 +176,7 @@ pub(crate) async fn start(
     request: &StartRequest,
     mark: u64,
     mut plan: Plan,
+    python: Option<Arc<Python>>,
 ) -> Result<Arc<Process>, SandboxError> {
     let processes = &held.processes;
     let starting = processes.starting.lock().await;
@@ -197,7 +199,7 @@ pub(crate) async fn start(
         plan.limits.output_kill_bytes = u64::MAX;
     }
     if request.pty.is_some() && plan.start.zygote > 0 {
-        if !plan.runtime.is_empty() {
+        if plan.insists {
             return Err(SandboxError::Runtime {
                 wanted: plan.runtime,
                 reason: "it has a terminal".to_owned(),
@@ -210,7 +212,7 @@ pub(crate) async fn start(
         seat: held.seat()?,
         before: held.observe(),
     };
-    let zygote = provide(held, &mut plan).await?;
+    let zygote = provide(held, &mut plan, python).await?;
     let (process, among, streams) = launch(held, request, mark, &plan).await?;
     processes.add(&process);
     drop(starting);
@@ -295,7 +297,7 @@ async fn launch(
         pid: AtomicU32::new(0),
         begun: watch::Sender::new(false),
         order: exchange.id,
-        warm: plan.start.zygote > 0,
+        warm: plan.warm(),
         stdout: Log::new(request.lossless),
         stderr: Log::new(request.lossless),
         input: Input::new(input, terminal.is_some()),
@@ -334,11 +336,11 @@ async fn drive(process: Arc<Process>, mut among: Among, plan: Plan, streams: Vec
     let course = follow(&mut among, &held.group, began.before, &plan.limits, &flood, cancel).await;
     over.send_replace(true);
     let judged = course.and_then(|course| {
-        let runtime = course.runtime(process.warm);
+        let runtime = course.runtime(process.warm.clone());
         let timings = course.timings(began.at, Duration::ZERO);
         let none = || (Output::default(), false);
         let mut result = judge(course, &plan.limits, none(), none(), timings)?;
-        result.runtime = runtime.to_owned();
+        result.runtime = runtime;
         Ok(result)
     });
     let mut result = judged.unwrap_or_else(|error| failed(&held, &error));

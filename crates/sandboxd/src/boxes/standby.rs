@@ -13,20 +13,18 @@ use crate::plan::Plan;
 use crate::zygote::{Parked, Python};
 
 /// See the module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Standby {
-    python: Arc<Python>,
-    /// Whether one waits all the time.
-    kept: bool,
+    /// What waits all the time.
+    kept: Option<Arc<Python>>,
     next: Mutex<Option<Hatching>>,
 }
 
 type Hatching = JoinHandle<Result<Parked, SandboxError>>;
 
 impl Standby {
-    pub(crate) fn new(python: Arc<Python>, kept: bool) -> Self {
+    pub(crate) fn new(kept: Option<Arc<Python>>) -> Self {
         Self {
-            python,
             kept,
             next: Mutex::default(),
         }
@@ -34,17 +32,20 @@ impl Standby {
 
     /// Processes of ours that it has in the box beside those that lead.
     pub(crate) fn processes(&self) -> u64 {
-        u64::from(self.kept)
+        u64::from(self.kept.is_some())
     }
 
     /// Sees to it that one waits.
     pub(crate) fn prepare(&self, held: &Arc<HeldBox>) {
-        if self.kept {
-            self.lock().get_or_insert_with(|| self.hatch(held));
+        if let Some(python) = &self.kept {
+            self.lock().get_or_insert_with(|| hatch(python, held));
         }
     }
 
-    async fn take(&self, held: &Arc<HeldBox>) -> Result<Parked, SandboxError> {
+    async fn take(&self, python: &Arc<Python>, held: &Arc<HeldBox>) -> Result<Parked, SandboxError> {
+        if self.kept.as_ref().is_none_or(|kept| !Arc::ptr_eq(kept, python)) {
+            return joined(hatch(python, held)).await;
+        }
         let waiting = self.lock().take();
         let mut parked = None;
         if let Some(waiting) = waiting {
@@ -53,24 +54,24 @@ impl Standby {
         }
         let parked = match parked {
             Some(parked) => parked,
-            None => joined(self.hatch(held)).await?,
+            None => joined(hatch(python, held)).await?,
         };
         self.prepare(held);
         Ok(parked)
     }
 
-    fn hatch(&self, held: &Arc<HeldBox>) -> Hatching {
-        let (python, held) = (Arc::clone(&self.python), Arc::clone(held));
-        tokio::spawn(async move {
-            let parked = python.hatch(&held).await?;
-            parked.join(&held.group)?;
-            Ok(parked)
-        })
-    }
-
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<Hatching>> {
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn hatch(python: &Arc<Python>, held: &Arc<HeldBox>) -> Hatching {
+    let (python, held) = (Arc::clone(python), Arc::clone(held));
+    tokio::spawn(async move {
+        let parked = python.hatch(&held).await?;
+        parked.join(&held.group)?;
+        Ok(parked)
+    })
 }
 
 async fn joined(hatching: Hatching) -> Result<Parked, SandboxError> {
@@ -80,21 +81,21 @@ async fn joined(hatching: Hatching) -> Result<Parked, SandboxError> {
 
 /// Gives a plan that is to run warm its zygote. Where there is none now and the caller did not insist, the command is
 /// executed: the result says what it ran on.
-pub(super) async fn provide(held: &Arc<HeldBox>, plan: &mut Plan) -> Result<Option<Parked>, SandboxError> {
-    if plan.start.zygote == 0 {
+pub(super) async fn provide(
+    held: &Arc<HeldBox>,
+    plan: &mut Plan,
+    python: Option<Arc<Python>>,
+) -> Result<Option<Parked>, SandboxError> {
+    let Some(python) = python.filter(|_| plan.start.zygote > 0) else {
         held.expect_pair()?;
         return Ok(None);
-    }
-    let taken = match &held.standby {
-        Some(standby) => standby.take(held).await,
-        None => Err(SandboxError::Protocol("a warm exec without a runtime".to_owned())),
     };
-    match taken {
+    match held.standby.take(&python, held).await {
         Ok(parked) => {
             plan.start.zygote = parked.id();
             Ok(Some(parked))
         }
-        Err(error) if plan.runtime.is_empty() => {
+        Err(error) if !plan.insists => {
             tracing::warn!(error = %error.chain(), "no zygote: the command is executed");
             plan.start.zygote = 0;
             held.expect_pair()?;

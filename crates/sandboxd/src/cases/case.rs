@@ -53,7 +53,7 @@ pub(super) async fn run(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> 
     let _seat = held.seat()?;
     egress::add_missing(&mut plan.start.program.env, &held.told);
     let before = held.observe();
-    let warm = plan.start.zygote > 0;
+    let warm = plan.warm();
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
     let exchange = held.mux.call(Order::Start(plan.start), guests.into()).await?;
@@ -70,7 +70,7 @@ pub(super) async fn run(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> 
     let runtime = course.runtime(warm);
     let timings = course.timings(began, Duration::ZERO);
     let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
-    result.runtime = runtime.to_owned();
+    result.runtime = runtime;
     if let Some(usage) = &mut result.usage {
         // The peaks of all that ran in the sandbox so far are not this one's.
         (usage.peak_memory_bytes, usage.processes) = (None, None);

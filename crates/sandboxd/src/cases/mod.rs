@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tonic::Status;
 
-use crate::boxes::{End, HeldBox};
+use crate::boxes::{End, HeldBox, Standby};
 use crate::error::SandboxError;
 use crate::plan::{self, Plan};
 use crate::service::{DEFAULT_QUEUE, Shop};
@@ -160,7 +160,7 @@ impl Run {
                 ..tests.program.clone()
             },
             None,
-            None,
+            Standby::default(),
             shop.probe.isolation,
         );
         let held = made.await?;
@@ -173,11 +173,7 @@ impl Run {
     }
 
     async fn judge_all(&mut self, shop: &Shop, held: &Arc<HeldBox>, tests: Tests) -> Result<(), SandboxError> {
-        let python = if tests.program.start.zygote > 0 {
-            shop.warm.python()
-        } else {
-            None
-        };
+        let python = shop.warm.python(&tests.program);
         let hatch = |more: bool| {
             more.then(|| python.clone().map(|python| spawn_hatch(python, Arc::clone(held))))
                 .flatten()

@@ -66,9 +66,10 @@ impl Course {
         (elapsed / 50).clamp(OBSERVE_EVERY, OBSERVE_RARELY)
     }
 
-    /// What it ran on. `warm`: a zygote was told to run it.
-    pub(crate) fn runtime(&self, warm: bool) -> &'static str {
-        if warm && !self.executed { "python" } else { "exec" }
+    /// What it ran on. `warm`: the runtime that was told to run it.
+    pub(crate) fn runtime(&self, warm: Option<String>) -> String {
+        let warm = warm.filter(|_| !self.executed);
+        warm.unwrap_or_else(|| "exec".to_owned())
     }
 
     /// How long the parts took; what comes after the end is still going on.

@@ -57,7 +57,7 @@ pub(crate) async fn execute(
     let (_egress, told) = plan.network.serve(sockets).map_err(setup("network"))?;
     egress::add_missing(&mut plan.start.program.env, &told);
     let before = sandbox.group.observe();
-    let warm = plan.start.zygote > 0;
+    let warm = plan.warm();
     let (ours, guests) = pipes().map_err(setup("pipes"))?;
     let ends = guests.each_ref().map(AsFd::as_fd);
     sandbox
@@ -85,7 +85,7 @@ pub(crate) async fn execute(
     let timings = course.timings(began, queued);
     let runtime = course.runtime(warm);
     let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
-    result.runtime = runtime.to_owned();
+    result.runtime = runtime;
     Ok(result)
 }
 

@@ -2,7 +2,6 @@
 //!
 //! What depends on files is decided by the zygote itself, which executes the command where it must.
 
-use crate::plan::environment;
 use crate::wire::Program;
 
 /// Everything that travels to the zygote is one message.
@@ -11,8 +10,8 @@ const MAX_BYTES: usize = 128 << 10;
 const READ_AT_START: [&str; 7] = ["PYTHON", "LC_", "LD_", "MALLOC_", "GLIBC_", "OPENBLAS_", "OMP_"];
 const FIXED: [&str; 4] = ["PATH", "HOME", "LANG", "LANGUAGE"];
 
-/// Why this needs an interpreter of its own; `executable`: the template's.
-pub(super) fn refusal(program: &Program, executable: &str) -> Option<&'static str> {
+/// Why this needs an interpreter of its own. `executable`: the template's; `usual`: its environment.
+pub(super) fn refusal(program: &Program, executable: &str, usual: &[String]) -> Option<&'static str> {
     let mut arguments = program.command.iter().map(String::as_str);
     let name = arguments.next().unwrap_or_default();
     if name != "python3" && name != executable {
@@ -37,7 +36,6 @@ pub(super) fn refusal(program: &Program, executable: &str) -> Option<&'static st
     if bytes > MAX_BYTES {
         return Some("it is too long");
     }
-    let usual = environment();
     let mut entries = program.env.iter().filter(|entry| !usual.contains(entry));
     let unusual = entries.any(|entry| {
         let name = entry.split('=').next().unwrap_or_default();
@@ -49,16 +47,16 @@ pub(super) fn refusal(program: &Program, executable: &str) -> Option<&'static st
 #[cfg(test)]
 mod tests {
     use super::refusal;
-    use crate::plan::environment;
+    use crate::plan::{PATH, environment};
     use crate::wire::Program;
 
     fn refused(command: &[&str], entry: Option<&str>) -> Option<&'static str> {
         let program = Program {
             command: command.iter().map(|text| (*text).to_owned()).collect(),
-            env: environment().into_iter().chain(entry.map(str::to_owned)).collect(),
+            env: environment(PATH).into_iter().chain(entry.map(str::to_owned)).collect(),
             ..Program::default()
         };
-        refusal(&program, "/usr/bin/python3")
+        refusal(&program, "/usr/bin/python3", &environment(PATH))
     }
 
     #[test]

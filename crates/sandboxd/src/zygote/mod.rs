@@ -7,9 +7,11 @@
 
 mod eligible;
 pub(crate) mod interpreter;
+mod profiles;
 mod python;
 mod template;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use prl_sandbox_proto::{Facility, Runtime};
@@ -20,6 +22,8 @@ use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sandbox::Sandbox;
 
+use profiles::Profile;
+pub(crate) use profiles::{Profiles, path_with};
 pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.
@@ -28,120 +32,157 @@ pub(crate) const FIRST: u64 = u64::MAX;
 /// The warm runtimes of a daemon.
 #[derive(Debug)]
 pub(crate) struct Warm {
-    python: Result<(Arc<Python>, Arc<Pool>), String>,
+    /// By the name of their profile.
+    pythons: BTreeMap<String, Result<Running, String>>,
+    /// Names of those that were asked for.
+    wanted: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Running {
+    python: Arc<Python>,
+    pool: Arc<Pool>,
 }
 
 impl Warm {
     /// Every program is executed.
-    pub(crate) fn none(reason: &str) -> Self {
+    pub(crate) fn none(profiles: &Profiles, reason: &str) -> Self {
+        let without = |(name, _): (&str, &Profile)| (name.to_owned(), Err(reason.to_owned()));
         Self {
-            python: Err(reason.to_owned()),
+            pythons: profiles.iter().map(without).collect(),
+            wanted: [profiles::PYTHON.to_owned()].into(),
         }
     }
 
-    /// Starts them. What the machine lacks is reported, and its programs are executed. `python`: how many to park.
-    pub(crate) async fn start(factory: &Arc<Factory>, python: usize) -> Self {
-        if python == 0 {
-            return Self::none("--warm python=0");
+    /// Starts them. What the machine lacks is reported, and its programs are executed. `path`: where programs find theirs.
+    pub(crate) async fn start(factory: &Arc<Factory>, profiles: &Profiles, path: &str) -> Self {
+        let mut warm = Self::none(profiles, "");
+        for (name, profile) in profiles.iter() {
+            let started = if profile.parked == 0 {
+                Err(format!("--warm {name}=0"))
+            } else {
+                let started = Python::start(Arc::clone(factory), profile.clone(), path).await;
+                if let Err(reason) = &started {
+                    tracing::warn!(name, reason, "no warm Python");
+                }
+                started
+            };
+            let running = started.map(|python| {
+                let python = Arc::new(python);
+                let pool = Pool::new(Maker::Python(Arc::clone(&python)), profile.parked);
+                Running { python, pool }
+            });
+            warm.pythons.insert(name.to_owned(), running);
+            if profile.parked > 0 {
+                warm.wanted.insert(name.to_owned());
+            }
         }
-        let started = Python::start(Arc::clone(factory)).await;
-        if let Err(reason) = &started {
-            tracing::warn!(reason, "no warm Python");
-        }
-        let parked = |started| {
-            let started = Arc::new(started);
-            let pool = Pool::new(Maker::Python(Arc::clone(&started)), python);
-            (started, pool)
-        };
-        Self {
-            python: started.map(parked),
-        }
+        warm
     }
 
-    /// Chooses what a plan's command runs on. Returns the pool to take a sandbox from when it is a warm one.
+    /// Chooses what a plan's command runs on. Returns the pool to take a sandbox from when it is a warm one; then, and
+    /// only then, the plan's `zygote` is set, and its `runtime` is the one that was chosen.
     pub(crate) fn choose(&self, plan: &mut Plan) -> Result<Option<Arc<Pool>>, SandboxError> {
+        let suits = plan.runtime.is_empty();
+        if suits {
+            plan.runtime = profiles::PYTHON.to_owned();
+        }
         let refused = |reason: &str| SandboxError::Runtime {
             wanted: plan.runtime.clone(),
             reason: reason.to_owned(),
         };
-        if plan.image > 0 {
-            return match plan.runtime.as_str() {
-                "" | "exec" => Ok(None),
-                _ => Err(refused("images have no warm runtimes")),
-            };
+        let running = match self.find(&plan.runtime, plan.image > 0) {
+            Ok(Some(running)) => running,
+            Ok(None) => return Ok(None),
+            Err(SandboxError::Runtime { .. }) if suits => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let program = &mut plan.start.program;
+        for entry in running.python.additions() {
+            let name = entry.split_inclusive('=').next().unwrap_or_default();
+            if !program.env.iter().any(|one| one.starts_with(name)) {
+                program.env.push((*entry).to_owned());
+            }
         }
-        match (plan.runtime.as_str(), &self.python) {
-            ("exec", _) | ("", Err(_)) => Ok(None),
-            ("" | "python", Ok((python, pool))) => match python.refusal(&plan.start.program) {
-                None => {
-                    plan.start.zygote = FIRST;
-                    Ok(Some(Arc::clone(pool)))
-                }
-                Some(_) if plan.runtime.is_empty() => Ok(None),
-                Some(reason) => Err(refused(reason)),
-            },
-            ("python", Err(reason)) => Err(refused(reason)),
-            ("node", _) => Err(refused("this daemon parks no node")),
-            (other, _) => Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
+        match running.python.refusal(program) {
+            None => {
+                plan.start.zygote = FIRST;
+                Ok(Some(Arc::clone(&running.pool)))
+            }
+            Some(reason) if plan.insists => Err(refused(reason)),
+            Some(_) => Ok(None),
         }
     }
 
-    /// The warm Python, if there is one.
-    pub(crate) fn python(&self) -> Option<Arc<Python>> {
-        self.python.as_ref().ok().map(|(python, _)| Arc::clone(python))
-    }
-
-    /// What the execs of a box with this runtime are to run on, and whether one waits for them all the time.
-    pub(crate) fn of_box(&self, runtime: &str, image: bool) -> Result<Option<(Arc<Python>, bool)>, SandboxError> {
+    /// What a runtime's name stands for; nothing: programs are executed.
+    fn find(&self, name: &str, image: bool) -> Result<Option<&Running>, SandboxError> {
         let refused = |reason: &str| SandboxError::Runtime {
-            wanted: runtime.to_owned(),
+            wanted: name.to_owned(),
             reason: reason.to_owned(),
         };
-        match (runtime, &self.python) {
-            ("exec", _) => Ok(None),
-            ("", python) => Ok(python.as_ref().ok().map(|(python, _)| (Arc::clone(python), false))),
-            ("python", _) if image => Err(refused("images have no warm runtimes")),
-            ("python", Ok((python, _))) => Ok(Some((Arc::clone(python), true))),
-            ("python", Err(reason)) => Err(refused(reason)),
-            ("node", _) => Err(refused("this daemon parks no node")),
-            (other, _) => Err(SandboxError::Invalid(format!("runtime {other:?} is not known"))),
+        match self.pythons.get(name) {
+            _ if name == "exec" => Ok(None),
+            None if name == "node" => Err(refused("this daemon parks no node")),
+            None => Err(SandboxError::Invalid(format!("runtime {name:?} is not known"))),
+            Some(_) if image => Err(refused("images have no warm runtimes")),
+            Some(Err(reason)) => Err(refused(reason)),
+            Some(Ok(running)) => Ok(Some(running)),
         }
+    }
+
+    /// The warm Python that a plan was chosen to run on.
+    pub(crate) fn python(&self, plan: &Plan) -> Option<Arc<Python>> {
+        let running = self.pythons.get(&plan.runtime)?.as_ref().ok()?;
+        (plan.start.zygote > 0).then(|| Arc::clone(&running.python))
+    }
+
+    /// What the execs of a box with this runtime run on; nothing: they are executed.
+    pub(crate) fn of_box(&self, runtime: &str, image: bool) -> Result<Option<Arc<Python>>, SandboxError> {
+        let name = if runtime.is_empty() { "exec" } else { runtime };
+        Ok(self.find(name, image)?.map(|running| Arc::clone(&running.python)))
+    }
+
+    fn running(&self) -> impl Iterator<Item = (&str, &Running)> {
+        let named = self.pythons.iter();
+        named.filter_map(|(name, running)| Some((name.as_str(), running.as_ref().ok()?)))
     }
 
     /// For the capability report.
     pub(crate) fn report(&self) -> Vec<Runtime> {
-        let report = |(python, pool): &(Arc<Python>, Arc<Pool>)| {
-            let about = python.about();
+        let report = |(name, running): (&str, &Running)| {
+            let about = running.python.about();
             Runtime {
-                name: "python".to_owned(),
+                name: name.to_owned(),
                 version: about.version,
                 preloads: about.preloads,
-                parked: u32::try_from(pool.parked()).unwrap_or(u32::MAX),
+                parked: u32::try_from(running.pool.parked()).unwrap_or(u32::MAX),
             }
         };
-        self.python.iter().map(report).collect()
+        self.running().map(report).collect()
     }
 
     pub(crate) fn facilities(&self) -> Vec<Facility> {
-        vec![Facility {
-            name: "runtime.python".to_owned(),
-            available: self.python.is_ok(),
-            detail: match &self.python {
-                Ok((python, _)) => python.about().executable,
+        let facility = |(name, running): (&String, &Result<Running, String>)| Facility {
+            name: format!("runtime.{name}"),
+            available: running.is_ok(),
+            detail: match running {
+                Ok(running) => running.python.about().executable,
                 Err(reason) => format!("{reason}; every command is executed"),
             },
-        }]
+        };
+        let wanted = self.pythons.iter().filter(|(name, _)| self.wanted.contains(*name));
+        wanted.map(facility).collect()
     }
 
     /// Sandboxes made in advance.
     pub(crate) fn parked(&self) -> usize {
-        self.python.iter().map(|(_, pool)| pool.parked()).sum()
+        self.running().map(|(_, running)| running.pool.parked()).sum()
     }
 
     /// Destroys what is parked.
     pub(crate) async fn close(&self) {
-        if let Ok((_, pool)) = &self.python {
-            pool.close().await;
+        for (_, running) in self.running() {
+            running.pool.close().await;
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
+use super::profiles::Profile;
 use super::template::{About, Forked, Template};
 use super::{FIRST, eligible};
 use crate::boxes::HeldBox;
@@ -15,43 +16,10 @@ use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::mux::Exchange;
+use crate::plan::environment;
 use crate::sandbox::Sandbox;
 use crate::wire::{Event, Order, Program};
 
-/// What programs of the kind that is run here use most, of the standard library. Each makes every fork dearer.
-const MODULES: [&str; 31] = [
-    "array",
-    "bisect",
-    "cmath",
-    "collections",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "enum",
-    "fractions",
-    "functools",
-    "heapq",
-    "io",
-    "itertools",
-    "json",
-    "math",
-    "numbers",
-    "operator",
-    "queue",
-    "random",
-    "re",
-    "statistics",
-    "string",
-    "struct",
-    "textwrap",
-    "threading",
-    "time",
-    "traceback",
-    "types",
-    "typing",
-];
 /// A zygote that is not there by then will not come.
 const HATCH_DEADLINE: Duration = Duration::from_secs(10);
 /// Pause between two attempts to start a template.
@@ -61,6 +29,9 @@ const RESTART_PAUSE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct Python {
     factory: Arc<Factory>,
+    profile: Profile,
+    /// Of its programs, before their requests add to it.
+    environment: Vec<String>,
     about: About,
     now: Mutex<Now>,
 }
@@ -97,10 +68,21 @@ struct Now {
 
 impl Python {
     /// Starts the template. The error says why there is none.
-    pub(crate) async fn start(factory: Arc<Factory>) -> Result<Self, String> {
-        let template = Template::start(&factory, &MODULES).await?;
+    pub(crate) async fn start(factory: Arc<Factory>, profile: Profile, path: &str) -> Result<Self, String> {
+        let mut environment = environment(path);
+        environment.extend(profile.environment().iter().map(|entry| (*entry).to_owned()));
+        let template = Template::start(&factory, &environment, &profile.modules()).await?;
+        let missing = profile
+            .libraries()
+            .iter()
+            .find(|name| !template.about.preloads.contains(name));
+        if let Some(name) = missing {
+            return Err(format!("{} cannot import {name}", template.about.executable));
+        }
         Ok(Self {
             factory,
+            profile,
+            environment,
             about: template.about.clone(),
             now: Mutex::new(Now {
                 template: Some(Arc::new(template)),
@@ -115,7 +97,12 @@ impl Python {
 
     /// Why a command must be executed.
     pub(crate) fn refusal(&self, program: &Program) -> Option<&'static str> {
-        eligible::refusal(program, &self.about.executable)
+        eligible::refusal(program, &self.about.executable, &self.environment)
+    }
+
+    /// What its programs find in their environment besides the usual.
+    pub(crate) fn additions(&self) -> &'static [&'static str] {
+        self.profile.environment()
     }
 
     /// Makes a sandbox with a zygote that becomes its one program.
@@ -176,7 +163,7 @@ impl Python {
             return Err(setup("template", io::ErrorKind::NotConnected.into()));
         }
         now.started = Instant::now();
-        let started = Template::start(&self.factory, &MODULES).await;
+        let started = Template::start(&self.factory, &self.environment, &self.profile.modules()).await;
         let template = Arc::new(started.map_err(|reason| setup("template", io::Error::other(reason)))?);
         now.template = Some(Arc::clone(&template));
         Ok(template)

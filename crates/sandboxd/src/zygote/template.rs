@@ -14,7 +14,6 @@ use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::filter;
 use crate::packets::Packets;
-use crate::plan::environment;
 use crate::sys::{pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
@@ -56,13 +55,13 @@ pub(crate) struct Template {
 
 impl Template {
     /// Starts one that loads these modules, as far as the machine has them. The error says why there is none.
-    pub(crate) async fn start(factory: &Factory, modules: &[&str]) -> Result<Self, String> {
-        tokio::time::timeout(START_DEADLINE, Self::begin(factory, modules))
+    pub(crate) async fn start(factory: &Factory, environment: &[String], modules: &[&str]) -> Result<Self, String> {
+        tokio::time::timeout(START_DEADLINE, Self::begin(factory, environment, modules))
             .await
             .unwrap_or_else(|_| Err(format!("not ready after {} s", START_DEADLINE.as_secs())))
     }
 
-    async fn begin(factory: &Factory, modules: &[&str]) -> Result<Self, String> {
+    async fn begin(factory: &Factory, environment: &[String], modules: &[&str]) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         let (socket, theirs) = Packets::pair().map_err(said)?;
         let (stdin_guest, stdin) = pipe().map_err(said)?;
@@ -73,7 +72,7 @@ impl Template {
             wanted: true,
             interpreter: Some(Program {
                 command: ["python3", "-c", LOADER].map(str::to_owned).to_vec(),
-                env: environment(),
+                env: environment.to_vec(),
                 ..Program::default()
             }),
             ..Spawn::default()

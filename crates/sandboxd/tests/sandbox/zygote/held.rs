@@ -90,12 +90,6 @@ async fn every_end_is_told_as_it_was() -> Outcome {
     if !daemon.is_full() {
         return Ok(());
     }
-    let limits = Limits {
-        wall_ms: Some(1500),
-        cpu_ms: Some(700),
-        output_kill_bytes: Some(1 << 20),
-        ..Limits::default()
-    };
     for (source, wanted) in [
         ("raise SystemExit(137)", Cause::Exited),
         ("import os; os.kill(os.getpid(), 15)", Cause::Signaled),
@@ -114,10 +108,20 @@ async fn every_end_is_told_as_it_was() -> Outcome {
         ("while True: print('x' * 65536)", Cause::OutputLimit),
     ] {
         let mut request = code(source);
-        request.limits = Some(limits);
-        if wanted == Cause::Pids {
-            request.limits = None;
-        }
+        request.limits = Some(match wanted {
+            Cause::WallTimeout => Limits {
+                wall_ms: Some(1500),
+                ..Limits::default()
+            },
+            Cause::CpuTimeout => Limits {
+                cpu_ms: Some(700),
+                ..Limits::default()
+            },
+            _ => Limits {
+                output_kill_bytes: Some(1 << 20),
+                ..Limits::default()
+            },
+        });
         let began = Instant::now();
         let result = run(&client, request).await?;
         assert_eq!(

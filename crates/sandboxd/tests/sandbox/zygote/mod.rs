@@ -1,6 +1,7 @@
 //! Warm interpreters: what runs on them cannot tell, and every run is clean.
 
 mod held;
+mod libraries;
 mod programs;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,200 @@
+//! Which warm Pythons a daemon has, as its command line says: one interpreter, and by profile what it has loaded.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What programs of the kind that is run here use most, of the standard library. Each makes every fork dearer.
+const STANDARD: [&str; 31] = [
+    "array",
+    "bisect",
+    "cmath",
+    "collections",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "datetime",
+    "decimal",
+    "enum",
+    "fractions",
+    "functools",
+    "heapq",
+    "io",
+    "itertools",
+    "json",
+    "math",
+    "numbers",
+    "operator",
+    "queue",
+    "random",
+    "re",
+    "statistics",
+    "string",
+    "struct",
+    "textwrap",
+    "threading",
+    "time",
+    "traceback",
+    "types",
+    "typing",
+];
+/// With numpy itself its parts that it loads late.
+const NUMPY: [&str; 4] = ["numpy", "numpy.fft", "numpy.linalg", "numpy.random"];
+/// What a library that calculates reads when it is loaded. More threads than the box has processors are of no use, and a
+/// zygote has those of its template: none.
+const ONE_THREAD: [&str; 3] = ["OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"];
+/// Names that mean something else.
+const TAKEN: [&str; 3] = ["", "exec", "node"];
+pub(crate) const PYTHON: &str = "python";
+
+/// One warm Python.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Profile {
+    /// Besides the usual ones of the standard library.
+    libraries: Vec<String>,
+    /// How many sandboxes wait with it.
+    pub(crate) parked: usize,
+}
+
+impl Profile {
+    pub(crate) fn modules(&self) -> Vec<&str> {
+        let libraries = self.libraries.iter().map(String::as_str);
+        STANDARD.into_iter().chain(libraries).collect()
+    }
+
+    /// What must be importable, or there is no such runtime.
+    pub(crate) fn libraries(&self) -> &[String] {
+        &self.libraries
+    }
+
+    /// What its programs find in their environment besides the usual.
+    pub(crate) fn environment(&self) -> &'static [&'static str] {
+        if self.libraries.is_empty() { &[] } else { &ONE_THREAD }
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Profiles {
+    all: BTreeMap<String, Profile>,
+}
+
+impl Profiles {
+    /// `python` and `numpy`; of the first so many are parked.
+    pub(crate) fn new(parked: usize) -> Self {
+        let libraries = NUMPY.map(str::to_owned).to_vec();
+        let numpy = Profile { libraries, parked: 0 };
+        let python = Profile {
+            parked,
+            ..Profile::default()
+        };
+        Self {
+            all: [(PYTHON.to_owned(), python), ("numpy".to_owned(), numpy)].into(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Profile)> {
+        self.all.iter().map(|(name, profile)| (name.as_str(), profile))
+    }
+
+    /// `name=module,module`: a profile more. The error says what is wrong.
+    pub(crate) fn preload(&mut self, text: &str) -> Result<(), String> {
+        let (name, modules) = text.split_once('=').unwrap_or_default();
+        let libraries: Vec<String> = modules.split(',').map(str::to_owned).collect();
+        let plain = |text: &str| {
+            !text.is_empty()
+                && text
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'.')
+        };
+        if TAKEN.contains(&name) || name == PYTHON || !plain(name) || !libraries.iter().all(|one| plain(one)) {
+            return Err(format!("expected NAME=MODULE,..., not {text:?}"));
+        }
+        self.all.entry(name.to_owned()).or_default().libraries = libraries;
+        Ok(())
+    }
+
+    /// Parks none of any.
+    pub(crate) fn park_none(&mut self) {
+        for profile in self.all.values_mut() {
+            profile.parked = 0;
+        }
+    }
+
+    /// `name=number,name=number`. The error says what is wrong.
+    pub(crate) fn park(&mut self, text: &str) -> Result<(), String> {
+        for part in text.split(',') {
+            let wrong = || {
+                let known: Vec<&str> = self.all.keys().map(String::as_str).collect();
+                format!("expected NAME=N with a name of {}, not {part:?}", known.join(", "))
+            };
+            let (name, count) = part.split_once('=').ok_or_else(wrong)?;
+            let count = count.parse().map_err(|_| wrong())?;
+            if !self.all.contains_key(name) {
+                return Err(wrong());
+            }
+            if let Some(profile) = self.all.get_mut(name) {
+                profile.parked = count;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The directories in which programs look for programs when `python3` is to be this one. The error says what is wrong.
+pub(crate) fn path_with(python: &str, usual: &str) -> Result<String, String> {
+    let path = Path::new(python);
+    let directory = path.parent().and_then(Path::to_str).filter(|text| !text.contains(':'));
+    match directory {
+        Some(directory) if path.is_absolute() && path.file_name() == Some("python3".as_ref()) => {
+            Ok(format!("{directory}:{usual}"))
+        }
+        _ => Err(format!("expected the absolute path of a python3, not {python:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Profiles, path_with};
+
+    #[test]
+    fn profiles_are_added_and_parked_by_name() {
+        let mut profiles = Profiles::new(4);
+        assert_eq!(profiles.preload("science=numpy,scipy.stats"), Ok(()));
+        assert_eq!(profiles.park("science=3,python=2"), Ok(()));
+        let parked: Vec<_> = profiles.iter().map(|(name, one)| (name, one.parked)).collect();
+        assert_eq!(parked, [("numpy", 0), ("python", 2), ("science", 3)]);
+        let science = profiles
+            .iter()
+            .last()
+            .map(|(_, one)| (one.modules().len(), one.environment().len()));
+        assert_eq!(science, Some((33, 3)));
+        for wrong in ["ruby=1", "python", "python=x", "python=1,", "python=-1"] {
+            assert!(profiles.clone().park(wrong).is_err(), "{wrong}");
+        }
+        for wrong in [
+            "", "x", "x=", "=y", "python=y", "exec=y", "node=y", "x=a b", "x=y,", "x=\0",
+        ] {
+            assert!(profiles.clone().preload(wrong).is_err(), "{wrong}");
+        }
+        profiles.park_none();
+        assert!(profiles.iter().all(|(_, one)| one.parked == 0));
+    }
+
+    #[test]
+    fn a_python_comes_first_in_the_path() {
+        assert_eq!(
+            path_with("/opt/x/bin/python3", "/bin"),
+            Ok("/opt/x/bin:/bin".to_owned())
+        );
+        for wrong in [
+            "python3",
+            "/opt/x/bin/python",
+            "/opt/x/bin/",
+            "bin/python3",
+            "/a:b/python3",
+            "",
+        ] {
+            assert!(path_with(wrong, "/bin").is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Profiles: warm Pythons with more loaded, and another interpreter than the machine's first.
+
+use std::error::Error;
+use std::process::Command;
+
+use prl_sandbox_proto::{CapabilitiesRequest, CreateRequest, RunOnceRequest};
+use tonic::Code;
+
+use super::{outward, python, run, same};
+use crate::boxes::{boxes, exec, small};
+use crate::support::{Client, Daemon, Outcome, command, skip, tell, text};
+
+const CALCULATION: &str = "import sys, os\n\
+    print([name for name in sys.modules if name.startswith('numpy')], os.environ['OPENBLAS_NUM_THREADS'])\n\
+    import numpy as np, pickle\n\
+    print(np.arange(10).sum(), np.linalg.inv(np.eye(2)).tolist(), np.fft.fft([1, 0, 0]).real.tolist())\n\
+    print(np.random.RandomState(1).rand(3), 0 <= np.random.default_rng().random() < 1, (np.ones((99, 99)) @ np.ones((99, 9))).shape)\n\
+    print(pickle.loads(pickle.dumps(np.arange(3))), np.array(['a', 'b']), repr(np.float64(1.5)))\n\
+    print(sorted(name for name in sys.modules if name.startswith('numpy')))\n\
+    np.array([1, 2]) + np.array([1, 2, 3])";
+
+async fn with(arguments: &[&str]) -> Result<Option<(Daemon, Client)>, Box<dyn Error>> {
+    let Some(daemon) = Daemon::start(arguments)? else {
+        return Ok(None);
+    };
+    let client = daemon.client().await?;
+    Ok(Some((daemon, client)))
+}
+
+fn on(runtime: &str, request: RunOnceRequest) -> RunOnceRequest {
+    RunOnceRequest {
+        runtime: runtime.to_owned(),
+        ..request
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_profile_has_its_modules_and_is_otherwise_like_any_python() -> Outcome {
+    let arguments = [
+        "--park",
+        "1",
+        "--warm",
+        "web=2,python=1",
+        "--preload",
+        "web=email.message,html.parser",
+    ];
+    let Some((daemon, client)) = with(&arguments).await? else {
+        return Ok(());
+    };
+    let told = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let web = told
+        .runtimes
+        .iter()
+        .find(|one| one.name == "web")
+        .ok_or("no such runtime")?;
+    assert!(
+        web.preloads.iter().any(|name| name == "html.parser"),
+        "{:?}",
+        web.preloads
+    );
+    let source = "import sys, os; print('html.parser' in sys.modules, os.environ['OMP_NUM_THREADS'])\n\
+        import html.parser; print(html.parser.HTMLParser.__name__)";
+    let result = run(&client, on("web", python(source))).await?;
+    assert_eq!(
+        (text(&result.stdout).as_str(), result.runtime.as_str()),
+        ("False 1\nHTMLParser\n", "web"),
+        "{}",
+        tell(&result)
+    );
+    // Nobody gets it who did not ask.
+    assert_eq!(run(&client, python("print(1)")).await?.runtime, "python");
+    let boxes = boxes(&daemon).await?;
+    let wanted = CreateRequest {
+        runtime: "web".to_owned(),
+        ..small("one")
+    };
+    boxes.clone().create(wanted).await?;
+    for (argv, runtime) in [
+        (
+            &["python3", "-c", "import os; print(os.environ['OMP_NUM_THREADS'])"][..],
+            "web",
+        ),
+        (&["sh", "-c", "echo $OMP_NUM_THREADS"], "exec"),
+    ] {
+        let result = boxes.clone().exec(exec("one", argv)).await?.into_inner();
+        assert_eq!(
+            (text(&result.stdout).as_str(), result.runtime.as_str()),
+            ("1\n", runtime),
+            "{}",
+            tell(&result)
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_profile_that_cannot_be_is_refused_with_the_reason() -> Outcome {
+    let arguments = ["--park", "1", "--warm", "lost=1", "--preload", "lost=no_such_module"];
+    let Some((_daemon, client)) = with(&arguments).await? else {
+        return Ok(());
+    };
+    for (runtime, reason) in [("lost", "cannot import no_such_module"), ("numpy", "--warm numpy=0")] {
+        let refused = client
+            .clone()
+            .run_once(on(runtime, python("1")))
+            .await
+            .err()
+            .ok_or("it ran")?;
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        assert!(refused.message().contains(reason), "{refused}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numpy_is_there_at_once() -> Outcome {
+    let there = Command::new("/usr/bin/python3").args(["-c", "import numpy"]).output();
+    let own = std::env::var("PRL_TEST_PYTHON")
+        .ok()
+        .filter(|path| path.starts_with('/'));
+    let mut arguments = vec!["--park", "1", "--warm", "numpy=2"];
+    if let Some(own) = &own {
+        arguments.extend(["--python", own]);
+    } else if !there.is_ok_and(|output| output.status.success()) {
+        skip("/usr/bin/python3 has no numpy, and PRL_TEST_PYTHON names no other");
+        return Ok(());
+    }
+    let Some((_daemon, client)) = with(&arguments).await? else {
+        return Ok(());
+    };
+    let mut request = python(CALCULATION);
+    if let Some(limits) = &mut request.limits {
+        limits.memory_bytes = Some(512 << 20);
+    }
+    let warm = run(&client, on("numpy", request.clone())).await?;
+    assert_eq!(
+        (warm.runtime.as_str(), warm.exit_code),
+        ("numpy", Some(1)),
+        "{}",
+        tell(&warm)
+    );
+    request.env = ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"]
+        .map(|name| (name.to_owned(), "1".to_owned()))
+        .into();
+    let cold = run(&client, on("exec", request)).await?;
+    assert_eq!(outward(&warm), outward(&cold));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_interpreter_is_the_python_of_every_program() -> Outcome {
+    // A directory of the machine that programs see and that is not in their PATH.
+    let Ok(directory) = tempfile::Builder::new().prefix("prl-python-").tempdir_in("/opt") else {
+        skip("nothing can be put into /opt");
+        return Ok(());
+    };
+    std::os::unix::fs::symlink("/usr/bin/python3", directory.path().join("python3"))?;
+    std::fs::set_permissions(directory.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    let own = directory.path().join("python3").to_string_lossy().into_owned();
+    let Some((_daemon, client)) = with(&["--park", "1", "--warm", "python=2", "--python", &own]).await? else {
+        return Ok(());
+    };
+    let source = "import sys, shutil, os; print(sys.executable, shutil.which('python3'), os.environ['PATH'])";
+    same(&client, "whose it is", python(source)).await?;
+    let result = run(&client, python(source)).await?;
+    assert!(
+        text(&result.stdout).starts_with(&format!("{own} {own} ")),
+        "{}",
+        tell(&result)
+    );
+    let result = run(&client, command(&["sh", "-c", "command -v python3"])).await?;
+    assert_eq!(text(&result.stdout).trim(), own);
+    Ok(())
+}
