@@ -16,6 +16,7 @@ import {
   tracesByAgent,
   withGroupScores,
 } from "./group-reward.ts";
+import { checkLimits, type Limits, RolloutStop, TurnLimits } from "./limits.ts";
 import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
@@ -113,6 +114,8 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
   const { name, version, tags = [], rewards, metrics = {} } = definition;
   const roles = agentRoles(definition, config);
   const agents = roles.map((role) => role.name);
+  const { limits: bounds = {} } = definition;
+  const limits = checkLimits(name, typeof bounds === "function" ? bounds({ config }) : bounds);
   /**
    * The border where a row that came over the wire gets its type back: this environment made it, and its hash was
    * checked.
@@ -180,7 +183,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
       const sandboxes = new RolloutSandboxes(source, definition);
       sandboxes.request();
       try {
-        return await runRollout(definition, config, roles, rowOf(request.task), request, sandboxes);
+        return await runRollout(definition, config, { roles, limits }, rowOf(request.task), request, sandboxes);
       } finally {
         await sandboxes.close();
       }
@@ -213,13 +216,17 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
 async function runRollout<Config, Row extends object, Agent extends string>(
   definition: EnvironmentDefinition<Config, Row, Agent>,
   config: Config,
-  roles: readonly AgentRole<Agent>[],
+  { roles, limits }: { roles: readonly AgentRole<Agent>[]; limits: Limits },
   task: Row,
   request: RolloutRequest | EndpointRolloutRequest,
   sandboxes: RolloutSandboxes,
 ): Promise<EpisodeFrame> {
-  const { signal } = request;
-  const seats = new Seats(roles, request);
+  const stopped = new AbortController();
+  const signal = AbortSignal.any([request.signal, stopped.signal]);
+  const stop = (reason: RolloutStop): void => stopped.abort(reason);
+  const { timeMs } = limits;
+  const timer = timeMs === undefined ? undefined : setTimeout(() => stop(new RolloutStop("max_time")), timeMs);
+  const seats = new Seats(roles, { ...request, signal }, new TurnLimits(limits, stop));
   const { first } = seats;
   const clock = startClock();
   const errors: EpisodeError[] = [];
@@ -240,20 +247,39 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       signal,
       ...sandboxes.access,
     };
-    end = (await untilAborted(async () => definition.rollout(context), signal)) ?? {};
+    end = await endOf(
+      untilAborted(async () => definition.rollout(context), signal),
+      request.signal,
+    );
+    clearTimeout(timer);
     for (const { trace } of seats.spoken) trace.info = end.info ?? {};
     clock.generated = performance.now();
+    if (seats.spoken.length === 0 && end.stopCondition === "max_time")
+      throw new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout made no model call within its ${timeMs} ms`);
     if (seats.spoken.length === 0)
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
     const agents = roles.map((role) => role.name);
-    scores = await scoreTraces(definition, { task, config, signal, ...sandboxes.access }, agents, seats.spoken);
+    const common = { task, config, signal: request.signal, ...sandboxes.access };
+    scores = await scoreTraces(definition, common, agents, seats.spoken);
     clock.scored = performance.now();
     if (sandboxes.required)
       end = { ...end, metrics: { ...end.metrics, "timing/sandbox_wait": sandboxes.waitedSeconds } };
   } catch (error) {
     errors.push(toEpisodeError(seats.blame(error)));
   }
+  clearTimeout(timer);
   return toFrame(definition, request, seats.spoken, { clock, errors, end, scores });
+}
+
+/** How a rollout ended; a stop that was thrown is one of its ends, unless it was cancelled meanwhile. */
+async function endOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal): Promise<RolloutEnd> {
+  try {
+    return (await rollout) ?? {};
+  } catch (error) {
+    cancelled.throwIfAborted();
+    if (error instanceof RolloutStop) return { stopCondition: error.stopCondition };
+    throw error;
+  }
 }
 
 /** The score of each trace, in their order. */

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { PrlError } from "../errors.ts";
 import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
 import type { EndpointConfig } from "./endpoint/endpoint-config.ts";
+import type { Limits } from "./limits.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import type { Message, Prompt } from "./message.ts";
 import type { ParsedToolCall } from "../renderers/index.ts";
@@ -169,6 +170,8 @@ export interface EnvironmentDefinition<Config, Row extends object, Agent extends
   /** How they play, where it is not all of them with the policy and to learn. */
   readonly seats?: (context: { config: Config }) => Readonly<Partial<Record<Agent, AgentOptions>>>;
   readonly rollout: Rollout<Row, Config, Agent>;
+  /** Where a rollout stops at the latest, whatever it does; see `Limits` for the names. Default: at its deadline, which is an error. */
+  readonly limits?: Limits | ((context: { config: Config }) => Limits);
   /** Of each trace, or of a whole group of rollouts (`groupReward`). */
   readonly rewards: RewardMap<Row, Config, Agent>;
   /** Numbers that are recorded and never trained on. */

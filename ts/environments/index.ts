@@ -32,6 +32,7 @@ export {
   type SandboxSettings,
   SandboxSource,
 } from "./sandboxes.ts";
+export { type Limits, RolloutStop } from "./limits.ts";
 export { reward } from "./reward.ts";
 export type {
   Reward,
@@ -47,6 +48,7 @@ export type { GroupReward, GroupRewardContext, GroupRewardFunction, GroupScores,
 export { RecordedTrace } from "./recorded-trace.ts";
 export { singleTurn } from "./single-turn.ts";
 export { multiTurn, type MultiTurnOptions, type Response } from "./multi-turn.ts";
+export { userModel, type UserModelOptions } from "./user-model.ts";
 export { tool, toolSchemas, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 export { toolUse, type ToolUseOptions } from "./tool-use.ts";
 export { scoreGroup, type ScoredRollout } from "./score-group.ts";

@@ -1,6 +1,7 @@
 /** The `sample` function of a rollout whose policy gives messages and no tokens: the trace's nodes hold no token ids. */
 import { PrlError } from "../errors.ts";
 import type { SampledTurn, SampleOptions } from "./environment.ts";
+import type { TurnLimits } from "./limits.ts";
 import { type Prompt, promptMessages } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
@@ -14,14 +15,20 @@ export interface ReplySamplerParts {
   readonly sampling: Sampling;
   readonly seed: number;
   readonly signal: AbortSignal;
+  readonly limits: TurnLimits;
 }
 
 export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph): Sampler {
-  const { endpoint, sampling, signal } = parts;
+  const { endpoint, sampling, signal, limits } = parts;
   const { whileWaiting, blame } = blameFor(signal);
   let turns = 0;
+  let lastTokens = 0;
 
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+    limits.beforeTurn(trace);
+    const goesOn =
+      trace.turns > 0 && trace.prepareTurn(promptMessages(prompt)).matchedMessages >= trace.messages.length;
+    if (goesOn) limits.beforePrompt(lastTokens);
     const seed = turnSeed(parts.seed, turns);
     turns += 1;
     const reply = await whileWaiting(
@@ -29,6 +36,7 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
     );
     signal.throwIfAborted();
     const { message, toolCalls, finishReason, usage } = reply;
+    lastTokens = usage === null ? 0 : usage.promptTokens + usage.completionTokens;
     const completion = {
       tokenIds: new Uint32Array(0),
       logprobs: new Float32Array(0),

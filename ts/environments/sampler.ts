@@ -1,6 +1,7 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../errors.ts";
 import type { SampledTurn, SampleOptions } from "./environment.ts";
+import type { TurnLimits } from "./limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import { turnSeed } from "./seed.ts";
@@ -15,6 +16,7 @@ export interface SamplerParts {
   readonly sampling: Sampling;
   readonly seed: number;
   readonly signal: AbortSignal;
+  readonly limits: TurnLimits;
 }
 
 export interface Sampler {
@@ -27,7 +29,7 @@ export interface Sampler {
 }
 
 export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
-  const { client, tokenizer, renderer, sampling, signal } = parts;
+  const { client, tokenizer, renderer, sampling, signal, limits } = parts;
   let turns = 0;
   let rerendered = 0;
   const { whileWaiting, blame } = blameFor(signal);
@@ -55,7 +57,9 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   };
 
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+    limits.beforeTurn(trace);
     const promptIds = toIds(prompt, options);
+    limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
     const completion = await generate(promptIds, turnSeed(parts.seed, turn), options);

@@ -3,6 +3,7 @@ import { PrlError } from "../errors.ts";
 import type { AgentOptions, AgentSeat, EnvironmentDefinition } from "./environment.ts";
 import type { EndpointRolloutRequest, RolloutRequest } from "./configured-environment.ts";
 import { replyClientOf } from "./endpoint/endpoint-config.ts";
+import type { TurnLimits } from "./limits.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { createReplySampler } from "./reply-sampler.ts";
 import type { RewardOptions } from "./reward.ts";
@@ -58,11 +59,17 @@ export function agentRoles<Config, Row extends object, Agent extends string>(
 export class Seats<Agent extends string> {
   readonly #roles: readonly AgentRole<Agent>[];
   readonly #request: RolloutRequest | EndpointRolloutRequest;
+  readonly #limits: TurnLimits;
   readonly #taken = new Map<string, Seat<Agent>>();
 
-  constructor(roles: readonly AgentRole<Agent>[], request: RolloutRequest | EndpointRolloutRequest) {
+  constructor(
+    roles: readonly AgentRole<Agent>[],
+    request: RolloutRequest | EndpointRolloutRequest,
+    limits: TurnLimits,
+  ) {
     this.#roles = roles;
     this.#request = request;
+    this.#limits = limits;
   }
 
   /** The seat of the first agent. */
@@ -96,7 +103,7 @@ export class Seats<Agent extends string> {
     const key = `${role.name} ${index}`;
     const taken = this.#taken.get(key);
     if (taken !== undefined) return taken;
-    const request = this.#request;
+    const request = { ...this.#request, limits: this.#limits };
     const isFirst = role === this.#roles[0] && index === 0;
     // Agents may speak at the same time: the order of their calls must not decide what each draws.
     const seed = isFirst ? request.seed : deriveSeed(request.seed, "agent", role.name, "", 0, index, 0);

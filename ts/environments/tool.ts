@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
+import { RolloutStop } from "./limits.ts";
 import { untilAborted } from "./reward.ts";
 
 export interface ToolDefinition<Parameters extends z.ZodObject, Row = never, Config = never, State = unknown> {
@@ -55,7 +56,7 @@ export function tool<Parameters extends z.ZodObject, Row = unknown, Config = unk
         return { text: shown(result), failed: false };
       } catch (error) {
         context.signal.throwIfAborted();
-        if (error instanceof PrlError) throw error;
+        if (error instanceof PrlError || error instanceof RolloutStop) throw error;
         const message = late.aborted
           ? `the tool did not end within ${timeoutMs} ms`
           : String(error instanceof Error ? error.message : error);

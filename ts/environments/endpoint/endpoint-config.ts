@@ -31,7 +31,13 @@ export function openConfiguredEndpoint({ url, model, api, ...config }: EndpointC
   return openEndpoint({ url, model, api, maxRetries, timeoutMs: timeoutS * 1000, ...key });
 }
 
-/** A client as it is, a config opened. */
+/** One endpoint per config, so that its connections and its waits are shared by all who ask. */
+const OPENED = new WeakMap<EndpointConfig, Endpoint>();
+
+/** A client as it is; a config is opened once and lives as long as the arguments that it stands in. */
 export function replyClientOf(endpoint: EndpointConfig | ReplyClient): ReplyClient {
-  return "reply" in endpoint ? endpoint : openConfiguredEndpoint(endpoint);
+  if ("reply" in endpoint) return endpoint;
+  const known = OPENED.get(endpoint) ?? openConfiguredEndpoint(endpoint);
+  OPENED.set(endpoint, known);
+  return known;
 }
