@@ -8,10 +8,14 @@ import { marks } from "../../../ts/environments/builtin/wordle/index.ts";
 import { loadEnvironment, scoreGroup } from "../../../ts/environments/index.ts";
 
 const TASKS = 60;
+/** Of environments that run programs, whose own tests take more. */
+const SANDBOXED_TASKS = 8;
 
 async function tasksOf(id: string, split: "train" | "eval", seed: number) {
-  const configured = (await loadEnvironment(id)).configure();
-  const { tasks } = await configured.tasks(split, seed).page(null, TASKS);
+  const environment = await loadEnvironment(id);
+  const configured = environment.configure();
+  const count = environment.requires.sandbox === undefined ? TASKS : SANDBOXED_TASKS;
+  const { tasks } = await configured.tasks(split, seed).page(null, count);
   return { configured, tasks };
 }
 

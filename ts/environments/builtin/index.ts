@@ -4,10 +4,12 @@ import type { Environment } from "../environment.ts";
 export const BUILTIN: ReadonlyMap<string, () => Promise<{ default: Environment }>> = new Map([
   ["alphabet-sort", () => import("./alphabet-sort/index.ts")],
   ["arithmetic-chain", () => import("./arithmetic-chain/index.ts")],
+  ["code-contests", () => import("./code-contests/index.ts")],
   ["countdown", () => import("./countdown/index.ts")],
   ["json-extraction", () => import("./json-extraction/index.ts")],
   ["kuhn-poker", () => import("./kuhn-poker/index.ts")],
   ["proposer-solver", () => import("./proposer-solver/index.ts")],
+  ["python-repl", () => import("./python-repl/index.ts")],
   ["reverse-text", () => import("./reverse-text/index.ts")],
   ["terminal", () => import("./terminal/index.ts")],
   ["tool-lookup", () => import("./tool-lookup/index.ts")],

@@ -4,6 +4,8 @@
  * Only the job at the head costs time, so only it has a timer: waiting behind others, or a busy main thread, is charged to nobody.
  * A job that is late ends the thread; the next one gets a new one. The thread never keeps the process alive while it has nothing to do.
  */
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { PrlError } from "../../errors.ts";
@@ -46,7 +48,7 @@ export class DeadlineThread<Job, Result> {
 
   /** `script` answers each `NumberedJob` with a `NumberedResult`, one after the other. */
   constructor(script: URL) {
-    this.#script = script;
+    this.#script = threadModule(script);
   }
 
   run(job: Job, deadlineMs: number): Promise<Result | typeof LATE> {
@@ -133,4 +135,13 @@ export class DeadlineThread<Job, Result> {
 export function checkDeadline(deadlineMs: number): void {
   if (deadlineMs > 0 && deadlineMs <= 600_000) return;
   throw new PrlError("PRL_VERIFY_OPTIONS", `deadlineMs: expected a number from 1 to 600000, got ${deadlineMs}`);
+}
+
+/** From sources, as tests run it, the thread begins with a loader of TypeScript, a development dependency. */
+function threadModule(script: URL): URL {
+  if (!import.meta.url.endsWith(".ts")) return script;
+  const loader = new URL("index.mjs", pathToFileURL(createRequire(import.meta.url).resolve("tsx/esm/api")));
+  const source = script.href.replace(/\.js$/u, ".ts");
+  const code = `import { register } from "${loader.href}"; register(); await import("${source}");`;
+  return new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 }

@@ -3,6 +3,7 @@
  */
 export { extractAnswer, type ExtractAnswerOptions } from "./extract-answer.ts";
 export { verifyMath, type MathVerdict, type VerifyMathOptions } from "./math/verify-math.ts";
+export { extractCode } from "./extract-code.ts";
 export { sequenceRatio } from "./sequence-ratio.ts";
 export { stripThinking, type StripThinkingOptions } from "./strip-thinking.ts";
 export { stripWhitespace } from "./strip-whitespace.ts";

@@ -191,7 +191,7 @@ function answerOf(stdout: string, word: string): { value: ExactJson } | "none" |
 
 function limitsOf({ tests, timeLimitMs = DEFAULT_TIME_LIMIT_MS, memoryLimitBytes }: GradeProgramOptions): RunLimits {
   const longest = Math.max(
-    ...tests.map(({ output }) => String(typeof output === "string" ? output : JSON.stringify(output)).length),
+    ...tests.map(({ output }) => (typeof output === "string" ? output : JSON.stringify([output])).length),
   );
   return {
     cpuMs: timeLimitMs,
