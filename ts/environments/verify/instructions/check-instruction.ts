@@ -1,6 +1,8 @@
 /** Whether a reply follows a verifiable instruction. */
 import { PrlError } from "../../../errors.ts";
-import { Arguments, IFEVAL, type InstructionArguments } from "./ifeval.ts";
+import { Arguments, type InstructionArguments } from "./arguments.ts";
+import { IFBENCH, IFBENCH_WITH_MODELS } from "./ifbench.ts";
+import { IFEVAL } from "./ifeval.ts";
 
 export interface InstructionVerdict {
   strict: boolean;
@@ -9,12 +11,21 @@ export interface InstructionVerdict {
 }
 
 /** The ids that `checkInstruction` knows. */
-export const INSTRUCTION_IDS: readonly string[] = Object.keys(IFEVAL);
+export const INSTRUCTION_IDS: readonly string[] = [...Object.keys(IFEVAL), ...Object.keys(IFBENCH)];
+
+const INSTRUCTIONS = { ...IFEVAL, ...IFBENCH };
+/** Whose argument is the prompt, unless it is given. */
+const REPEATING: ReadonlySet<string> = new Set([
+  "combination:repeat_prompt",
+  "repeat:repeat_change",
+  "repeat:repeat_span",
+]);
 
 /**
- * `kwargs` are the instruction's arguments under IFEval's names. An empty reply follows nothing.
+ * `kwargs` are the instruction's arguments under IFEval's and IFBench's names. An empty reply follows nothing.
  *
- * Errors: PRL_VERIFY_OPTIONS for an unknown id or a missing or wrong argument.
+ * Errors: PRL_VERIFY_OPTIONS for an unknown id or a missing or wrong argument, PRL_VERIFY_UNSUPPORTED for an instruction that only a
+ * model can check.
  */
 export function checkInstruction(
   id: string,
@@ -22,13 +33,15 @@ export function checkInstruction(
   response: string,
   { prompt }: { prompt?: string } = {},
 ): InstructionVerdict {
-  const instruction = Object.hasOwn(IFEVAL, id) ? IFEVAL[id] : undefined;
+  const instruction = Object.hasOwn(INSTRUCTIONS, id) ? INSTRUCTIONS[id] : undefined;
+  if (IFBENCH_WITH_MODELS.has(id)) {
+    throw new PrlError("PRL_VERIFY_UNSUPPORTED", `instruction ${id} needs a model of the language to be checked`);
+  }
   if (instruction === undefined) {
     const message = `instruction ${JSON.stringify(id)} is not known; known are ${INSTRUCTION_IDS.join(", ")}`;
     throw new PrlError("PRL_VERIFY_OPTIONS", message);
   }
-  const repeated =
-    id === "combination:repeat_prompt" && kwargs["prompt_to_repeat"] === undefined && prompt !== undefined;
+  const repeated = REPEATING.has(id) && kwargs["prompt_to_repeat"] === undefined && prompt !== undefined;
   const args = new Arguments(id, repeated ? { ...kwargs, prompt_to_repeat: prompt } : kwargs, prompt);
   const follows = (text: string): boolean => instruction(text, args) && text.trim() !== "";
   const strict = follows(response);

@@ -2,55 +2,9 @@
  * The 25 verifiable instructions of IFEval (Zhou et al. 2023), by their ids there. Where IFEval draws a missing argument at random this
  * asks for it. `prl/environments/verify` documents where sentences and languages are told apart otherwise.
  */
-import { PrlError } from "../../../errors.ts";
+import type { Instruction } from "./arguments.ts";
 import { possibleLanguages } from "./language.ts";
 import { occurrences, satisfies, sentences, words } from "./text-units.ts";
-
-export type InstructionArguments = Readonly<Record<string, unknown>>;
-export type Instruction = (response: string, args: Arguments) => boolean;
-
-/** Typed access to an instruction's arguments. Errors: PRL_VERIFY_OPTIONS naming instruction and argument. */
-export class Arguments {
-  readonly #id: string;
-  readonly #values: InstructionArguments;
-  readonly prompt: string | undefined;
-
-  constructor(id: string, values: InstructionArguments, prompt: string | undefined) {
-    this.#id = id;
-    this.#values = values;
-    this.prompt = prompt;
-  }
-
-  text(name: string): string {
-    const value = this.#values[name];
-    if (typeof value !== "string" || value === "") throw this.#wrong(name, "a text");
-    return value;
-  }
-
-  number(name: string): number {
-    const value = this.#values[name];
-    if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw this.#wrong(name, "a whole number");
-    return value;
-  }
-
-  texts(name: string): string[] {
-    const value = this.#values[name];
-    const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === "string");
-    if (!isList) throw this.#wrong(name, "a list of texts");
-    return value;
-  }
-
-  relation(name: string): string {
-    const value = this.#values[name] ?? "at least";
-    if (value !== "at least" && value !== "less than") throw this.#wrong(name, '"at least" or "less than"');
-    return value;
-  }
-
-  #wrong(name: string, expected: string): PrlError {
-    const given = JSON.stringify(this.#values[name]) ?? "nothing";
-    return new PrlError("PRL_VERIFY_OPTIONS", `instruction ${this.#id}: ${name}: expected ${expected}, got ${given}`);
-  }
-}
 
 const CONSTRAINED = ["My answer is yes.", "My answer is no.", "My answer is maybe."];
 

@@ -5,6 +5,25 @@ export function words(text: string): string[] {
   return text.match(/[\p{L}\p{N}\p{M}_]+/gu) ?? [];
 }
 
+/** Words between white space, in lower case and without ASCII punctuation: "don't" is "dont". */
+export function bareWords(text: string): string[] {
+  return text
+    .toLowerCase()
+    .replace(/[!-/:-@[-`{-~]/gu, "")
+    .split(/\s+/u)
+    .filter((word) => word !== "");
+}
+
+/** Words and single marks. */
+export function tokens(text: string): string[] {
+  return text.match(/[\p{L}\p{N}\p{M}_]+(?:['’-][\p{L}\p{N}\p{M}_]+)*|[^\s\p{L}\p{N}\p{M}_]/gu) ?? [];
+}
+
+/** As a regular expression that matches just this. */
+export function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&");
+}
+
 const ABBREVIATIONS = new Set(
   "mr mrs ms dr prof st jr sr vs etc e.g i.e cf al fig no vol inc ltd co dept est approx a.m p.m u.s u.k ph.d".split(
     " ",
@@ -42,7 +61,7 @@ export function satisfies(count: number, relation: string, limit: number): boole
 /** Occurrences that do not overlap, of a regular expression, whatever the case. What is no regular expression is taken literally. */
 export function occurrences(text: string, pattern: string, boundaries = false): number {
   const [before, after] = boundaries ? ["(?<![\\p{L}\\p{N}_])(?:", ")(?![\\p{L}\\p{N}_])"] : ["(?:", ")"];
-  const literal = pattern.replace(/[.*+?^${}()|[\]\\]/gu, "\\$&");
+  const literal = escaped(pattern);
   let expression: RegExp;
   try {
     expression = new RegExp(`${before}${pattern}${after}`, "giu");
