@@ -1,12 +1,15 @@
 /** Rollouts in which the policy calls tools until it answers without a call. */
+import { PrlError } from "../errors.ts";
 import type { SampledTurn, Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { type Message, type Prompt, promptMessages } from "./message.ts";
 import { promptOf } from "./multi-turn.ts";
-import { type Tool, type ToolContext, toolSchemas } from "./tool.ts";
+import { type Tool, type ToolContext, toolSchemas, type ToolSource } from "./tool.ts";
 import type { Trace } from "./trace.ts";
 
 export interface ToolUseOptions<Row, Config, State> {
-  tools: Readonly<Record<string, Tool<Row, Config, State>>>;
+  tools?: Readonly<Record<string, Tool<Row, Config, State>>>;
+  /** Whose tools there are besides, opened for each rollout: `mcpTools(...)`. */
+  servers?: readonly ToolSource[] | ((task: Row, context: RolloutContext<Row, Config>) => readonly ToolSource[]);
   /** Model calls at most; then it stops as `max_turns`. Default 10. */
   maxTurns?: number;
   /** Default: the row's `prompt`. */
@@ -25,15 +28,28 @@ export interface ToolUseOptions<Row, Config, State> {
 export function toolUse<Row extends object, Config = unknown, State = undefined>(
   options: ToolUseOptions<Row, Config, State>,
 ): Rollout<Row, Config> {
-  const { tools, maxTurns = 10, prompt = promptOf, state: makeState, close, stops = {} } = options;
-  const schemas = toolSchemas(tools);
+  const {
+    tools: own = {},
+    servers = [],
+    maxTurns = 10,
+    prompt = promptOf,
+    state: makeState,
+    close,
+    stops = {},
+  } = options;
   return async (context): Promise<RolloutEnd> => {
     const { task, config, trace, signal, sample } = context;
-    const counts: Record<string, number> = { tool_calls: 0, tool_errors: 0 };
-    for (const name of Object.keys(tools)) counts[`${name}_calls`] = 0;
+    const opened = await openAll(typeof servers === "function" ? servers(task, context) : servers, signal);
     // Without `state` its type is undefined.
-    const state = (await makeState?.(context)) as State;
+    let state = undefined as State;
+    let hasState = false;
     try {
+      const tools = merge<Row, Config, State>(own, opened);
+      const schemas = toolSchemas(tools);
+      const counts: Record<string, number> = { tool_calls: 0, tool_errors: 0 };
+      for (const name of Object.keys(tools)) counts[`${name}_calls`] = 0;
+      if (makeState !== undefined) state = await makeState(context);
+      hasState = true;
       let messages = promptMessages(await prompt(task, context));
       for (let turn = 1; ; turn++) {
         const reply = await sample(messages, { tools: schemas });
@@ -46,9 +62,34 @@ export function toolUse<Row extends object, Config = unknown, State = undefined>
         messages = [...messages, reply.message, ...results];
       }
     } finally {
-      await close?.(state);
+      await Promise.all([hasState ? close?.(state) : undefined, ...opened.map((server) => server.close())]);
     }
   };
+}
+
+type Opened = Awaited<ReturnType<ToolSource["open"]>>;
+
+/** All of them, or none when one of them cannot be opened. */
+async function openAll(servers: readonly ToolSource[], signal: AbortSignal): Promise<Opened[]> {
+  const settled = await Promise.allSettled(servers.map((server) => server.open(signal)));
+  const opened = settled.flatMap((one) => (one.status === "fulfilled" ? one.value : []));
+  const failed = settled.find((one) => one.status === "rejected");
+  if (failed === undefined) return opened;
+  await Promise.all(opened.map((server) => server.close()));
+  throw failed.reason;
+}
+
+function merge<Row, Config, State>(
+  own: Readonly<Record<string, Tool<Row, Config, State>>>,
+  opened: readonly Opened[],
+): Record<string, Tool<Row, Config, State>> {
+  const tools = { ...own };
+  for (const [name, tool] of opened.flatMap((server) => Object.entries(server.tools))) {
+    if (Object.hasOwn(tools, name))
+      throw new PrlError("PRL_ENVIRONMENT_INVALID", `two tools are named "${name}": give their servers a prefix`);
+    tools[name] = tool;
+  }
+  return tools;
 }
 
 async function answerCalls<Row, Config, State>(

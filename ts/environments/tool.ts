@@ -34,6 +34,15 @@ export interface Tool<Row = never, Config = never, State = never> {
   call(args: unknown, context: ToolContext<Row, Config, State>): Promise<{ text: string; failed: boolean }>;
 }
 
+/** Tools that are known only when a rollout begins, such as those of a server. */
+export interface ToolSource {
+  /** For one rollout, whose end closes it. */
+  open(signal: AbortSignal): Promise<{
+    readonly tools: Readonly<Record<string, Tool<unknown, unknown, unknown>>>;
+    close(): Promise<void>;
+  }>;
+}
+
 const TIMEOUT_MS = 30_000;
 /** What is longer is cut in its middle, so that a tool cannot fill the context. */
 const MAX_RESULT_CHARS = 100_000;
@@ -76,7 +85,8 @@ export function toolSchemas(
   }));
 }
 
-function shown(result: unknown): string {
+/** What the policy is shown of a tool's result. */
+export function shown(result: unknown): string {
   const text = typeof result === "string" ? result : (JSON.stringify(result) ?? "");
   if (text.length <= MAX_RESULT_CHARS) return text;
   const half = MAX_RESULT_CHARS / 2;
