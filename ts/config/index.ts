@@ -15,6 +15,7 @@ export { describeKeys, describeSchema, type KeyDescription } from "./key-docs.ts
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { cacheDir } from "./paths.ts";
 export type { AlgoBlock } from "./schema/algo.ts";
+export type { CurriculumBlock } from "./schema/curriculum.ts";
 export { lossOptions } from "./schema/loss.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";

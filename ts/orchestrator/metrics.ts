@@ -9,7 +9,7 @@ export interface StepReport {
   groups: readonly Group[];
   batch: TrainBatch;
   /** Groups dropped since the last step. */
-  dropped: { stale: number; errored: number };
+  dropped: { stale: number; errored: number; rejected: number };
   /** From the first wait to the batch being durable. */
   seconds: number;
 }
@@ -31,6 +31,7 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     "off_policy/max": Math.max(...staleness),
     "off_policy/dropped": dropped.stale,
     "dispatcher/errored": dropped.errored,
+    "curriculum/admission_rate": groups.length / (groups.length + dropped.rejected),
     "progress/tokens": tokens,
     "progress/rollouts": episodes.length,
     "batch/rollouts": batch.samples,

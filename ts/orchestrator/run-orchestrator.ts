@@ -15,13 +15,14 @@ import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { rolloutsDir, type RolloutSender, type WeightFollower } from "../transports/index.ts";
+import { isRejected } from "./curriculum/gates.ts";
 import { GroupDispatcher, type Group } from "./dispatcher.ts";
 import { updateEngines, type Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { stepMetrics } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
-import { TrainTasks } from "./tasks.ts";
+import { TrainTasks, type TrainSource } from "./tasks.ts";
 import { buildTrainBatch, type TrainBatch } from "./train-batch.ts";
 import { TraceWorth } from "./worth.ts";
 
@@ -70,13 +71,17 @@ class Orchestrator {
   readonly #dispatcher: GroupDispatcher;
   readonly #batchSize: number;
   readonly #worth: TraceWorth;
+  readonly #tasks: TrainTasks;
   #completed: Group[] = [];
   #version = 0;
   /** Of the batch being collected. */
   #step = 1;
   /** Groups dropped since the last batch was shipped. */
-  #dropped = { stale: 0, errored: 0 };
-  #erroredRollouts = 0;
+  #dropped = { stale: 0, errored: 0, rejected: 0 };
+  /** Rollouts since the last batch that came to nothing. */
+  #fruitlessRollouts = 0;
+  /** Mean rewards of the groups that ended with some since the last cut. */
+  #observed: { index: number; source: string; key: string; mean: number }[] = [];
   #versions: Promise<void> = Promise.resolve();
   #evaluation: Promise<void> = Promise.resolve();
   #changed: (() => void) | undefined;
@@ -87,10 +92,10 @@ class Orchestrator {
     const { batch_size: batchSize, max_inflight: maxInflight, train } = job.config.orchestrator;
     this.#batchSize = batchSize;
     this.#worth = new TraceWorth(train.source);
-    const tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal);
+    this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal);
     this.#dispatcher = new GroupDispatcher({
       maxInflight,
-      nextTask: () => tasks.next(),
+      nextTask: () => this.#tasks.next(),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
@@ -127,6 +132,7 @@ class Orchestrator {
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
       const groups = await this.#collect();
+      this.#learnDifficulties();
       const batch = await buildTrainBatch(groups, config, this.#worth);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
@@ -142,10 +148,13 @@ class Orchestrator {
       await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
       await rollouts.send(step, batch.batches, batch.envNames);
       const seconds = (performance.now() - startedAt) / 1000;
-      metrics.log(step, stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }));
+      metrics.log(step, {
+        ...stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }),
+        ...this.#tasks.metrics(),
+      });
       for (const rank of batch.batches) rank.close();
-      this.#dropped = { stale: 0, errored: 0 };
-      this.#erroredRollouts = 0;
+      this.#dropped = { stale: 0, errored: 0, rejected: 0 };
+      this.#fruitlessRollouts = 0;
       return;
     }
   }
@@ -174,7 +183,7 @@ class Orchestrator {
     this.#drop("stale", [...this.#dispatcher.cancelOlderThan(oldest), ...stale]);
   }
 
-  #drop(reason: "stale" | "errored", groups: readonly Group[]): void {
+  #drop(reason: "stale" | "errored" | "rejected", groups: readonly Group[]): void {
     if (groups.length === 0) return;
     this.#dropped[reason] += groups.length;
     this.#job.metrics.event("groups_dropped", { reason, groups: groups.length, step: this.#step });
@@ -182,15 +191,36 @@ class Orchestrator {
   }
 
   #take(group: Group): void {
-    if (group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode)))) this.#completed.push(group);
-    else this.#dropErrored(group);
+    const { gates } = this.#source(group).curriculum;
+    if (!group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode)))) this.#dropFruitless("errored", group);
+    else {
+      this.#observed.push({
+        index: group.index,
+        source: group.task.source,
+        key: group.task.task.key,
+        mean: meanReward(group),
+      });
+      if (isRejected(group, gates)) this.#dropFruitless("rejected", group);
+      else this.#completed.push(group);
+    }
     this.#changed?.();
   }
 
-  #dropErrored(group: Group): void {
-    this.#drop("errored", [group]);
-    this.#erroredRollouts += group.task.groupSize;
-    if (this.#erroredRollouts >= this.#batchSize * MAX_EMPTY_BATCHES) this.#fail(starved(this.#step, [group]));
+  #dropFruitless(reason: "errored" | "rejected", group: Group): void {
+    this.#drop(reason, [group]);
+    this.#fruitlessRollouts += group.task.groupSize;
+    if (this.#fruitlessRollouts >= this.#batchSize * MAX_EMPTY_BATCHES) this.#fail(starved(this.#step, [group]));
+  }
+
+  #source(group: Group): TrainSource {
+    const source = this.#job.config.orchestrator.train.source.find(({ name }) => name === group.task.source);
+    if (source === undefined) throw new PrlError("PRL_CONFIG_INVALID", `there is no source "${group.task.source}"`);
+    return source;
+  }
+
+  /** What ended since the last cut changes what is drawn, in the order in which it was opened: timing has no part in it. */
+  #learnDifficulties(): void {
+    this.#tasks.observe(this.#observed.splice(0).sort((a, b) => a.index - b.index));
   }
 
   /**
@@ -281,6 +311,12 @@ class Orchestrator {
 
 function rolloutsOf(groups: readonly Group[]): number {
   return groups.reduce((sum, { task }) => sum + task.groupSize, 0);
+}
+
+/** Over the rollouts that have a reward. */
+function meanReward({ rollouts }: Group): number {
+  const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
+  return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
 }
 
 /** How many groups from the front hold at least `rollouts` rollouts; undefined when all of them hold fewer. */

@@ -1,11 +1,15 @@
 /**
  * Where training and evaluation tasks come from: the env workers' pages.
  *
- * The order is a function of the run's seed alone. A finite set starts again from the front, in its next epoch; an endless one goes on.
+ * The order is a function of the run's seed, and with a curriculum of what was observed. In sequence a finite set starts again from the
+ * front, in its next epoch; an endless one goes on.
  */
 
 import { PrlError } from "../errors.ts";
-import { seed, type Task } from "../environments/index.ts";
+import { seed, type Task, type TaskPage } from "../environments/index.ts";
+import type { CurriculumBlock } from "../config/index.ts";
+import { DrawnTasks } from "./curriculum/drawn-tasks.ts";
+import { poolOf, taskWeight } from "./curriculum/task-weights.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 
 /** A task to sample from, and which pass over its source this is. */
@@ -24,21 +28,34 @@ export interface TrainSource {
   name: string;
   ratio: number;
   group_size: number;
+  curriculum: CurriculumBlock;
 }
 
 const PAGE = 64;
 /** Resolution of the draw between sources. */
 const DRAW = 2 ** 53;
+/** Most tasks that a curriculum holds in memory. */
+const MAX_DRAWN_TASKS = 1_000_000;
+
+interface Source extends TrainSource {
+  pages: TaskPages;
+  /** Of a source whose tasks are drawn; undefined until its first draw. */
+  drawn: DrawnTasks | undefined;
+  scoresGroups: boolean;
+}
 
 /** Draws among the training sources by their ratios. */
 export class TrainTasks {
   readonly #runSeed: number;
-  readonly #sources: (TrainSource & { pages: TaskPages })[];
+  readonly #sources: Source[];
   #drawn = 0;
 
   constructor(workers: EnvWorkers, runSeed: number, sources: readonly TrainSource[], signal: AbortSignal) {
     this.#runSeed = runSeed;
-    this.#sources = sources.map((source) => ({ ...source, pages: new TaskPages(workers, source.name, signal) }));
+    this.#sources = sources.map((source) => {
+      const pages = new TaskPages(workers, source.name, signal);
+      return { ...source, pages, drawn: undefined, scoresGroups: false };
+    });
   }
 
   async next(): Promise<TrainTask> {
@@ -48,7 +65,47 @@ export class TrainTasks {
     const source = this.#sources.find(({ ratio }) => (rest -= ratio) < 0) ?? this.#sources.at(-1);
     if (source === undefined)
       throw new PrlError("PRL_CONFIG_INVALID", "orchestrator.train.source is empty: name an environment");
-    return { source: source.name, groupSize: source.group_size, ...(await source.pages.next()) };
+    const { name, group_size: groupSize, curriculum } = source;
+    if (curriculum.sampler.type === "sequential") return { source: name, groupSize, ...(await source.pages.next()) };
+    source.drawn ??= await this.#load(source);
+    return { source: name, groupSize, ...source.drawn.next(), scoresGroups: source.scoresGroups };
+  }
+
+  /** Groups that ended with these mean rewards, in an order that does not depend on timing; what is drawn next takes notice. */
+  observe(groups: readonly { source: string; key: string; mean: number }[]): void {
+    for (const { source, key, mean } of groups) {
+      this.#sources.find(({ name }) => name === source)?.drawn?.observe(key, mean);
+    }
+  }
+
+  /** Of each source with pools: the share of its tried tasks in each. */
+  metrics(): Record<string, number> {
+    const values: Record<string, number> = {};
+    for (const { name, curriculum, drawn } of this.#sources) {
+      const { type, pools } = curriculum.sampler;
+      if (type !== "difficulty_pool" || drawn === undefined) continue;
+      const means = drawn.means();
+      const counts = pools.map((_, p) => means.filter((mean) => poolOf(pools, mean) === p).length);
+      pools.forEach(
+        (pool, p) => (values[`curriculum/${name}/sampler/${pool.name}`] = (counts[p] ?? 0) / Math.max(1, means.length)),
+      );
+    }
+    return values;
+  }
+
+  async #load(source: Source): Promise<DrawnTasks> {
+    const tasks: Task[] = [];
+    for await (const page of source.pages.whole()) {
+      if (page.endless || tasks.length > MAX_DRAWN_TASKS) {
+        const size = page.endless ? "endless" : `larger than ${MAX_DRAWN_TASKS} tasks`;
+        const advice = 'use sampler.type = "sequential"';
+        throw new PrlError("PRL_CONFIG_INVALID", `curriculum of "${source.name}": its tasks are ${size}; ${advice}`);
+      }
+      tasks.push(...page.tasks);
+      source.scoresGroups = page.scores_groups ?? false;
+    }
+    const share = (draw: number) => seed(this.#runSeed, "curriculum", source.name, String(draw), 0, 0, 0) / DRAW;
+    return new DrawnTasks(tasks, taskWeight(source.curriculum.sampler), share);
   }
 }
 
@@ -103,15 +160,29 @@ class TaskPages {
         this.#epoch++;
         this.#after = null;
       }
-      const fromFront = this.#after === null;
-      const page = await this.#workers.tasks(this.#source, "train", this.#after, PAGE, this.#signal);
-      if (page.tasks.length === 0 && fromFront) {
-        throw new PrlError("PRL_ENVIRONMENT_INVALID", `the train source "${this.#source}" has no tasks`);
-      }
+      const page = await this.#fetch(this.#after);
       this.#page = page.tasks;
       this.#scoresGroups = page.scores_groups ?? false;
       this.#after = page.next;
       this.#ended = page.next === null;
     }
+  }
+
+  /** Every page from the front. */
+  async *whole(): AsyncGenerator<TaskPage> {
+    let after: string | null = null;
+    do {
+      const page: TaskPage = await this.#fetch(after);
+      yield page;
+      after = page.next;
+    } while (after !== null);
+  }
+
+  async #fetch(after: string | null): Promise<TaskPage> {
+    const page = await this.#workers.tasks(this.#source, "train", after, PAGE, this.#signal);
+    if (page.tasks.length === 0 && after === null) {
+      throw new PrlError("PRL_ENVIRONMENT_INVALID", `the train source "${this.#source}" has no tasks`);
+    }
+    return page;
   }
 }

@@ -133,6 +133,70 @@ describe("a run", () => {
     expect(run.logged.get(1)).toMatchObject({ "batch/zero_advantage": 4, "batch/rollouts": 4 });
   });
 
+  test("a gate keeps groups without a signal out, and the batch keeps its size", async () => {
+    const flat = (task: number, sample: number) => (task % 2 === 0 ? 1 : rewardByHash(task, sample));
+    const gates = { advantage_range: {} };
+    await fc.assert(
+      fc.asyncProperty(schedules, fc.constantFrom(0, 1), async (options, level) => {
+        const run = await simulate({ ...options, tasks: null, level, outcome: flat, curriculum: { gates } });
+        checkContract(run, options.maxSteps);
+        for (const batch of run.sent) {
+          expect(batch.samples).toBe(batch.episodes.filter(({ advantage }) => advantage !== 0).length);
+          for (const group of groupsOf(batch)) {
+            const own = batch.episodes.filter((episode) => episode.group.id === group);
+            expect(own.some(({ advantage }) => advantage !== 0)).toBe(true);
+          }
+        }
+        const rates = [...run.logged.values()].map((line) => Number(line["curriculum/admission_rate"] ?? 1));
+        expect(rates.every((rate) => rate > 0 && rate <= 1)).toBe(true);
+      }),
+      RUNS,
+    );
+  });
+
+  test("a gate that nothing passes ends the run by its name", async () => {
+    const curriculum = { gates: { advantage_range: { reject_min: -9, reject_max: 9 } } };
+    await expect(simulate({ level: 1, maxSteps: 2, curriculum })).rejects.toMatchObject({
+      code: "PRL_ORCHESTRATOR_STARVED",
+    });
+  });
+
+  test("a curriculum draws by what was observed, the same at level 0 whatever the timing", async () => {
+    const curriculum = {
+      sampler: {
+        type: "difficulty_pool",
+        pools: [
+          { name: "hard", max_reward: 0.5, weight: 0 },
+          { name: "rest", max_reward: 1, weight: 1 },
+        ],
+      },
+      gates: { advantage_range: {} },
+    };
+    const hard = (task: number, sample: number) =>
+      task < 20 ? ([0, 0.25][sample % 2] ?? 0) : rewardByHash(task, sample);
+    const runs = [];
+    for (const timing of [1, 77]) {
+      runs.push(
+        await simulate({ level: 0, maxSteps: 12, tasks: 40, timing, delayMs: timing % 4, outcome: hard, curriculum }),
+      );
+    }
+    const [first, second] = runs.map(({ sent }) => sent.map(({ episodes }) => episodes));
+    expect(first).toEqual(second);
+    const drawn = runs[0]?.requests.map(({ request }) => request) ?? [];
+    const hardest = drawn.filter(({ task }) => Number(task.key.replace(/\D/g, "")) < 20);
+    // Each of them is tried at most until its first group was observed, at the cut.
+    const perStep = new Map<string, Set<number>>();
+    for (const { task, run } of hardest) perStep.set(task.key, (perStep.get(task.key) ?? new Set()).add(run.step));
+    expect([...perStep.values()].every((steps) => steps.size === 1)).toBe(true);
+    const line = runs[0]?.logged.get(12);
+    expect(Number(line?.["curriculum/source-0/sampler/rest"])).toBeGreaterThan(0);
+  });
+
+  test("an endless source has no curriculum to draw from", async () => {
+    const curriculum = { sampler: { type: "learnability" } };
+    await expect(simulate({ level: 0, maxSteps: 1, tasks: null, curriculum })).rejects.toThrow(/endless/);
+  });
+
   test("without max_steps goes on until it is told to stop", async () => {
     const stop = new AbortController();
     const before = (action: string) => (action === "send 7" ? stop.abort(new Error("enough")) : undefined);

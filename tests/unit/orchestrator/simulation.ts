@@ -29,6 +29,8 @@ export interface SimulationOptions {
   batchSize?: number;
   groupSizes?: readonly number[];
   maxOffPolicySteps?: number;
+  /** Of every source. */
+  curriculum?: Record<string, unknown>;
   maxInflight?: number;
   engines?: number;
   /** Number of tasks; null is endless. */
@@ -108,7 +110,14 @@ function configOf(options: SimulationOptions): RlConfig {
       max_off_policy_steps: options.maxOffPolicySteps ?? Math.max(level, 8),
       max_inflight: options.maxInflight ?? 64,
       request_timeout_s: 5,
-      train: { source: groupSizes.map((group_size, i) => ({ name: `source-${i}`, group_size, env })) },
+      train: {
+        source: groupSizes.map((group_size, i) => ({
+          name: `source-${i}`,
+          group_size,
+          env,
+          ...(options.curriculum && { curriculum: options.curriculum }),
+        })),
+      },
       eval:
         evaluation === null
           ? null

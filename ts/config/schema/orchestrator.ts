@@ -1,6 +1,7 @@
 /** `[orchestrator]`: the process that schedules rollouts, computes advantages, packs batches and runs evaluations. */
 import { z } from "zod";
 import { algoBlock } from "./algo.ts";
+import { curriculumBlock } from "./curriculum.ts";
 import { environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
 
 const maxCompletionTokens = z
@@ -45,6 +46,7 @@ const trainSource = z.strictObject({
     .nullable()
     .default(null)
     .describe("How this source's rewards become advantages; unset: orchestrator.algo"),
+  curriculum: curriculumBlock,
   env: environmentBlock,
 });
 

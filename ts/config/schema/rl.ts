@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { inferenceBlock } from "./inference.ts";
+import { curriculumProblem } from "./curriculum.ts";
 import { lossProblems } from "./loss.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
@@ -119,6 +120,11 @@ function problems(config: RlInput): Problem[] {
       const path = ["orchestrator", "train", "source", i, "group_size"];
       found.push({ path, message: `orchestrator.batch_size ${batch_size} is no multiple of ${size}` });
     }
+  });
+  orchestrator.train.source.forEach((source, i) => {
+    const message = curriculumProblem(source.curriculum);
+    if (message !== null)
+      found.push({ path: ["orchestrator", "train", "source", i, "curriculum", "sampler"], message });
   });
   const largest = Math.max(group_size, ...orchestrator.train.source.map((source) => source.group_size ?? group_size));
   if (max_inflight < largest) {
