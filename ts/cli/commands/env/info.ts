@@ -57,7 +57,7 @@ async function counted(
 }
 
 function countText(count: TaskCount | { readonly error: string }): string {
-  if ("error" in count) return `unknown: ${count.error}`;
+  if ("error" in count) return `unknown (${count.error.split("\n")[0] ?? ""})`;
   if (count.endless) return "without end";
   return count.complete ? String(count.count) : `more than ${count.count}`;
 }

@@ -1,0 +1,43 @@
+/** The number that a reply states, and whether two are the same. */
+import { extractAnswer } from "../../verify/index.ts";
+
+const NUMBER = String.raw`[-−]?\$?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?`;
+/** Right behind the sign, whatever decorates it: `**$1,200**`, `\(18\)`, `= 18 dollars`. */
+const FIRST = new RegExp(String.raw`^[\s*_$\\([=:~≈]*(${NUMBER})`, "u");
+
+/**
+ * As decimal digits, null when there is none. Behind the last `####` it is the number that stands there first, or the last one of the line
+ * when a calculation does; unless `strict` also what the last box or the end of the reply says.
+ */
+export function statedNumber(reply: string, strict: boolean): string | null {
+  const line = extractAnswer(reply, { from: "hash" });
+  if (line !== null) {
+    const calculates = /\d\s*[-+*/×÷]\s*\$?\d|=/u.test(line);
+    const number = calculates ? lastNumber(line) : (FIRST.exec(line)?.[1] ?? lastNumber(line));
+    if (number !== null) return digits(number);
+  }
+  if (strict) return null;
+  const box = extractAnswer(reply, { from: "boxed" });
+  const number = (box === null ? null : lastNumber(box)) ?? extractAnswer(reply, { from: "last_number" });
+  return number === null ? null : digits(number);
+}
+
+/** Of decimal digits. */
+export function sameNumber(a: string, b: string): boolean {
+  return plain(a) === plain(b);
+}
+
+function lastNumber(text: string): string | null {
+  return text.match(new RegExp(NUMBER, "gu"))?.at(-1) ?? null;
+}
+
+function digits(number: string): string {
+  return number.replaceAll(/[,$\s]/gu, "").replace("−", "-");
+}
+
+/** Without zeros that say nothing. */
+function plain(number: string): string {
+  const [, sign = "", whole = "", fraction = ""] = /^(-?)0*(\d*?)(?:\.(\d*?)0*)?$/u.exec(digits(number)) ?? [];
+  const value = `${whole === "" ? "0" : whole}${fraction === "" ? "" : `.${fraction}`}`;
+  return value === "0" ? "0" : `${sign}${value}`;
+}

@@ -1,0 +1,104 @@
+/** math: problems with an exact answer in a box, compared as mathematics. */
+import { z } from "zod";
+
+import { PrlError } from "../../../errors.ts";
+import { defineEnvironment } from "../../environment.ts";
+import type { Message } from "../../message.ts";
+import { reward } from "../../reward.ts";
+import type { Rng } from "../../rng.ts";
+import { singleTurn } from "../../single-turn.ts";
+import { extractAnswer, verifyMath } from "../../verify/index.ts";
+import { ofSplit } from "../split.ts";
+import { dataArguments, dataTasks, GENERATED } from "../task-data.ts";
+import { KINDS, problems } from "./problems.ts";
+
+const config = z.strictObject({
+  ...dataArguments(GENERATED),
+  kinds: z
+    .array(z.enum(KINDS))
+    .min(1)
+    .default([...KINDS])
+    .describe("kinds of generated problems"),
+  boxed: z.boolean().default(true).describe("only an answer in a box counts; else also one that is stated otherwise"),
+  deadlineMs: z.int().min(1).max(20_000).default(2000).describe("longest that one comparison may take (ms)"),
+});
+type Config = z.output<typeof config>;
+
+/** As datasets of problems call it: a problem, and its answer or a solution that has it in a box. */
+const dataSchema = z.looseObject({
+  problem: z.string().optional(),
+  question: z.string().optional(),
+  answer: z.union([z.string(), z.number()]).optional(),
+  solution: z.string().optional(),
+});
+
+interface Row {
+  prompt: Message[];
+  problem: string;
+  answer: string;
+  /** The answer written otherwise, and a wrong one, where they are known. */
+  other?: string;
+  wrong?: string;
+}
+
+const INSTRUCTION = "Reason step by step and put the final answer in \\boxed{}.";
+
+export default defineEnvironment({
+  name: "math",
+  version: "1.0.0",
+  tags: ["math", "symbolic"],
+  config,
+  tasks: (context) =>
+    dataTasks(
+      context,
+      dataSchema,
+      rowOf,
+      () => generated(context.rng, context.config),
+      (row) => row.problem,
+    ),
+  rollout: singleTurn(),
+  metrics: { boxed: ({ trace }) => extractAnswer(trace.lastReply) !== null },
+  rewards: {
+    correct: reward(1, async ({ task, trace, config: { boxed, deadlineMs } }) => {
+      const given = extractAnswer(trace.lastReply, { strict: boxed });
+      if (given === null) return false;
+      return (await verifyMath(boxIn(task.answer), boxed ? boxIn(given) : given, { deadlineMs })).correct;
+    }),
+  },
+  *demonstrations({ config: args, rng }) {
+    for (const { prompt, answer } of ofSplit(generated(rng, args), "demonstrations", (row) => row.problem)) {
+      yield { messages: [...prompt, { role: "assistant", content: boxIn(answer) }] };
+    }
+  },
+  async validate({ task: { answer, other, wrong }, score }) {
+    const gold = await score(boxIn(answer));
+    if (gold !== 1) throw new Error(`the answer ${answer} scores ${gold}`);
+    if (other !== undefined && (await score(boxIn(other))) !== 1)
+      throw new Error(`${other}, which is ${answer}, does not score full`);
+    if (wrong !== undefined && (await score(boxIn(wrong))) !== 0) throw new Error(`${wrong} scores as ${answer} does`);
+  },
+});
+
+function boxIn(answer: string): string {
+  return `\\boxed{${answer}}`;
+}
+
+function rowOf({ problem, question, answer, solution }: z.output<typeof dataSchema>): Row {
+  const text = problem ?? question;
+  const gold = answer ?? (solution === undefined ? null : extractAnswer(solution));
+  if (text === undefined || gold === null) {
+    const problemText = text === undefined ? 'no "problem" or "question"' : 'no "answer", and no box in "solution"';
+    throw new PrlError("PRL_DATA_ROW", `a row of data has ${problemText}`);
+  }
+  return { ...asked(text), answer: String(gold) };
+}
+
+function* generated(rng: Rng, { kinds }: Config): Generator<Row> {
+  for (const { problem, answer, other, wrong } of problems(rng, kinds)) {
+    yield { ...asked(problem), answer, other, wrong };
+  }
+}
+
+function asked(problem: string): Pick<Row, "prompt" | "problem"> {
+  return { prompt: [{ role: "user", content: `${problem}\n\n${INSTRUCTION}` }], problem };
+}

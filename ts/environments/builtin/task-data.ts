@@ -1,0 +1,76 @@
+/** Arguments of environments whose tasks are data: a dataset of the hub, a file, or generated here. */
+import { existsSync } from "node:fs";
+import { z } from "zod";
+
+import { PrlError } from "../../errors.ts";
+import { rows } from "../data/rows.ts";
+import { formatOf } from "../data/files.ts";
+import type { TasksContext } from "../environment.ts";
+import { endless, type TaskRows } from "../tasks.ts";
+import { ofSplit } from "./split.ts";
+
+/** Stands for a dataset's name: tasks without end, made by the environment. */
+export const GENERATED = "generated";
+
+export function dataArguments(fallback: string) {
+  return {
+    data: z
+      .string()
+      .min(1)
+      .default(fallback)
+      .describe(`a dataset of the hub (owner/name), a local .jsonl, .csv or .parquet file, or "${GENERATED}"`),
+    evalData: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("file or dataset of the held-out tasks; unset: data has both, a file is cut by what is in its rows"),
+    subset: z.string().min(1).nullable().default(null).describe("config of the dataset, where it has several"),
+    revision: z.string().min(1).default("main").describe("branch, tag or commit of the dataset"),
+    trainSplit: z.string().min(1).default("train").describe("split of the dataset to train on"),
+    evalSplit: z.string().min(1).default("test").describe("split of the dataset that is held out"),
+    shuffle: z.boolean().default(true).describe("training tasks in an order that the seed draws"),
+  };
+}
+
+export type DataArguments = z.output<z.ZodObject<ReturnType<typeof dataArguments>>>;
+
+/**
+ * The tasks that the arguments name, `row` making each from a row of data. Errors: those of `rows`, PRL_CONFIG_INVALID for a name that
+ * is neither a dataset nor a file that is there.
+ */
+export function dataTasks<Schema extends z.ZodType, Row extends object>(
+  { config, split, rng }: TasksContext<DataArguments>,
+  schema: Schema,
+  row: (data: z.output<Schema>) => Row,
+  generated: () => Iterable<Row>,
+  content: (row: Row) => unknown,
+): TaskRows<Row> {
+  const isHeldOut = split === "eval";
+  const ownFile = isHeldOut && config.evalData !== null;
+  const name = ownFile ? (config.evalData ?? "") : config.data;
+  if (name === GENERATED) return endless(ofSplit(generated(), split, content));
+  const order = config.shuffle && !isHeldOut ? { shuffle: rng } : {};
+  if (formatOf(name) !== null) {
+    if (!existsSync(name)) throw new PrlError("PRL_DATA_FILE", `data: there is no file ${name}`);
+    const use = config.evalData === null ? { use: split } : {};
+    return mapped(rows({ file: name }, schema, { ...order, ...use }), row);
+  }
+  if (!/^[\w-][\w.-]*\/[\w-][\w.-]*$/u.test(name)) {
+    throw new PrlError(
+      "PRL_CONFIG_INVALID",
+      `data: "${name}" is no dataset (owner/name), no .jsonl, .csv or .parquet file and not "${GENERATED}"`,
+    );
+  }
+  const dataset = {
+    dataset: name,
+    split: isHeldOut ? config.evalSplit : config.trainSplit,
+    revision: config.revision,
+    ...(config.subset === null ? {} : { config: config.subset }),
+  };
+  return mapped(rows(dataset, schema, order), row);
+}
+
+async function* mapped<Data, Row>(data: AsyncIterable<Data>, row: (data: Data) => Row): AsyncGenerator<Row> {
+  for await (const one of data) yield row(one);
+}
