@@ -9,6 +9,7 @@ import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { PrlError } from "../../errors.ts";
+import { threadScript } from "./thread-script.ts";
 
 /** What the thread is sent. */
 export interface NumberedJob<Job> {
@@ -70,7 +71,7 @@ export class DeadlineThread<Job, Result> {
 
   #thread(): Worker {
     if (this.#worker !== null) return this.#worker;
-    const worker = new Worker(this.#script, {
+    const worker = new Worker(threadScript(this.#script), {
       resourceLimits: { stackSizeMb: STACK_MB, maxOldGenerationSizeMb: HEAP_MB },
       execArgv: [],
     });
