@@ -10,6 +10,8 @@ export interface ReplyRequest extends SampleOptions {
   /** Sent where the endpoint takes one. */
   readonly seed: number;
   readonly signal: AbortSignal;
+  /** Hears the reply's text as it comes, where the client streams. */
+  readonly onText?: (text: string) => void;
 }
 
 export interface Reply {

@@ -27,7 +27,7 @@ export function openEndpoints(
   const found = known.filter(({ id }) => id === evaluation.model);
   const entries =
     found.length > 0 ? found.map((entry) => overridden(entry, evaluation)) : [ownEntry(evaluation, known)];
-  return entries.map(({ model, url, api, api_key_var: variable, headers }) => {
+  return entries.map(({ model, url, api, api_key_var: variable, headers, stream }) => {
     const apiKey = variable === null ? undefined : env[variable];
     if (variable !== null && (apiKey === undefined || apiKey === "")) {
       throw new PrlError(
@@ -39,6 +39,7 @@ export function openEndpoints(
       url,
       model,
       api,
+      stream,
       headers: { ...config.headers, ...headers },
       extraBody: withoutNone(evaluation.sampling.extra),
       maxRetries: config.max_retries,
@@ -54,7 +55,7 @@ function overridden(entry: EndpointEntry, { base_url: url, api, api_key_var: var
 
 function ownEntry(evaluation: Evaluation, known: readonly EndpointEntry[]): EndpointEntry {
   const { name, model, base_url: url, api, api_key_var } = evaluation;
-  if (url !== null) return { id: model, model, url, api: api ?? "openai", api_key_var, headers: {} };
+  if (url !== null) return { id: model, model, url, api: api ?? "openai", api_key_var, headers: {}, stream: false };
   const ids = [...new Set(known.map(({ id }) => id))];
   const near = nearest(model, ids);
   const advice = near === null ? `it has ${ids.join(", ")}` : `did you mean "${near}"?`;

@@ -65,7 +65,7 @@ async function converse(
   options: ReadonlyMap<string, string>,
   io: CommandIo,
 ): Promise<void> {
-  const endpoint = openEndpoint({ url, model, api: "chat" });
+  const endpoint = openEndpoint({ url, model, api: "chat", stream: true });
   const system = options.get("--system");
   const messages: Message[] = system === undefined ? [] : [{ role: "system", content: system }];
   const maxCompletionTokens = options.has("--max-tokens") ? integerOption(options, "--max-tokens", 0) : null;
@@ -78,9 +78,15 @@ async function converse(
     for await (const line of lines) {
       if (line.trim() !== "") {
         messages.push({ role: "user", content: line });
-        const { message } = await endpoint.reply({ prompt: messages, sampling, seed: seed++, signal: io.signal });
+        let heard = "";
+        const onText = (text: string): void => {
+          heard += text;
+          io.stdout.write(text);
+        };
+        const request = { prompt: messages, sampling, seed: seed++, signal: io.signal, onText };
+        const { message } = await endpoint.reply(request);
         messages.push(message);
-        io.stdout.write(`${message.content}\n`);
+        io.stdout.write(heard === "" ? `${message.content}\n` : "\n");
       }
       invite();
     }

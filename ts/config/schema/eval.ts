@@ -43,6 +43,7 @@ export const endpointsFileSchema = z.strictObject({
       api: z.enum(["openai", "chat", "anthropic"]).default("openai"),
       api_key_var: z.string().min(1).nullable().default(null),
       headers: headers.default({}),
+      stream: z.boolean().default(false),
     }),
   ),
 });
@@ -95,7 +96,7 @@ export const evalInputSchema = z
     api,
     api_key_var: apiKeyVar,
     headers: headers.default({}).describe("Further headers of every request"),
-    endpoints: filePath("File with [[endpoint]] tables: id, model, url, api, api_key_var, headers")
+    endpoints: filePath("File with [[endpoint]] tables: id, model, url, api, api_key_var, headers, stream")
       .nullable()
       .default(null),
     num_examples: numExamples.default(-1).describe("Tasks per evaluation, -1 is all"),

@@ -12,13 +12,14 @@ export const endpointConfig = z.strictObject({
   api: z.enum(["openai", "chat", "anthropic"]).default("openai").describe("its dialect"),
   api_key_var: z.string().nullable().default(null).describe("environment variable that holds the key"),
   max_retries: z.int().nonnegative().default(5).describe("how often one call is sent again"),
+  stream: z.boolean().default(false).describe("let answers come in pieces, so that a slow one is told from a dead one"),
   timeout_s: z.number().positive().default(600).describe("for one attempt of a call"),
 });
 
 export type EndpointConfig = z.output<typeof endpointConfig>;
 
 /** Opens what a config names; no connection yet. Throws PRL_CONFIG_ENVIRONMENT when the key's variable is not set. */
-export function openConfiguredEndpoint({ url, model, api, ...config }: EndpointConfig): Endpoint {
+export function openConfiguredEndpoint({ url, model, api, stream, ...config }: EndpointConfig): Endpoint {
   const { api_key_var: variable, max_retries: maxRetries, timeout_s: timeoutS } = config;
   const apiKey = variable === null ? undefined : process.env[variable];
   if (variable !== null && (apiKey === undefined || apiKey === "")) {
@@ -28,7 +29,7 @@ export function openConfiguredEndpoint({ url, model, api, ...config }: EndpointC
     );
   }
   const key = apiKey === undefined ? {} : { apiKey };
-  return openEndpoint({ url, model, api, maxRetries, timeoutMs: timeoutS * 1000, ...key });
+  return openEndpoint({ url, model, api, stream, maxRetries, timeoutMs: timeoutS * 1000, ...key });
 }
 
 /** One endpoint per config, so that its connections and its waits are shared by all who ask. */

@@ -2,6 +2,7 @@
 import type { Reply, ReplyClient, ReplyRequest } from "../reply-client.ts";
 import { ANTHROPIC_VERSION, messagesBody, readMessage } from "./anthropic.ts";
 import { EndpointHttp } from "./http.ts";
+import { anthropicJoiner, openaiJoiner } from "./stream-joiners.ts";
 import { chatBody, readChat, readText, textBody } from "./openai.ts";
 
 /**
@@ -26,6 +27,10 @@ export interface EndpointOptions {
   readonly timeoutMs?: number;
   /** First wait before a retry, doubled with each. Default 500. */
   readonly backoffMs?: number;
+  /** Answers come in pieces: a slow one is told from a dead one, and `onText` of a request hears it. Default false. */
+  readonly stream?: boolean;
+  /** Longest silence in a stream. Default 120000. */
+  readonly idleTimeoutMs?: number;
 }
 
 export interface Endpoint extends ReplyClient {
@@ -35,7 +40,7 @@ export interface Endpoint extends ReplyClient {
 /** Opens no connection yet. */
 export function openEndpoint(options: EndpointOptions): Endpoint {
   const { model, api = "openai", apiKey, headers = {}, extraBody = {} } = options;
-  const { maxRetries = 5, timeoutMs = 600_000, backoffMs = 500 } = options;
+  const { maxRetries = 5, timeoutMs = 600_000, backoffMs = 500, stream = false, idleTimeoutMs = 120_000 } = options;
   const url =
     api === "anthropic" && !/\/v\d+\/*$/u.test(options.url) ? `${options.url.replace(/\/+$/u, "")}/v1` : options.url;
   const http = new EndpointHttp({
@@ -48,11 +53,14 @@ export function openEndpoint(options: EndpointOptions): Endpoint {
   const call = (
     path: string,
     body: Record<string, unknown>,
-    { signal }: ReplyRequest,
+    { signal, onText }: ReplyRequest,
     read: (text: string) => Reply,
   ): Promise<Reply> => {
-    const fields = Object.entries({ ...body, ...extraBody }).filter(([, value]) => value !== null);
-    return http.post(path, Object.fromEntries(fields), signal, read);
+    const streamed = stream ? streamBody(api) : {};
+    const fields = Object.entries({ ...body, ...streamed, ...extraBody }).filter(([, value]) => value !== null);
+    const joiner = api === "anthropic" ? anthropicJoiner : openaiJoiner;
+    const reading = stream ? { joiner, idleTimeoutMs, ...(onText === undefined ? {} : { onText }) } : null;
+    return http.post(path, Object.fromEntries(fields), signal, read, reading);
   };
   return {
     reply(request) {
@@ -64,6 +72,11 @@ export function openEndpoint(options: EndpointOptions): Endpoint {
     },
     close: () => http.close(),
   };
+}
+
+/** Anthropic counts in any case. */
+function streamBody(api: EndpointApi): Record<string, unknown> {
+  return api === "anthropic" ? { stream: true } : { stream: true, stream_options: { include_usage: true } };
 }
 
 function authorization(api: EndpointApi, apiKey: string | undefined): Record<string, string> {

@@ -7,6 +7,8 @@
 import { Agent, request as send, type Dispatcher } from "undici";
 
 import { type ErrorCode, PrlError } from "../../errors.ts";
+import { EventStreamParser } from "./event-stream.ts";
+import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
 import { askedWait, pause, RateGate } from "./rate-gate.ts";
 
 export interface HttpOptions {
@@ -19,6 +21,16 @@ export interface HttpOptions {
   readonly timeoutMs: number;
   /** First wait before a retry; it doubles with each. */
   readonly backoffMs: number;
+}
+
+/** An answer that comes in pieces. */
+export interface StreamReading {
+  /** A new one for each attempt. */
+  readonly joiner: () => StreamJoiner;
+  /** Longest silence between two pieces. */
+  readonly idleTimeoutMs: number;
+  /** Hears the reply's text as it comes. What has been heard is not tried again. */
+  readonly onText?: (text: string) => void;
 }
 
 const LONGEST_BACKOFF_MS = 30_000;
@@ -62,12 +74,13 @@ export class EndpointHttp {
     body: unknown,
     signal: AbortSignal,
     read: (text: string) => Result,
+    stream: StreamReading | null = null,
   ): Promise<Result> {
     const text = JSON.stringify(body);
     for (let attempt = 0; ; attempt++) {
       await this.#gate.pass(signal);
       try {
-        return await this.#attempt(path, text, signal, read);
+        return await this.#attempt(path, text, signal, read, stream);
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof Failure) || !error.retryable) throw error;
@@ -89,6 +102,7 @@ export class EndpointHttp {
     body: string,
     signal: AbortSignal,
     read: (text: string) => Result,
+    stream: StreamReading | null,
   ): Promise<Result> {
     const { url, headers, timeoutMs } = this.#options;
     const what = `POST ${url}${path}`;
@@ -98,7 +112,11 @@ export class EndpointHttp {
     try {
       const answer = await send(url + path, {
         method: "POST",
-        headers: { "content-type": "application/json", accept: "application/json", ...headers },
+        headers: {
+          "content-type": "application/json",
+          accept: stream === null ? "application/json" : "text/event-stream",
+          ...headers,
+        },
         body,
         dispatcher: this.#agent,
         signal: AbortSignal.any([signal, late]),
@@ -106,7 +124,9 @@ export class EndpointHttp {
         bodyTimeout: 0,
       });
       status = answer.statusCode;
-      text = await readText(answer.body, what);
+      // A server that does not stream answers as a whole.
+      const isStream = stream !== null && status < 300 && isEventStream(answer.headers["content-type"]);
+      text = isStream ? await joinStream(answer.body, what, stream) : await readText(answer.body, what);
       const waitMs = askedWait(answer.headers, Date.now());
       if (status < 200 || status >= 300) throw refusal(what, status, text, waitMs);
       if (waitMs !== null) this.#gate.shut(Math.min(waitMs, LONGEST_ASKED_WAIT_MS));
@@ -133,6 +153,11 @@ export class EndpointHttp {
 
 async function readText(body: Dispatcher.ResponseData["body"], what: string): Promise<string> {
   const chunks: Uint8Array[] = [];
+  for await (const chunk of bounded(body, what)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+async function* bounded(body: Dispatcher.ResponseData["body"], what: string): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
@@ -140,9 +165,52 @@ async function readText(body: Dispatcher.ResponseData["body"], what: string): Pr
       throw new Failure("PRL_INFERENCE_ANSWER", `${what}: the answer is larger than ${MAX_ANSWER_BYTES} bytes`, {
         retryable: false,
       });
-    chunks.push(chunk);
+    yield chunk;
   }
-  return Buffer.concat(chunks).toString("utf8");
+}
+
+function isEventStream(type: string | string[] | undefined): boolean {
+  return [type].flat()[0]?.trim().toLowerCase().startsWith("text/event-stream") ?? false;
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === "AbortError" || error.name === "TimeoutError");
+}
+
+/** The whole answer. The attempt's own end rejects as it is. */
+async function joinStream(
+  body: Dispatcher.ResponseData["body"],
+  what: string,
+  { joiner, idleTimeoutMs, onText }: StreamReading,
+): Promise<string> {
+  const parser = new EventStreamParser();
+  const joined = joiner();
+  let isHeard = false;
+  const failed = (code: ErrorCode, problem: string, cause?: unknown): Failure =>
+    new Failure(code, `${what}: ${problem}`, { retryable: !isHeard, cause });
+  const timer = setTimeout(() => {
+    body.destroy(failed("PRL_INFERENCE_TIMEOUT", `the stream was silent for ${idleTimeoutMs} ms`));
+  }, idleTimeoutMs);
+  try {
+    for await (const chunk of bounded(body, what)) {
+      timer.refresh();
+      for (const event of parser.push(chunk)) {
+        const text = joined.push(event);
+        if (text === "" || onText === undefined) continue;
+        isHeard = true;
+        onText(text);
+      }
+    }
+    return joined.whole();
+  } catch (cause) {
+    if (cause instanceof Failure || (isAbort(cause) && !isHeard)) throw cause;
+    if (isAbort(cause)) throw failed("PRL_INFERENCE_TIMEOUT", "the stream did not end in time", cause);
+    const problem = cause instanceof Error ? cause.message : String(cause);
+    if (cause instanceof StreamError) throw failed("PRL_INFERENCE_FAILED", `in its stream: ${problem}`, cause);
+    throw failed("PRL_INFERENCE_ANSWER", `the stream broke off or makes no sense: ${problem}`, cause);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function refusal(what: string, status: number, text: string, waitMs: number | null): Failure {
