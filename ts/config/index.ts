@@ -16,6 +16,7 @@ export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from 
 export { cacheDir } from "./paths.ts";
 export type { AlgoBlock } from "./schema/algo.ts";
 export type { CurriculumBlock } from "./schema/curriculum.ts";
+export { filterName, type FilterBlock } from "./schema/filters.ts";
 export { lossOptions } from "./schema/loss.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";

@@ -38,6 +38,7 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     "batch/zero_advantage": batch.zeroAdvantage,
     "time/step": seconds,
   };
+  for (const [name, found] of batch.filtered) values[`filters/${name}`] = found / Math.max(1, batch.scored);
   for (const [agent, own] of byAgent(traces)) {
     values[`train/agg/all/${agent}/reward/mean`] = mean(own.flatMap(({ reward }) => reward ?? []));
   }

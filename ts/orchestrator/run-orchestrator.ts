@@ -20,6 +20,7 @@ import { GroupDispatcher, type Group } from "./dispatcher.ts";
 import { updateEngines, type Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
+import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { stepMetrics } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { TrainTasks, type TrainSource } from "./tasks.ts";
@@ -72,6 +73,7 @@ class Orchestrator {
   readonly #batchSize: number;
   readonly #worth: TraceWorth;
   readonly #tasks: TrainTasks;
+  #filters: TraceFilter[] = [];
   #completed: Group[] = [];
   #version = 0;
   /** Of the batch being collected. */
@@ -108,6 +110,7 @@ class Orchestrator {
     const maxSteps = config.max_steps ?? Infinity;
     const { eval: evaluation } = config.orchestrator;
     signal.throwIfAborted();
+    this.#filters = await loadFilters(config.orchestrator.filters);
     await this.#adopt(0);
     if (evaluation?.eval_at_start === true) await this.#evaluate(0);
     this.#versions = this.#followWeights(maxSteps);
@@ -133,7 +136,7 @@ class Orchestrator {
     for (let attempt = 0; ; attempt++) {
       const groups = await this.#collect();
       this.#learnDifficulties();
-      const batch = await buildTrainBatch(groups, config, this.#worth);
+      const batch = await buildTrainBatch(groups, config, this.#worth, this.#filters);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });

@@ -1,9 +1,11 @@
 /** From completed groups to a trainer's batch: rewards to advantages, rollouts to samples, samples to bins. */
 
 import type { RlConfig } from "../config/index.ts";
-import { SampleSet, type PackedBatch } from "../native/index.ts";
+import { PrlError } from "../errors.ts";
+import { type PackedBatch, type RolloutSamples, SampleSet, type TraceColumns } from "../native/index.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "./dispatcher.ts";
+import { rejectingFilter, type TraceFilter } from "./filters/index.ts";
 import { TraceWorth } from "./worth.ts";
 
 export interface TrainBatch {
@@ -19,6 +21,9 @@ export interface TrainBatch {
   samples: number;
   /** Traces left out because their advantage is 0. */
   zeroAdvantage: number;
+  /** Traces that filters looked at, and how many each of them found. */
+  scored: number;
+  filtered: ReadonlyMap<string, number>;
 }
 
 /**
@@ -29,6 +34,7 @@ export async function buildTrainBatch(
   groups: readonly Group[],
   config: RlConfig,
   worth = new TraceWorth(config.orchestrator.train.source),
+  filters: readonly TraceFilter[] = [],
 ): Promise<TrainBatch> {
   const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
@@ -39,6 +45,8 @@ export async function buildTrainBatch(
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
   const chosen = new SampleSet();
   let zeroAdvantage = 0;
+  let scored = 0;
+  const filtered = new Map(filters.map(({ name }) => [name, 0]));
   for (const [c, { members }] of comparisons.entries()) {
     for (const [m, { group: g, rollout, trace }] of members.entries()) {
       const group = groups[g];
@@ -47,7 +55,12 @@ export async function buildTrainBatch(
       if (group === undefined || episode === undefined) continue;
       if (Number.isNaN(rewards[c]?.[m])) continue;
       (traceAdvantages[g]?.[rollout] ?? [])[trace] = advantage;
-      if (samples === null) continue;
+      const traced = episode.traces[trace];
+      if (samples === null || traced === undefined) continue;
+      scored++;
+      const columns = () => columnsOf(samples, trace);
+      const count = (name: string) => filtered.set(name, (filtered.get(name) ?? 0) + 1);
+      if (rejectingFilter(filters, { trace: traced, advantage, columns }, count) !== undefined) continue;
       if (filterZero && advantage === 0) {
         zeroAdvantage++;
         continue;
@@ -57,5 +70,11 @@ export async function buildTrainBatch(
   }
   const samples = chosen.size;
   const batches = await chosen.pack({ seqLen: config.seq_len });
-  return { batches, envNames, rewards, advantages: values, traceAdvantages, samples, zeroAdvantage };
+  return { batches, envNames, rewards, advantages: values, traceAdvantages, samples, zeroAdvantage, scored, filtered };
+}
+
+function columnsOf(samples: RolloutSamples, trace: number): TraceColumns {
+  const columns = samples.columns()[trace];
+  if (columns === undefined) throw new PrlError("PRL_PACKING_INPUT", `the rollout has no columns of trace ${trace}`);
+  return columns;
 }

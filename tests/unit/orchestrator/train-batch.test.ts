@@ -1,8 +1,12 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
+import { loadFilters } from "../../../ts/orchestrator/filters/index.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
 import { TraceWorth } from "../../../ts/orchestrator/worth.ts";
@@ -81,6 +85,36 @@ describe("buildTrainBatch", () => {
     const saved = new TraceWorth(resolved.orchestrator.train.source, worth.state);
     const second = await buildTrainBatch([group(1, [rollout(1), rollout(0)])], resolved, saved);
     expect(second.advantages).toEqual([[0.5, -0.75]]);
+  });
+
+  test("a filtered trace does not train but counts in its group, and each filter is counted by name", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "prl-filter-"));
+    const path = join(folder, "mine.ts");
+    await writeFile(
+      path,
+      'export const short = (trace: { reward: number }) => (trace.reward > 2 ? "too good" : "keep");\n',
+    );
+    const blocks = [
+      { type: "custom", name: "mine", path: `${path}#short` },
+      { type: "repetition", window: 2, prob_threshold: 0.3, enforce: false },
+      { type: "gibberish", token_id_threshold: 11, max_logprob: -0.5, enforce: false },
+    ];
+    const resolved = config({ filters: blocks });
+    const groups = [group(0, [rollout(3), rollout(0)])];
+    const filters = await loadFilters(resolved.orchestrator.filters);
+    const batch = await buildTrainBatch(groups, resolved, undefined, filters);
+    await rm(folder, { recursive: true });
+    expect(batch).toMatchObject({ advantages: [[1.5, -1.5]], samples: 1, scored: 2 });
+    expect(Object.fromEntries(batch.filtered)).toEqual({ mine: 1, repetition: 2, gibberish: 2 });
+    const dropped = { stale: 0, errored: 0, rejected: 0 };
+    expect(stepMetrics({ step: 4, groups, batch, dropped, seconds: 1 })).toMatchObject({ "filters/mine": 0.5 });
+  });
+
+  test("filters that read nothing of what they are given, or share a name, are refused", () => {
+    const problem = (filters: unknown[]) => () => config({ filters });
+    expect(problem([{ type: "gibberish", window: 3 }])).toThrow(/window/);
+    expect(problem([{ type: "custom" }])).toThrow(/path/);
+    expect(problem([{ type: "repetition" }, { type: "repetition" }])).toThrow(/name of another/);
   });
 
   test("an errored rollout neither trains nor counts in its group's statistics", async () => {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { algoBlock } from "./algo.ts";
 import { curriculumBlock } from "./curriculum.ts";
+import { filterBlock } from "./filters.ts";
 import { environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
 
 const maxCompletionTokens = z
@@ -120,6 +121,7 @@ export const orchestratorBlock = z
       .boolean()
       .default(true)
       .describe("Leave groups out of the batch whose advantages are all 0"),
+    filters: z.array(filterBlock).default([]).describe("Traces that do not train although they were scored"),
     canary: z
       .strictObject({
         max_mean_abs: z

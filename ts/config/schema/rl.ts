@@ -8,6 +8,7 @@ import { z } from "zod";
 import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { inferenceBlock } from "./inference.ts";
 import { curriculumProblem } from "./curriculum.ts";
+import { filterProblems } from "./filters.ts";
 import { lossProblems } from "./loss.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
@@ -126,6 +127,9 @@ function problems(config: RlInput): Problem[] {
     if (message !== null)
       found.push({ path: ["orchestrator", "train", "source", i, "curriculum", "sampler"], message });
   });
+  for (const { index, key, message } of filterProblems(orchestrator.filters)) {
+    found.push({ path: ["orchestrator", "filters", index, key], message });
+  }
   const largest = Math.max(group_size, ...orchestrator.train.source.map((source) => source.group_size ?? group_size));
   if (max_inflight < largest) {
     const path = ["orchestrator", "max_inflight"];

@@ -1,0 +1,51 @@
+/** `[[orchestrator.filters]]`: traces that do not train although they were scored. */
+import { z } from "zod";
+import { filePath } from "./fields.ts";
+
+const number = (text: string) => z.number().nullable().default(null).describe(text);
+
+export const filterBlock = z
+  .strictObject({
+    type: z
+      .enum(["gibberish", "repetition", "zero_advantage", "custom"])
+      .describe("What is looked for; custom: a function of your own"),
+    name: z.string().min(1).nullable().default(null).describe("Name in the metrics; unset: the type"),
+    enforce: z.boolean().default(true).describe("Leave what is found out of the batch; false: count it only"),
+    token_id_threshold: number("gibberish: tokens with an id below this are never rare (100000)"),
+    max_logprob: number("gibberish: a rare token sampled below this log-probability is gibberish (-14)"),
+    window: number("repetition: so many tokens in a row, each all but certain, are a loop (3000)"),
+    prob_threshold: number("repetition: all but certain is a probability above this (0.99)"),
+    path: filePath("custom: module with (trace, columns) => 'keep' or a reason, './my.ts#name'")
+      .nullable()
+      .default(null),
+  })
+  .describe("A filter");
+export type FilterBlock = z.output<typeof filterBlock>;
+
+const READS: Record<FilterBlock["type"], readonly string[]> = {
+  gibberish: ["token_id_threshold", "max_logprob"],
+  repetition: ["window", "prob_threshold"],
+  zero_advantage: [],
+  custom: ["path"],
+};
+
+/** The name that a filter is counted under. */
+export function filterName({ name, type }: FilterBlock): string {
+  return name ?? type;
+}
+
+/** What does not fit together, by index of the filter and key. */
+export function filterProblems(filters: readonly FilterBlock[]): { index: number; key: string; message: string }[] {
+  return filters.flatMap((filter, index) => {
+    const { type, name: _name, enforce: _enforce, ...params } = filter;
+    const found = Object.entries(params)
+      .filter(([key, value]) => value !== null && !READS[type].includes(key))
+      .map(([key]) => ({ index, key, message: `is not read by the filter "${type}"` }));
+    if (type === "custom" && filter.path === null)
+      found.push({ index, key: "path", message: "is needed by a custom filter" });
+    const isTwice = filters.slice(0, index).some((other) => filterName(other) === filterName(filter));
+    if (isTwice)
+      found.push({ index, key: "name", message: `"${filterName(filter)}" is the name of another filter too` });
+    return found;
+  });
+}

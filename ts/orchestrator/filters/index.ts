@@ -1,0 +1,74 @@
+/**
+ * Filters: which scored traces do not train. A trace that is left out keeps its place in its group's baseline: what it was worth is known,
+ * only its tokens are not to be learnt from. Each filter is counted by its name, also one that only watches.
+ */
+import { filterName, importUserModule, type FilterBlock } from "../../config/index.ts";
+import type { EpisodeTrace } from "../../environments/index.ts";
+import { PrlError } from "../../errors.ts";
+import type { TraceColumns } from "../../native/index.ts";
+import { isGibberish } from "./gibberish.ts";
+import { isRepetition } from "./repetition.ts";
+
+/** What a filter may look at. `columns` copies the trace's tokens out of native memory when it is called. */
+export interface FilterInput {
+  trace: EpisodeTrace;
+  advantage: number;
+  columns: () => TraceColumns;
+}
+
+export interface TraceFilter {
+  name: string;
+  enforce: boolean;
+  /** Whether the trace is what the filter looks for. */
+  finds: (input: FilterInput) => boolean;
+}
+
+/** A filter of one's own: "keep", or the reason why not. */
+export type CustomFilter = (trace: EpisodeTrace, columns: () => TraceColumns) => string;
+
+/** Errors: PRL_USER_MODULE when a custom filter cannot be loaded or is no function. */
+export async function loadFilters(blocks: readonly FilterBlock[]): Promise<TraceFilter[]> {
+  return Promise.all(
+    blocks.map(async (block) => ({ name: filterName(block), enforce: block.enforce, finds: await finderOf(block) })),
+  );
+}
+
+/** The first filter that keeps the trace from training, if any; `count` is told of every one that found it. */
+export function rejectingFilter(
+  filters: readonly TraceFilter[],
+  input: FilterInput,
+  count: (name: string) => void,
+): TraceFilter | undefined {
+  const found = filters.filter((filter) => filter.finds(input));
+  for (const { name } of found) count(name);
+  return found.find(({ enforce }) => enforce);
+}
+
+async function finderOf(block: FilterBlock): Promise<TraceFilter["finds"]> {
+  const { type, path } = block;
+  if (type === "zero_advantage") return ({ advantage }) => advantage === 0;
+  if (type === "gibberish") {
+    const { token_id_threshold: threshold, max_logprob: most } = block;
+    const limits = { tokenIdThreshold: threshold ?? 100_000, maxLogprob: most ?? -14 };
+    return ({ columns }) => isGibberish(columns(), limits);
+  }
+  if (type === "repetition") {
+    const limits = { window: block.window ?? 3000, probThreshold: block.prob_threshold ?? 0.99 };
+    return ({ columns }) => isRepetition(columns(), limits);
+  }
+  const filter = await importUserModule(path ?? "");
+  if (typeof filter !== "function") {
+    throw new PrlError(
+      "PRL_USER_MODULE",
+      `${path ?? ""}: a filter is a function (trace, columns) => "keep" or a reason`,
+    );
+  }
+  return ({ trace, columns }) => {
+    const verdict: unknown = (filter as CustomFilter)(trace, columns);
+    if (typeof verdict === "string" && verdict !== "") return verdict !== "keep";
+    throw new PrlError(
+      "PRL_USER_MODULE",
+      `${path ?? ""}: the filter returned ${String(verdict)}, not "keep" or a reason`,
+    );
+  };
+}
