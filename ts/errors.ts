@@ -85,6 +85,7 @@ export const ERROR_CODES = {
   PRL_ENVIRONMENT_INSTALL: "npm could not install an environment",
   PRL_ENVIRONMENT_REQUEST: "a request to an env worker is malformed",
   PRL_ENVIRONMENT_FAILED: "environment code threw",
+  PRL_JUDGE_VERDICT: "no answer of a judge holds a verdict",
   PRL_TOOL_SERVER: "a server of tools is gone or cannot be reached",
   PRL_ENVIRONMENT_TIMEOUT: "environment code did not end in time",
   PRL_ENVIRONMENT_UNSUPPORTED: "the environment feature is not implemented",

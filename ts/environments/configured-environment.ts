@@ -16,12 +16,13 @@ import {
   tracesByAgent,
   withGroupScores,
 } from "./group-reward.ts";
+import { EndpointJudge, type JudgeSource, NO_JUDGE } from "./judge.ts";
 import { checkLimits, type Limits, RolloutStop, TurnLimits } from "./limits.ts";
 import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
-import { type RewardContext, scoreAll, untilAborted, type WeightedScores } from "./reward.ts";
+import { type RewardContext, scoreAll, type UnjudgedContext, untilAborted, type WeightedScores } from "./reward.ts";
 import { type SeatRecord, startClock, toFrame } from "./rollout-record.ts";
 import { createRng } from "./rng.ts";
 import { RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
@@ -115,6 +116,8 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
   const roles = agentRoles(definition, config);
   const agents = roles.map((role) => role.name);
   const { limits: bounds = {} } = definition;
+  const judged = definition.judge?.({ config }) ?? null;
+  const judges = judged === null ? NO_JUDGE : new EndpointJudge(judged);
   const limits = checkLimits(name, typeof bounds === "function" ? bounds({ config }) : bounds);
   /**
    * The border where a row that came over the wire gets its type back: this environment made it, and its hash was
@@ -133,7 +136,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
   };
   const scoreGroup = (task: Task, episodes: readonly Episode[], signal: AbortSignal): Promise<GroupScores> =>
     withSandboxes((access) =>
-      scoreGroupRewards(definition, { task: rowOf(task), config, signal, ...access }, agents, episodes),
+      scoreGroupRewards(definition, { task: rowOf(task), config, signal, judges, ...access }, agents, episodes),
     );
 
   const scoreConversations = async (task: Task, conversations: Conversations): Promise<Episode> => {
@@ -143,7 +146,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
       (conversations[role.name] ?? []).map((messages) => ({ role, trace: TraceGraph.ofMessages(messages) })),
     );
     const scores = await withSandboxes((access) =>
-      scoreTraces(definition, { task: rowOf(task), config, signal, ...access }, agents, seats),
+      scoreTraces(definition, { task: rowOf(task), config, signal, judges, ...access }, agents, seats),
     );
     const order = { episodeId: "0", groupId: "0", source: name, task, run: { type: "eval", step: 0 } } as const;
     return toFrame(definition, order, seats, { clock, errors: [], end: {}, scores }).episode;
@@ -183,7 +186,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
       const sandboxes = new RolloutSandboxes(source, definition);
       sandboxes.request();
       try {
-        return await runRollout(definition, config, { roles, limits }, rowOf(request.task), request, sandboxes);
+        return await runRollout(definition, config, { roles, limits, judges }, rowOf(request.task), request, sandboxes);
       } finally {
         await sandboxes.close();
       }
@@ -216,7 +219,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
 async function runRollout<Config, Row extends object, Agent extends string>(
   definition: EnvironmentDefinition<Config, Row, Agent>,
   config: Config,
-  { roles, limits }: { roles: readonly AgentRole<Agent>[]; limits: Limits },
+  { roles, limits, judges }: { roles: readonly AgentRole<Agent>[]; limits: Limits; judges: JudgeSource },
   task: Row,
   request: RolloutRequest | EndpointRolloutRequest,
   sandboxes: RolloutSandboxes,
@@ -259,7 +262,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
     if (seats.spoken.length === 0)
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
     const agents = roles.map((role) => role.name);
-    const common = { task, config, signal: request.signal, ...sandboxes.access };
+    const common = { task, config, signal: request.signal, judges, ...sandboxes.access };
     scores = await scoreTraces(definition, common, agents, seats.spoken);
     clock.scored = performance.now();
     if (sandboxes.required)
@@ -285,7 +288,7 @@ async function endOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal
 /** The score of each trace, in their order. */
 async function scoreTraces<Config, Row extends object, Agent extends string>(
   definition: EnvironmentDefinition<Config, Row, Agent>,
-  context: Omit<RewardContext<Row, Config, Agent>, "trace" | "agent" | "traces">,
+  context: Omit<UnjudgedContext<RewardContext<Row, Config, Agent>>, "trace" | "agent" | "traces">,
   agents: readonly Agent[],
   seats: readonly SeatRecord<Agent>[],
 ): Promise<Score[]> {

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { PrlError } from "../errors.ts";
 import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
 import type { EndpointConfig } from "./endpoint/endpoint-config.ts";
+import type { JudgeOptions } from "./judge.ts";
 import type { Limits } from "./limits.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import type { Message, Prompt } from "./message.ts";
@@ -172,6 +173,8 @@ export interface EnvironmentDefinition<Config, Row extends object, Agent extends
   readonly rollout: Rollout<Row, Config, Agent>;
   /** Where a rollout stops at the latest, whatever it does; see `Limits` for the names. Default: at its deadline, which is an error. */
   readonly limits?: Limits | ((context: { config: Config }) => Limits);
+  /** Who judges replies for `judge` of rewards; null: nobody. */
+  readonly judge?: (context: { config: Config }) => JudgeOptions | null;
   /** Of each trace, or of a whole group of rollouts (`groupReward`). */
   readonly rewards: RewardMap<Row, Config, Agent>;
   /** Numbers that are recorded and never trained on. */

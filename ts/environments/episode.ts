@@ -107,6 +107,7 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_EPISODE_CANCELLED: "infra",
   PRL_DEADLINE: "infra",
   PRL_TOOL_SERVER: "infra",
+  PRL_JUDGE_VERDICT: "provider",
   PRL_SANDBOX_UNREACHABLE: "infra",
   PRL_SANDBOX_START_FAILED: "infra",
   PRL_SANDBOX_START_TIMEOUT: "infra",

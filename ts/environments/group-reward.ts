@@ -9,10 +9,19 @@ import { z } from "zod";
 import { PrlError } from "../errors.ts";
 import { type Episode, episodeErrorSchema, scoresSchema, toEpisodeError } from "./episode.ts";
 import { RecordedTrace } from "./recorded-trace.ts";
+import type { JudgeAccess } from "./judge.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
-import { namedScores, type RewardMap, type RewardOptions, type RewardValue, withinTime } from "./reward.ts";
+import {
+  namedScores,
+  type RewardMap,
+  type RewardOptions,
+  type RewardValue,
+  type UnjudgedContext,
+  withinTime,
+} from "./reward.ts";
 
-export interface GroupRewardContext<Row, Config = unknown, Agent extends string = string> extends SandboxAccess {
+export interface GroupRewardContext<Row, Config = unknown, Agent extends string = string>
+  extends SandboxAccess, JudgeAccess {
   readonly task: Row;
   readonly config: Config;
   /** Whose traces are scored; where there are several agents, each has a call of its own. */
@@ -68,7 +77,7 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
     readonly rewards: RewardMap<Row, Config, Agent>;
     readonly metrics?: RewardMap<Row, Config, Agent> | undefined;
   },
-  common: Omit<GroupRewardContext<Row, Config, Agent>, "agent" | "traces" | "episodes">,
+  { judges, ...common }: Omit<UnjudgedContext<GroupRewardContext<Row, Config, Agent>>, "agent" | "traces" | "episodes">,
   agents: readonly Agent[],
   episodes: readonly Episode[],
 ): Promise<GroupScores> {
@@ -84,7 +93,8 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
   const run = async (kind: "rewards" | "metrics", name: string, entry: GroupReward<Row, Config, Agent>) => {
     for (const [agent, traces] of Object.entries(byAgent(all)) as [Agent, RecordedTrace[]][]) {
       if (traces.length === 0 || (entry.agent !== undefined && entry.agent !== agent)) continue;
-      const work = async (inner: AbortSignal) => entry.scoreGroup({ ...context, agent, traces, signal: inner });
+      const work = async (inner: AbortSignal) =>
+        entry.scoreGroup({ ...context, agent, traces, signal: inner, judge: judges.within(inner) });
       // One after the other: the agents of one reward share what it caches.
       const values = await withinTime(name, work, common.signal, entry.timeoutMs);
       checkLength(name, values, traces.length);

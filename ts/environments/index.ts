@@ -32,6 +32,8 @@ export {
   type SandboxSettings,
   SandboxSource,
 } from "./sandboxes.ts";
+export type { Judge, JudgeAccess, JudgeOptions, ReferenceQuestion, RubricQuestion } from "./judge.ts";
+export type { RubricCriterion } from "./judge-rubric.ts";
 export { type Limits, RolloutStop } from "./limits.ts";
 export { reward } from "./reward.ts";
 export type {

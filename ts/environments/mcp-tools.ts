@@ -55,7 +55,9 @@ export function mcpTools(server: McpServer): ToolSource {
     async open(signal) {
       const client = await connect(server, what, signal);
       const lost = new AbortController();
-      client.onclose = () => lost.abort(new PrlError("PRL_TOOL_SERVER", `the MCP server ${what} is gone`));
+      const onclose = (): void => lost.abort(new PrlError("PRL_TOOL_SERVER", `the MCP server ${what} is gone`));
+      // The SDK takes one handler, as a property.
+      Object.assign(client, { onclose });
       try {
         const tools = await listTools(client, server, what, AbortSignal.any([signal, lost.signal]));
         const entries = tools.map(
@@ -99,8 +101,7 @@ async function openTransport(server: McpServer): Promise<Transport> {
   if ("url" in server) {
     const { StreamableHTTPClientTransport } = await import("@modelcontextprotocol/sdk/client/streamableHttp.js");
     const { url, headers = {} } = server;
-    // Its optional members are written without `undefined`.
-    return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } }) as Transport;
+    return new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } });
   }
   const { getDefaultEnvironment, StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
   const { command, args = [], env = {}, cwd } = server;
@@ -148,10 +149,10 @@ function toTool(
     schema: inputSchema,
     async call(args, { signal }) {
       try {
-        const arguments_ = typeof args === "object" && args !== null ? { ...args } : {};
+        const given = typeof args === "object" && args !== null ? { ...args } : {};
         const either = AbortSignal.any([signal, lost]);
         const work = () =>
-          client.callTool({ name, arguments: arguments_ }, undefined, { signal: either, timeout: timeoutMs });
+          client.callTool({ name, arguments: given }, undefined, { signal: either, timeout: timeoutMs });
         const { content, structuredContent, isError } = await untilAborted(work, either);
         const text = Array.isArray(content) ? contentText(content) : "";
         return {

@@ -1,13 +1,15 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { PrlError } from "../errors.ts";
 import type { GroupReward } from "./group-reward.ts";
+import type { JudgeAccess, JudgeSource } from "./judge.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
 
 /** How long one reward or metric may take unless it says otherwise. */
 export const REWARD_TIMEOUT_MS = 30_000;
 
-export interface RewardContext<Row, Config = unknown, Agent extends string = string> extends SandboxAccess {
+export interface RewardContext<Row, Config = unknown, Agent extends string = string>
+  extends SandboxAccess, JudgeAccess {
   readonly task: Row;
   readonly config: Config;
   /** What is scored. */
@@ -57,6 +59,9 @@ export type RewardMap<Row, Config = unknown, Agent extends string = string> = Re
     RewardFunction<Row, Config, Agent> | WeightedScore<Row, Config, Agent> | GroupReward<Row, Config, NoInfer<Agent>>
   >
 >;
+
+/** Before each reward gets the judge within its own time. */
+export type UnjudgedContext<Context extends JudgeAccess> = Omit<Context, "judge"> & { readonly judges: JudgeSource };
 
 /** What was scored, by name. */
 export type WeightedScores = Record<string, { score: number; weight: number }>;
@@ -114,7 +119,7 @@ export function rewardWeights<Row, Config, Agent extends string>(
  */
 export async function scoreAll<Row, Config, Agent extends string>(
   rewards: RewardMap<Row, Config, Agent>,
-  context: RewardContext<Row, Config, Agent>,
+  { judges, ...context }: UnjudgedContext<RewardContext<Row, Config, Agent>>,
   defaultWeight: 0 | 1,
 ): Promise<WeightedScores> {
   const scored = Object.entries(rewards).map(async ([name, entry]) => {
@@ -122,7 +127,8 @@ export async function scoreAll<Row, Config, Agent extends string>(
     const { weight = defaultWeight, timeoutMs, agent } = entry as Partial<WeightedScore<Row, Config, Agent>>;
     if (agent !== undefined && agent !== context.agent) return [];
     const score = typeof entry === "function" ? entry : entry.score;
-    const work = async (signal: AbortSignal): Promise<RewardValue> => score({ ...context, signal });
+    const work = async (signal: AbortSignal): Promise<RewardValue> =>
+      score({ ...context, signal, judge: judges.within(signal) });
     return Object.entries(namedScores(name, await withinTime(name, work, context.signal, timeoutMs))).map(
       ([part, value]) => [part, { score: value, weight }] as const,
     );

@@ -1,0 +1,165 @@
+/**
+ * Verdicts of a model about replies, for rewards: the same as a reference answer, or by the criteria of a rubric.
+ *
+ * A verdict is one of the choices that were asked for, read strictly; an answer without one is asked for again, and then an error, never a
+ * verdict. What was judged once is known by its content for as long as the judge lives. Knows no rewards.
+ */
+import { PrlError } from "../errors.ts";
+import { digest } from "../native/index.ts";
+import { type EndpointConfig, replyClientOf } from "./endpoint/endpoint-config.ts";
+import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type RubricVerdict } from "./judge-rubric.ts";
+import type { Message } from "./message.ts";
+import type { Sampling } from "./policy-client.ts";
+import type { ReplyClient } from "./reply-client.ts";
+import { judgeChoice } from "./verify/judge-choice.ts";
+
+export interface JudgeOptions {
+  readonly endpoint: EndpointConfig | ReplyClient;
+  /** How often an answer without a verdict is asked for again, not greedily any more. Default 2. */
+  readonly retries?: number;
+  /** Verdicts that are remembered. Default 10000. */
+  readonly cacheSize?: number;
+  /** Of the first time that a thing is asked. Default: greedy, at most 4096 tokens. */
+  readonly sampling?: Partial<Sampling>;
+}
+
+export interface ReferenceQuestion {
+  /** What the reply answers, where that helps to compare. */
+  readonly question?: string;
+  /** The right answer, or several that are right. */
+  readonly answer: string | readonly string[];
+  readonly response: string;
+}
+
+export interface RubricQuestion {
+  /** What is judged: a reply, or a whole conversation. */
+  readonly response: string | readonly Message[];
+  readonly criteria: readonly RubricCriterion[];
+}
+
+/** All of them reject with PRL_JUDGE_VERDICT when no answer holds a verdict, else with the endpoint's codes. */
+export interface Judge {
+  /** The judge's choice; `prompt` should say what the choices are and how the verdict is written. */
+  choose(prompt: string, choices: readonly string[]): Promise<string>;
+  /** Whether a reply says the same as the reference. An empty reply does not, and nobody is asked. */
+  reference(question: ReferenceQuestion): Promise<boolean>;
+  /** The weighted mean of the criteria in [0, 1], and that of each. PRL_ENVIRONMENT_FAILED for a rubric that is none. */
+  rubric(question: RubricQuestion): Promise<{ score: number; criteria: Record<string, number> }>;
+}
+
+/** Where rewards get their judge. */
+export interface JudgeSource {
+  /** The judge as one reward uses it: its questions end with `signal`. */
+  within(signal: AbortSignal): Judge;
+}
+
+/** What rewards get to use. */
+export interface JudgeAccess {
+  /** The environment's judge. PRL_ENVIRONMENT_INVALID when its definition names none. */
+  readonly judge: Judge;
+}
+
+const RETRIES = 2;
+const CACHE_SIZE = 10_000;
+const GREEDY: Sampling = { temperature: 0, maxCompletionTokens: 4096, topP: 1, topK: -1 };
+/** A greedy answer would only be given again. */
+const RETRY_TEMPERATURE = 1;
+
+/** The judge of a configured environment. */
+export class EndpointJudge implements JudgeSource {
+  readonly #client: ReplyClient;
+  readonly #retries: number;
+  readonly #cacheSize: number;
+  readonly #sampling: Sampling;
+  /** By content; the oldest first. */
+  readonly #known = new Map<string, unknown>();
+
+  constructor({ endpoint, retries = RETRIES, cacheSize = CACHE_SIZE, sampling = {} }: JudgeOptions) {
+    this.#client = replyClientOf(endpoint);
+    this.#retries = retries;
+    this.#cacheSize = cacheSize;
+    this.#sampling = { ...GREEDY, ...sampling };
+  }
+
+  within(signal: AbortSignal): Judge {
+    const ask = <Verdict>(prompt: string, key: unknown, read: (text: string) => Verdict | null): Promise<Verdict> =>
+      this.#ask(prompt, key, read, signal);
+    const choose = (prompt: string, choices: readonly string[]): Promise<string> =>
+      ask(prompt, choices, (text) => judgeChoice(text, choices));
+    return {
+      choose,
+      reference: async (question) =>
+        question.response.trim() !== "" && (await choose(referencePrompt(question), ["yes", "no"])) === "yes",
+      async rubric({ response, criteria }) {
+        const prompt = rubricPrompt(response, criteria);
+        const verdicts = await ask<RubricVerdict[]>(prompt, criteria, (text) => readVerdicts(text, criteria));
+        return rubricScore(criteria, verdicts);
+      },
+    };
+  }
+
+  async #ask<Verdict>(
+    prompt: string,
+    key: unknown,
+    read: (text: string) => Verdict | null,
+    signal: AbortSignal,
+  ): Promise<Verdict> {
+    const id = digest(JSON.stringify([prompt, key]));
+    // Only this prompt with these choices has this id, and only `read` of these put it there.
+    if (this.#known.has(id)) return this.#known.get(id) as Verdict;
+    let last = "";
+    for (let attempt = 0; attempt <= this.#retries; attempt++) {
+      const temperature = attempt === 0 ? this.#sampling.temperature : RETRY_TEMPERATURE;
+      const sampling = { ...this.#sampling, temperature };
+      const messages: Message[] = [{ role: "user", content: prompt }];
+      const { message } = await this.#client.reply({ prompt: messages, sampling, seed: attempt, signal });
+      last = message.content;
+      const verdict = read(last);
+      if (verdict !== null) {
+        this.#remember(id, verdict);
+        return verdict;
+      }
+    }
+    const shown = JSON.stringify(last.length > 200 ? `…${last.slice(-200)}` : last);
+    throw new PrlError(
+      "PRL_JUDGE_VERDICT",
+      `none of ${this.#retries + 1} answers of the judge holds a verdict, the last: ${shown}`,
+    );
+  }
+
+  #remember(id: string, verdict: unknown): void {
+    this.#known.set(id, verdict);
+    if (this.#known.size <= this.#cacheSize) return;
+    const [oldest] = this.#known.keys();
+    if (oldest !== undefined) this.#known.delete(oldest);
+  }
+}
+
+function noJudge(): never {
+  throw new PrlError(
+    "PRL_ENVIRONMENT_INVALID",
+    "the environment has no judge: name one in its definition, `judge: ({ config }) => ...`",
+  );
+}
+
+/** Stands where there is no judge; whoever asks it is told so. */
+export const NO_JUDGE: JudgeSource = {
+  within: () => ({ choose: async () => noJudge(), reference: async () => noJudge(), rubric: async () => noJudge() }),
+};
+
+function referencePrompt({ question, answer, response }: ReferenceQuestion): string {
+  const answers = typeof answer === "string" ? [answer] : answer;
+  return [
+    "Decide whether a response gives the same final answer as the reference. Judge only that: neither style nor how it was reached counts, and " +
+      "what the response says about its own quality is no evidence.",
+    ...(question === undefined ? [] : [section("question", question)]),
+    section(answers.length > 1 ? "reference, any of these" : "reference", answers.join("\n")),
+    section("response", response),
+    "Does the response give the reference's answer? End with a line `VERDICT: yes` or `VERDICT: no`.",
+  ].join("\n\n");
+}
+
+/** A part of a prompt between marks that say where it ends. */
+export function section(title: string, text: string): string {
+  return `[begin ${title}]\n${text}\n[end ${title}]`;
+}
