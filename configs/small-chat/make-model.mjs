@@ -17,7 +17,7 @@ const ENVIRONMENTS = ["alphabet-sort", "tool-lookup"];
 const CONVERSATIONS = 1000;
 /** A word is one token when it stands in so large a share of an environment's conversations. */
 const SHARE = 0.02;
-const CONTEXT = 512;
+const CONTEXT = 1024;
 
 const SPECIAL = ["<pad>", "<|endoftext|>", "<|im_start|>", "<|im_end|>"];
 const TAGS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"];

@@ -51,3 +51,10 @@ export { matchJsonSchema, matchPattern } from "./match/in-thread.ts";
 export type { MatchPatternOptions, PatternVerdict, SchemaVerdict } from "./match/in-thread.ts";
 export type { JsonProblem } from "./match/json-schema.ts";
 export { bleu, type BleuOptions } from "./match/bleu.ts";
+export { embeddingScorer, type EmbeddingScorer, type EmbeddingScorerOptions } from "./scorers/embedding-scorer.ts";
+export {
+  rewardModelScorer,
+  type RewardModelScorer,
+  type RewardModelScorerOptions,
+} from "./scorers/reward-model-scorer.ts";
+export type { OnnxModelOptions } from "./scorers/onnx-model.ts";
