@@ -32,7 +32,8 @@ export {
   type SandboxSettings,
   SandboxSource,
 } from "./sandboxes.ts";
-export type { Judge, JudgeAccess, JudgeOptions, ReferenceQuestion, RubricQuestion } from "./judge.ts";
+export type { Judge, JudgeAccess, JudgeOptions, RubricQuestion } from "./judge.ts";
+export type { ReferenceQuestion } from "./judge-reference.ts";
 export type { RubricCriterion } from "./judge-rubric.ts";
 export { type Limits, RolloutStop } from "./limits.ts";
 export { reward } from "./reward.ts";
@@ -50,6 +51,7 @@ export type { GroupReward, GroupRewardContext, GroupRewardFunction, GroupScores,
 export { RecordedTrace } from "./recorded-trace.ts";
 export { singleTurn } from "./single-turn.ts";
 export { multiTurn, type MultiTurnOptions, type Response } from "./multi-turn.ts";
+export { type ContextEdit, pruning, summarizing, type SummarizingOptions } from "./context-editing.ts";
 export { userModel, type UserModelOptions } from "./user-model.ts";
 export { tool, toolSchemas, type Tool, type ToolContext, type ToolDefinition, type ToolSource } from "./tool.ts";
 export { mcpTools, type McpAddress, type McpOptions, type McpProgram } from "./mcp-tools.ts";

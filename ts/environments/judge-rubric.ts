@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { section } from "./judge.ts";
+import { section } from "./judge-reference.ts";
 import type { Message } from "./message.ts";
 import { stripThinking } from "./verify/strip-thinking.ts";
 

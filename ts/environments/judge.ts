@@ -7,6 +7,7 @@
 import { PrlError } from "../errors.ts";
 import { digest } from "../native/index.ts";
 import { type EndpointConfig, replyClientOf } from "./endpoint/endpoint-config.ts";
+import { referencePrompt, type ReferenceQuestion } from "./judge-reference.ts";
 import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type RubricVerdict } from "./judge-rubric.ts";
 import type { Message } from "./message.ts";
 import type { Sampling } from "./policy-client.ts";
@@ -21,14 +22,6 @@ export interface JudgeOptions {
   readonly cacheSize?: number;
   /** Of the first time that a thing is asked. Default: greedy, at most 4096 tokens. */
   readonly sampling?: Partial<Sampling>;
-}
-
-export interface ReferenceQuestion {
-  /** What the reply answers, where that helps to compare. */
-  readonly question?: string;
-  /** The right answer, or several that are right. */
-  readonly answer: string | readonly string[];
-  readonly response: string;
 }
 
 export interface RubricQuestion {
@@ -146,20 +139,3 @@ function noJudge(): never {
 export const NO_JUDGE: JudgeSource = {
   within: () => ({ choose: async () => noJudge(), reference: async () => noJudge(), rubric: async () => noJudge() }),
 };
-
-function referencePrompt({ question, answer, response }: ReferenceQuestion): string {
-  const answers = typeof answer === "string" ? [answer] : answer;
-  return [
-    "Decide whether a response gives the same final answer as the reference. Judge only that: neither style nor how it was reached counts, and " +
-      "what the response says about its own quality is no evidence.",
-    ...(question === undefined ? [] : [section("question", question)]),
-    section(answers.length > 1 ? "reference, any of these" : "reference", answers.join("\n")),
-    section("response", response),
-    "Does the response give the reference's answer? End with a line `VERDICT: yes` or `VERDICT: no`.",
-  ].join("\n\n");
-}
-
-/** A part of a prompt between marks that say where it ends. */
-export function section(title: string, text: string): string {
-  return `[begin ${title}]\n${text}\n[end ${title}]`;
-}

@@ -1,4 +1,5 @@
 /** A conversation: the policy speaks, the environment answers, until one of them is done. */
+import type { ContextEdit } from "./context-editing.ts";
 import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { type Message, type Prompt, promptMessages } from "./message.ts";
 import type { Trace } from "./trace.ts";
@@ -15,6 +16,8 @@ export interface MultiTurnOptions<Row, Config = unknown> {
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
   /** What the environment, or a user that it plays, says to the last reply. */
   respond: (trace: Trace, task: Row, context: RolloutContext<Row, Config>) => Response | Promise<Response>;
+  /** What the policy sees of the conversation from its second call on: `pruning(...)`, `summarizing(...)` or one of your own. Default: all. */
+  edit?: ContextEdit<Row, Config>;
   /** Checked before `respond`: the first that holds gives the stop condition its name. */
   stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
 }
@@ -23,7 +26,7 @@ export interface MultiTurnOptions<Row, Config = unknown> {
 export function multiTurn<Row extends object, Config = unknown>(
   options: MultiTurnOptions<Row, Config>,
 ): Rollout<Row, Config> {
-  const { maxTurns = 10, maxOutputTokens = Infinity, prompt = promptOf, respond, stops = {} } = options;
+  const { maxTurns = 10, maxOutputTokens = Infinity, prompt = promptOf, respond, edit, stops = {} } = options;
   return async (context): Promise<RolloutEnd> => {
     const { task, trace, sample } = context;
     let messages = promptMessages(await prompt(task, context));
@@ -39,6 +42,7 @@ export function multiTurn<Row extends object, Config = unknown>(
       if (typeof next === "object" && "stop" in next) return { stopCondition: next.stop };
       const added: readonly Message[] = typeof next === "string" ? [{ role: "user", content: next }] : next;
       messages = [...messages, reply.message, ...added];
+      if (edit !== undefined) messages = [...(await edit(messages, context))];
     }
   };
 }

@@ -70,9 +70,13 @@ function recordOf(
   now: number,
 ): Omit<EpisodeTrace, "policy"> {
   const generated = clock.generated || now;
-  // Turns that could not extend the tokens of the one before: never hidden, and no noise where there are none.
+  // Turns that could not extend the tokens of the one before, and further branches: never hidden, and no noise where there are none.
   const rerendered = sampler?.rerendered() ?? 0;
-  const counted = rerendered > 0 ? { rerendered_turns: rerendered } : {};
+  const branches = trace.branches().length;
+  const counted = {
+    ...(rerendered > 0 ? { rerendered_turns: rerendered } : {}),
+    ...(branches > 1 ? { branches } : {}),
+  };
   return {
     id: randomUUID(),
     agent: role.name,

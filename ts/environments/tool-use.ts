@@ -1,5 +1,6 @@
 /** Rollouts in which the policy calls tools until it answers without a call. */
 import { PrlError } from "../errors.ts";
+import type { ContextEdit } from "./context-editing.ts";
 import type { SampledTurn, Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { type Message, type Prompt, promptMessages } from "./message.ts";
 import { promptOf } from "./multi-turn.ts";
@@ -14,6 +15,8 @@ export interface ToolUseOptions<Row, Config, State> {
   maxTurns?: number;
   /** Default: the row's `prompt`. */
   prompt?: (task: Row, context: RolloutContext<Row, Config>) => Prompt | Promise<Prompt>;
+  /** What the policy sees of the conversation from its second call on: `pruning(...)`, `summarizing(...)` or one of your own. Default: all. */
+  edit?: ContextEdit<Row, Config>;
   /** What tools share in one rollout and the model never sees. `close` runs at the end, whatever happened. */
   state?: (context: RolloutContext<Row, Config>) => State | Promise<State>;
   close?: (state: State) => void | Promise<void>;
@@ -35,6 +38,7 @@ export function toolUse<Row extends object, Config = unknown, State = undefined>
     prompt = promptOf,
     state: makeState,
     close,
+    edit,
     stops = {},
   } = options;
   return async (context): Promise<RolloutEnd> => {
@@ -60,6 +64,7 @@ export function toolUse<Row extends object, Config = unknown, State = undefined>
         if (turn >= maxTurns) return { stopCondition: "max_turns", metrics: counts };
         const results = await answerCalls(tools, reply, { task, config, state, signal }, counts);
         messages = [...messages, reply.message, ...results];
+        if (edit !== undefined) messages = [...(await edit(messages, context))];
       }
     } finally {
       await Promise.all([hasState ? close?.(state) : undefined, ...opened.map((server) => server.close())]);

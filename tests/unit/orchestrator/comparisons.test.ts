@@ -101,7 +101,7 @@ describe("a batch of several agents", () => {
       [11, 0.5],
       [11, -0.5],
     ]);
-    const metrics = stepMetrics({ step: 1, groups, batch, dropped: { stale: 0, errored: 0 }, seconds: 1 });
+    const metrics = stepMetrics({ step: 1, groups, batch, dropped: { stale: 0, errored: 0, rejected: 0 }, seconds: 1 });
     expect(metrics).toMatchObject({
       "train/agg/all/agent/reward/mean": -0.5,
       "train/agg/all/a/reward/mean": 0.5,
