@@ -53,7 +53,7 @@ function integerAttribute(name: string, value: number): Field {
 }
 
 /** Dimensions by name or size. */
-function value(field: 11 | 12, name: string, type: number, dims: readonly (string | number)[]): Field {
+function tensorInfo(field: 11 | 12, name: string, type: number, dims: readonly (string | number)[]): Field {
   const shape: Field[] = dims.map((dim) => [1, [typeof dim === "number" ? [1, dim] : [2, dim]]]);
   return [
     field,
@@ -97,9 +97,9 @@ export function embeddingModel(table: readonly (readonly number[])[]): Uint8Arra
   return model([
     node("Gather", ["table", "input_ids"], "last_hidden_state"),
     initializer("table", Float32Array.from(table.flat()), [table.length, width]),
-    value(11, "input_ids", INT64, TOKENS),
-    value(11, "attention_mask", INT64, TOKENS),
-    value(12, "last_hidden_state", FLOAT, [...TOKENS, width]),
+    tensorInfo(11, "input_ids", INT64, TOKENS),
+    tensorInfo(11, "attention_mask", INT64, TOKENS),
+    tensorInfo(12, "last_hidden_state", FLOAT, [...TOKENS, width]),
   ]);
 }
 
@@ -115,9 +115,9 @@ export function rewardModel(table: readonly (readonly number[])[]): Uint8Array {
     initializer("table", Float32Array.from(table.flat()), [table.length, width]),
     initializer("one", BigInt64Array.of(1n), [1]),
     initializer("two", BigInt64Array.of(2n), [1]),
-    value(11, "input_ids", INT64, TOKENS),
-    value(11, "attention_mask", INT64, TOKENS),
-    value(12, "logits", FLOAT, ["batch", width]),
+    tensorInfo(11, "input_ids", INT64, TOKENS),
+    tensorInfo(11, "attention_mask", INT64, TOKENS),
+    tensorInfo(12, "logits", FLOAT, ["batch", width]),
   ]);
 }
 
@@ -125,7 +125,7 @@ export function rewardModel(table: readonly (readonly number[])[]): Uint8Array {
 export function strangeModel(): Uint8Array {
   return model([
     node("Identity", ["pixels"], "out"),
-    value(11, "pixels", FLOAT, ["batch"]),
-    value(12, "out", FLOAT, ["batch"]),
+    tensorInfo(11, "pixels", FLOAT, ["batch"]),
+    tensorInfo(12, "out", FLOAT, ["batch"]),
   ]);
 }

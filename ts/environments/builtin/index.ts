@@ -14,6 +14,7 @@ export const BUILTIN: ReadonlyMap<string, () => Promise<{ default: Environment }
   ["python-repl", () => import("./python-repl/index.ts")],
   ["reverse-text", () => import("./reverse-text/index.ts")],
   ["terminal", () => import("./terminal/index.ts")],
+  ["sudoku", () => import("./sudoku/index.ts")],
   ["tool-lookup", () => import("./tool-lookup/index.ts")],
   ["wordle", () => import("./wordle/index.ts")],
 ]);
