@@ -73,6 +73,8 @@ export interface ConfiguredEnvironment {
   readonly tags: readonly string[];
   /** Who takes part in an episode, the one that `score` is about first. */
   readonly agents: readonly string[];
+  /** Whether it has a check of its gold answers. */
+  readonly validates: boolean;
   /**
    * A reader of the split's tasks for a run's seed. The same for every source of this environment with these arguments.
    */
@@ -95,7 +97,7 @@ export interface ConfiguredEnvironment {
   /** An episode of these conversations, scored without sampling and without what a group adds. Rejects as a reward does. */
   scoreConversations(task: Task, conversations: Conversations): Promise<Episode>;
   /**
-   * Runs the environment's own check of a task's gold answer; nothing when it has none. Gives what the check had scored, in its order.
+   * Runs the environment's own check of a task's gold answer; nothing when it has none (`validates`). Gives what the check had scored, in its order.
    */
   validate(task: Task): Promise<readonly ScoredReply[]>;
 }
@@ -168,6 +170,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
     version,
     tags,
     agents,
+    validates: definition.validate !== undefined,
     tasks(split, runSeed) {
       const rngSeed = deriveSeed(runSeed, "tasks", name, split, 0, 0, 0);
       return new TaskReader<Row>(() => definition.tasks({ config, rng: createRng(rngSeed), split }), definition.key);

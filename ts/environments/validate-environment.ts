@@ -99,7 +99,13 @@ class Validation {
     const shared = this.#seen.train.filter(({ hash }) => held.has(hash)).length;
     if (shared > 0) this.#notes.add(`${shared} of the tasks looked at are in train and in eval`);
     const { tasks, scores, rollouts } = this.#work;
-    const looked = CHECKS.filter((check) => this.#golds > 0 || (check !== "gold" && check !== "wrong"));
+    if (!this.#environment.validates)
+      this.#notes.add("it has no validate(): nobody knows whether its gold answers count, nor others");
+    const skipped: Partial<Record<ValidationCheck, boolean>> = {
+      gold: !this.#environment.validates,
+      wrong: this.#golds === 0,
+    };
+    const looked = CHECKS.filter((check) => skipped[check] !== true);
     return {
       passed: looked.filter((check) => !this.#failures.some((failure) => failure.check === check)),
       tasks: { train: this.#seen.train.length, eval: this.#seen.eval.length },
@@ -147,12 +153,12 @@ class Validation {
       ),
     );
     if (scored === null) return null;
-    const [first, ...others] = scored;
-    if (first === undefined) {
-      this.#notes.add("it has no validate(), or one that scores nothing: nobody knows whether its gold answers count");
-      return null;
-    }
-    return others.reduce((best, reply) => (reply.reward > best.reward ? reply : best), first);
+    const gold = scored.toSorted((a, b) => b.reward - a.reward)[0];
+    if (gold !== undefined && gold.reward > 0) return gold;
+    // What checks its gold answer without a score, a program in a sandbox for one, has said that it is right.
+    if (this.#environment.validates)
+      this.#notes.add("its validate() has no right answer scored: whether wrong ones score as high was not tried");
+    return null;
   }
 
   /** Neither silence nor the answer of another task is worth as much as the right one. */

@@ -19,7 +19,7 @@ async function problems(
   return {
     tasks,
     score: async (task, reply) => (await configured.score(task, reply)).reward,
-    validate: (task) => configured.validate(task),
+    validate: async (task) => void (await configured.validate(task)),
   };
 }
 
