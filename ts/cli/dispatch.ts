@@ -52,10 +52,9 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/weights.ts"),
   },
   {
-    name: "env-worker",
-    summary: "An environment worker",
-    hidden: true,
-    load: () => import("./commands/env-worker.ts"),
+    name: "env-server",
+    summary: "Host environments for a run: one env worker",
+    load: () => import("./commands/env-server.ts"),
   },
 ];
 

@@ -2,6 +2,8 @@
 export { atomicWriteFile, atomicWriteJson } from "./atomic-write.ts";
 export { HEARTBEAT_INTERVAL_MS, joinRun, LIFELINE_FD, readyFilePath } from "./lifeline.ts";
 export type { JoinRunOptions, ReadyFile, ReadyInfo, RunMember } from "./lifeline.ts";
+export { type LoadFile, readLoad, writeLoad } from "./load-file.ts";
+export { type LoopLag, watchLoopLag } from "./loop-lag.ts";
 export { EVENTS_FILE, METRICS_FILE, openMetrics } from "./metrics.ts";
 export type { Metrics, MetricsLine, MetricValues } from "./metrics.ts";
 export { LiveProgress, liveBlock } from "./live-progress.ts";

@@ -1,12 +1,12 @@
 /**
  * The orchestrator's side of the env-worker protocol (design section 5): tasks, rollouts, cancellation.
  *
- * Rollouts are spread over the workers in turn. Errors of the transport become `infra` errors of the rollout's episode, so that the
- * caller has one shape for everything that can happen to a rollout. Task lists and cancellations have connections of their own: they
+ * Which worker gets what is the business of `EnvWorkerSet`. Errors of the transport become `infra` errors of the rollout's episode, so that
+ * the caller has one shape for everything that can happen to a rollout. Task lists and cancellations have connections of their own: they
  * never wait behind rollouts.
  */
 
-import { Pool, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { PrlError, type ErrorCode } from "../errors.ts";
 import {
   decodeEpisode,
@@ -18,6 +18,8 @@ import {
   type ScoreGroupRequest,
   type TaskPage,
 } from "../environments/index.ts";
+import type { LoadFile } from "../monitors/index.ts";
+import { type EnvWorker, type EnvWorkerAddress, EnvWorkerSet } from "./env-worker-set.ts";
 
 export interface EnvWorkers {
   /** A page of a source's tasks. Errors: PRL_ENVIRONMENT_FAILED, PRL_PROCESS_DIED; an abort rejects with its reason. */
@@ -46,49 +48,64 @@ const TASKS_DEADLINE_MS = 60_000;
 const RUN_GRACE_MS = 10_000;
 /** A worker answers a cancelled rollout at once; after this its connection is closed, which cancels the rollout too. */
 const CANCEL_GRACE_MS = 2_000;
-const CONTROL_CONNECTIONS = 4;
 
-interface Worker {
-  rollouts: Pool;
-  control: Pool;
+export interface EnvWorkerConnection extends EnvWorkers {
+  /** Makes these the workers; those that are no longer there end what they have. */
+  update(addresses: readonly EnvWorkerAddress[]): void;
+  load(): LoadFile;
 }
 
-/** `connections`: most rollouts under way at one worker; further ones wait here. */
-export function connectEnvWorkers(urls: readonly string[], { connections }: { connections: number }): EnvWorkers {
-  const workers: Worker[] = urls.map((url) => ({
-    rollouts: new Pool(url, { connections, bodyTimeout: 0, headersTimeout: 0 }),
-    control: new Pool(url, { connections: CONTROL_CONNECTIONS }),
-  }));
-  let turn = 0;
-  const first = workers[0];
-  if (first === undefined) throw new PrlError("PRL_PROCESS_NOT_READY", "there is no env worker");
+/**
+ * `connections`: most rollouts under way at one worker; further ones wait here. `replacedWithinMs`: how long a rollout waits for a worker when
+ * none answers, because dead ones are replaced; default 0: they are not.
+ */
+export function connectEnvWorkers(
+  given: readonly (string | EnvWorkerAddress)[],
+  { connections, replacedWithinMs = 0 }: { connections: number; replacedWithinMs?: number },
+): EnvWorkerConnection {
+  const addresses = given.map((one, i) => (typeof one === "string" ? { name: `env-worker-${i}`, url: one } : one));
+  if (addresses.length === 0) throw new PrlError("PRL_PROCESS_NOT_READY", "there is no env worker");
+  const workers = new EnvWorkerSet(addresses, { connections, waitMs: replacedWithinMs });
+
+  /** Asks one worker after the other when they do not answer. */
+  const listTasks = async (path: string, what: string, signal: AbortSignal): Promise<TaskPage> => {
+    const latest = performance.now() + TASKS_DEADLINE_MS;
+    for (let tried = 1; ; tried++) {
+      const worker = await workers.take(signal);
+      try {
+        return await pageOf(worker, path, what, signal);
+      } catch (cause) {
+        if (signal.aborted || cause instanceof PrlError) throw cause;
+        workers.suspect(worker);
+        const mayRetry = replacedWithinMs > 0 ? performance.now() < latest : tried < workers.size;
+        if (!mayRetry) {
+          throw new PrlError("PRL_PROCESS_DIED", `the env worker did not list ${what}: ${textOf(cause)}`, { cause });
+        }
+      } finally {
+        workers.release(worker);
+      }
+    }
+  };
 
   return {
     async tasks(source, split, after, limit, signal) {
       signal.throwIfAborted();
       const query = new URLSearchParams({ env: source, split, limit: String(limit) });
       if (after !== null) query.set("after", after);
-      const what = `the tasks of "${source}" (${split})`;
       try {
-        const response = await first.control.request({
-          method: "GET",
-          path: `/tasks?${query.toString()}`,
-          signal: AbortSignal.any([signal, AbortSignal.timeout(TASKS_DEADLINE_MS)]),
-        });
-        const text = await response.body.text();
-        if (response.statusCode !== 200) {
-          throw new PrlError("PRL_ENVIRONMENT_FAILED", `${what} cannot be listed: ${text}`);
-        }
-        return JSON.parse(text) as TaskPage;
-      } catch (cause) {
-        if (signal.aborted) throw signal.reason;
-        if (cause instanceof PrlError) throw cause;
-        throw new PrlError("PRL_PROCESS_DIED", `the env worker did not list ${what}: ${textOf(cause)}`, { cause });
+        return await listTasks(`/tasks?${query.toString()}`, `the tasks of "${source}" (${split})`, signal);
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
       }
     },
     async run(request, signal) {
       if (signal.aborted) return failed(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
-      const worker = workers[turn++ % workers.length] ?? first;
+      let worker: EnvWorker;
+      try {
+        worker = await workers.take(signal);
+      } catch (error) {
+        return failed(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
+      }
       const exchange = new AbortController();
       const latest = request.deadline_ms + RUN_GRACE_MS;
       const deadline = setTimeout(() => exchange.abort(new Error(`no answer within ${latest} ms`)), latest);
@@ -105,29 +122,50 @@ export function connectEnvWorkers(urls: readonly string[], { connections }: { co
       } catch (error) {
         if (error instanceof PrlError) throw error;
         if (signal.aborted) return failed(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+        workers.suspect(worker);
         return failed(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
       } finally {
         clearTimeout(deadline);
         clearTimeout(grace);
         signal.removeEventListener("abort", onAbort);
+        workers.release(worker);
       }
     },
     async scoreGroup(request, signal) {
-      const worker = workers[turn++ % workers.length] ?? first;
       const late = AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS);
+      let worker: EnvWorker | undefined;
       try {
+        worker = await workers.take(signal);
         return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
       } catch (error) {
-        if (error instanceof PrlError) throw error;
+        if (error instanceof PrlError && worker !== undefined) throw error;
+        if (!signal.aborted && worker !== undefined) workers.suspect(worker);
         const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
         const message = `the env worker did not score a group: ${textOf(signal.aborted ? signal.reason : error)}`;
         return { scores: [], error: { class: "infra", code, message } };
+      } finally {
+        if (worker !== undefined) workers.release(worker);
       }
     },
-    async close() {
-      await Promise.all(workers.flatMap(({ rollouts, control }) => [rollouts.destroy(), control.destroy()]));
+    update: (now) => workers.update(now),
+    load() {
+      const inFlight = workers.inFlight();
+      const rollouts = Object.values(inFlight).reduce((sum, count) => sum + count, workers.waiting);
+      return { rollouts, workers: inFlight };
     },
+    close: () => workers.close(),
   };
+}
+
+async function pageOf(worker: EnvWorker, path: string, what: string, signal: AbortSignal): Promise<TaskPage> {
+  const response = await worker.control.request({
+    method: "GET",
+    path,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TASKS_DEADLINE_MS)]),
+  });
+  const text = await response.body.text();
+  if (response.statusCode !== 200) throw new PrlError("PRL_ENVIRONMENT_FAILED", `${what} cannot be listed: ${text}`);
+  return JSON.parse(text) as TaskPage;
 }
 
 const JSON_HEADERS = { "content-type": "application/json" };

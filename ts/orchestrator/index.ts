@@ -1,5 +1,6 @@
 /** Scheduling of rollouts, advantages, batches, staleness, evaluations. */
-export { connectEnvWorkers, type EnvWorkers } from "./env-workers.ts";
+export { connectEnvWorkers, type EnvWorkerConnection, type EnvWorkers } from "./env-workers.ts";
+export { followEnvWorkers, readyEnvWorkers } from "./env-worker-directory.ts";
 export type { Engine } from "./engines.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
 export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
-import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
+import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
 import { rolloutsDir, type RolloutSender, type WeightFollower } from "../transports/index.ts";
 import { isRejected } from "./curriculum/gates.ts";
 import { GroupDispatcher, type Group } from "./dispatcher.ts";
@@ -87,6 +87,7 @@ class Orchestrator {
   #versions: Promise<void> = Promise.resolve();
   #evaluation: Promise<void> = Promise.resolve();
   #changed: (() => void) | undefined;
+  readonly #lag = watchLoopLag();
 
   constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
     this.#job = job;
@@ -124,6 +125,7 @@ class Orchestrator {
 
   /** Cancels what is being sampled and resolves when nothing waits any more; the job's signal must be aborted. */
   async stop(): Promise<void> {
+    this.#lag.stop();
     this.#dispatcher.stop();
     await Promise.allSettled([this.#versions, this.#evaluation]);
   }
@@ -154,6 +156,7 @@ class Orchestrator {
       metrics.log(step, {
         ...stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }),
         ...this.#tasks.metrics(),
+        ...this.#lag.take(),
       });
       for (const rank of batch.batches) rank.close();
       this.#dropped = { stale: 0, errored: 0, rejected: 0 };

@@ -6,7 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../../errors.ts";
 import { InferenceAdmin } from "../../inference/index.ts";
 import { joinRun, openMetrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
-import { connectEnvWorkers, type Engine, runOrchestrator } from "../../orchestrator/index.ts";
+import {
+  connectEnvWorkers,
+  type Engine,
+  followEnvWorkers,
+  readyEnvWorkers,
+  runOrchestrator,
+} from "../../orchestrator/index.ts";
 import { openOrchestratorTransports } from "../../transports/index.ts";
 import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
@@ -15,6 +21,8 @@ import type { OrchestratorChildConfig } from "../launcher/index.ts";
 const COMPONENT = "orchestrator";
 const READY_DEADLINE_MS = 300_000;
 const READY_POLL_MS = 20;
+/** The launcher starts another env worker for one that died; this covers its longest pause and the start. */
+const REPLACED_WITHIN_MS = 60_000;
 
 export const command: Command = {
   name: COMPONENT,
@@ -37,17 +45,18 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return untilStopped(io, async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
-    const [servers, envWorkers, [trainer]] = await Promise.all([
+    const [servers, , [trainer]] = await Promise.all([
       ready("inference", config.inference.replicas),
       ready("env-worker", config.orchestrator.env_workers),
       ready("trainer", 1),
     ]);
     const engines = servers.map(connectEngine);
     const workers = connectEnvWorkers(
-      envWorkers.map((file, i) => addressOf(file, `env-worker-${i}`)),
+      await readyEnvWorkers(runDir),
       // Training and an evaluation may each have as many under way.
-      { connections: 2 * config.orchestrator.max_inflight },
+      { connections: 2 * config.orchestrator.max_inflight, replacedWithinMs: REPLACED_WITHIN_MS },
     );
+    const ended = new AbortController();
     const { rollouts, weights } = openOrchestratorTransports(
       { runDir, runId: config.run_id, attempt },
       config,
@@ -55,6 +64,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     );
     try {
       await member.ready();
+      const running = AbortSignal.any([signal, ended.signal]);
+      const following = followEnvWorkers(runDir, workers, running).catch((error: unknown) => ended.abort(error));
       await runOrchestrator({
         runDir,
         config,
@@ -64,9 +75,12 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
         rollouts,
         weights,
         metrics,
-        signal,
+        signal: running,
       });
+      ended.abort();
+      await following;
     } finally {
+      ended.abort();
       await Promise.allSettled([
         workers.close(),
         rollouts.close(),

@@ -23,6 +23,8 @@ export interface ChildSpec {
   logs: string;
   /** It ends by itself with exit code 0 when its part is done; otherwise every exit before `stop` is a failure. */
   finishes: boolean;
+  /** Asked when it ends before `stop`: true when that is seen to, and no failure of the run. Unset: it is one. */
+  onExit?: (exit: ChildExit) => Promise<boolean>;
 }
 
 export interface ChildExit {
@@ -39,6 +41,7 @@ export class RunChild {
   readonly name: string;
   readonly logPath: string;
   readonly finishes: boolean;
+  readonly onExit: ChildSpec["onExit"];
   /** Resolves when the process has ended or could not be started. */
   readonly exited: Promise<ChildExit>;
   /** When the last heartbeat came, or the start; on the clock of `performance.now()`. */
@@ -50,6 +53,7 @@ export class RunChild {
     this.component = spec.component;
     this.name = `${spec.component}-${spec.index}`;
     this.finishes = spec.finishes;
+    this.onExit = spec.onExit;
     this.logPath = join(spec.logs, `${this.name}.log`);
     const log = openLog(this.logPath);
     try {

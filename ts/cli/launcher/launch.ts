@@ -123,7 +123,10 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
     }
     session.enter("starting");
     await runStage(session.stage, async (supervisor) => {
-      await runRlProcesses(supervisor, config, base, () => session.enter("training"));
+      await runRlProcesses(supervisor, config, base, {
+        onReady: () => session.enter("training"),
+        note: (message) => session.note(message),
+      });
       session.enter("stopping");
     });
   });

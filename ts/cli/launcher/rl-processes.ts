@@ -1,7 +1,10 @@
 /** The RL stage: inference servers, env workers, trainer and orchestrator, from their start to the end of training. */
+import { availableParallelism } from "node:os";
+
 import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
+import { COMPONENT as ENV_WORKER, EnvWorkerFleet } from "./env-worker-fleet.ts";
 import { ATTEMPT } from "./run-directory.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -16,6 +19,9 @@ export interface RunBase {
   logs: string;
   modelDir: string;
 }
+
+/** Processes whose command has another name. */
+const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server" };
 
 /** How `prl <component>` is started as a process of the run. */
 export function childSpec(
@@ -40,7 +46,7 @@ export function childSpec(
     component,
     index,
     command: self.command,
-    args: [...self.args, component, ...args],
+    args: [...self.args, COMMAND_OF[component] ?? component, ...args],
     logs: base.logs,
     finishes,
   };
@@ -51,7 +57,7 @@ export async function runRlProcesses(
   supervisor: Supervisor,
   config: RlConfig,
   base: RunBase,
-  onReady: () => void,
+  { onReady, note }: { onReady: () => void; note: (message: string) => void },
 ): Promise<void> {
   const configs = rlChildConfigs(config, base.runId, base.modelDir);
   const paths = {
@@ -66,9 +72,22 @@ export async function runRlProcesses(
     );
   const trainers = start("trainer", 1, true);
   const servers = start("inference", config.inference.replicas, false);
-  const workers = start("env-worker", config.orchestrator.env_workers, false);
-  const orchestrators = start("orchestrator", 1, true);
-  await supervisor.ready([...trainers, ...servers, ...workers], READY_DEADLINE_MS);
-  onReady();
-  await Promise.all([...trainers, ...orchestrators].map((child) => supervisor.finished(child)));
+  const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: rolloutsPerWorker } = config.orchestrator;
+  const fleet = new EnvWorkerFleet(supervisor, {
+    runDir: base.runDir,
+    least,
+    most: most ?? Math.max(least, availableParallelism()),
+    rolloutsPerWorker,
+    spec: (index) => childSpec(base, ENV_WORKER, index, paths[ENV_WORKER], false),
+    note,
+  });
+  try {
+    const workers = fleet.start();
+    const orchestrators = start("orchestrator", 1, true);
+    await supervisor.ready([...trainers, ...servers, ...workers], READY_DEADLINE_MS);
+    onReady();
+    await Promise.all([...trainers, ...orchestrators].map((child) => supervisor.finished(child)));
+  } finally {
+    fleet.stop();
+  }
 }

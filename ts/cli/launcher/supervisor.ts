@@ -1,5 +1,5 @@
 /**
- * Keeps the processes of a run together: all of them run, or none.
+ * Keeps the processes of a run together: all of them run, or none, but for those that somebody replaces (`onExit`).
  *
  * The first child that ends when it should not, or is silent for too long, fails the run and is the one that the error names; what it
  * takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process group, SIGKILL after a grace period, all
@@ -57,6 +57,15 @@ export class Supervisor {
   /** Rejects with `PRL_PROCESS_DIED` when a child fails; never resolves. Race it against every wait. */
   get failure(): Promise<never> {
     return this.#failed.promise;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** Fails the run for a reason that is no process's. */
+  fail(error: unknown): void {
+    this.#failed.reject(error);
   }
 
   /** Starts a process and watches it from now on. */
@@ -133,6 +142,12 @@ export class Supervisor {
   async #watchExit(child: RunChild): Promise<void> {
     const exit = await child.exited;
     if (this.#stopping || (child.finishes && exit.code === 0)) return;
+    try {
+      if (child.onExit !== undefined && (await child.onExit(exit))) return;
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
     // One that was killed may take others down before its own end is noticed; it is the one to name.
     if (exit.signal === null) await sleep(BLAME_MS);
     const tail = indent(await child.logTail());
@@ -150,7 +165,10 @@ export class Supervisor {
     this.#lastCheck = now;
     for (const child of this.#running()) {
       if (stoodStill) child.lastHeartbeat = now;
-      else if (now - child.lastHeartbeat > this.#times.heartbeatTimeoutMs) void this.#failSilent(child);
+      else if (now - child.lastHeartbeat <= this.#times.heartbeatTimeoutMs) continue;
+      // Its end is seen to as any other.
+      else if (child.onExit !== undefined) child.signal("SIGKILL");
+      else void this.#failSilent(child);
     }
   }
 

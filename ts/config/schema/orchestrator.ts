@@ -3,7 +3,7 @@ import { z } from "zod";
 import { algoBlock } from "./algo.ts";
 import { curriculumBlock } from "./curriculum.ts";
 import { filterBlock } from "./filters.ts";
-import { environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
+import { automatic, environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
 
 const maxCompletionTokens = z
   .int()
@@ -113,7 +113,13 @@ export const orchestratorBlock = z
         "Oldest dispatch version that still trains, in steps behind; at least max_async_level, and 0 when that is 0",
       ),
     seq_len: seqLen.optional(),
-    env_workers: z.int().positive().default(1).describe("Processes that run environment code"),
+    env_workers: z.int().positive().default(1).describe("Least number of processes that run environment code"),
+    max_env_workers: automatic("Most of them, started as the load asks; at least env_workers; unset: one per core"),
+    rollouts_per_env_worker: z
+      .int()
+      .positive()
+      .default(256)
+      .describe("Rollouts under way for which there is one such process"),
     max_inflight: z.int().positive().default(1024).describe("Most rollouts running at once"),
     request_timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
     algo: algoBlock.prefault({}),

@@ -135,6 +135,13 @@ function problems(config: RlInput): Problem[] {
     const path = ["orchestrator", "max_inflight"];
     found.push({ path, message: `${max_inflight} is less than the group size ${largest}: no group could run` });
   }
+  if ((orchestrator.max_env_workers ?? Infinity) < orchestrator.env_workers) {
+    const path = ["orchestrator", "max_env_workers"];
+    found.push({
+      path,
+      message: `${orchestrator.max_env_workers} is less than env_workers ${orchestrator.env_workers}`,
+    });
+  }
   if (max_off_policy_steps < level && level > 0) {
     const path = ["orchestrator", "max_off_policy_steps"];
     found.push({

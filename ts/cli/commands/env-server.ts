@@ -1,5 +1,5 @@
 /**
- * `prl env-worker`: runs environment code for a run, as a process of its own, so that a crash in it takes nothing else
+ * `prl env-server`, an env worker: runs environment code for a run, as a process of its own, so that a crash in it takes nothing else
  * down.
  *
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
@@ -22,9 +22,9 @@ interface Options {
 }
 
 export const command: Command = {
-  name: "env-worker",
-  summary: "Host environments: tasks, rollouts, rewards",
-  usage: "prl env-worker --config <file.json> --run-dir <dir> [--index <i>]",
+  name: "env-server",
+  summary: "Host environments for a run: one env worker",
+  usage: "env-server --config <file.json> --run-dir <dir> [--index <i>]",
   details:
     "Started by `prl rl`. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
     "with env = {id | path, args}.\n" +
@@ -35,7 +35,6 @@ export const command: Command = {
     { flag: "--index", value: "<i>", summary: "Which worker this is, from 0 (default 0)" },
     { flag: "--attempt", value: "<n>", summary: "Which start of the run this belongs to (default 1)" },
   ],
-  hidden: true,
   run,
 };
 
@@ -69,7 +68,7 @@ function parseOptions(args: readonly string[], cwd: string): Options {
   }
   const { config, "run-dir": runDir, index = "0" } = values;
   if (config === undefined || runDir === undefined) {
-    throw new PrlError("PRL_CLI_USAGE", `prl env-worker needs --config and --run-dir; usage: ${command.usage}`);
+    throw new PrlError("PRL_CLI_USAGE", `prl env-server needs --config and --run-dir; usage: ${command.usage}`);
   }
   if (!/^\d+$/.test(index)) throw new PrlError("PRL_CLI_USAGE", `--index must be a number from 0, got "${index}"`);
   return { config: resolve(cwd, config), runDir: resolve(cwd, runDir), index: Number(index) };

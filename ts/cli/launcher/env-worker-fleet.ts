@@ -1,0 +1,174 @@
+/**
+ * The env workers of a run: as many as the load asks for, between a least and a most, and another for each that dies.
+ *
+ * The orchestrator says how much there is to do (`LoadFile`) and finds the workers by their ready files, so a worker is retired by taking its
+ * file away: it gets nothing more, and is stopped when it has ended what it had. One that dies is started again after a pause that doubles;
+ * one that dies before any was ready, or again and again, fails the run.
+ */
+import { rm, stat } from "node:fs/promises";
+
+import { readLoad, readyFilePath } from "../../monitors/index.ts";
+import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface EnvWorkerFleetOptions {
+  runDir: string;
+  least: number;
+  most: number;
+  /** As many rollouts as one worker is there for. */
+  rolloutsPerWorker: number;
+  spec: (index: number) => ChildSpec;
+  /** Told what became of workers. */
+  note: (message: string) => void;
+}
+
+export const COMPONENT = "env-worker";
+const INTERVAL_MS = 1_000;
+/** Less to do for so long, and a worker is let go. */
+const CALM_MS = 30_000;
+/** The orchestrator looks for workers twice a second; what it says of one that was retired is true after this. */
+const RETIRED_MS = 3_000;
+const FIRST_PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** Deaths in a row, each less than this after the start, that fail the run. */
+const MOST_DEATHS = 10;
+const LONG_LIFE_MS = 30_000;
+
+interface Slot {
+  readonly index: number;
+  child: RunChild;
+  startedAt: number;
+  deaths: number;
+  wasReady: boolean;
+  retiredAt: number | null;
+}
+
+export class EnvWorkerFleet {
+  readonly #supervisor: Supervisor;
+  readonly #options: EnvWorkerFleetOptions;
+  readonly #slots = new Map<number, Slot>();
+  readonly #pauses = new Set<NodeJS.Timeout>();
+  #watch: NodeJS.Timeout | undefined;
+  #enoughSince: number | null = null;
+  #isLooking = false;
+  #stopped = false;
+
+  constructor(supervisor: Supervisor, options: EnvWorkerFleetOptions) {
+    this.#supervisor = supervisor;
+    this.#options = options;
+  }
+
+  /** Starts the least number of workers and follows the load from now on. */
+  start(): RunChild[] {
+    this.#watch = setInterval(() => void this.#look(), INTERVAL_MS);
+    this.#watch.unref();
+    return Array.from({ length: this.#options.least }, () => this.#add().child);
+  }
+
+  /** No worker is started or retired any more. Those that there are belong to the supervisor. */
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#watch);
+    for (const pause of this.#pauses) clearTimeout(pause);
+  }
+
+  /** Those that take rollouts, or will. */
+  get size(): number {
+    return [...this.#slots.values()].filter(({ retiredAt }) => retiredAt === null).length;
+  }
+
+  #add(): Slot {
+    let index = 0;
+    while (this.#slots.has(index)) index += 1;
+    const slot: Slot = {
+      index,
+      child: this.#run(index),
+      startedAt: performance.now(),
+      deaths: 0,
+      wasReady: false,
+      retiredAt: null,
+    };
+    this.#slots.set(index, slot);
+    return slot;
+  }
+
+  #run(index: number): RunChild {
+    return this.#supervisor.start({ ...this.#options.spec(index), onExit: (exit) => this.#ended(index, exit) });
+  }
+
+  /** False when the run cannot go on. */
+  async #ended(index: number, exit: ChildExit): Promise<boolean> {
+    const slot = this.#slots.get(index);
+    if (slot === undefined || this.#stopped) return true;
+    const readyFile = readyFilePath(this.#options.runDir, COMPONENT, index);
+    slot.wasReady ||= await exists(readyFile);
+    // It would be taken for the next one's.
+    await rm(readyFile, { force: true });
+    if (slot.retiredAt !== null) {
+      this.#slots.delete(index);
+      return true;
+    }
+    if (![...this.#slots.values()].some(({ wasReady }) => wasReady)) return false;
+    slot.deaths = performance.now() - slot.startedAt < LONG_LIFE_MS ? slot.deaths + 1 : 1;
+    if (slot.deaths > MOST_DEATHS) return false;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (slot.deaths - 1));
+    this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again; its rollouts are too`);
+    const pause = setTimeout(() => {
+      this.#pauses.delete(pause);
+      if (this.#stopped || this.#supervisor.stopping) return;
+      slot.startedAt = performance.now();
+      slot.child = this.#run(index);
+    }, pauseMs);
+    this.#pauses.add(pause);
+    return true;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const load = await readLoad(this.#options.runDir);
+      if (load !== null && !this.#stopped && !this.#supervisor.stopping) await this.#follow(load);
+    } catch (error) {
+      this.#supervisor.fail(error);
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #follow(load: NonNullable<Awaited<ReturnType<typeof readLoad>>>): Promise<void> {
+    const { least, most, rolloutsPerWorker, note } = this.#options;
+    const now = performance.now();
+    const wanted = Math.max(least, Math.min(most, Math.ceil(load.rollouts / rolloutsPerWorker)));
+    if (wanted >= this.size) this.#enoughSince = null;
+    else this.#enoughSince ??= now;
+    for (let missing = wanted - this.size; missing > 0; missing -= 1) {
+      note(`${this.#add().child.name} is started: ${load.rollouts} rollouts are under way`);
+    }
+    if (this.#enoughSince !== null && now - this.#enoughSince >= CALM_MS) {
+      this.#enoughSince = now;
+      await this.#retireOne();
+    }
+    for (const { child, retiredAt } of this.#slots.values()) {
+      const isIdle = (load.workers[child.name] ?? 0) === 0;
+      if (retiredAt !== null && isIdle && now - retiredAt > RETIRED_MS && child.exit === null) child.signal("SIGTERM");
+    }
+  }
+
+  async #retireOne(): Promise<void> {
+    const last = [...this.#slots.values()]
+      .filter(({ retiredAt }) => retiredAt === null)
+      .toSorted((a, b) => b.index - a.index)[0];
+    if (last === undefined) return;
+    last.retiredAt = performance.now();
+    this.#options.note(`${last.child.name} is let go: there is less to do`);
+    await rm(readyFilePath(this.#options.runDir, COMPONENT, last.index), { force: true });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,189 @@
+/**
+ * The env workers there are: who gets the next rollout, and who is not to be trusted with one.
+ *
+ * A rollout goes to the worker with the fewest under way. One that did not answer gets none until its `/health` answers again or another
+ * process has taken its place; one that was retired gets none and keeps its connections until its rollouts have ended.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Pool } from "undici";
+
+import { PrlError } from "../errors.ts";
+
+/** A worker by its place; a process that replaces another has an address of its own. */
+export interface EnvWorkerAddress {
+  /** `env-worker-0` */
+  readonly name: string;
+  readonly url: string;
+}
+
+export interface EnvWorkerSetOptions {
+  /** Most rollouts under way at one worker; further ones wait here. */
+  connections: number;
+  /** How long a rollout waits when no worker can take it; 0: it is given to one of them nevertheless. */
+  waitMs: number;
+}
+
+const CONTROL_CONNECTIONS = 4;
+const PROBE_INTERVAL_MS = 250;
+const PROBE_DEADLINE_MS = 2_000;
+
+export class EnvWorker {
+  readonly address: EnvWorkerAddress;
+  readonly rollouts: Pool;
+  /** Connections of its own: what goes over them never waits behind rollouts. */
+  readonly control: Pool;
+  inFlight = 0;
+  suspect = false;
+  retired = false;
+
+  constructor(address: EnvWorkerAddress, connections: number) {
+    this.address = address;
+    this.rollouts = new Pool(address.url, { connections, bodyTimeout: 0, headersTimeout: 0 });
+    this.control = new Pool(address.url, { connections: CONTROL_CONNECTIONS });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.rollouts.destroy(), this.control.destroy()]);
+  }
+}
+
+export class EnvWorkerSet {
+  readonly #options: EnvWorkerSetOptions;
+  readonly #closing = new AbortController();
+  #workers: EnvWorker[] = [];
+  /** Retired ones whose rollouts have not ended. */
+  readonly #leaving = new Set<EnvWorker>();
+  readonly #waiters = new Set<() => void>();
+  #turn = 0;
+
+  constructor(addresses: readonly EnvWorkerAddress[], options: EnvWorkerSetOptions) {
+    this.#options = options;
+    this.update(addresses);
+  }
+
+  get size(): number {
+    return this.#workers.length;
+  }
+
+  /** Rollouts that wait for a worker. */
+  get waiting(): number {
+    return this.#waiters.size;
+  }
+
+  /** Rollouts under way by the name of the worker, retired ones included. */
+  inFlight(): Record<string, number> {
+    const counts: Record<string, number> = {};
+    for (const { address, inFlight } of [...this.#workers, ...this.#leaving]) {
+      counts[address.name] = (counts[address.name] ?? 0) + inFlight;
+    }
+    return counts;
+  }
+
+  /** Makes these the workers. Those that are there already stay as they are. */
+  update(addresses: readonly EnvWorkerAddress[]): void {
+    const kept = this.#workers.filter(({ address }) => addresses.some((one) => isSame(one, address)));
+    const gone = this.#workers.filter((worker) => !kept.includes(worker));
+    const added = addresses.filter((one) => !kept.some(({ address }) => isSame(one, address)));
+    this.#workers = [...kept, ...added.map((address) => new EnvWorker(address, this.#options.connections))];
+    for (const worker of gone) {
+      worker.retired = true;
+      this.#leaving.add(worker);
+      this.#letGo(worker);
+    }
+    if (added.length > 0) this.#wake();
+  }
+
+  /**
+   * A worker for a rollout, or for a question about tasks; `release` it. Waits for one up to `waitMs` (PRL_PROCESS_DIED then); an abort
+   * rejects with its reason.
+   */
+  async take(signal: AbortSignal): Promise<EnvWorker> {
+    const latest = performance.now() + this.#options.waitMs;
+    for (;;) {
+      signal.throwIfAborted();
+      const worker = this.#best();
+      if (worker !== undefined) {
+        worker.inFlight += 1;
+        return worker;
+      }
+      const left = latest - performance.now();
+      if (left <= 0 || this.#closing.signal.aborted) {
+        throw new PrlError("PRL_PROCESS_DIED", `no env worker answered for ${this.#options.waitMs / 1000} s`);
+      }
+      await this.#change(left, signal);
+    }
+  }
+
+  release(worker: EnvWorker): void {
+    worker.inFlight -= 1;
+    this.#letGo(worker);
+  }
+
+  /** It did not answer: it gets nothing until it does. */
+  suspect(worker: EnvWorker): void {
+    if (worker.suspect || worker.retired || this.#closing.signal.aborted) return;
+    worker.suspect = true;
+    void this.#probe(worker);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    this.#wake();
+    await Promise.all([...this.#workers, ...this.#leaving].map((worker) => worker.close()));
+  }
+
+  #best(): EnvWorker | undefined {
+    const trusted = this.#workers.filter(({ suspect }) => !suspect);
+    const able = trusted.length > 0 || this.#options.waitMs > 0 ? trusted : this.#workers;
+    const least = Math.min(...able.map(({ inFlight }) => inFlight));
+    const idlest = able.filter(({ inFlight }) => inFlight === least);
+    return idlest[this.#turn++ % Math.max(1, idlest.length)];
+  }
+
+  async #change(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiters.add(done);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) waiter();
+  }
+
+  /** Ends when it answers, or is none of ours any more. */
+  async #probe(worker: EnvWorker): Promise<void> {
+    const closing = this.#closing.signal;
+    while (!worker.retired && !closing.aborted) {
+      try {
+        await sleep(PROBE_INTERVAL_MS, undefined, { signal: closing });
+        const signal = AbortSignal.timeout(PROBE_DEADLINE_MS);
+        const { statusCode, body } = await worker.control.request({ method: "GET", path: "/health", signal });
+        await body.dump();
+        if (statusCode !== 200) continue;
+        worker.suspect = false;
+        this.#wake();
+        return;
+      } catch {
+        // Not there yet.
+      }
+    }
+  }
+
+  #letGo(worker: EnvWorker): void {
+    if (!worker.retired || worker.inFlight > 0) return;
+    this.#leaving.delete(worker);
+    worker.close().catch(() => undefined);
+  }
+}
+
+function isSame(a: EnvWorkerAddress, b: EnvWorkerAddress): boolean {
+  return a.name === b.name && a.url === b.url;
+}
