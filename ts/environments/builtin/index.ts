@@ -7,6 +7,7 @@ export const BUILTIN: ReadonlyMap<string, () => Promise<{ default: Environment }
   ["code-contests", () => import("./code-contests/index.ts")],
   ["countdown", () => import("./countdown/index.ts")],
   ["gsm8k", () => import("./gsm8k/index.ts")],
+  ["instruction-following", () => import("./instruction-following/index.ts")],
   ["json-extraction", () => import("./json-extraction/index.ts")],
   ["kuhn-poker", () => import("./kuhn-poker/index.ts")],
   ["math", () => import("./math/index.ts")],
