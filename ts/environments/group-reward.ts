@@ -13,6 +13,7 @@ import type { JudgeAccess } from "./judge.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import {
   namedScores,
+  type RewardContext,
   type RewardMap,
   type RewardOptions,
   type RewardValue,
@@ -20,37 +21,42 @@ import {
   withinTime,
 } from "./reward.ts";
 
-export interface GroupRewardContext<Row, Config = unknown, Agent extends string = string>
-  extends SandboxAccess, JudgeAccess {
+export interface GroupRewardContext<Row, Config = unknown> extends SandboxAccess, JudgeAccess {
   readonly task: Row;
   readonly config: Config;
   /** Whose traces are scored; where there are several agents, each has a call of its own. */
-  readonly agent: Agent;
+  readonly agent: string;
   /** The agent's traces of all episodes of the group, by episode and in the order they were begun. */
   readonly traces: readonly RecordedTrace[];
   /** All traces of each episode by agent; `traces[i].episode` is an index of it. */
-  readonly episodes: readonly Readonly<Record<Agent, readonly RecordedTrace[]>>[];
+  readonly episodes: readonly Readonly<Record<string, readonly RecordedTrace[]>>[];
   /** Aborted when the time is up or the group is cancelled. */
   readonly signal: AbortSignal;
 }
 
 /** One value for each of `traces`, in their order. */
-export type GroupRewardFunction<Row, Config = unknown, Agent extends string = string> = (
-  context: GroupRewardContext<Row, Config, Agent>,
+export type GroupRewardFunction<Row, Config = unknown> = (
+  context: GroupRewardContext<Row, Config>,
 ) => readonly RewardValue[] | Promise<readonly RewardValue[]>;
 
+/** What `groupReward` makes. */
 export interface GroupReward<Row, Config = unknown, Agent extends string = string> extends RewardOptions {
+  /** Never called. TypeScript tells a function what its row is only by a function type around it. */
+  (context: RewardContext<Row, Config, Agent>): never;
   readonly weight: number;
-  readonly scoreGroup: GroupRewardFunction<Row, Config, Agent>;
+  readonly scoreGroup: GroupRewardFunction<Row, Config>;
 }
 
 /** A reward (or, among `metrics`, a metric) of a whole group: one value per trace. Types flow as with `reward`. */
 export function groupReward<Row, Config = unknown, Agent extends string = string>(
   weight: number,
-  scoreGroup: GroupRewardFunction<NoInfer<Row>, NoInfer<Config>, NoInfer<Agent>>,
+  scoreGroup: GroupRewardFunction<NoInfer<Row>, NoInfer<Config>>,
   options: RewardOptions = {},
 ): GroupReward<Row, Config, Agent> {
-  return { weight, scoreGroup, ...options };
+  const alone = (): never => {
+    throw new PrlError("PRL_ENVIRONMENT_INVALID", "a reward of a group scores no trace alone");
+  };
+  return Object.assign(alone, { weight, scoreGroup, ...options });
 }
 
 const traceScoresSchema = z.strictObject({ rewards: scoresSchema, metrics: z.record(z.string(), z.number()) });
@@ -77,7 +83,7 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
     readonly rewards: RewardMap<Row, Config, Agent>;
     readonly metrics?: RewardMap<Row, Config, Agent> | undefined;
   },
-  { judges, ...common }: Omit<UnjudgedContext<GroupRewardContext<Row, Config, Agent>>, "agent" | "traces" | "episodes">,
+  { judges, ...common }: Omit<UnjudgedContext<GroupRewardContext<Row, Config>>, "agent" | "traces" | "episodes">,
   agents: readonly Agent[],
   episodes: readonly Episode[],
 ): Promise<GroupScores> {
@@ -90,7 +96,7 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
   const found = new Map<RecordedTrace, { rewards: Record<string, Weighted>; metrics: Record<string, number> }>(
     all.map((trace) => [trace, { rewards: {}, metrics: {} }]),
   );
-  const run = async (kind: "rewards" | "metrics", name: string, entry: GroupReward<Row, Config, Agent>) => {
+  const run = async (kind: "rewards" | "metrics", name: string, entry: GroupEntry<Row, Config>) => {
     for (const [agent, traces] of Object.entries(byAgent(all)) as [Agent, RecordedTrace[]][]) {
       if (traces.length === 0 || (entry.agent !== undefined && entry.agent !== agent)) continue;
       const work = async (inner: AbortSignal) =>
@@ -165,12 +171,14 @@ interface Weighted {
   readonly weight: number;
 }
 
+type GroupEntry<Row, Config> = Pick<GroupReward<Row, Config>, "weight" | "scoreGroup" | "timeoutMs" | "agent">;
+
 function groupEntries<Row, Config, Agent extends string>(
   map: RewardMap<Row, Config, Agent> | Readonly<Record<string, unknown>>,
-): [string, GroupReward<Row, Config, Agent>][] {
-  return Object.entries(map).filter((entry): entry is [string, GroupReward<Row, Config, Agent>] => {
+): [string, GroupEntry<Row, Config>][] {
+  return Object.entries(map).filter((entry): entry is [string, GroupEntry<Row, Config>] => {
     const [, value] = entry;
-    return typeof value === "object" && value !== null && "scoreGroup" in value;
+    return typeof value === "function" && "scoreGroup" in value;
   });
 }
 

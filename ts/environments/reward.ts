@@ -1,6 +1,5 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { PrlError } from "../errors.ts";
-import type { GroupReward } from "./group-reward.ts";
 import type { JudgeAccess, JudgeSource } from "./judge.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
@@ -54,10 +53,7 @@ export interface WeightedScore<Row, Config = unknown, Agent extends string = str
 
 /** The rewards of an environment by name. A bare function has weight 1 (weight 0 as a metric). */
 export type RewardMap<Row, Config = unknown, Agent extends string = string> = Readonly<
-  Record<
-    string,
-    RewardFunction<Row, Config, Agent> | WeightedScore<Row, Config, Agent> | GroupReward<Row, Config, NoInfer<Agent>>
-  >
+  Record<string, RewardFunction<Row, Config, Agent> | WeightedScore<Row, Config, Agent>>
 >;
 
 /** Before each reward gets the judge within its own time. */
@@ -92,8 +88,8 @@ export function checkRewards(
   if (Object.keys(rewards).length === 0) fail("it has no rewards; give at least one");
   for (const [name, entry] of Object.entries({ ...metrics, ...rewards })) {
     if (name in rewards && name in metrics) fail(`"${name}" is both a reward and a metric; rename one`);
-    const { score, scoreGroup } = isObject(entry) ? (entry as { score?: unknown; scoreGroup?: unknown }) : {};
-    const isScored = [entry, score, scoreGroup].some((part) => typeof part === "function");
+    const { score } = isObject(entry) ? (entry as { score?: unknown }) : {};
+    const isScored = typeof entry === "function" || typeof score === "function";
     if (!isScored) fail(`"${name}" is neither a function nor reward(weight, fn) nor groupReward(weight, fn)`);
     const { weight, timeoutMs } = entry as { weight?: number; timeoutMs?: number };
     if (weight !== undefined && !Number.isFinite(weight))

@@ -5,8 +5,10 @@ import {
   defineEnvironment,
   endless,
   type EnvironmentDefinition,
+  groupReward,
   isEnvironment,
   loadEnvironment,
+  multiTurn,
   reward,
   type RewardContext,
   singleTurn,
@@ -57,6 +59,36 @@ describe("defineEnvironment", () => {
       metrics: { length: ({ task, trace }) => trace.lastReply.length - task.question.length },
     });
     expect(isEnvironment(environment)).toBe(true);
+    // As an author writes it: nothing is named twice and nothing is cast.
+    defineEnvironment({
+      name: "sorted",
+      version: "1.0.0",
+      tags: ["logic"],
+      config: z.strictObject({ maxNames: z.int().default(5).describe("names per turn") }),
+      tasks: ({ config: { maxNames }, rng }) =>
+        endless(Array.from({ length: 9 }, () => ({ prompt: "sort", answer: rng.integer(maxNames) }))),
+      key: (row) => String(row.answer),
+      limits: ({ config: { maxNames } }) => ({ turns: maxNames }),
+      rollout: multiTurn({
+        maxTurns: 3,
+        respond: (trace, task) => (trace.lastReply === String(task.answer) ? null : "again"),
+      }),
+      rewards: {
+        similarity: reward(1, ({ task, trace, config: args, judge, sandbox, signal }) => {
+          expectTypeOf(task.answer).toEqualTypeOf<number>();
+          expectTypeOf(args).toEqualTypeOf<{ maxNames: number }>();
+          expectTypeOf(judge.reference).returns.toEqualTypeOf<Promise<boolean>>();
+          expectTypeOf(sandbox).toBeFunction();
+          return trace.lastReply === String(task.answer) && !signal.aborted;
+        }),
+        shortest: groupReward(0.5, ({ traces, task }) => traces.map(({ turns }) => turns <= task.answer)),
+        parts: reward(1, ({ task }) => ({ even: task.answer % 2 === 0, size: task.answer })),
+      },
+      validate: async ({ task, score }) => {
+        expectTypeOf(task.answer).toEqualTypeOf<number>();
+        await score(String(task.answer));
+      },
+    });
     // @ts-expect-error: the row has no prompt for singleTurn to send.
     defineEnvironment({ ...definition, tasks: () => [{ answer: 1 }] });
     // @ts-expect-error: the row has no such key.
