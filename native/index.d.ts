@@ -760,8 +760,14 @@ export interface NativeNetwork {
   forward: Array<NativeForward>
 }
 
-/** AdamW. */
+/** The optimizer. */
 export interface NativeOptim {
+  /** adamw | sgd | muon. */
+  method: string
+  /** Of SGD and Muon. */
+  momentum: number
+  /** Of SGD. */
+  nesterov: boolean
   /** Learning rate, unless a step is given its own. */
   lr: number
   /** Decay of the first moment. */
@@ -770,7 +776,7 @@ export interface NativeOptim {
   beta2: number
   /** Added to the root of the second moment. */
   eps: number
-  /** Decoupled. */
+  /** Per unit of learning rate. */
   weightDecay: number
   /** Largest global gradient norm; null never clips. */
   maxNorm: number | null

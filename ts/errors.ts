@@ -35,7 +35,6 @@ export const ERROR_CODES = {
   PRL_LOSS_UNKNOWN: "no loss has this name",
   PRL_LOSS_INPUT: "the arrays given to a loss do not fit together",
   PRL_OPTIM_UNKNOWN: "no optimizer has this name",
-  PRL_OPTIM_UNSUPPORTED: "the optimizer is not implemented yet",
   PRL_TRAIN_NON_FINITE: "the loss or the gradient is not finite",
   // ---- formats ----
   PRL_WEIGHTS_IO: "a weights file could not be read or written",

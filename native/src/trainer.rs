@@ -6,16 +6,24 @@ use std::sync::{Arc, Mutex};
 use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint32Array};
 use napi_derive::napi;
 use prl_engine::loss::Counts;
-use prl_engine::{ActivationPolicy, Compute, LossConfig, OptimConfig, TrainBatch, Trainer, TrainerOptions};
+use prl_engine::{
+    ActivationPolicy, Compute, LossConfig, OptimConfig, OptimMethod, TrainBatch, Trainer, TrainerOptions,
+};
 
 use crate::engine::tier;
 use crate::error::NativeError;
 use crate::losses::metrics_json;
 use crate::runtime::blocking;
 
-/// AdamW.
+/// The optimizer.
 #[napi(object, use_nullable = true)]
 pub struct NativeOptim {
+    /// adamw | sgd | muon.
+    pub method: String,
+    /// Of SGD and Muon.
+    pub momentum: f64,
+    /// Of SGD.
+    pub nesterov: bool,
     /// Learning rate, unless a step is given its own.
     pub lr: f64,
     /// Decay of the first moment.
@@ -24,7 +32,7 @@ pub struct NativeOptim {
     pub beta2: f64,
     /// Added to the root of the second moment.
     pub eps: f64,
-    /// Decoupled.
+    /// Per unit of learning rate.
     pub weight_decay: f64,
     /// Largest global gradient norm; null never clips.
     pub max_norm: Option<f64>,
@@ -62,6 +70,9 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
         }
     };
     let NativeOptim {
+        ref method,
+        momentum,
+        nesterov,
         lr,
         beta1,
         beta2,
@@ -70,12 +81,22 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
         max_norm,
         decay_1d,
     } = options.optim;
+    let method = match method.as_str() {
+        "adamw" => OptimMethod::AdamW,
+        "sgd" => OptimMethod::Sgd { momentum, nesterov },
+        "muon" => OptimMethod::Muon { momentum },
+        other => {
+            let message = format!("the optimizer \"{other}\" is unknown: use adamw, sgd or muon");
+            return Err(NativeError::new("PRL_OPTIM_UNKNOWN", message));
+        }
+    };
     Ok(TrainerOptions {
         loss: LossConfig {
             name: options.loss.clone(),
             params,
         },
         optim: OptimConfig {
+            method,
             lr,
             betas: (beta1, beta2),
             eps,

@@ -18,6 +18,7 @@ export type { AlgoBlock } from "./schema/algo.ts";
 export type { CurriculumBlock } from "./schema/curriculum.ts";
 export { filterName, type FilterBlock } from "./schema/filters.ts";
 export { lossOptions } from "./schema/loss.ts";
+export { optimOptions } from "./schema/trainer.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";
 export { endpointsFileSchema, type EndpointEntry } from "./schema/eval.ts";

@@ -31,8 +31,13 @@ export interface TrainerOptions {
   isa?: string;
   loss?: { type: string } & Record<string, unknown>;
   optim?: {
+    /** adamw, sgd or muon (matrices inside the layers; AdamW for the rest). */
     type: string;
     lr?: number;
+    /** sgd (default 0), muon (default 0.95). */
+    momentum?: number;
+    /** sgd: look ahead by one step of the buffer. */
+    nesterov?: boolean;
     betas?: readonly [number, number];
     eps?: number;
     weight_decay?: number;
@@ -81,7 +86,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       isa: options.isa ?? process.env["PRL_ISA"] ?? null,
       loss: lossName,
       lossParams: JSON.stringify(lossParams),
-      optim: adamw(options.optim ?? { type: "adamw" }),
+      optim: optimizer(options.optim ?? { type: "adamw" }),
       activations: options.activations ?? "auto",
     }),
   );
@@ -105,17 +110,17 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
   };
 }
 
-const LATER_OPTIMIZERS = ["muon", "sgd"];
+const OPTIMIZERS = ["adamw", "sgd", "muon"];
 const DEFAULT_LR = 1e-6;
 
-function adamw(optim: NonNullable<TrainerOptions["optim"]>) {
-  const { type, lr = DEFAULT_LR, betas = [0.9, 0.999], eps = 1e-8, decay_1d: decay1D = true } = optim;
-  if (type !== "adamw") {
-    const code = LATER_OPTIMIZERS.includes(type) ? "PRL_OPTIM_UNSUPPORTED" : "PRL_OPTIM_UNKNOWN";
-    throw new PrlError(code, `the optimizer "${type}" is not implemented: use "adamw"`);
+function optimizer(optim: NonNullable<TrainerOptions["optim"]>) {
+  const { type: method, lr = DEFAULT_LR, betas = [0.9, 0.999], eps = 1e-8, decay_1d: decay1D = true } = optim;
+  if (!OPTIMIZERS.includes(method)) {
+    throw new PrlError("PRL_OPTIM_UNKNOWN", `there is no optimizer "${method}": use ${OPTIMIZERS.join(", ")}`);
   }
-  const { weight_decay: weightDecay = 0.01, max_norm: maxNorm = 1 } = optim;
-  return { lr, beta1: betas[0], beta2: betas[1], eps, weightDecay, maxNorm, decay1D };
+  const { weight_decay: weightDecay = 0.01, max_norm: maxNorm = 1, nesterov = false } = optim;
+  const { momentum = method === "muon" ? 0.95 : 0 } = optim;
+  return { method, momentum, nesterov, lr, beta1: betas[0], beta2: betas[1], eps, weightDecay, maxNorm, decay1D };
 }
 
 function toNative(batch: TrainBatch) {

@@ -4,7 +4,7 @@
  * Batches go through the same packing and the same trainer as in RL.
  */
 
-import type { SftConfig } from "../config/index.ts";
+import { optimOptions, type SftConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { loadEnvironment } from "../environments/index.ts";
 import type { Metrics } from "../monitors/index.ts";
@@ -39,7 +39,7 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
   const trainer = await openTrainer(modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
-    optim: config.optim,
+    optim: optimOptions(config.optim),
     activations: config.activations,
   });
   const result: SftResult = { steps: 0, loss: Number.NaN, tokens: 0 };

@@ -5,7 +5,7 @@
  * It knows the formats of design section 6 and no algorithm beyond the loss.
  */
 
-import { lossOptions, type RlConfig } from "../config/index.ts";
+import { lossOptions, optimOptions, type RlConfig } from "../config/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { openTrainer, type Trainer } from "../native/index.ts";
 import type { RolloutReceiver, WeightSender } from "../transports/index.ts";
@@ -35,7 +35,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     dtype: config.dtype,
     threads: config.threads ?? 0,
     loss: lossOptions(config.loss),
-    optim: config.optim,
+    optim: optimOptions(config.optim),
     activations: config.activations,
   });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);

@@ -5,8 +5,8 @@ import type { RlConfig } from "../config/index.ts";
 type SchedulerConfig = RlConfig["trainer"]["scheduler"];
 
 /**
- * The learning rate of a step (from 1): a linear warm-up to `lr`, then constant, or a linear or cosine descent to `min_lr` over the last
- * `decay_steps` of the run (all steps after the warm-up when unset).
+ * The learning rate of a step (from 1): a linear warm-up to `lr`, then constant, or a linear (`linear`, `wsd`) or cosine descent to
+ * `min_lr` over the last `decay_steps` of the run (all steps after the warm-up when unset).
  */
 export function learningRate(step: number, lr: number, scheduler: SchedulerConfig, maxSteps: number | null): number {
   const { type, warmup_steps: warmup, min_lr: floor } = scheduler;
@@ -14,6 +14,6 @@ export function learningRate(step: number, lr: number, scheduler: SchedulerConfi
   if (type === "constant" || maxSteps === null) return lr;
   const decay = scheduler.decay_steps ?? Math.max(1, maxSteps - warmup);
   const progress = Math.min(1, Math.max(0, (step - (maxSteps - decay)) / decay));
-  const share = type === "linear" ? 1 - progress : (1 + Math.cos(Math.PI * progress)) / 2;
+  const share = type === "cosine" ? (1 + Math.cos(Math.PI * progress)) / 2 : 1 - progress;
   return floor + (lr - floor) * share;
 }

@@ -24,6 +24,6 @@ pub use isa::Tier;
 pub use model::{CachedSequence, KvCache, Model};
 pub use random::random_checkpoint;
 pub use train::{
-    ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, SavedWeights, StepStats, TrainBatch, Trainer,
-    TrainerOptions,
+    ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, OptimMethod, SavedWeights, StepStats,
+    TrainBatch, Trainer, TrainerOptions,
 };

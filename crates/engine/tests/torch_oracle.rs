@@ -101,6 +101,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
         weight_decay: number("weight_decay"),
         max_norm: Some(number("max_norm")),
         decay_1d: true,
+        ..OptimConfig::default()
     };
     for name in MODELS {
         let expected = Expected::open(name);

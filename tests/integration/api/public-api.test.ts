@@ -137,7 +137,7 @@ describe("prl/engine", () => {
     await trainer.close();
   });
 
-  test("what is not implemented says so by its code", async () => {
+  test("what does not exist says so by its code", async () => {
     const loss = (type: string) =>
       openTrainer(dir, { loss: { type } }).then((trainer) => trainer.forwardBackward(empty()));
     const empty = () => ({
@@ -149,8 +149,8 @@ describe("prl/engine", () => {
       cuSeqlens: Uint32Array.of(0, 2),
     });
     await expect(loss("gspoo")).rejects.toMatchObject({ code: "PRL_LOSS_UNKNOWN" });
-    await expect(openTrainer(dir, { optim: { type: "muon" } })).rejects.toMatchObject({
-      code: "PRL_OPTIM_UNSUPPORTED",
+    await expect(openTrainer(dir, { optim: { type: "mion" } })).rejects.toMatchObject({
+      code: "PRL_OPTIM_UNKNOWN",
     });
     await expect(loadModel(join(dir, "nowhere"))).rejects.toMatchObject({ code: expect.stringMatching(/^PRL_/) });
   });

@@ -129,7 +129,7 @@ describe("keys that do not fit together", () => {
       `${RL_TOML}[trainer.scheduler]\ntype = "linear"\nwarmup_steps = 31\n`,
       "rl.toml:13: trainer.scheduler: warmup_steps + decay_steps is 31",
     ],
-    [`${RL_TOML}[trainer.scheduler]\ndecay_steps = 3\n`, 'decay_steps needs type = "linear" or "cosine"'],
+    [`${RL_TOML}[trainer.scheduler]\ndecay_steps = 3\n`, 'decay_steps needs type = "linear", "cosine" or "wsd"'],
     [
       `${RL_TOML}[orchestrator.eval]\ninterval = 3\nsource = []\n`,
       "orchestrator.eval.source: an [orchestrator.eval] block needs at least one source",

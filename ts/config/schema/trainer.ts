@@ -5,7 +5,10 @@ import { lossBlock } from "./loss.ts";
 
 export const optimBlock = z
   .strictObject({
-    type: z.literal("adamw").default("adamw").describe("Optimizer"),
+    type: z
+      .enum(["adamw", "sgd", "muon"])
+      .default("adamw")
+      .describe("Optimizer; muon: orthogonal updates for the matrices inside the layers, adamw for the rest"),
     lr: z.number().nonnegative().default(1e-6).describe("Peak learning rate"),
     betas: z
       .tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)])
@@ -24,6 +27,14 @@ export const optimBlock = z
       .default(1)
       .describe('Largest global gradient norm, above it the gradient is scaled down; "None": no clipping'),
     decay_1d: z.boolean().default(true).describe("Apply weight decay to norms and biases too"),
+    momentum: z
+      .number()
+      .min(0)
+      .lt(1)
+      .nullable()
+      .default(null)
+      .describe("sgd, muon: momentum of the buffer; unset: 0 for sgd, 0.95 for muon"),
+    nesterov: z.boolean().default(false).describe("sgd: look ahead by one step of the buffer"),
   })
   .prefault({})
   .describe("Optimizer");
@@ -31,9 +42,9 @@ export const optimBlock = z
 export const schedulerBlock = z
   .strictObject({
     type: z
-      .enum(["constant", "linear", "cosine"])
+      .enum(["constant", "linear", "cosine", "wsd"])
       .default("constant")
-      .describe("Shape of the learning rate after the warm-up"),
+      .describe("Shape of the learning rate after the warm-up; wsd: stable, then linear over decay_steps"),
     warmup_steps: z.int().nonnegative().default(0).describe("Steps over which the learning rate rises linearly from 0"),
     decay_steps: z
       .int()
@@ -41,12 +52,19 @@ export const schedulerBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Last steps of the run, over which linear and cosine fall to min_lr; unset: all steps after the warm-up",
+        "Last steps of the run, over which the rate falls to min_lr; unset: all steps after the warm-up (wsd needs it)",
       ),
-    min_lr: z.number().nonnegative().default(0).describe("Learning rate that linear and cosine end at"),
+    min_lr: z.number().nonnegative().default(0).describe("Learning rate at the end"),
   })
   .prefault({})
   .describe("Learning-rate schedule");
+export type OptimBlock = z.infer<typeof optimBlock>;
+
+/** The block as `openTrainer` takes it: what is unset is left to the optimizer. */
+export function optimOptions({ momentum, ...block }: OptimBlock) {
+  return { ...block, ...(momentum !== null && { momentum }) };
+}
+
 export type SchedulerConfig = z.infer<typeof schedulerBlock>;
 
 export const dtype = z.literal("float32").default("float32").describe("Number format of the computation");
@@ -76,8 +94,9 @@ export const trainerBlock = z
 /** What is wrong with a schedule for this many steps, or null. */
 export function scheduleProblem(scheduler: SchedulerConfig, maxSteps: number | null): string | null {
   if (scheduler.type === "constant") {
-    return scheduler.decay_steps === null ? null : 'decay_steps needs type = "linear" or "cosine"';
+    return scheduler.decay_steps === null ? null : 'decay_steps needs type = "linear", "cosine" or "wsd"';
   }
+  if (scheduler.type === "wsd" && scheduler.decay_steps === null) return "wsd needs decay_steps: how long it falls";
   if (maxSteps === null) return `${scheduler.type} needs max_steps: it must know where the run ends`;
   const used = scheduler.warmup_steps + (scheduler.decay_steps ?? 0);
   if (used > maxSteps) return `warmup_steps + decay_steps is ${used}, more than max_steps ${maxSteps}`;

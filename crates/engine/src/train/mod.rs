@@ -7,6 +7,7 @@ mod attention;
 mod batch;
 mod head_backward;
 mod layer_backward;
+mod muon;
 mod optimizer;
 mod options;
 mod save;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use batch::TrainBatch;
-pub use options::{ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, TrainerOptions};
+pub use options::{ACTIVATION_BUDGET_BYTES, ActivationPolicy, LossConfig, OptimConfig, OptimMethod, TrainerOptions};
 pub use save::SavedWeights;
 pub(crate) use save::save as save_flat;
 pub use statistics::StepStats;
@@ -165,7 +166,7 @@ impl Trainer {
         outcome
     }
 
-    /// One AdamW step over the accumulated gradients, which are then cleared. `lr` overrides the configured rate. Returns the global
+    /// One optimizer step over the accumulated gradients, which are then cleared. `lr` overrides the configured rate. Returns the global
     /// gradient norm before clipping.
     ///
     /// # Errors

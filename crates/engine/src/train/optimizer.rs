@@ -1,11 +1,14 @@
-//! AdamW over the flat parameters: moments, the global norm, one step.
+//! The optimizer over the flat parameters: moments, the global norm, one step of AdamW, SGD or Muon.
+//!
+//! Muon takes the matrices inside the layers; the embedding, the head, norms and biases step as AdamW.
 
-use super::options::OptimConfig;
+use super::muon;
+use super::options::{OptimConfig, OptimMethod};
 use crate::compute::Compute;
 use crate::error::EngineError;
 use crate::kernels::adamw::{AdamWStep, adamw, sum_of_squares};
 use crate::kernels::buffer::Shared;
-use crate::model::layout::Layout;
+use crate::model::layout::{Layout, Slot};
 
 /// Elements whose squares are summed before they join the norm, and that one task updates.
 const CHUNK: usize = 1 << 14;
@@ -16,17 +19,29 @@ const NORM_EPS: f64 = 1e-6;
 pub(crate) struct Optimizer {
     config: OptimConfig,
     first: Vec<f32>,
+    /// Empty for SGD, which has no second moment.
     second: Vec<f32>,
     steps: i32,
+    muon: muon::Workspace,
+    update: Vec<f32>,
 }
 
 impl Optimizer {
     pub(crate) fn new(config: OptimConfig, parameters: usize) -> Self {
         Self {
+            second: vec![
+                0.0;
+                if matches!(config.method, OptimMethod::Sgd { .. }) {
+                    0
+                } else {
+                    parameters
+                }
+            ],
             config,
             first: vec![0.0; parameters],
-            second: vec![0.0; parameters],
             steps: 0,
+            muon: muon::Workspace::default(),
+            update: Vec::new(),
         }
     }
 
@@ -42,25 +57,64 @@ impl Optimizer {
         gradients: &[f32],
         lr: f64,
     ) -> Result<f32, EngineError> {
-        let norm = global_norm(compute, gradients);
+        let norm = norm(compute, gradients);
         if !norm.is_finite() {
             return Err(EngineError::NonFinite(format!(
                 "the gradient norm of step {} is {norm}: the parameters were left as they were",
                 self.steps + 1
             )));
         }
+        self.steps += 1;
+        let scale = self
+            .config
+            .max_norm
+            .map_or(1.0, |most| (most / (norm + NORM_EPS)).min(1.0)) as f32;
+        match self.config.method {
+            OptimMethod::AdamW => self.adamw(compute, &layout.slots, parameters, gradients, lr, scale),
+            OptimMethod::Sgd { momentum, nesterov } => {
+                self.sgd(
+                    &layout.slots,
+                    parameters,
+                    gradients,
+                    (lr as f32, scale),
+                    (momentum as f32, nesterov),
+                );
+            }
+            OptimMethod::Muon { momentum } => {
+                let inside =
+                    |slot: &&Slot| slot.shape.len() == 2 && slot.range != layout.embedding && slot.range != layout.head;
+                let (matrices, others): (Vec<&Slot>, Vec<&Slot>) = layout.slots.iter().partition(inside);
+                let others: Vec<Slot> = others.into_iter().cloned().collect();
+                self.adamw(compute, &others, parameters, gradients, lr, scale);
+                for slot in matrices {
+                    self.muon(compute, slot, parameters, gradients, (lr, scale), momentum as f32);
+                }
+            }
+        }
+        Ok(norm as f32)
+    }
+
+    fn decays(&self, slot: &Slot) -> bool {
+        slot.shape.len() > 1 || self.config.decay_1d
+    }
+
+    fn adamw(
+        &mut self,
+        compute: &Compute,
+        slots: &[Slot],
+        parameters: &mut [f32],
+        gradients: &[f32],
+        lr: f64,
+        scale: f32,
+    ) {
         let OptimConfig {
             betas: (beta1, beta2),
             eps,
             weight_decay,
-            max_norm,
-            decay_1d,
             ..
         } = self.config;
-        self.steps += 1;
-        let scale = max_norm.map_or(1.0, |most| (most / (norm + NORM_EPS)).min(1.0));
         let step = AdamWStep {
-            gradient_scale: scale as f32,
+            gradient_scale: scale,
             keep: 1.0,
             beta2: beta2 as f32,
             rest1: (1.0 - beta1) as f32,
@@ -73,14 +127,9 @@ impl Optimizer {
             keep: (1.0 - lr * weight_decay) as f32,
             ..step
         };
-
         let mut chunks = Vec::new();
-        for slot in &layout.slots {
-            let step = if slot.shape.len() > 1 || decay_1d {
-                decayed
-            } else {
-                step
-            };
+        for slot in slots {
+            let step = if self.decays(slot) { decayed } else { step };
             for start in slot.range.clone().step_by(CHUNK) {
                 chunks.push((start, CHUNK.min(slot.range.end - start), step));
             }
@@ -106,12 +155,73 @@ impl Optimizer {
                 second,
             );
         });
-        Ok(norm as f32)
+    }
+
+    /// torch.optim.SGD: weight decay is added to the gradient, the buffer begins as the first gradient.
+    fn sgd(
+        &mut self,
+        slots: &[Slot],
+        parameters: &mut [f32],
+        gradients: &[f32],
+        (lr, scale): (f32, f32),
+        (momentum, nesterov): (f32, bool),
+    ) {
+        let begins = self.steps == 1;
+        for slot in slots {
+            let decay = if self.decays(slot) {
+                self.config.weight_decay as f32
+            } else {
+                0.0
+            };
+            for i in slot.range.clone() {
+                let gradient = gradients[i] * scale + decay * parameters[i];
+                let buffer = &mut self.first[i];
+                *buffer = if begins {
+                    gradient
+                } else {
+                    momentum * *buffer + gradient
+                };
+                let update = if momentum == 0.0 {
+                    gradient
+                } else if nesterov {
+                    gradient + momentum * *buffer
+                } else {
+                    *buffer
+                };
+                parameters[i] -= lr * update;
+            }
+        }
+    }
+
+    fn muon(
+        &mut self,
+        compute: &Compute,
+        slot: &Slot,
+        parameters: &mut [f32],
+        gradients: &[f32],
+        (lr, scale): (f64, f32),
+        momentum: f32,
+    ) {
+        let [rows, columns] = slot.shape[..] else { return };
+        let buffer = &mut self.first[slot.range.clone()];
+        self.update.clear();
+        for (buffer, &gradient) in buffer.iter_mut().zip(&gradients[slot.range.clone()]) {
+            let gradient = gradient * scale;
+            // torch: buf.lerp_(grad, 1 - momentum), then Nesterov's grad.lerp(buf, momentum).
+            *buffer += (1.0 - momentum) * (gradient - *buffer);
+            self.update.push(gradient + momentum * (*buffer - gradient));
+        }
+        muon::orthogonalize(compute, &mut self.update, (rows, columns), &mut self.muon);
+        let keep = (1.0 - lr * self.config.weight_decay) as f32;
+        let rate = (lr * muon::scale(rows, columns)) as f32;
+        for (parameter, update) in parameters[slot.range.clone()].iter_mut().zip(&self.update) {
+            *parameter = keep * *parameter - rate * update;
+        }
     }
 }
 
-/// The Euclidean norm, in f64, of all gradients.
-fn global_norm(compute: &Compute, gradients: &[f32]) -> f64 {
+/// The Euclidean norm in f64.
+pub(super) fn norm(compute: &Compute, gradients: &[f32]) -> f64 {
     let mut sums = vec![0f64; gradients.len().div_ceil(CHUNK)];
     let shared = Shared::new(&mut sums);
     compute.run(gradients.len().div_ceil(CHUNK), |index| {

@@ -22,16 +22,38 @@ impl Default for LossConfig {
     }
 }
 
-/// AdamW with decoupled weight decay and clipping by the global gradient norm.
+/// How gradients become steps.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum OptimMethod {
+    /// torch.optim.AdamW: decoupled weight decay.
+    #[default]
+    AdamW,
+    /// torch.optim.SGD: weight decay joins the gradient; reads neither `betas` nor `eps`.
+    Sgd {
+        /// Of the buffer; 0 for none.
+        momentum: f64,
+        /// Look ahead by one step of the buffer; without momentum it changes nothing.
+        nesterov: bool,
+    },
+    /// Orthogonal updates for the matrices inside the layers, AdamW for everything else.
+    Muon {
+        /// Of the buffer, Nesterov's way.
+        momentum: f64,
+    },
+}
+
+/// The optimizer, with clipping by the global gradient norm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OptimConfig {
+    /// How gradients become steps.
+    pub method: OptimMethod,
     /// Learning rate, unless a step is given its own.
     pub lr: f64,
     /// Decay of the first and second moment.
     pub betas: (f64, f64),
     /// Added to the root of the second moment.
     pub eps: f64,
-    /// Decoupled weight decay, per unit of learning rate.
+    /// Weight decay, per unit of learning rate.
     pub weight_decay: f64,
     /// Gradients are scaled down to this global norm; None for no clipping.
     pub max_norm: Option<f64>,
@@ -42,6 +64,7 @@ pub struct OptimConfig {
 impl Default for OptimConfig {
     fn default() -> Self {
         Self {
+            method: OptimMethod::AdamW,
             lr: 1e-6,
             betas: (0.9, 0.999),
             eps: 1e-8,
@@ -53,7 +76,7 @@ impl Default for OptimConfig {
 }
 
 impl OptimConfig {
-    /// Refuses numbers under which a step would not be AdamW.
+    /// Refuses numbers under which a step would be none of its method.
     pub(crate) fn check(&self) -> Result<(), EngineError> {
         let wrong = |what: &str, value: f64| Err(EngineError::Input(format!("optim.{what} is {value}")));
         let at_least_zero = |value: f64| value >= 0.0 && value.is_finite();
@@ -64,6 +87,11 @@ impl OptimConfig {
             if !(0.0..1.0).contains(&beta) {
                 return wrong("betas", beta);
             }
+        }
+        if let OptimMethod::Sgd { momentum, .. } | OptimMethod::Muon { momentum } = self.method
+            && !(0.0..1.0).contains(&momentum)
+        {
+            return wrong("momentum", momentum);
         }
         if !at_least_zero(self.eps) {
             return wrong("eps", self.eps);
