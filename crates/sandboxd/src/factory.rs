@@ -134,7 +134,9 @@ impl Factory {
     pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
         let mut sandbox = self.begin(image)?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
-            sandbox.orders.send(0, Order::Prepare(true), &[]).await?;
+            let entrances = sandbox.group.entrances()?;
+            let entrances: Vec<_> = entrances.iter().map(AsFd::as_fd).collect();
+            sandbox.orders.send(0, Order::Prepare(true), &entrances).await?;
             sandbox.events.receive().await
         });
         let failure = match parked.await {
@@ -158,7 +160,7 @@ impl Factory {
         Err(failure)
     }
 
-    /// Groups, the control socket and the process, attached to its groups before it does anything.
+    /// Groups, the control socket and the process, which enters its groups before it does anything.
     fn begin(&self, image: u32) -> Result<Sandbox, SandboxError> {
         let setup = |step: &'static str| {
             move |source| SandboxError::Setup {
@@ -179,7 +181,7 @@ impl Factory {
             interpreter: None,
             number,
         };
-        let (pid, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
+        let (_, pidfd) = match self.order(&order, &[control_init.as_raw_fd()]) {
             Ok(spawned) => spawned,
             Err(error) => {
                 group.discard();
@@ -187,22 +189,14 @@ impl Factory {
             }
         };
         let init = Init::new(pidfd, self.gently).map_err(setup("pidfd"))?;
-        let attached = group.attach(pid);
         let (orders, events) = sandbox::control(control);
-        let sandbox = Sandbox {
+        Ok(Sandbox {
             orders,
             events,
             group,
             init,
             uid,
-        };
-        match attached {
-            Ok(()) => Ok(sandbox),
-            Err(source) => {
-                tokio::spawn(sandbox.destroy());
-                Err(setup("attach to the cgroup")(source))
-            }
-        }
+        })
     }
 
     fn uid(&self) -> Result<Uid, SandboxError> {

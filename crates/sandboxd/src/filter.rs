@@ -156,6 +156,14 @@ const ABSENT: &[i64] = &[
 
 /// Builds the filter.
 pub(crate) fn build() -> io::Result<Program> {
+    let (mut filter, last) = build_in_two()?;
+    filter.extend(last);
+    Ok(filter)
+}
+
+/// The same in two parts: one for a template interpreter, whose children inherit it, so that it costs them nothing, and
+/// the rest, which forbids what they do before they run a program: entering namespaces.
+pub(crate) fn build_in_two() -> io::Result<(Program, Program)> {
     let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NAMESPACES)?)?);
     forbidden.insert(libc::SYS_ioctl, terminal_injection()?);
@@ -171,11 +179,13 @@ pub(crate) fn build() -> io::Result<Program> {
     );
     let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
     absent.extend((LAST_KNOWN + 1..LAST_KNOWN + 40).map(|call| (call, Vec::new())));
-    Ok(vec![
+    let entering = forbidden.remove_entry(&libc::SYS_setns).into_iter().collect();
+    let first = vec![
         foreign_tables(),
         compile(absent, libc::ENOSYS)?,
         compile(forbidden, libc::EPERM)?,
-    ])
+    ];
+    Ok((first, vec![compile(entering, libc::EPERM)?]))
 }
 
 /// What the filter forbids besides where there are no namespaces: every socket but a pair, shared memory with a name, and

@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::defence::Defence;
 
 /// At most this many file descriptors travel in one message.
-const MAX_FDS: usize = 8;
+const MAX_FDS: usize = 16;
 
 /// -1 becomes the errno.
 pub(crate) fn check(result: libc::c_int) -> io::Result<libc::c_int> {

@@ -93,7 +93,7 @@ pub(crate) struct ToInit {
 /// What init is told to do.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Order {
-    /// You are in your cgroups now: set up and park. Answered by `Parked` or `Failed`.
+    /// Enter your cgroups by the files that came along, set up and park. Answered by `Parked` or `Failed`.
     #[prost(bool, tag = "3")]
     Prepare(bool),
     /// Sizes and files. Answered by `Furnished` or `NotFurnished`.
@@ -332,7 +332,7 @@ pub(crate) enum Event {
     /// With the other end of a started exec's terminal.
     #[prost(bool, tag = "14")]
     Terminal(bool),
-    /// With what a zygote needs: its end of the link, and this sandbox's namespaces, that of processes first.
+    /// With what a zygote needs: its end of the link, init's pidfd, and the files by which it enters the cgroups.
     #[prost(bool, tag = "30")]
     Nest(bool),
     /// The zygote waits for a program.

@@ -304,11 +304,8 @@ impl HeldBox {
     fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
         let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
-        let standby = self.standby.processes();
         let processes = self.processes_limit.load(Ordering::Relaxed);
-        let limited = self
-            .group
-            .limit_processes(processes, init + pair + standby + seats.max(1));
+        let limited = self.group.limit_processes(processes, init + pair + seats.max(1));
         limited.map_err(|source| SandboxError::Setup {
             step: "limit of processes".to_owned(),
             source,

@@ -30,11 +30,6 @@ impl Standby {
         }
     }
 
-    /// Processes of ours that it has in the box beside those that lead.
-    pub(crate) fn processes(&self) -> u64 {
-        u64::from(self.kept.is_some())
-    }
-
     /// Sees to it that one waits.
     pub(crate) fn prepare(&self, held: &Arc<HeldBox>) {
         if let Some(python) = &self.kept {
@@ -67,11 +62,7 @@ impl Standby {
 
 fn hatch(python: &Arc<Python>, held: &Arc<HeldBox>) -> Hatching {
     let (python, held) = (Arc::clone(python), Arc::clone(held));
-    tokio::spawn(async move {
-        let parked = python.hatch(&held).await?;
-        parked.join(&held.group)?;
-        Ok(parked)
-    })
+    tokio::spawn(async move { python.hatch(&held).await })
 }
 
 async fn joined(hatching: Hatching) -> Result<Parked, SandboxError> {

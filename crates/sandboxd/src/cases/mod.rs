@@ -230,9 +230,6 @@ impl Run {
         zygote: Option<Parked>,
     ) -> Result<RunOnceResult, SandboxError> {
         plan.start.zygote = zygote.as_ref().map_or(0, Parked::id);
-        if let Some(zygote) = &zygote {
-            zygote.join(&held.group)?;
-        }
         let mut result = case::run(held, plan, self.cancelled.clone()).await?;
         result.isolation = held.isolation.into();
         Ok(result)

@@ -13,9 +13,11 @@ mod tests;
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::sys::check;
 pub(crate) use layout::{Layout, Version};
 pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
 
@@ -91,11 +93,22 @@ impl Group {
         })
     }
 
-    /// Moves a process that has no children yet.
-    pub(crate) fn attach(&self, pid: i32) -> io::Result<()> {
+    /// The files by which a process moves itself into the groups, see `enter`.
+    pub(crate) fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
+        let open = |directory: &PathBuf| {
+            // By v1's `tasks` a thread moves itself without a lock that every fork on the machine has to wait for.
+            let tasks = fs::File::options().write(true).open(directory.join("tasks"));
+            match tasks {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::File::options().write(true).open(directory.join("cgroup.procs"))
+                }
+                opened => opened,
+            }
+        };
         self.directories
             .iter()
-            .try_for_each(|directory| fs::write(directory.join("cgroup.procs"), pid.to_string()))
+            .map(|directory| open(directory).map(OwnedFd::from))
+            .collect()
     }
 
     /// Sets the number of processes, those of ours among them not counted.
@@ -205,6 +218,14 @@ impl Group {
         }
         Ok(())
     }
+}
+
+/// Moves the calling process, which must have one thread, into the groups.
+pub(crate) fn enter(entrances: &[OwnedFd]) -> io::Result<()> {
+    entrances.iter().try_for_each(|entrance| {
+        // SAFETY: a live descriptor and one byte.
+        check(unsafe { libc::write(entrance.as_raw_fd(), c"0".as_ptr().cast(), 1) } as libc::c_int).map(|_| ())
+    })
 }
 
 /// The kernel takes nothing below a millisecond.

@@ -19,13 +19,14 @@ use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
+use crate::cgroup;
 use crate::child::{self, Confinement};
 use crate::collect;
 use crate::defence::Defence;
 use crate::filter;
 use crate::process::{self, Home};
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
-use crate::template::Step;
+use crate::template::{Step, at};
 use crate::wire::files::{FileOperation, FileOrder};
 use crate::wire::{Event, Failure, Finish, FromInit, Inbox, Order, ToInit, frame};
 pub(crate) use tree::children;
@@ -117,6 +118,7 @@ fn converse(
         filter,
         guests_ran: false,
         zygotes: BTreeMap::new(),
+        entrances: Vec::new(),
         killed: false,
     };
     loop {
@@ -194,6 +196,8 @@ struct Server<'a> {
     guests_ran: bool,
     /// Those that no program was handed to, or whose program has not begun, by the order that their next event is for.
     zygotes: BTreeMap<u64, Zygote>,
+    /// The files by which a process enters the sandbox's cgroups.
+    entrances: Vec<OwnedFd>,
     /// Everybody was told to die.
     killed: bool,
 }
@@ -270,7 +274,7 @@ impl<'a> Server<'a> {
     }
 
     fn hatch(&mut self, id: u64) -> io::Result<()> {
-        match Zygote::nest() {
+        match Zygote::nest(&self.entrances) {
             Ok((zygote, needed)) => {
                 let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
                 self.zygotes.insert(id, zygote);
@@ -329,7 +333,7 @@ impl<'a> Server<'a> {
             home.translate(&mut order);
         }
         match order {
-            Order::Prepare(_) => match self.set_up() {
+            Order::Prepare(_) => match self.set_up(fds) {
                 Ok(()) => {
                     child::keep_capabilities_of_starting()?;
                     self.control.tell(id, Event::Parked(true))
@@ -388,7 +392,9 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn set_up(&self) -> Result<(), Step> {
+    fn set_up(&mut self, entrances: Vec<OwnedFd>) -> Result<(), Step> {
+        at("cgroup", cgroup::enter(&entrances))?;
+        self.entrances = entrances;
         match self.home {
             Some(home) => home.set_up(self.uid),
             None => (self.choose_root)().and_then(|()| set_up::set_up(self.uid)),

@@ -8,18 +8,9 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::str::FromStr;
 
-use crate::sys::{check, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::sys::{check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Ended, Event, Failure, Program};
 
-/// Those a sandbox has of its own, that of processes first: a zygote is born into it.
-const NAMESPACES: [&std::ffi::CStr; 6] = [
-    c"/proc/self/ns/pid",
-    c"/proc/self/ns/mnt",
-    c"/proc/self/ns/net",
-    c"/proc/self/ns/ipc",
-    c"/proc/self/ns/uts",
-    c"/proc/self/ns/cgroup",
-];
 /// A step's name and a reason.
 const MESSAGE_BYTES: usize = 4096;
 
@@ -31,16 +22,12 @@ pub(super) struct Zygote {
 
 impl Zygote {
     /// Makes the link. Returns with it what the zygote is to get.
-    pub(super) fn nest() -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
+    pub(super) fn nest(entrances: &[OwnedFd]) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
         let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
         set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
-        let mut needed = vec![theirs];
-        for path in NAMESPACES {
-            // SAFETY: a NUL-terminated path.
-            let opened = check(unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) });
-            let opened = opened.map_err(|error| ("namespaces", error))?;
-            // SAFETY: new and ours.
-            needed.push(unsafe { OwnedFd::from_raw_fd(opened) });
+        let mut needed = vec![theirs, own_pidfd().map_err(|error| ("namespaces", error))?];
+        for entrance in entrances {
+            needed.push(entrance.try_clone().map_err(|error| ("cgroup", error))?);
         }
         Ok((Self { link, pid: 0 }, needed))
     }
@@ -92,6 +79,14 @@ impl Zygote {
     pub(super) fn into_link(self) -> OwnedFd {
         self.link
     }
+}
+
+/// By which a zygote finds this sandbox's namespaces.
+fn own_pidfd() -> io::Result<OwnedFd> {
+    // SAFETY: numbers.
+    let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, std::process::id(), 0) })?;
+    // SAFETY: new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(pidfd).map_err(io::Error::other)?) })
 }
 
 /// What a zygote says that has got its program; `None` when that is nothing.

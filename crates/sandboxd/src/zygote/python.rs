@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 use super::profiles::Profile;
-use super::template::{About, Forked, Template};
+use super::template::{About, Template};
 use super::{FIRST, eligible};
 use crate::boxes::HeldBox;
-use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::mux::Exchange;
@@ -39,7 +38,6 @@ pub(crate) struct Python {
 /// A zygote that waits in a sandbox for the program that it leads.
 #[derive(Debug)]
 pub(crate) struct Parked {
-    forked: Forked,
     exchange: Exchange,
 }
 
@@ -52,11 +50,6 @@ impl Parked {
     /// Whether it is still there: init tells when one ends that no program was handed to.
     pub(crate) fn waits(&self) -> bool {
         self.exchange.silent()
-    }
-
-    /// From now on what it uses is the sandbox's.
-    pub(crate) fn join(&self, group: &Group) -> Result<(), SandboxError> {
-        self.forked.join(group)
     }
 }
 
@@ -115,10 +108,9 @@ impl Python {
             sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
-            let forked = self.fork(user, true, &nest).await?;
+            self.fork(user, true, &nest).await?;
             let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
-            expect(matches!(event, Event::Hatched(_)), &event)?;
-            forked.join(&sandbox.group)
+            expect(matches!(event, Event::Hatched(_)), &event)
         });
         match born.await {
             Ok(()) => Ok(sandbox),
@@ -136,15 +128,15 @@ impl Python {
             let told = |event: Option<(Event, Vec<OwnedFd>)>| said(event.map(|(event, fds)| (0, event, fds)));
             let (event, nest) = told(exchange.event().await)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
-            let forked = self.fork(held.user(), false, &nest).await?;
+            self.fork(held.user(), false, &nest).await?;
             let (event, _) = told(exchange.event().await)?;
             expect(matches!(event, Event::Hatched(_)), &event)?;
-            Ok(Parked { forked, exchange })
+            Ok(Parked { exchange })
         })
         .await
     }
 
-    async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<Forked, SandboxError> {
+    async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<(), SandboxError> {
         let template = self.template().await?;
         let forked = template.fork(user, sole, nest).await;
         if forked.is_err() {

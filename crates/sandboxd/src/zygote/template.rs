@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
-use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::filter;
@@ -99,18 +98,18 @@ impl Template {
     }
 
     /// Forks a zygote with what init gave for it. A `sole` one is to become the sandbox's only program and gives up its
-    /// rights at once. It is in none of the sandbox's groups yet.
-    pub(crate) async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<Forked, SandboxError> {
+    /// rights at once, in the sandbox's groups; any other enters them when it is given a program.
+    pub(crate) async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<(), SandboxError> {
         let failed = |step: &str, source: io::Error| SandboxError::Setup {
             step: format!("zygote: {step}"),
             source,
         };
         let asked = tokio::time::timeout(FORK_DEADLINE, self.ask(user, sole, nest)).await;
         let answered = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let (answer, pidfd) = answered.map_err(|error| failed("ask the template", error))?;
-        match (answer.split('\0').collect::<Vec<_>>().as_slice(), pidfd) {
-            (["forked"], Some(pidfd)) => Ok(Forked(pidfd)),
-            ([step, errno], _) => {
+        let answer = answered.map_err(|error| failed("ask the template", error))?;
+        match answer.split('\0').collect::<Vec<_>>().as_slice() {
+            ["forked"] => Ok(()),
+            [step, errno] => {
                 let errno = errno.parse().unwrap_or(libc::EIO);
                 Err(failed(step, io::Error::from_raw_os_error(errno)))
             }
@@ -119,7 +118,7 @@ impl Template {
     }
 
     /// One request and its answer. An answer that somebody gave up waiting for is let fall.
-    async fn ask(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> io::Result<(String, Option<OwnedFd>)> {
+    async fn ask(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> io::Result<String> {
         let mut turn = self.turn.lock().await;
         *turn += 1;
         let name = turn.to_string();
@@ -128,12 +127,12 @@ impl Template {
         self.socket.send(request.as_bytes(), &fds).await?;
         loop {
             let answer = self.socket.receive(ANSWER_BYTES).await?;
-            let (answer, mut fds) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
+            let (answer, _) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;
             let answer = String::from_utf8_lossy(&answer).into_owned();
             if let Some((to, answer)) = answer.split_once('\0')
                 && to == name
             {
-                return Ok((answer.to_owned(), fds.pop()));
+                return Ok(answer.to_owned());
             }
         }
     }
@@ -141,9 +140,13 @@ impl Template {
 
 /// Sends the bootstrap and the configuration. Returns what the template says when it is ready; nothing when it ended.
 async fn introduce(socket: &Packets, modules: &[&str]) -> io::Result<Option<String>> {
-    let filters: Vec<String> = filter::build()?.iter().map(hex).collect();
-    let filters = filters.join(",");
-    let configuration: Vec<&str> = [filters.as_str()].into_iter().chain(modules.iter().copied()).collect();
+    let (first, last) = filter::build_in_two()?;
+    let filters = [first, last].map(|filters| filters.iter().map(hex).collect::<Vec<_>>().join(","));
+    let configuration: Vec<&str> = filters
+        .iter()
+        .map(String::as_str)
+        .chain(modules.iter().copied())
+        .collect();
     for (name, source) in PARTS {
         socket.send(format!("{name}\0{source}").as_bytes(), &[]).await?;
     }
@@ -175,30 +178,5 @@ fn last_words(stderr: &OwnedFd) -> String {
     match read {
         Ok(_) => format!("it ended: {last}"),
         Err(error) => format!("it ended: {last} ({error})"),
-    }
-}
-
-/// A zygote's process.
-#[derive(Debug)]
-pub(crate) struct Forked(OwnedFd);
-
-impl Forked {
-    /// Puts it into a sandbox's groups. What it used before is not the sandbox's.
-    pub(crate) fn join(&self, group: &Group) -> Result<(), SandboxError> {
-        let joined = self.pid().and_then(|pid| group.attach(pid));
-        joined.map_err(|source| SandboxError::Setup {
-            step: "zygote: cgroup".to_owned(),
-            source,
-        })
-    }
-
-    /// Its number in the daemon's view.
-    fn pid(&self) -> io::Result<i32> {
-        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.0.as_raw_fd()))?;
-        let pid = text
-            .lines()
-            .find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
-        // -1: it has ended.
-        pid.filter(|pid| *pid > 0).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }

@@ -4,6 +4,16 @@ import os
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
+LIBC.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
+# Forking in parts. Unlike `LIBC` it holds on to the interpreter's lock.
+INTERPRETER = ctypes.PyDLL(None, use_errno=True)
+before_fork = INTERPRETER.PyOS_BeforeFork
+after_fork_in_parent = INTERPRETER.PyOS_AfterFork_Parent
+after_fork_in_child = INTERPRETER.PyOS_AfterFork_Child
+for function in (before_fork, after_fork_in_parent, after_fork_in_child):
+    function.restype = None
+exit = INTERPRETER._exit
+errno = ctypes.get_errno
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 28, 36, 38
@@ -12,6 +22,9 @@ SECURE_BITS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80
 LAST_CAPABILITY = 63
 CAPABILITY_VERSION = 0x20080522
 SYS_CLOSE_RANGE = 436
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
+CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x08000000, 0x20000000, 0x40000000
+OF_A_SANDBOX = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET
 
 
 class Filter(ctypes.Structure):
@@ -26,11 +39,18 @@ def checked(step, result):
 
 
 def prctl(step, option, argument=0, pointer=None):
-    return checked(step, LIBC.prctl(option, ctypes.c_ulong(argument), pointer, 0, 0))
+    return checked(step, LIBC.prctl(option, argument, pointer, 0, 0))
 
 
-def enter(namespace):
-    checked('namespaces', LIBC.setns(namespace, 0))
+def fork():
+    """Only between `before_fork` and `after_fork_in_*`. -1 on failure, see `errno`, which is else 0."""
+    ctypes.set_errno(0)
+    return INTERPRETER.fork()
+
+
+def enter(namespaces, kinds):
+    """`namespaces`: of a process, by its pidfd, or one."""
+    checked('namespaces', LIBC.setns(namespaces, kinds))
 
 
 def close_from(first):
@@ -40,18 +60,25 @@ def close_from(first):
 def drop_bounding_set():
     for capability in range(LAST_CAPABILITY + 1):
         # The kernel refuses those it does not know; what matters is checked by the call below.
-        LIBC.prctl(PR_CAPBSET_DROP, ctypes.c_ulong(capability), None, 0, 0)
+        LIBC.prctl(PR_CAPBSET_DROP, capability, None, 0, 0)
     prctl('secure bits', PR_SET_SECUREBITS, SECURE_BITS)
 
 
+NO_CAPABILITIES = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
+
+
 def drop_capabilities():
-    header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0)
-    checked('capabilities', LIBC.capset(header, (ctypes.c_uint32 * 6)()))
+    checked('capabilities', LIBC.capset(*NO_CAPABILITIES))
 
 
-def install(programs):
-    """Seccomp filters, each the bytes of its instructions, in order."""
+def filters(text):
+    """Seccomp filters from what the daemon sends: each the instructions in hexadecimal."""
+    programs = [bytes.fromhex(part.decode()) for part in text.split(b',') if part]
+    return [Filter(len(program) // 8, program) for program in programs]
+
+
+def install(filters):
+    """Installs them, in order, beside those that are."""
     prctl('no new privileges', PR_SET_NO_NEW_PRIVS, 1)
-    for program in programs:
-        filter = Filter(len(program) // 8, program)
+    for filter in filters:
         prctl('filter', PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filter))

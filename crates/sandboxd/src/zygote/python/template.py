@@ -1,9 +1,12 @@
 """The template interpreter: it loads modules, forks a zygote for each sandbox that wants one, and runs nothing else.
 
 Messages are fields separated by NUL bytes. The daemon sends the filters and the names of the modules, then per zygote
-an id and a user, with a link to the sandbox's init and the sandbox's namespaces, that of processes first; the answer
-comes with a pidfd. Over the link the zygote says that it is ready, and init sends it a program with its streams, and the
-mount namespace that it is to have, once.
+an id and a user, with a link to the sandbox's init, that init's pidfd, and the files by which its cgroups are entered.
+Over the link the zygote says that it is ready, and init sends it a program with its streams, and the mount namespace that
+it is to have, once.
+
+Every page that a zygote writes to is a copy made while somebody waits. So what zygotes have in common is done once, in the
+template: limits, the bounding set, and all of the filter but what a zygote must still be allowed.
 """
 import gc
 import os
@@ -34,8 +37,8 @@ def message(*fields):
 def serve(number):
     """Serves until the daemon is gone. Returns only in a zygote whose program is to run: that program."""
     daemon = socket.socket(fileno=number)
-    filters, *names = daemon.recv(MESSAGE_BYTES).split(b'\0')
-    filters = [bytes.fromhex(text.decode()) for text in filters.split(b',') if text]
+    first, last, *names = daemon.recv(MESSAGE_BYTES).split(b'\0')
+    last = kernel.filters(last)
     for name in names:
         try:
             __import__(name.decode())
@@ -44,9 +47,11 @@ def serve(number):
     stash.RECORDER.stop()
     kept = stash.Stash(born, stash.RECORDER.needs)
     sys.path[:] = guest.PATH
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     kernel.prctl('not dumpable', kernel.PR_SET_DUMPABLE, 0)
     os.umask(0o022)
+    kernel.drop_bounding_set()
+    limit(LIMITS)
+    kernel.install(kernel.filters(first))
     gc.collect()
     gc.freeze()
     daemon.send(message('ready', '.'.join(map(str, sys.version_info[:3])), sys.executable, *kept.names()))
@@ -55,43 +60,46 @@ def serve(number):
         if not order:
             os._exit(0)
         name, user, sole = order.split(b'\0')
-        link, *namespaces = descriptors
+        link, init, *entrances = descriptors
         try:
-            kernel.enter(namespaces[0])
-            parent = os.fork()
+            kernel.enter(init, kernel.CLONE_NEWPID)
+            if beget():
+                os.close(daemon.detach())
+                return live(socket.socket(fileno=link), init, entrances, int(user), sole == b'1', last, kept)
+            daemon.send(message(name, 'forked'))
         except OSError as error:
             daemon.send(message(name, error.filename or 'fork', error.errno))
-            parent = True
-        if not parent:
-            beget(daemon, name)
-            os.close(daemon.detach())
-            return live(socket.socket(fileno=link), namespaces, int(user), sole == b'1', filters, kept)
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def beget(daemon, name):
-    """In a first process of the sandbox: begets the zygote and ends, so that init becomes its parent."""
-    try:
-        # Else a zygote that ends before this process does would be reaped here, and init not know of it.
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        child = os.fork()
-        if not child:
-            return
-        socket.send_fds(daemon, [message(name, 'forked')], [os.pidfd_open(child)])
-    except OSError as error:
-        daemon.send(message(name, error.filename or 'fork', error.errno))
-    os._exit(0)
+def beget():
+    """Forks the zygote by way of a first process that ends at once, so that init becomes the zygote's parent. What the
+    interpreter does for a fork is done in the template and in the zygote only. Returns whether this is the zygote."""
+    kernel.before_fork()
+    first = kernel.fork()
+    if not first:
+        if not kernel.fork():
+            kernel.after_fork_in_child()
+            return True
+        kernel.exit(kernel.errno())
+    errno = kernel.errno()
+    kernel.after_fork_in_parent()
+    if first > 0:
+        errno = os.waitstatus_to_exitcode(os.waitpid(first, 0)[1])
+    if errno:
+        raise OSError(errno, os.strerror(errno), 'fork')
+    return False
 
 
-def live(link, namespaces, user, sole, filters, kept):
-    """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other forks the
-    program's process then. Returns only in that."""
+def live(link, init, entrances, user, sole, filters, kept):
+    """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other enters the
+    cgroups then and forks the program's process. Returns only in that."""
     try:
-        for namespace in namespaces:
-            kernel.enter(namespace)
-            os.close(namespace)
+        kernel.enter(init, kernel.OF_A_SANDBOX)
+        os.close(init)
         if sole:
+            join(entrances)
             become(user, filters)
         link.send(message('ready', os.getpid()))
         order, descriptors, _, _ = socket.recv_fds(link, MESSAGE_BYTES, DESCRIPTORS)
@@ -101,11 +109,14 @@ def live(link, namespaces, user, sole, filters, kept):
         command, environment = strings[: int(count)], strings[int(count) :]
         streams, layer = descriptors[: int(given)], descriptors[int(given) :]
         if not sole:
+            join(entrances)
             lead(link, streams, layer)
             become(user, filters)
         for target, stream in enumerate(streams[:3]):
             os.dup2(stream, target)
-        limit(int(open_files), int(cpu_seconds))
+        limit({resource.RLIMIT_NOFILE: int(open_files)})
+        if cpu_seconds != b'0':
+            limit({resource.RLIMIT_CPU: int(cpu_seconds)})
         refuse(link, 'working directory', go_to, directory)
         guest.set_environment(environment)
         guest.forget_the_template(kept)
@@ -141,7 +152,7 @@ def lead(link, streams, layer):
     and waits to be told whether that is to be given to init or waited for."""
     kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
     for namespace in layer:
-        kernel.enter(namespace)
+        kernel.enter(namespace, kernel.CLONE_NEWNS)
     began = time.monotonic()
     child = refuse(link, 'fork', os.fork)
     if not child:
@@ -170,9 +181,9 @@ def lead(link, streams, layer):
 def become(user, filters):
     """Gives up everything that the program must not have."""
     os.setsid()
-    with open('/proc/self/oom_score_adj', 'wb', buffering=0) as score:
-        score.write(b'1000')
-    kernel.drop_bounding_set()
+    score = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
+    os.write(score, b'1000')
+    os.close(score)
     try:
         os.setgroups([])
     except PermissionError:
@@ -187,10 +198,14 @@ def become(user, filters):
     kernel.prctl('dumpable', kernel.PR_SET_DUMPABLE, 1)
 
 
-def limit(open_files, cpu_seconds):
-    wanted = {**LIMITS, resource.RLIMIT_NOFILE: open_files}
-    if cpu_seconds:
-        wanted[resource.RLIMIT_CPU] = cpu_seconds
+def join(entrances):
+    """Enters the sandbox's cgroups: from now on what this process uses is the sandbox's."""
+    for entrance in entrances:
+        os.write(entrance, b'0')
+        os.close(entrance)
+
+
+def limit(wanted):
     for number, value in wanted.items():
         _, hard = resource.getrlimit(number)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
