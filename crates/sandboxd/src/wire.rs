@@ -124,10 +124,22 @@ pub(crate) enum Order {
     /// Do this by a helper that speaks on the socket that came along. `Gone` says that it has ended.
     #[prost(message, tag = "12")]
     Files(files::FileOrder),
-    /// A zygote is to be born here, known by this envelope's id. Answered by `Nest`, and by `Hatched` or `Failed` when it
-    /// has said how it is.
-    #[prost(bool, tag = "30")]
-    Hatch(bool),
+    /// A zygote is to be born here, known by this envelope's id. Answered by `Nest`, unless a nursery bears it, and by
+    /// `Hatched` or `Failed` when it has said how it is.
+    #[prost(message, tag = "30")]
+    Hatch(Hatch),
+}
+
+/// Whence a zygote comes.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub(crate) struct Hatch {
+    /// The zygote of this earlier `Hatch` bears it, and from then on does nothing else; what it becomes has the sandbox
+    /// for itself, and ends with everything in it but zygotes. 0: a template bears it.
+    #[prost(uint64, tag = "1")]
+    pub(crate) nursery: u64,
+    /// The layer that its program will live on, made in advance.
+    #[prost(message, optional, tag = "2")]
+    pub(crate) layer: Option<Sizes>,
 }
 
 /// What must be there before a program starts.

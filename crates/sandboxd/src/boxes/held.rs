@@ -67,6 +67,8 @@ pub(crate) struct HeldBox {
     processes_limit: AtomicU64,
     /// Whether a leader and a guest-to-be wait for the next exec.
     paired: AtomicBool,
+    /// Whether its execs have no leader of their own.
+    nursed: AtomicBool,
     lease: Mutex<Lease>,
     lease_changed: tokio::sync::Notify,
     seats: Mutex<u64>,
@@ -130,6 +132,7 @@ impl HeldBox {
             _egress: egress,
             told,
             paired: AtomicBool::new(false),
+            nursed: AtomicBool::new(false),
             processes_limit: AtomicU64::new(plan.limits.group.processes),
             lease: Mutex::new(lease),
             lease_changed: tokio::sync::Notify::new(),
@@ -300,12 +303,19 @@ impl HeldBox {
         self.limit_processes(*lock(&self.seats))
     }
 
+    /// From now on its execs are children of a nursery, which is in none of its groups, and run one after the other.
+    pub(crate) fn expect_nursed(&self) -> Result<(), SandboxError> {
+        self.nursed.store(true, Ordering::Relaxed);
+        self.limit_processes(*lock(&self.seats))
+    }
+
     /// One seat is always there: most of the time not more than one exec goes on.
     fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
         let init = 1;
         let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
         let processes = self.processes_limit.load(Ordering::Relaxed);
-        let limited = self.group.limit_processes(processes, init + pair + seats.max(1));
+        let leaders = seats.max(1) - u64::from(self.nursed.load(Ordering::Relaxed));
+        let limited = self.group.limit_processes(processes, init + pair + leaders);
         limited.map_err(|source| SandboxError::Setup {
             step: "limit of processes".to_owned(),
             source,

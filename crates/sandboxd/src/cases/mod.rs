@@ -1,8 +1,9 @@
 //! Many tests of one program in one sandbox: an optional build, then each case alone, one after the other.
 //!
 //! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
-//! starts is dead before the next one begins. Where the program runs on a warm interpreter, the zygote of the next case
-//! is born while a case runs: it waits with init's rights, out of the reach of every program in the sandbox.
+//! starts is dead before the next one begins. Where the program runs on a warm interpreter, one zygote in the sandbox is a
+//! nursery: while a case runs it bears the zygote of the next one, which waits with init's rights, out of the reach of
+//! every program in the sandbox and out of its groups.
 
 mod case;
 
@@ -55,13 +56,18 @@ pub(crate) async fn run_tests(shop: &Arc<Shop>, request: RunTestsRequest) -> Res
                 cancelled,
                 completed: 0,
             };
-            let early = run.carry_out(&shop, tests).await.err();
+            let (outcome, held) = run.carry_out(&shop, tests).await;
+            let early = outcome.err();
             let end = RunTestsEnd {
                 completed: run.completed,
                 error_code: early.as_ref().map_or_else(String::new, |error| error.code().to_owned()),
                 reason: early.as_ref().map_or_else(String::new, SandboxError::chain),
             };
             run.tell(Told::End(end)).await;
+            if let Some(held) = held {
+                held.end_with(End::Closed);
+                held.gone().await;
+            }
         };
         tokio::pin!(course);
         tokio::select! {
@@ -143,42 +149,28 @@ impl Run {
         let _dropped = self.events.send(Ok(RunTestsEvent { event: Some(event) })).await;
     }
 
-    async fn carry_out(&mut self, shop: &Arc<Shop>, mut tests: Tests) -> Result<(), SandboxError> {
-        let sandbox = shop.pool.acquire(tests.program.image).await?;
-        let furnish = tests.program.start.furnish.take();
-        let made = HeldBox::make(
-            sandbox,
-            CreateRequest {
-                lease_ms: Some(FOREVER_MS),
-                ..CreateRequest::default()
-            },
-            Plan {
-                start: crate::wire::Start {
-                    furnish,
-                    ..tests.program.start.clone()
-                },
-                ..tests.program.clone()
-            },
-            None,
-            Standby::default(),
-            shop.probe.isolation,
-        );
-        let held = made.await?;
-        let outcome = self.judge_all(shop, &held, tests).await;
-        let broken = held.ended();
-        held.end_with(End::Closed);
-        held.gone().await;
-        outcome?;
-        broken.map_or(Ok(()), |end| Err(held.error_of(&end)))
+    /// Returns the sandbox too, of which nothing is wanted any more.
+    async fn carry_out(
+        &mut self,
+        shop: &Arc<Shop>,
+        mut tests: Tests,
+    ) -> (Result<(), SandboxError>, Option<Arc<HeldBox>>) {
+        match make(shop, &mut tests).await {
+            Ok(held) => {
+                let outcome = self.judge_all(shop, &held, tests).await;
+                let broken = held.ended().map(|end| held.error_of(&end));
+                (outcome.and(broken.map_or(Ok(()), Err)), Some(held))
+            }
+            Err(error) => (Err(error), None),
+        }
     }
 
     async fn judge_all(&mut self, shop: &Shop, held: &Arc<HeldBox>, tests: Tests) -> Result<(), SandboxError> {
         let python = shop.warm.python(&tests.program);
-        let hatch = |more: bool| {
-            more.then(|| python.clone().map(|python| spawn_hatch(python, Arc::clone(held))))
-                .flatten()
-        };
-        let mut next = hatch(!tests.cases.is_empty());
+        let nursery = python.map(|python| {
+            let held = Arc::clone(held);
+            tokio::spawn(async move { python.hatch(&held).await })
+        });
         if let Some(mut build) = tests.build {
             build.start.furnish = None;
             held.limit(build.limits.group)?;
@@ -190,17 +182,32 @@ impl Run {
             }
             held.limit(tests.program.limits.group)?;
         }
+        let nursery = match nursery {
+            Some(hatching) => Some(Arc::new(hatched(hatching).await?)),
+            None => None,
+        };
+        if nursery.is_some() {
+            held.expect_nursed()?;
+        }
+        let layer = tests
+            .program
+            .start
+            .enclosed
+            .as_ref()
+            .and_then(|enclosed| enclosed.layer);
+        let bear = |more: bool| {
+            let nursery = nursery.clone().filter(|_| more)?;
+            let held = Arc::clone(held);
+            Some(tokio::spawn(async move { Python::bear(&held, &nursery, layer).await }))
+        };
+        let mut next = bear(!tests.cases.is_empty());
         let last = tests.cases.len().saturating_sub(1);
         for (index, case) in tests.cases.into_iter().enumerate() {
             let zygote = match next.take() {
-                Some(hatching) => Some(
-                    hatching
-                        .await
-                        .map_err(|error| SandboxError::Protocol(error.to_string()))??,
-                ),
+                Some(hatching) => Some(hatched(hatching).await?),
                 None => None,
             };
-            next = hatch(index < last);
+            next = bear(index < last);
             let mut plan = tests.program.clone();
             plan.stdin = case.stdin;
             plan.start.program.command.extend(case.args);
@@ -236,8 +243,21 @@ impl Run {
     }
 }
 
-fn spawn_hatch(python: Arc<Python>, held: Arc<HeldBox>) -> JoinHandle<Result<Parked, SandboxError>> {
-    tokio::spawn(async move { python.hatch(&held).await })
+/// The sandbox with the request's files.
+async fn make(shop: &Shop, tests: &mut Tests) -> Result<Arc<HeldBox>, SandboxError> {
+    let sandbox = shop.pool.acquire(tests.program.image).await?;
+    let request = CreateRequest {
+        lease_ms: Some(FOREVER_MS),
+        ..CreateRequest::default()
+    };
+    let plan = tests.program.clone();
+    tests.program.start.furnish = None;
+    HeldBox::make(sandbox, request, plan, None, Standby::default(), shop.probe.isolation).await
+}
+
+async fn hatched(hatching: JoinHandle<Result<Parked, SandboxError>>) -> Result<Parked, SandboxError> {
+    let hatched = hatching.await;
+    hatched.map_err(|error| SandboxError::Protocol(error.to_string()))?
 }
 
 fn passed(result: &RunOnceResult) -> bool {

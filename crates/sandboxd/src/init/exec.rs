@@ -12,12 +12,12 @@ use prost::Message;
 
 use super::layer::Layer;
 use super::leader::{self, LEAVE, Pair, STAY};
-use super::zygote::{self, Zygote};
+use super::zygote::{self, Born, Buried, Zygote};
 use super::{Control, tree};
 use crate::child::{self, Confinement, Launch};
 use crate::collect;
 use crate::sys::{check, check_long, pidfd_signal, receive_with_fds, send_with_fds};
-use crate::wire::{Event, Finish, FromInit, Launching, Start, Terminal};
+use crate::wire::{Ended, Event, Finish, FromInit, Launching, Start, Terminal};
 
 /// Pause between two rounds of killing.
 const KILL_AGAIN_MS: libc::c_int = 2;
@@ -36,10 +36,20 @@ pub(super) enum Exec {
         finish: Finish,
     },
     Led(Led),
+    Nursed(Nursed),
     /// A file operation.
     Helper {
         pid: libc::pid_t,
     },
+}
+
+/// A nursery's child, which has the sandbox for itself.
+pub(super) struct Nursed {
+    pid: libc::pid_t,
+    main: OwnedFd,
+    nursery: libc::pid_t,
+    started: Instant,
+    enclosure: Option<Enclosure>,
 }
 
 pub(super) struct Led {
@@ -65,11 +75,15 @@ struct Enclosure {
 }
 
 impl Enclosure {
-    fn make(start: &Start, uid: u32) -> Result<Option<Self>, (String, io::Error)> {
+    /// `ready`: a layer that was made for it in advance.
+    fn make(start: &Start, uid: u32, ready: Option<Layer>) -> Result<Option<Self>, (String, io::Error)> {
         let Some(enclosed) = &start.enclosed else {
             return Ok(None);
         };
-        let layer = enclosed.layer.map(|sizes| Layer::make(&sizes, uid)).transpose();
+        let layer = match ready {
+            Some(layer) => Ok(Some(layer)),
+            None => enclosed.layer.map(|sizes| Layer::make(&sizes, uid)).transpose(),
+        };
         Ok(Some(Self {
             finish: enclosed.finish.clone(),
             layer: layer.map_err(|(step, error)| (step.to_owned(), error))?,
@@ -82,12 +96,14 @@ impl Enclosure {
 
     /// Says what is there when everybody in it is dead.
     fn finished(&self) -> io::Result<Event> {
-        let collect = || collect::finished(&self.finish);
-        let finished = match &self.layer {
-            Some(layer) => layer.within(collect)?,
-            None => collect(),
-        };
-        Ok(Event::Finished(finished))
+        Ok(Event::Finished(self.within(|| collect::finished(&self.finish))?))
+    }
+
+    fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
+        match &self.layer {
+            Some(layer) => layer.within(act),
+            None => Ok(act()),
+        }
     }
 }
 
@@ -141,7 +157,7 @@ impl Exec {
             };
             return Ok((exec, Some((Event::Started(pid), None))));
         }
-        let enclosure = Enclosure::make(start, uid)?;
+        let enclosure = Enclosure::make(start, uid, None)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let launching = Launching {
             program: start.program.clone(),
@@ -174,7 +190,7 @@ impl Exec {
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
-        zygote: Zygote,
+        mut zygote: Zygote,
     ) -> Result<(Self, Option<Zygote>), (String, io::Error)> {
         let ([input, output, errors] | [input, output, errors, _]) = fds else {
             return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG)));
@@ -182,7 +198,11 @@ impl Exec {
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
-        let enclosure = Enclosure::make(start, uid)?;
+        let (nursery, ready) = match zygote.born() {
+            Born::Here => (None, None),
+            Born::Nursed { nursery, layer } => (Some(*nursery), layer.take()),
+        };
+        let enclosure = Enclosure::make(start, uid, ready)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let handed = zygote.start(&start.program, &stdio, control, namespace);
         let pid = handed.map_err(|error| ("zygote".to_owned(), error))?;
@@ -193,6 +213,16 @@ impl Exec {
                 finish: finish.clone(),
             };
             return Ok((sole, Some(zygote)));
+        }
+        if let Some(nursery) = nursery {
+            let nursed = Self::Nursed(Nursed {
+                pid,
+                main: pidfd_of(pid).map_err(|error| ("zygote".to_owned(), error))?,
+                nursery,
+                started: Instant::now(),
+                enclosure,
+            });
+            return Ok((nursed, Some(zygote)));
         }
         let led = Self::Led(Led {
             zygote: true,
@@ -255,7 +285,7 @@ impl Execs {
 
     /// The program that was handed to a zygote begins now.
     pub(super) fn began(&mut self, id: u64) {
-        if let Some(Exec::Sole { started, .. }) = self.all.get_mut(&id) {
+        if let Some(Exec::Sole { started, .. } | Exec::Nursed(Nursed { started, .. })) = self.all.get_mut(&id) {
             *started = Instant::now();
         }
     }
@@ -325,6 +355,8 @@ impl Execs {
         let found = self.all.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
+            // Its nursery is dead.
+            Exec::Nursed(nursed) => nursed.pid == pid,
             Exec::Helper { pid: helper } => *helper == pid,
         });
         let Some((&id, _)) = found else {
@@ -357,11 +389,26 @@ impl Execs {
                 control.tell(id, Event::Gone(true))?;
                 Ok(None)
             }
+            Some(Exec::Nursed(nursed)) => {
+                nursed.end(id, status, 0, control)?;
+                Ok(None)
+            }
             Some(Exec::Helper { .. }) => {
                 control.tell(id, Event::Gone(true))?;
                 Ok(None)
             }
             None => Ok(None),
+        }
+    }
+
+    /// A nursery's child has ended; one that no program was handed to is of no matter.
+    pub(super) fn buried(&mut self, buried: Buried, control: &Control) -> io::Result<()> {
+        let is_it = |exec: &Exec| matches!(exec, Exec::Nursed(nursed) if nursed.pid == buried.pid);
+        let found = self.all.iter().find(|(_, exec)| is_it(exec)).map(|(id, _)| *id);
+        let Some(id) = found else { return Ok(()) };
+        match self.all.remove(&id) {
+            Some(Exec::Nursed(nursed)) => nursed.end(id, buried.status, buried.cpu_us, control),
+            _ => Ok(()),
         }
     }
 
@@ -372,7 +419,7 @@ impl Execs {
                 // SAFETY: our own child, not reaped yet.
                 unsafe { libc::kill(*pid, number) };
             }
-            Some(Exec::Led(Led { main: Some(main), .. })) => {
+            Some(Exec::Led(Led { main: Some(main), .. }) | Exec::Nursed(Nursed { main, .. })) => {
                 // SAFETY: a live pidfd, no siginfo. That it has ended meanwhile is no error.
                 unsafe {
                     libc::syscall(
@@ -399,6 +446,10 @@ impl Execs {
                 // SAFETY: our own child, not reaped yet.
                 unsafe { libc::kill(*pid, libc::SIGKILL) };
             }
+            Some(Exec::Nursed(nursed)) => {
+                // That it has ended is no error. What it leaves behind is killed when its nursery has told of its end.
+                let _ended = pidfd_signal(nursed.main.as_fd(), libc::SIGKILL);
+            }
             // Once it was told to leave, what it left belongs to nobody.
             Some(Exec::Led(led)) if !led.ended => led.killing = true,
             _ => {}
@@ -423,9 +474,34 @@ impl Execs {
         match self.all.get(&id) {
             Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
             Some(Exec::Led(led)) => tree::cpu_us(led.leader),
+            Some(Exec::Nursed(nursed)) => tree::cpu_us(nursed.pid),
             Some(Exec::Helper { .. }) | None => 0,
         }
     }
+}
+
+impl Nursed {
+    /// Tells of its end, and kills what it leaves.
+    fn end(self, id: u64, status: i32, cpu_us: u64, control: &Control) -> io::Result<()> {
+        let ended = |enclosure: &Enclosure| enclosure.within(|| leader::ended(status, self.started, false));
+        let ended = match &self.enclosure {
+            Some(enclosure) => ended(enclosure)?,
+            None => leader::ended(status, self.started, false),
+        };
+        control.tell(id, Event::Ended(Ended { cpu_us, ..ended }))?;
+        tree::kill_strangers(self.nursery);
+        if let Some(enclosure) = &self.enclosure {
+            control.tell(id, enclosure.finished()?)?;
+        }
+        control.tell(id, Event::Gone(true))
+    }
+}
+
+fn pidfd_of(pid: libc::pid_t) -> io::Result<OwnedFd> {
+    // SAFETY: numbers.
+    let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+    // SAFETY: new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(RawFd::try_from(pidfd).map_err(io::Error::other)?) })
 }
 
 impl Led {
@@ -465,13 +541,8 @@ impl Led {
         match &event {
             Event::Started(pid) => {
                 self.started = Instant::now();
-                // SAFETY: numbers. It may have ended and been reaped: then there is nothing to signal.
-                let pidfd = check_long(unsafe { libc::syscall(libc::SYS_pidfd_open, *pid, 0) });
-                self.main = pidfd.ok().and_then(|fd| {
-                    let fd = RawFd::try_from(fd).ok()?;
-                    // SAFETY: new and ours.
-                    Some(unsafe { OwnedFd::from_raw_fd(fd) })
-                });
+                // It may have ended and been reaped: then there is nothing to signal.
+                self.main = pidfd_of(*pid).ok();
             }
             Event::Ended(_) => {
                 self.ended = true;

@@ -28,11 +28,12 @@ use crate::process::{self, Home};
 use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
 use crate::template::{Step, at};
 use crate::wire::files::{FileOperation, FileOrder};
-use crate::wire::{Event, Failure, Finish, FromInit, Inbox, Order, ToInit, frame};
+use crate::wire::{Event, Failure, Finish, FromInit, Hatch, Inbox, Order, ToInit, frame};
 pub(crate) use tree::children;
 
 use exec::{Exec, Execs};
-use zygote::Zygote;
+use layer::Layer;
+use zygote::{Word, Zygote};
 
 /// Where the control socket is put.
 pub(in crate::init) const CONTROL: RawFd = 3;
@@ -259,21 +260,37 @@ impl<'a> Server<'a> {
         let Some(zygote) = self.zygotes.get_mut(&id) else {
             return Ok(());
         };
-        let event = zygote.hear()?;
-        if !matches!(event, Some(Event::Hatched(_) | Event::Executing(_))) {
+        let word = zygote.hear()?;
+        if !matches!(
+            word,
+            Word::Buried(_) | Word::Event(Event::Hatched(_) | Event::Executing(_))
+        ) {
             self.zygotes.remove(&id);
         }
-        match event {
-            Some(event) => {
+        match word {
+            Word::Event(event) => {
                 self.execs.began(id);
                 self.control.tell(id, event)
             }
-            None if self.killed => Ok(()),
-            None => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
+            Word::Buried(buried) => self.execs.buried(buried, &self.control),
+            Word::Nothing if self.killed => Ok(()),
+            Word::Nothing => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
         }
     }
 
-    fn hatch(&mut self, id: u64) -> io::Result<()> {
+    fn hatch(&mut self, id: u64, wanted: Hatch) -> io::Result<()> {
+        if wanted.nursery > 0 {
+            let layer = wanted.layer.map(|sizes| Layer::make(&sizes, self.uid)).transpose();
+            let nursery = self.zygotes.get(&wanted.nursery).ok_or(("nursery", died()));
+            let born = layer.and_then(|layer| nursery.and_then(|nursery| nursery.bear(layer)));
+            return match born {
+                Ok(zygote) => {
+                    self.zygotes.insert(id, zygote);
+                    Ok(())
+                }
+                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+            };
+        }
         match Zygote::nest(&self.entrances) {
             Ok((zygote, needed)) => {
                 let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
@@ -289,9 +306,12 @@ impl<'a> Server<'a> {
         let zygote = self.zygotes.remove(&start.zygote).ok_or(("zygote".into(), died()));
         match zygote.and_then(|zygote| Exec::adopt(start, fds, self.uid, zygote)) {
             Ok((exec, Some(zygote))) => {
+                if matches!(exec, Exec::Sole { .. }) {
+                    child::keep_capabilities_of_ending()?;
+                }
                 self.zygotes.insert(id, zygote);
                 self.execs.insert(id, exec);
-                child::keep_capabilities_of_ending()
+                Ok(())
             }
             Ok((exec, None)) => {
                 self.execs.insert(id, exec);
@@ -362,7 +382,7 @@ impl<'a> Server<'a> {
                 Ok(())
             }
             Order::Finish(finish) => self.finish(id, &finish),
-            Order::Hatch(_) => self.hatch(id),
+            Order::Hatch(wanted) => self.hatch(id, wanted),
             Order::Measure(_) => self.control.tell(id, Event::Measured(self.execs.cpu_us(id))),
             Order::Files(order) => self.help(id, order, &fds),
             Order::Open(wanted) => match socket::open(&wanted) {

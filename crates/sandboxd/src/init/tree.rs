@@ -31,6 +31,38 @@ pub(super) fn kill(leader: libc::pid_t) {
     signal(&below(&processes(), leader), libc::SIGKILL);
 }
 
+/// Kills and reaps every process of this namespace but this one, a nursery and that one's children.
+pub(super) fn kill_strangers(nursery: libc::pid_t) {
+    // SAFETY: reads an attribute of this process.
+    let own = unsafe { libc::getpid() };
+    let strangers = || -> Vec<libc::pid_t> {
+        let all = processes().into_iter();
+        all.filter(|process| ![own, nursery].contains(&process.pid) && process.parent != nursery)
+            .map(|process| process.pid)
+            .collect()
+    };
+    loop {
+        let mut found = strangers();
+        if found.is_empty() {
+            return;
+        }
+        for _ in 0..STOP_ROUNDS {
+            signal(&found, libc::SIGSTOP);
+            let now = strangers();
+            let settled = now.iter().all(|pid| found.contains(pid));
+            found = now;
+            if settled {
+                break;
+            }
+        }
+        signal(&found, libc::SIGKILL);
+        for pid in found {
+            // SAFETY: no status is wanted. Those that have another parent come to this process when that is dead.
+            unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+        }
+    }
+}
+
 fn signal(pids: &[libc::pid_t], number: libc::c_int) {
     for pid in pids {
         // SAFETY: a process of this namespace. That it has ended meanwhile is no error.

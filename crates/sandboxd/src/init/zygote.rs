@@ -8,16 +8,46 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::str::FromStr;
 
+use super::layer::Layer;
 use crate::sys::{check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Ended, Event, Failure, Program};
 
 /// A step's name and a reason.
 const MESSAGE_BYTES: usize = 4096;
 
+/// To a zygote: be a nursery, and bear one with the link that came along.
+const BEAR: &[u8] = b"bear";
+
 /// See the module.
 pub(super) struct Zygote {
     link: OwnedFd,
     pid: libc::pid_t,
+    born: Born,
+}
+
+/// Whose child it is.
+pub(super) enum Born {
+    /// Init's.
+    Here,
+    /// A nursery's. With the layer that was made for its program.
+    Nursed { nursery: libc::pid_t, layer: Option<Layer> },
+}
+
+/// What a zygote says.
+pub(super) enum Word {
+    Event(Event),
+    /// A nursery's child has ended.
+    Buried(Buried),
+    /// Nothing any more.
+    Nothing,
+}
+
+/// The end of a nursery's child, as wait(2) gives it.
+#[derive(Clone, Copy)]
+pub(super) struct Buried {
+    pub(super) pid: libc::pid_t,
+    pub(super) status: i32,
+    pub(super) cpu_us: u64,
 }
 
 impl Zygote {
@@ -29,7 +59,28 @@ impl Zygote {
         for entrance in entrances {
             needed.push(entrance.try_clone().map_err(|error| ("cgroup", error))?);
         }
-        Ok((Self { link, pid: 0 }, needed))
+        let zygote = Self {
+            link,
+            pid: 0,
+            born: Born::Here,
+        };
+        Ok((zygote, needed))
+    }
+
+    /// Tells this one to bear another, whose program will have this layer.
+    pub(super) fn bear(&self, layer: Option<Layer>) -> Result<Self, (&'static str, io::Error)> {
+        let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
+        set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
+        send_with_fds(self.link(), BEAR, &[theirs.as_raw_fd()]).map_err(|error| ("nursery", error))?;
+        let born = Born::Nursed {
+            nursery: self.pid,
+            layer,
+        };
+        Ok(Self { link, pid: 0, born })
+    }
+
+    pub(super) fn born(&mut self) -> &mut Born {
+        &mut self.born
     }
 
     pub(super) fn link(&self) -> RawFd {
@@ -63,16 +114,27 @@ impl Zygote {
         Ok(self.pid)
     }
 
-    /// What the zygote says; `None` when it says no more.
-    pub(super) fn hear(&mut self) -> io::Result<Option<Event>> {
+    pub(super) fn hear(&mut self) -> io::Result<Word> {
         let mut buffer = [0; MESSAGE_BYTES];
         let (length, _) = receive_with_fds(self.link(), &mut buffer)?;
         let message = buffer.get(..length).unwrap_or_default();
         if let Some(pid) = message.strip_prefix(b"ready\0") {
             self.pid = number(&String::from_utf8_lossy(pid))?;
-            return Ok(Some(Event::Hatched(true)));
+            return Ok(Word::Event(Event::Hatched(true)));
         }
-        said(message)
+        if let Some(buried) = message.strip_prefix(b"buried\0") {
+            let text = String::from_utf8_lossy(buried);
+            let fields: Vec<&str> = text.split('\0').collect();
+            let [pid, status, cpu_us] = fields[..] else {
+                return Err(io::ErrorKind::InvalidData.into());
+            };
+            return Ok(Word::Buried(Buried {
+                pid: number(pid)?,
+                status: number(status)?,
+                cpu_us: number(cpu_us)?,
+            }));
+        }
+        Ok(said(message)?.map_or(Word::Nothing, Word::Event))
     }
 
     /// For one that leads its program.

@@ -17,7 +17,7 @@ use crate::factory::Factory;
 use crate::mux::Exchange;
 use crate::plan::environment;
 use crate::sandbox::Sandbox;
-use crate::wire::{Event, Order, Program};
+use crate::wire::{Event, Hatch, Order, Program, Sizes};
 
 /// A zygote that is not there by then will not come.
 const HATCH_DEADLINE: Duration = Duration::from_secs(10);
@@ -104,7 +104,7 @@ impl Python {
         let user = sandbox.uid.number;
         let born = within(async {
             let failed = |source| setup("talk to init", source);
-            let order = Order::Hatch(true);
+            let order = Order::Hatch(Hatch::default());
             sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
@@ -124,12 +124,28 @@ impl Python {
     /// Puts a zygote that leads one exec into a sandbox where others may run.
     pub(crate) async fn hatch(&self, held: &Arc<HeldBox>) -> Result<Parked, SandboxError> {
         within(async {
-            let mut exchange = held.mux.call(Order::Hatch(true), Vec::new()).await?;
+            let order = Order::Hatch(Hatch::default());
+            let mut exchange = held.mux.call(order, Vec::new()).await?;
             let told = |event: Option<(Event, Vec<OwnedFd>)>| said(event.map(|(event, fds)| (0, event, fds)));
             let (event, nest) = told(exchange.event().await)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
             self.fork(held.user(), false, &nest).await?;
             let (event, _) = told(exchange.event().await)?;
+            expect(matches!(event, Event::Hatched(_)), &event)?;
+            Ok(Parked { exchange })
+        })
+        .await
+    }
+
+    /// Has a parked zygote bear another, that becomes a program alone in the sandbox, on a layer of these sizes.
+    pub(crate) async fn bear(held: &HeldBox, nursery: &Parked, layer: Option<Sizes>) -> Result<Parked, SandboxError> {
+        within(async {
+            let order = Order::Hatch(Hatch {
+                nursery: nursery.id(),
+                layer,
+            });
+            let mut exchange = held.mux.call(order, Vec::new()).await?;
+            let (event, _) = said(exchange.event().await.map(|(event, fds)| (0, event, fds)))?;
             expect(matches!(event, Event::Hatched(_)), &event)?;
             Ok(Parked { exchange })
         })

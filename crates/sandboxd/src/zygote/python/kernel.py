@@ -1,4 +1,5 @@
 """System calls that the standard library lacks. A failure is an OSError whose filename is the step."""
+import _socket
 import ctypes
 import os
 
@@ -21,7 +22,10 @@ SECCOMP_MODE_FILTER = 2
 SECURE_BITS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80
 LAST_CAPABILITY = 63
 CAPABILITY_VERSION = 0x20080522
-SYS_CLOSE_RANGE = 436
+DESCRIPTORS = 16
+# The module above it takes a megabyte, which every fork would copy.
+Socket = _socket.socket
+SYS_PIDFD_OPEN, SYS_CLOSE_RANGE = 434, 436
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
 CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x08000000, 0x20000000, 0x40000000
 OF_A_SANDBOX = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET
@@ -46,6 +50,16 @@ def fork():
     """Only between `before_fork` and `after_fork_in_*`. -1 on failure, see `errno`, which is else 0."""
     ctypes.set_errno(0)
     return INTERPRETER.fork()
+
+
+def receive(socket, length):
+    """A message, empty at the end, and the descriptors that came with it."""
+    message, ancillary, _, _ = socket.recvmsg(length, _socket.CMSG_SPACE(4 * DESCRIPTORS))
+    return message, [descriptor for _, _, content in ancillary for descriptor in memoryview(content).cast('i')]
+
+
+def pidfd(pid):
+    return checked('pidfd', LIBC.syscall(SYS_PIDFD_OPEN, ctypes.c_int(pid), ctypes.c_uint(0)))
 
 
 def enter(namespaces, kinds):

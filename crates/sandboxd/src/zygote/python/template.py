@@ -5,21 +5,24 @@ an id and a user, with a link to the sandbox's init, that init's pidfd, and the 
 Over the link the zygote says that it is ready, and init sends it a program with its streams, and the mount namespace that
 it is to have, once.
 
+One that is told to bear others is a nursery from then on: it forks a zygote for each link that init sends, for programs
+that run one after the other in one sandbox, and tells of the end of each.
+
 Every page that a zygote writes to is a copy made while somebody waits. So what zygotes have in common is done once, in the
 template: limits, the bounding set, and all of the filter but what a zygote must still be allowed.
 """
 import gc
 import os
 import resource
-import signal
-import socket
+import select
 import sys
 import time
 
 MESSAGE_BYTES = 1 << 18
-DESCRIPTORS = 16
 # Init's answer to `ended`.
 STAY = b's'
+# From init: a link for another zygote.
+BEAR = b'bear'
 LIMITS = {
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_MEMLOCK: 64 << 10,
@@ -36,7 +39,7 @@ def message(*fields):
 
 def serve(number):
     """Serves until the daemon is gone. Returns only in a zygote whose program is to run: that program."""
-    daemon = socket.socket(fileno=number)
+    daemon = kernel.Socket(fileno=number)
     first, last, *names = daemon.recv(MESSAGE_BYTES).split(b'\0')
     last = kernel.filters(last)
     for name in names:
@@ -56,7 +59,7 @@ def serve(number):
     gc.freeze()
     daemon.send(message('ready', '.'.join(map(str, sys.version_info[:3])), sys.executable, *kept.names()))
     while True:
-        order, descriptors, _, _ = socket.recv_fds(daemon, MESSAGE_BYTES, DESCRIPTORS)
+        order, descriptors = kernel.receive(daemon, MESSAGE_BYTES)
         if not order:
             os._exit(0)
         name, user, sole = order.split(b'\0')
@@ -65,7 +68,7 @@ def serve(number):
             kernel.enter(init, kernel.CLONE_NEWPID)
             if beget():
                 os.close(daemon.detach())
-                return live(socket.socket(fileno=link), init, entrances, int(user), sole == b'1', last, kept)
+                return live(kernel.Socket(fileno=link), init, entrances, int(user), sole == b'1', last, kept)
             daemon.send(message(name, 'forked'))
         except OSError as error:
             daemon.send(message(name, error.filename or 'fork', error.errno))
@@ -86,7 +89,8 @@ def beget():
     errno = kernel.errno()
     kernel.after_fork_in_parent()
     if first > 0:
-        errno = os.waitstatus_to_exitcode(os.waitpid(first, 0)[1])
+        status = os.waitpid(first, 0)[1]
+        errno = status >> 8 or status
     if errno:
         raise OSError(errno, os.strerror(errno), 'fork')
     return False
@@ -102,7 +106,12 @@ def live(link, init, entrances, user, sole, filters, kept):
             join(entrances)
             become(user, filters)
         link.send(message('ready', os.getpid()))
-        order, descriptors, _, _ = socket.recv_fds(link, MESSAGE_BYTES, DESCRIPTORS)
+        order, descriptors = kernel.receive(link, MESSAGE_BYTES)
+        nursed = order == BEAR
+        if nursed:
+            link = nurse(link, *descriptors)
+            link.send(message('ready', os.getpid()))
+            order, descriptors = kernel.receive(link, MESSAGE_BYTES)
         if not order:
             os._exit(0)
         given, open_files, cpu_seconds, directory, count, *strings = order.split(b'\0')
@@ -110,7 +119,10 @@ def live(link, init, entrances, user, sole, filters, kept):
         streams, layer = descriptors[: int(given)], descriptors[int(given) :]
         if not sole:
             join(entrances)
-            lead(link, streams, layer)
+            if nursed:
+                live_on(layer)
+            else:
+                lead(link, streams, layer)
             become(user, filters)
         for target, stream in enumerate(streams[:3]):
             os.dup2(stream, target)
@@ -147,12 +159,47 @@ def refuse(link, step, act, *arguments):
         os._exit(1)
 
 
+def nurse(link, theirs):
+    """Returns only in the zygotes: the link of each."""
+    children = {}
+    poll = select.poll()
+    poll.register(link, select.POLLIN)
+    while True:
+        if theirs is not None:
+            child = os.fork()
+            if not child:
+                link.close()
+                return kernel.Socket(fileno=theirs)
+            os.close(theirs)
+            theirs = None
+            pidfd = kernel.pidfd(child)
+            children[pidfd] = child
+            poll.register(pidfd, select.POLLIN)
+        for ready, _ in poll.poll():
+            child = children.pop(ready, None)
+            if child is None:
+                order, descriptors = kernel.receive(link, MESSAGE_BYTES)
+                if order != BEAR:
+                    os._exit(0)
+                [theirs] = descriptors
+                continue
+            poll.unregister(ready)
+            os.close(ready)
+            _, status, usage = os.wait4(child, 0)
+            micros = int((usage.ru_utime + usage.ru_stime) * 1e6)
+            link.send(message('buried', child, status, micros))
+
+
+def live_on(layer):
+    for namespace in layer:
+        kernel.enter(namespace, kernel.CLONE_NEWNS)
+
+
 def lead(link, streams, layer):
     """Forks, and returns in the child. The parent keeps what the program leaves behind below itself, tells of its end
     and waits to be told whether that is to be given to init or waited for."""
     kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
-    for namespace in layer:
-        kernel.enter(namespace, kernel.CLONE_NEWNS)
+    live_on(layer)
     began = time.monotonic()
     child = refuse(link, 'fork', os.fork)
     if not child:
