@@ -7,6 +7,7 @@ import {
   type EnvironmentDefinition,
   groupReward,
   isEnvironment,
+  type Judge,
   loadEnvironment,
   multiTurn,
   reward,
@@ -77,7 +78,7 @@ describe("defineEnvironment", () => {
         similarity: reward(1, ({ task, trace, config: args, judge, sandbox, signal }) => {
           expectTypeOf(task.answer).toEqualTypeOf<number>();
           expectTypeOf(args).toEqualTypeOf<{ maxNames: number }>();
-          expectTypeOf(judge.reference).returns.toEqualTypeOf<Promise<boolean>>();
+          expectTypeOf(judge).toEqualTypeOf<Judge>();
           expectTypeOf(sandbox).toBeFunction();
           return trace.lastReply === String(task.answer) && !signal.aborted;
         }),
