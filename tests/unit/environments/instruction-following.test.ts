@@ -56,6 +56,11 @@ describe("instruction-following", () => {
     expect((await all.environment.score(task, all.rows[partly]?.gold ?? "")).reward).toBe(1);
   });
 
+  it("asks for nothing that any reply follows", async () => {
+    const { environment, page } = await tasks({ scoring: "all" });
+    for (const task of page) expect((await environment.score(task, "I do not know.")).reward).toBe(0);
+  });
+
   it("demonstrates with replies that follow", async () => {
     const { environment } = await tasks({}, 1);
     let count = 0;

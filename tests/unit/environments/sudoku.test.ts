@@ -1,18 +1,23 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { groupsOf, KINDS, SIZES } from "../../../ts/environments/builtin/sudoku/groups.ts";
+import { groupsOf, type Kind, KINDS, type Size, SIZES } from "../../../ts/environments/builtin/sudoku/groups.ts";
 import { judge, readGrid } from "../../../ts/environments/builtin/sudoku/index.ts";
-import { makePuzzle, solve, toRows } from "../../../ts/environments/builtin/sudoku/puzzle.ts";
+import { makeGrid, makePuzzle, solve, toRows } from "../../../ts/environments/builtin/sudoku/puzzle.ts";
 import { createRng, loadEnvironment } from "../../../ts/environments/index.ts";
 
 const SHAPES = SIZES.flatMap((size) => KINDS.map((kind) => ({ size, kind })));
+
+function puzzleOf(size: Size, kind: Kind, blanks: number, seed: number) {
+  const rng = createRng(seed);
+  return makePuzzle(makeGrid(size, kind, rng), size, kind, blanks, rng);
+}
 
 describe.each(SHAPES)("puzzles of size $size, $kind", ({ size, kind }) => {
   it("have exactly one solution, which fills every group and keeps the givens", () => {
     fc.assert(
       fc.property(fc.nat(), fc.double({ min: 0, max: 0.7, noNaN: true }), (seed, blanks) => {
-        const { givens, solution } = makePuzzle(size, kind, blanks, createRng(seed));
+        const { givens, solution } = puzzleOf(size, kind, blanks, seed);
         const groups = groupsOf(size, kind);
         expect(solve(givens, groups, size, 2)).toEqual([solution]);
         for (const group of groups) expect(new Set(group.map((cell) => solution[cell])).size).toBe(size);
@@ -24,7 +29,7 @@ describe.each(SHAPES)("puzzles of size $size, $kind", ({ size, kind }) => {
   });
 
   it("follow from the seed, and have groups of as many cells", () => {
-    const make = (seed: number) => makePuzzle(size, kind, 0.5, createRng(seed));
+    const make = (seed: number) => puzzleOf(size, kind, 0.5, seed);
     expect(make(1)).toEqual(make(1));
     expect(make(1)).not.toEqual(make(2));
     for (const group of groupsOf(size, kind)) expect(new Set(group).size).toBe(size);
@@ -77,7 +82,7 @@ describe("a reply", () => {
   it("is read back from the rows that were written", () => {
     fc.assert(
       fc.property(fc.constantFrom(...SIZES), fc.nat(), (size, seed) => {
-        const { solution } = makePuzzle(size, "latin", 0, createRng(seed));
+        const solution = makeGrid(size, "latin", createRng(seed));
         expect(readGrid(`So:\n${toRows(solution, size).join("\n")}\n`, size)).toEqual(toRows(solution, size));
       }),
     );

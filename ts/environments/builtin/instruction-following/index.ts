@@ -32,6 +32,8 @@ const config = z
     message: "must be at least minInstructions",
   });
 
+const IDLE_REPLY = "I do not know.";
+
 type Arguments = z.output<typeof config>;
 
 interface Row {
@@ -98,6 +100,8 @@ function* rows({ minInstructions, maxInstructions }: Arguments, rng: Rng): Gener
     const gold = write(draft);
     // Where two instructions cannot be followed at once (small letters under a heading in capitals), others are drawn.
     if (followed({ instructions }, gold, "strict") < 1) continue;
+    // Nor is a task one that any reply solves ("use no commas").
+    if (followed({ instructions }, IDLE_REPLY, "loose") === 1) continue;
     const listed = instructions.map(({ text }) => `* ${text}`).join("\n");
     const prompt = `Write about ${topic}. Follow ${count === 1 ? "this instruction" : "these instructions"}:\n${listed}`;
     yield { prompt: [{ role: "user", content: prompt }], instructions, gold };

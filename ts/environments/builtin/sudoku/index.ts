@@ -8,9 +8,9 @@ import type { Rng } from "../../rng.ts";
 import { singleTurn } from "../../single-turn.ts";
 import { endless } from "../../tasks.ts";
 import { stripThinking } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { ofSplit, type Use } from "../split.ts";
 import { BOXES, groupsOf, KINDS, type Kind, type Size, SIZES } from "./groups.ts";
-import { hasTwice, makePuzzle, toRows } from "./puzzle.ts";
+import { type Grid, hasTwice, makeGrid, makePuzzle, toRows } from "./puzzle.ts";
 
 const config = z.strictObject({
   size: z.literal(SIZES).default(9).describe("numbers of a row"),
@@ -45,7 +45,7 @@ export default defineEnvironment({
   version: "1.0.0",
   tags: ["logic", "synthetic"],
   config,
-  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, ({ givens }) => givens)),
+  tasks: ({ config: args, rng, split }) => endless(rows(args, rng, split)),
   key: (_, index) => String(index),
   rollout: singleTurn(),
   metrics: {
@@ -111,20 +111,25 @@ export function readGrid(reply: string, size: number): string[] | null {
 }
 
 function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
-  for (const { prompt, solution } of ofSplit(rows(args, rng), "demonstrations", ({ givens }) => givens)) {
+  for (const { prompt, solution } of rows(args, rng, "demonstrations")) {
     yield { messages: [...prompt, { role: "assistant", content: solution.join("\n") }] };
   }
 }
 
-function* rows({ size, kind, blanks }: Arguments, rng: Rng): Generator<Row> {
-  for (;;) {
-    const puzzle = makePuzzle(size, kind, blanks, rng);
-    const [givens, solution] = [toRows(puzzle.givens, size), toRows(puzzle.solution, size)];
-    const [height, width] = BOXES[size];
-    const boxes = kind === "latin" ? "" : `, every box of ${height} rows and ${width} columns`;
-    const diagonals = kind === "diagonal" ? ", both diagonals" : "";
-    const rule = `Fill the grid so that every row, every column${boxes}${diagonals} has each number from 1 to ${size} once.`;
+/** Split by the solution: no two uses share one. */
+function* rows({ size, kind, blanks }: Arguments, rng: Rng, use: Use): Generator<Row> {
+  const [height, width] = BOXES[size];
+  const boxes = kind === "latin" ? "" : `, every box of ${height} rows and ${width} columns`;
+  const diagonals = kind === "diagonal" ? ", both diagonals" : "";
+  const rule = `Fill the grid so that every row, every column${boxes}${diagonals} has each number from 1 to ${size} once.`;
+  for (const grid of ofSplit(grids(size, kind, rng), use, (one) => one)) {
+    const { givens: given } = makePuzzle(grid, size, kind, blanks, rng);
+    const [givens, solution] = [toRows(given, size), toRows(grid, size)];
     const content = `${rule} A dot is an empty cell. End with the whole grid, ${size} lines of ${size} digits.\n\n${givens.join("\n")}`;
     yield { prompt: [{ role: "user", content }], size, kind, givens, solution };
   }
+}
+
+function* grids(size: Size, kind: Kind, rng: Rng): Generator<Grid> {
+  for (;;) yield makeGrid(size, kind, rng);
 }

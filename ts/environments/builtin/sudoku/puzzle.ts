@@ -10,17 +10,17 @@ export interface Puzzle {
   solution: Grid;
 }
 
-/** A random puzzle. Of its cells the share `blanks` is empty, or as many as leave it one solution. */
-export function makePuzzle(size: Size, kind: Kind, blanks: number, rng: Rng): Puzzle {
+/** A random grid that is full. */
+export function makeGrid(size: Size, kind: Kind, rng: Rng): Grid {
+  const empty = Array.from({ length: size * size }, () => 0);
+  const [grid] = solve(empty, groupsOf(size, kind), size, 1, rng);
+  if (grid === undefined) throw new Error(`no ${kind} grid of size ${size} exists`);
+  return grid;
+}
+
+/** Takes numbers out of a full grid: the share `blanks` of its cells, or as many as leave it one solution. */
+export function makePuzzle(solution: Grid, size: Size, kind: Kind, blanks: number, rng: Rng): Puzzle {
   const groups = groupsOf(size, kind);
-  const [solution] = solve(
-    Array.from({ length: size * size }, () => 0),
-    groups,
-    size,
-    1,
-    rng,
-  );
-  if (solution === undefined) throw new Error(`no ${kind} grid of size ${size} exists`);
   const givens = [...solution];
   let left = Math.round(blanks * givens.length);
   for (const cell of shuffled(givens.keys(), rng)) {
@@ -48,9 +48,12 @@ export function solve(
   const used = groups.map((group) => group.reduce((bits, cell) => bits | bitOf(cells[cell] ?? 0), 0));
   if (groups.some((group) => hasTwice(group.map((cell) => cells[cell] ?? 0)))) return [];
 
-  const candidates = (cell: number): number[] => {
-    const taken = (groupsAt[cell] ?? []).reduce((bits, group) => bits | (used[group] ?? 0), 0);
-    return Array.from({ length: size }, (_, index) => index + 1).filter((number) => (taken & bitOf(number)) === 0);
+  const everyNumber = (1 << (size + 1)) - 2;
+  /** Numbers that may stand in a cell, as bits. */
+  const free = (cell: number): number => {
+    let taken = 0;
+    for (const group of groupsAt[cell] ?? []) taken |= used[group] ?? 0;
+    return everyNumber & ~taken;
   };
   const put = (cell: number, number: number): void => {
     const bit = bitOf(number === 0 ? (cells[cell] ?? 0) : number);
@@ -58,21 +61,23 @@ export function solve(
     for (const group of groupsAt[cell] ?? []) used[group] = (used[group] ?? 0) ^ bit;
   };
   const search = (): void => {
-    let next: { cell: number; numbers: number[] } | null = null;
-    for (const [cell, number] of cells.entries()) {
-      if (number !== 0) continue;
-      const numbers = candidates(cell);
-      if (next === null || numbers.length < next.numbers.length) next = { cell, numbers };
-      if (numbers.length < 2) break;
+    // The cell with the fewest choices comes first.
+    let [best, choices, fewest] = [-1, 0, size + 1];
+    for (let cell = 0; cell < cells.length && fewest > 1; cell++) {
+      if (cells[cell] !== 0) continue;
+      const bits = free(cell);
+      const count = bitCount(bits);
+      if (count < fewest) [best, choices, fewest] = [cell, bits, count];
     }
-    if (next === null) {
+    if (best < 0) {
       found.push([...cells]);
       return;
     }
-    for (const number of rng === undefined ? next.numbers : shuffled(next.numbers, rng)) {
-      put(next.cell, number);
+    const numbers = numbersIn(choices, size);
+    for (const number of rng === undefined ? numbers : shuffled(numbers, rng)) {
+      put(best, number);
       search();
-      put(next.cell, 0);
+      put(best, 0);
       if (found.length >= limit) return;
     }
   };
@@ -97,6 +102,18 @@ export function hasTwice(numbers: readonly number[]): boolean {
 
 function bitOf(number: number): number {
   return number === 0 ? 0 : 1 << number;
+}
+
+function bitCount(bits: number): number {
+  let count = 0;
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++;
+  return count;
+}
+
+function numbersIn(bits: number, size: number): number[] {
+  const numbers: number[] = [];
+  for (let number = 1; number <= size; number++) if ((bits & bitOf(number)) !== 0) numbers.push(number);
+  return numbers;
 }
 
 function shuffled<Item>(items: Iterable<Item>, rng: Rng): Item[] {
