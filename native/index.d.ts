@@ -856,6 +856,18 @@ export interface NativePulledWeights {
   digest: string
 }
 
+/** What resharding did. */
+export interface NativeResharded {
+  /** Folders that were written, by target rank. */
+  dirs: Array<string>
+  /** Tensors there are. */
+  tensors: number
+  /** Bytes that leave the source ranks, each once. */
+  sentBytes: number
+  /** Bytes that the target ranks have together. */
+  writtenBytes: number
+}
+
 /** Limits of a run; null takes the daemon's default. */
 export interface NativeRunLimits {
   /** Wall clock. */
@@ -1304,6 +1316,22 @@ export interface NativeTransportOptions {
   token: string | null
   /** Without progress for this long an exchange fails. */
   patienceMs: number
+  /** Null: connections are not encrypted. */
+  tls: NativeTransportTls | null
+}
+
+/** Encryption; everything is PEM. */
+export interface NativeTransportTls {
+  /** Of this node. */
+  certificate: string | null
+  /** Of the certificate. */
+  key: string | null
+  /** Authority of the nodes that are connected to. */
+  ca: string | null
+  /** Authority of those who may connect. */
+  clientCa: string | null
+  /** In the certificates of the nodes that are connected to; null: the host of their address. */
+  serverName: string | null
 }
 
 /** What matched and did not come. */
@@ -1382,6 +1410,9 @@ export declare function readBatch(path: string): Promise<NativeBatchFile>
  * has done so; with `anew` all the same.
  */
 export declare function readManifest(dir: string, verify: boolean, anew: boolean): Promise<string>
+
+/** Rewrites the folders of ranks for other ranks; layouts are `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON. */
+export declare function reshardWeights(from: string, source: string, to: string, target: string, maxShardBytes: number): Promise<NativeResharded>
 
 /** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
 export declare function verifyWeights(dir: string): Promise<string>

@@ -50,7 +50,7 @@ export const ERROR_CODES = {
   PRL_BATCH_INVALID: "a batch file does not hold what it should",
   // ---- transport ----
   PRL_TRANSPORT_ADDRESS: "an address cannot be read or listened on",
-  PRL_TRANSPORT_TLS_UNSUPPORTED: "transport over TLS is not implemented yet",
+  PRL_TRANSPORT_TLS: "certificates of the transport cannot be used, or one is missing",
   PRL_TRANSPORT_AUTH: "the other side refuses the token",
   PRL_TRANSPORT_UNREACHABLE: "the other side did not answer, or nothing came through, for too long",
   PRL_TRANSPORT_KEY: "a batch is of another run, or not what its key says",

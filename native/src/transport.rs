@@ -6,7 +6,8 @@ use std::time::Duration;
 use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 use prl_transport::{
-    Address, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, Token, TransportError, Wanted, WeightNode,
+    Address, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, TlsOptions, TransportError,
+    Wanted, WeightNode,
 };
 
 use crate::error::NativeError;
@@ -19,16 +20,53 @@ pub struct NativeTransportOptions {
     pub token: Option<String>,
     /// Without progress for this long an exchange fails.
     pub patience_ms: f64,
+    /// Null: connections are not encrypted.
+    pub tls: Option<NativeTransportTls>,
+}
+
+/// Encryption; everything is PEM.
+#[napi(object, use_nullable = true)]
+pub struct NativeTransportTls {
+    /// Of this node.
+    pub certificate: Option<String>,
+    /// Of the certificate.
+    pub key: Option<String>,
+    /// Authority of the nodes that are connected to.
+    pub ca: Option<String>,
+    /// Authority of those who may connect.
+    pub client_ca: Option<String>,
+    /// In the certificates of the nodes that are connected to; null: the host of their address.
+    pub server_name: Option<String>,
+}
+
+impl NativeTransportTls {
+    fn read(&self) -> Result<TlsOptions, NativeError> {
+        let identity = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Some((certificate.clone(), key.clone())),
+            (None, None) => None,
+            _ => {
+                let reason = "a certificate needs its key, and a key its certificate";
+                return Err(NativeError::new("PRL_TRANSPORT_TLS", reason));
+            }
+        };
+        Ok(TlsOptions {
+            identity,
+            ca: self.ca.clone(),
+            client_ca: self.client_ca.clone(),
+            server_name: self.server_name.clone(),
+        })
+    }
 }
 
 impl NativeTransportOptions {
-    fn read(&self) -> Result<(Token, Times), NativeError> {
+    fn read(&self) -> Result<(Credentials, Times), NativeError> {
         let patience = Duration::from_millis(whole("patienceMs", self.patience_ms)?);
         let times = Times {
             patience,
             ..Times::default()
         };
-        Ok((Token::new(self.token.as_deref())?, times))
+        let tls = self.tls.as_ref().map(NativeTransportTls::read).transpose()?;
+        Ok((Credentials::new(self.token.as_deref(), tls.unwrap_or_default())?, times))
     }
 }
 
@@ -53,10 +91,10 @@ impl NativeRolloutReceiver {
         run_id: String,
         options: NativeTransportOptions,
     ) -> napi::Result<PromiseRaw<'_, NativeRolloutReceiver>> {
-        let (token, times) = options.read()?;
+        let (credentials, times) = options.read()?;
         env.spawn_future(async move {
             let inbox = Inbox::new(inbox, run_id);
-            let receiver = RolloutReceiver::listen(&listen, inbox, &token, times).await;
+            let receiver = RolloutReceiver::listen(&listen, inbox, &credentials, times).await;
             Ok(Self {
                 receiver: Arc::new(receiver.map_err(NativeError::from)?),
             })
@@ -95,11 +133,11 @@ impl NativeRolloutSender {
         receivers: Vec<String>,
         options: NativeTransportOptions,
     ) -> napi::Result<NativeRolloutSender> {
-        let (token, times) = options.read()?;
+        let (credentials, times) = options.read()?;
         let sender = RolloutSender::new(SenderOptions {
             spool: spool.into(),
             receivers: addresses(&receivers).map_err(NativeError::from)?,
-            token,
+            credentials,
             times,
         });
         Ok(Self {
@@ -170,9 +208,9 @@ impl NativeWeightNode {
     /// Over a root.
     #[napi(factory, catch_unwind)]
     pub fn open(root: String, options: NativeTransportOptions) -> napi::Result<NativeWeightNode> {
-        let (token, times) = options.read()?;
+        let (credentials, times) = options.read()?;
         Ok(Self {
-            node: Arc::new(WeightNode::new(root, token, times)),
+            node: Arc::new(WeightNode::new(root, credentials, times)),
         })
     }
 

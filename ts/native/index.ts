@@ -30,6 +30,7 @@ export { RolloutSamples, SampleSet, type TraceColumns } from "./rollouts.ts";
 export {
   decodeSafetensors,
   diffWeights,
+  reshardWeights,
   digest,
   encodeSafetensors,
   openSafetensors,
@@ -41,6 +42,7 @@ export {
   writeSafetensors,
   type Canary,
   type ReceivedWeights,
+  type Resharded,
   type Safetensors,
   type StagedWeights,
   type Tensor,
@@ -54,6 +56,7 @@ export {
   type NetworkInbox,
   type NetworkSpool,
   type TransportOptions,
+  type TransportTls,
   type WantedWeights,
   type WeightNode,
 } from "./transport.ts";

@@ -9,6 +9,27 @@ export interface TransportOptions {
   token: string | null;
   /** Without any progress for this long an exchange fails (PRL_TRANSPORT_UNREACHABLE). */
   patienceMs: number;
+  /** Encrypts connections; unset: they are in the clear. Errors: PRL_TRANSPORT_TLS. */
+  tls?: TransportTls | null;
+}
+
+/** What a node shows and whom it believes; everything is PEM. */
+export interface TransportTls {
+  /** Its certificate: its listener encrypts with it, and it is shown to listeners that ask for one. */
+  certificate?: string;
+  key?: string;
+  /** Authority of the nodes that it connects to; it connects to no other. */
+  ca?: string;
+  /** Its listener refuses callers without a certificate of this authority; needs `certificate`. */
+  clientCa?: string;
+  /** Name in the others' certificates; default: the host of their address. */
+  serverName?: string;
+}
+
+function optionsOf({ token, patienceMs, tls }: TransportOptions) {
+  if (tls === undefined || tls === null) return { token, patienceMs, tls: null };
+  const { certificate = null, key = null, ca = null, clientCa = null, serverName = null } = tls;
+  return { token, patienceMs, tls: { certificate, key, ca, clientCa, serverName } };
 }
 
 /** Takes batches into a folder, each as `step_<s>/rank_<r>.safetensors` when it is whole and durable. */
@@ -26,7 +47,7 @@ export async function listenForRollouts(
   options: TransportOptions,
 ): Promise<NetworkInbox> {
   const { NativeRolloutReceiver } = addon();
-  const receiver = await nativeAsync(() => NativeRolloutReceiver.listen(listen, inbox, runId, options));
+  const receiver = await nativeAsync(() => NativeRolloutReceiver.listen(listen, inbox, runId, optionsOf(options)));
   return {
     address: native(() => receiver.address()),
     close: async () => {
@@ -48,7 +69,7 @@ export interface NetworkSpool {
 
 /** `receivers` are addresses by rank. Errors: PRL_TRANSPORT_ADDRESS. */
 export function openSpool(spool: string, receivers: readonly string[], options: TransportOptions): NetworkSpool {
-  const sender = native(() => addon().NativeRolloutSender.open(spool, [...receivers], options));
+  const sender = native(() => addon().NativeRolloutSender.open(spool, [...receivers], optionsOf(options)));
   return {
     deliver: () => nativeAsync(() => sender.deliver()),
     close: () => native(() => sender.close()),
@@ -89,7 +110,7 @@ export interface WeightNode {
 
 /** A node over `root`, which need not exist. Errors: PRL_TRANSPORT_AUTH for a token that cannot be sent. */
 export function openWeightNode(root: string, options: TransportOptions): WeightNode {
-  const node = native(() => addon().NativeWeightNode.open(root, options));
+  const node = native(() => addon().NativeWeightNode.open(root, optionsOf(options)));
   const nullable = ({ version, digest, after, waitMs }: WantedWeights) => ({
     version: version ?? null,
     digest: digest ?? null,

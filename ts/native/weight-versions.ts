@@ -118,6 +118,32 @@ export async function verifyWeights(dir: string): Promise<WeightManifest> {
   return parseManifest(await nativeAsync(() => verify(dir)));
 }
 
+/** What {@link reshardWeights} did. */
+export interface Resharded {
+  /** Folders that were written, by target rank. */
+  dirs: string[];
+  tensors: number;
+  /** Bytes that leave the source ranks, each once. */
+  sentBytes: number;
+  /** Bytes that the target ranks have together. */
+  writtenBytes: number;
+}
+
+/**
+ * Rewrites weights that lie as the ranks of `source` have them for the ranks of `target`: `rank_<r>/` below `to`, or `to` itself where
+ * there is one rank. A layout is `whole`, `fsdp:<ranks>` (rows), `tp:<ranks>` (tensor parallelism by the names of Llama and Qwen), or rules
+ * as JSON (crates/weights/README.md, "Resharding"). Errors: PRL_WEIGHTS_PLAN when parts or rules do not fit.
+ */
+export function reshardWeights(
+  from: string,
+  source: string,
+  to: string,
+  target: string,
+  { maxShardBytes = 5_000_000_000 }: { maxShardBytes?: number } = {},
+): Promise<Resharded> {
+  return nativeAsync(() => addon().reshardWeights(from, source, to, target, maxShardBytes));
+}
+
 /** How a tensor differs between two sets of weights. */
 export interface TensorDiff {
   name: string;

@@ -10,10 +10,12 @@ import { native, nativeAsync } from "./errors.ts";
 export { readManifest, writeManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
 export {
   diffWeights,
+  reshardWeights,
   verifyWeights,
   WeightPublisher,
   WeightReceiver,
   type ReceivedWeights,
+  type Resharded,
   type StagedWeights,
   type TensorDiff,
   type WeightPublisherOptions,

@@ -24,7 +24,7 @@ import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { stepMetrics } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { TrainTasks, type TrainSource } from "./tasks.ts";
-import { buildTrainBatch, type TrainBatch } from "./train-batch.ts";
+import { buildTrainBatch, type TrainBatch, type TrainRanks } from "./train-batch.ts";
 import { TraceWorth } from "./worth.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
@@ -41,6 +41,8 @@ export interface OrchestratorJob {
   workers: EnvWorkers;
   rollouts: RolloutSender;
   weights: WeightFollower;
+  /** For whom batches are packed; default: one rank. */
+  trainRanks?: TrainRanks;
   metrics: Metrics;
   signal: AbortSignal;
 }
@@ -138,7 +140,7 @@ class Orchestrator {
     for (let attempt = 0; ; attempt++) {
       const groups = await this.#collect();
       this.#learnDifficulties();
-      const batch = await buildTrainBatch(groups, config, this.#worth, this.#filters);
+      const batch = await buildTrainBatch(groups, config, this.#worth, this.#filters, this.#job.trainRanks);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });

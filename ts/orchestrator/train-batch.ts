@@ -2,7 +2,13 @@
 
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { type PackedBatch, type RolloutSamples, SampleSet, type TraceColumns } from "../native/index.ts";
+import {
+  type FlopModel,
+  type PackedBatch,
+  type RolloutSamples,
+  SampleSet,
+  type TraceColumns,
+} from "../native/index.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "./dispatcher.ts";
 import { rejectingFilter, type TraceFilter } from "./filters/index.ts";
@@ -26,6 +32,14 @@ export interface TrainBatch {
   filtered: ReadonlyMap<string, number>;
 }
 
+/** For whom a step is packed. */
+export interface TrainRanks {
+  /** Data-parallel ranks of the trainer; each gets a batch of as many bins. */
+  ranks: number;
+  /** What the ranks are balanced by: the model's operations; unset: tokens. */
+  cost?: FlopModel;
+}
+
 /**
  * Builds the batch of a step from `groups`, in the order given; `worth` outlives the batch. Rollouts that ended in an error neither train nor count in their group's
  * statistics. With `filter_zero_advantages` samples without a signal are left out, and the batch is so much smaller.
@@ -35,6 +49,7 @@ export async function buildTrainBatch(
   config: RlConfig,
   worth = new TraceWorth(config.orchestrator.train.source),
   filters: readonly TraceFilter[] = [],
+  { ranks, cost }: TrainRanks = { ranks: 1 },
 ): Promise<TrainBatch> {
   const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
@@ -69,7 +84,7 @@ export async function buildTrainBatch(
     }
   }
   const samples = chosen.size;
-  const batches = await chosen.pack({ seqLen: config.seq_len });
+  const batches = await chosen.pack({ seqLen: config.seq_len, ranks, ...(cost === undefined ? {} : { cost }) });
   return { batches, envNames, rewards, advantages: values, traceAdvantages, samples, zeroAdvantage, scored, filtered };
 }
 

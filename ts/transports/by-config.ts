@@ -6,6 +6,7 @@ import { PrlError } from "../errors.ts";
 import type { TransportOptions } from "../native/index.ts";
 import { grpcRolloutReceiver, grpcRolloutSender } from "./grpc-rollouts.ts";
 import { grpcWeightFollower, grpcWeightSender, openWeightPuller, type WeightPuller } from "./grpc-weights.ts";
+import { readTls, type TlsFiles } from "./tls.ts";
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
 import { filesystemWeights, type WeightFollower, type WeightSender } from "./weights.ts";
 
@@ -98,8 +99,9 @@ function listenAddress({ host, port }: { host: string; port: number }): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function optionsOf({ timeout_s: seconds }: { timeout_s: number }): TransportOptions {
-  return { token: transportToken(process.env), patienceMs: Math.ceil(seconds * 1000) };
+function optionsOf(network: { timeout_s: number } & TlsFiles): TransportOptions {
+  const patienceMs = Math.ceil(network.timeout_s * 1000);
+  return { token: transportToken(process.env), patienceMs, tls: readTls(network) };
 }
 
 function announced(address: string | undefined, what: string): string {

@@ -17,6 +17,7 @@ export {
   transportToken,
   type TrainerAddresses,
 } from "./by-config.ts";
+export { readTls, type TlsFiles } from "./tls.ts";
 export {
   InferenceClient,
   type Completion,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use prl_transport::{Address, Times, Token, Wanted, WeightNode};
+use prl_transport::{Address, Credentials, Times, Wanted, WeightNode};
 use prl_weights::{Encoding, MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
 use report::{report, shortest};
 
@@ -107,11 +107,11 @@ async fn broadcast(from: &Path, dir: &Path, fan_out: usize) {
         stall: Duration::from_secs(60),
         ..Times::default()
     };
-    let publisher = WeightNode::new(from, Token::default(), times);
+    let publisher = WeightNode::new(from, Credentials::default(), times);
     let mut addresses = vec![listening(&publisher).await];
     let mut nodes = Vec::new();
     for index in 0..RECEIVERS {
-        let node = WeightNode::new(dir.join(format!("to-{index}")), Token::default(), times);
+        let node = WeightNode::new(dir.join(format!("to-{index}")), Credentials::default(), times);
         addresses.push(listening(&node).await);
         nodes.push(Arc::new(node));
     }

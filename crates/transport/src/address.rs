@@ -5,22 +5,42 @@ use std::str::FromStr;
 
 use crate::TransportError;
 
-/// `host:port`; IPv6 addresses in brackets.
+/// `host:port`; IPv6 addresses in brackets. With `https://` before it, it is not reached unencrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Address(String);
+pub struct Address {
+    authority: String,
+    is_encrypted: bool,
+}
+
+impl Address {
+    /// Whether it says that connections are encrypted; they are whenever there is an authority to believe.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
+    /// The name or address alone.
+    pub(crate) fn host(&self) -> &str {
+        let host = self
+            .authority
+            .rsplit_once(':')
+            .map_or(&*self.authority, |(host, _)| host);
+        host.trim_start_matches('[').trim_end_matches(']')
+    }
+}
 
 impl FromStr for Address {
     type Err = TransportError;
 
     fn from_str(text: &str) -> Result<Self, TransportError> {
-        if text.starts_with("https:") {
-            return Err(TransportError::TlsUnsupported(text.to_owned()));
-        }
         let wrong = |reason: &str| TransportError::Address {
             address: text.to_owned(),
             reason: reason.to_owned(),
         };
-        let authority = text.strip_prefix("http://").unwrap_or(text).trim_end_matches('/');
+        let (is_encrypted, rest) = match text.strip_prefix("https://") {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix("http://").unwrap_or(text)),
+        };
+        let authority = rest.trim_end_matches('/');
         let (host, port) = authority.rsplit_once(':').ok_or_else(|| wrong("expected host:port"))?;
         let is_bracketed = host.starts_with('[') && host.ends_with(']');
         let is_odd = host.contains(|c: char| c == '/' || c == '@' || c.is_whitespace() || c.is_control());
@@ -28,7 +48,10 @@ impl FromStr for Address {
             return Err(wrong("expected host:port"));
         }
         match port.parse::<u16>() {
-            Ok(port) if port > 0 => Ok(Self(authority.to_owned())),
+            Ok(port) if port > 0 => Ok(Self {
+                authority: authority.to_owned(),
+                is_encrypted,
+            }),
             _ => Err(wrong("the port must be a number from 1 to 65535")),
         }
     }
@@ -36,7 +59,7 @@ impl FromStr for Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(&self.authority)
     }
 }
 
@@ -56,6 +79,18 @@ mod tests {
     }
 
     #[test]
+    fn knows_its_host_and_whether_it_is_encrypted() {
+        for (text, host, is_encrypted) in [
+            ("https://node-1:70", "node-1", true),
+            ("node-1:70", "node-1", false),
+            ("https://[::1]:70/", "::1", true),
+        ] {
+            let address: Address = text.parse().expect(text);
+            assert_eq!((address.host(), address.is_encrypted()), (host, is_encrypted), "{text}");
+        }
+    }
+
+    #[test]
     fn refuses_what_it_cannot_reach() {
         for text in [
             "",
@@ -71,7 +106,5 @@ mod tests {
             let error = text.parse::<Address>().expect_err(text);
             assert_eq!(error.code(), "PRL_TRANSPORT_ADDRESS", "{text}");
         }
-        let error = "https://node-1:70".parse::<Address>().expect_err("TLS");
-        assert_eq!(error.code(), "PRL_TRANSPORT_TLS_UNSUPPORTED");
     }
 }

@@ -21,9 +21,9 @@ pub enum TransportError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The address asks for TLS.
-    #[error("address {0:?}: TLS is not implemented, use host:port within a trusted network")]
-    TlsUnsupported(String),
+    /// Certificates that cannot be used, or are missing.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// No token or a wrong one.
     #[error("the token is refused: {0}")]
     Auth(String),
@@ -84,7 +84,7 @@ impl TransportError {
     /// Every code of this crate's own; those of [`WeightsError`] can come too.
     pub const CODES: [&'static str; 11] = [
         "PRL_TRANSPORT_ADDRESS",
-        "PRL_TRANSPORT_TLS_UNSUPPORTED",
+        "PRL_TRANSPORT_TLS",
         "PRL_TRANSPORT_AUTH",
         "PRL_TRANSPORT_UNREACHABLE",
         "PRL_TRANSPORT_KEY",
@@ -100,7 +100,7 @@ impl TransportError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Address { .. } => "PRL_TRANSPORT_ADDRESS",
-            Self::TlsUnsupported(_) => "PRL_TRANSPORT_TLS_UNSUPPORTED",
+            Self::Tls(_) => "PRL_TRANSPORT_TLS",
             Self::Auth(_) => "PRL_TRANSPORT_AUTH",
             Self::Unreachable { .. } => "PRL_TRANSPORT_UNREACHABLE",
             Self::Key(_) => "PRL_TRANSPORT_KEY",

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use prl_weights::Writeback;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::TransportError;
@@ -34,6 +35,7 @@ pub(crate) struct Incoming {
     digests: Vec<u64>,
     /// Something of what is there was checked by this process.
     is_checked: bool,
+    writeback: Writeback,
 }
 
 impl Incoming {
@@ -64,6 +66,7 @@ impl Incoming {
             hasher,
             digests,
             is_checked: length == 0,
+            writeback: Writeback::new(length),
         })
     }
 
@@ -128,6 +131,7 @@ impl Incoming {
         self.hasher = hasher;
         self.digests.push(found);
         self.length += data.len() as u64;
+        self.writeback.reached(&self.file, self.length);
         self.is_checked = true;
         Ok(())
     }
@@ -138,6 +142,7 @@ impl Incoming {
             .set_len(0)
             .map_err(TransportError::io("truncate", &self.path))?;
         self.length = 0;
+        self.writeback = Writeback::default();
         self.hasher = Xxh3::new();
         self.digests.clear();
         self.is_checked = true;

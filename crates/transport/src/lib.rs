@@ -11,15 +11,15 @@
 //! batch's metadata is, for its key. Every wait has a deadline ([`Times`]), every queue is a few chunks long.
 //!
 //! ```
-//! use prl_transport::{Times, Token, TransportError, Wanted, WeightNode};
+//! use prl_transport::{Times, Credentials, TransportError, Wanted, WeightNode};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), TransportError> {
 //! # let dir = std::env::temp_dir().join(format!("prl-transport-example-{}", std::process::id()));
-//! let publisher = WeightNode::new(dir.join("weights"), Token::default(), Times::default());
+//! let publisher = WeightNode::new(dir.join("weights"), Credentials::default(), Times::default());
 //! let address = publisher.listen("127.0.0.1:0").await?;
 //!
-//! let engine = WeightNode::new(dir.join("received"), Token::default(), Times::default());
+//! let engine = WeightNode::new(dir.join("received"), Credentials::default(), Times::default());
 //! let wanted = Wanted { wait: Some(std::time::Duration::from_millis(10)), ..Wanted::default() };
 //! let pulled = engine.pull(&wanted, &[address.to_string().parse()?]).await;
 //! // Nothing is published yet.
@@ -31,6 +31,7 @@
 
 mod address;
 mod chunk;
+mod credentials;
 mod error;
 mod incoming;
 mod link;
@@ -44,8 +45,8 @@ mod weights;
 
 pub use address::Address;
 pub use chunk::CHUNK_BYTES;
+pub use credentials::{Credentials, TlsOptions};
 pub use error::TransportError;
 pub use retry::Times;
 pub use rollouts::{BatchKey, Inbox, RolloutReceiver, RolloutSender, SenderOptions};
-pub use server::Token;
 pub use weights::{Pulled, Wanted, WeightNode};

@@ -5,13 +5,19 @@ use std::time::Duration;
 use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
 
+use crate::error::Fault;
 use crate::server::{FRAME_BYTES, STREAM_WINDOW_BYTES};
-use crate::{Address, Times};
+use crate::{Address, Credentials, Times, TransportError};
 
-/// Connects; what went wrong otherwise, in words.
-pub(crate) async fn connect(address: &Address, times: &Times) -> Result<Channel, String> {
-    let endpoint = Endpoint::from_shared(format!("http://{address}"))
-        .map_err(|error| error.to_string())?
+/// Connects, encrypted when the credentials name an authority.
+///
+/// # Errors
+/// [`Fault::Final`] for credentials that cannot be used, otherwise what went wrong, in words.
+pub(crate) async fn connect(address: &Address, credentials: &Credentials, times: &Times) -> Result<Channel, Fault> {
+    let tls = credentials.client_tls(address)?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let mut endpoint = Endpoint::from_shared(format!("{scheme}://{address}"))
+        .map_err(|error| Fault::Passing(error.to_string()))?
         .tcp_nodelay(true)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .initial_connection_window_size(STREAM_WINDOW_BYTES)
@@ -19,10 +25,18 @@ pub(crate) async fn connect(address: &Address, times: &Times) -> Result<Channel,
         .http2_keep_alive_interval(ping_interval(times))
         .keep_alive_timeout(times.stall)
         .keep_alive_while_idle(true);
+    if let Some(tls) = tls {
+        endpoint = endpoint
+            .tls_config(tls)
+            .map_err(|error| TransportError::Tls(with_sources(&error)))?;
+    }
     match timeout(times.connect, endpoint.connect()).await {
         Ok(Ok(channel)) => Ok(channel),
-        Ok(Err(error)) => Err(with_sources(&error)),
-        Err(_) => Err(format!("no connection within {} ms", times.connect.as_millis())),
+        Ok(Err(error)) => Err(Fault::Passing(with_sources(&error))),
+        Err(_) => Err(Fault::Passing(format!(
+            "no connection within {} ms",
+            times.connect.as_millis()
+        ))),
     }
 }
 
@@ -31,7 +45,7 @@ pub(crate) fn ping_interval(times: &Times) -> Duration {
     times.stall / 2
 }
 
-fn with_sources(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

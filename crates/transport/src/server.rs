@@ -1,4 +1,4 @@
-//! Listening: one gRPC service on one TCP address, behind a token where others could reach it.
+//! Listening: one gRPC service on one TCP address, closed to strangers where others could reach it.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -8,14 +8,12 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tonic::Request;
-use tonic::metadata::{Ascii, MetadataValue};
-use tonic::service::{Interceptor, Routes};
+use tonic::service::Routes;
 use tonic::transport::Server as GrpcServer;
 use tonic::transport::server::TcpIncoming;
 
-use crate::link::ping_interval;
-use crate::{Times, TransportError};
+use crate::link::{ping_interval, with_sources};
+use crate::{Credentials, Times, TransportError};
 
 /// Lets several chunks be under way.
 pub(crate) const STREAM_WINDOW_BYTES: u32 = 8 << 20;
@@ -25,66 +23,6 @@ pub(crate) const FRAME_BYTES: u32 = 1 << 18;
 const MAX_STREAMS: u32 = 16;
 /// Calls under way have this long to end when the server closes.
 const CLOSE_GRACE: Duration = Duration::from_secs(1);
-
-/// The bearer token of a node: what its callers must present, and what it presents to others.
-#[derive(Clone, Default)]
-pub struct Token(Option<MetadataValue<Ascii>>);
-
-impl std::fmt::Debug for Token {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "Token(set)" } else { "Token(none)" })
-    }
-}
-
-impl Token {
-    /// `None` and the empty string are no token.
-    ///
-    /// # Errors
-    /// [`TransportError::Auth`] when it cannot travel in a header.
-    pub fn new(token: Option<&str>) -> Result<Self, TransportError> {
-        let Some(token) = token.filter(|token| !token.is_empty()) else {
-            return Ok(Self(None));
-        };
-        let mut value: MetadataValue<Ascii> = format!("Bearer {token}")
-            .parse()
-            .map_err(|_| TransportError::Auth("it holds characters that a header cannot carry".to_owned()))?;
-        value.set_sensitive(true);
-        Ok(Self(Some(value)))
-    }
-
-    /// For the calling side.
-    pub(crate) fn present(&self) -> impl Interceptor + Clone + use<> {
-        let value = self.0.clone();
-        move |mut request: Request<()>| {
-            if let Some(value) = &value {
-                request.metadata_mut().insert("authorization", value.clone());
-            }
-            Ok(request)
-        }
-    }
-
-    /// For the serving side.
-    pub(crate) fn demand(&self) -> impl Interceptor + Clone + use<> {
-        let wanted = self.0.clone();
-        move |request: Request<()>| {
-            let Some(wanted) = &wanted else { return Ok(request) };
-            let given = request.metadata().get("authorization").map(MetadataValue::as_bytes);
-            if is_equal(given.unwrap_or_default(), wanted.as_bytes()) {
-                return Ok(request);
-            }
-            Err(TransportError::Auth("set PRL_TRANSPORT_TOKEN to that of the node".to_owned()).to_status())
-        }
-    }
-}
-
-/// Takes as long wherever they differ.
-fn is_equal(given: &[u8], wanted: &[u8]) -> bool {
-    let differing = given
-        .iter()
-        .zip(wanted.iter().cycle())
-        .fold(0, |bits, (a, b)| bits | (a ^ b));
-    differing == 0 && given.len() == wanted.len()
-}
 
 /// A service that listens until it is closed or dropped.
 #[derive(Debug)]
@@ -98,10 +36,11 @@ impl Server {
     /// Listens on `listen`, `host:port` with port 0 for any, and serves `routes` until `closing`.
     ///
     /// # Errors
-    /// [`TransportError::Address`] when it cannot be listened on, or others could reach it and there is no token.
+    /// [`TransportError::Address`] when it cannot be listened on, or others could reach it and nothing keeps strangers
+    /// out; [`TransportError::Tls`] when its certificate cannot be used.
     pub(crate) async fn start(
         listen: &str,
-        token: &Token,
+        credentials: &Credentials,
         times: &Times,
         routes: Routes,
         closing: CancellationToken,
@@ -115,12 +54,18 @@ impl Server {
             Err(_) => return Err(wrong("its name was not resolved in time".to_owned())),
         };
         let address = listener.local_addr().map_err(|error| wrong(error.to_string()))?;
-        if token.0.is_none() && !address.ip().is_loopback() {
+        if !credentials.keeps_strangers_out() && !address.ip().is_loopback() {
             return Err(wrong(
-                "other machines could reach it: set PRL_TRANSPORT_TOKEN on all sides".to_owned(),
+                "other machines could reach it: set PRL_TRANSPORT_TOKEN on all sides, or tls_client_ca".to_owned(),
             ));
         }
-        let router = GrpcServer::builder()
+        let mut builder = GrpcServer::builder();
+        if let Some(tls) = credentials.server_tls(times) {
+            builder = builder
+                .tls_config(tls)
+                .map_err(|error| TransportError::Tls(with_sources(&error)))?;
+        }
+        let router = builder
             .max_concurrent_streams(MAX_STREAMS)
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(STREAM_WINDOW_BYTES)

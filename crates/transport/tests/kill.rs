@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prl_transport::{Inbox, RolloutReceiver, RolloutSender, SenderOptions, Token, Wanted, WeightNode};
+use prl_transport::{Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Wanted, WeightNode};
 use support::{QUICK, batch_path, contents, publish, write_batch};
 use tempfile::TempDir;
 
@@ -38,7 +38,7 @@ fn runtime() -> tokio::runtime::Runtime {
 fn child_receives() {
     runtime().block_on(async {
         let inbox = Inbox::new(setting("KILL_INBOX"), "run");
-        let receiver = RolloutReceiver::listen(&setting("KILL_LISTEN"), inbox, &Token::default(), QUICK).await;
+        let receiver = RolloutReceiver::listen(&setting("KILL_LISTEN"), inbox, &Credentials::default(), QUICK).await;
         let _receiver = receiver.expect("a receiver");
         std::future::pending::<()>().await;
     });
@@ -51,7 +51,7 @@ fn child_sends() {
         let sender = RolloutSender::new(SenderOptions {
             spool: PathBuf::from(setting("KILL_SPOOL")),
             receivers: vec![setting("KILL_LISTEN").parse().expect("an address")],
-            token: Token::default(),
+            credentials: Credentials::default(),
             times: QUICK,
         });
         sender.deliver().await.expect("delivered");
@@ -62,7 +62,7 @@ fn child_sends() {
 #[ignore = "the work of a child"]
 fn child_pulls() {
     runtime().block_on(async {
-        let node = WeightNode::new(setting("KILL_ROOT"), Token::default(), QUICK);
+        let node = WeightNode::new(setting("KILL_ROOT"), Credentials::default(), QUICK);
         let source = setting("KILL_LISTEN").parse().expect("an address");
         node.pull(&Wanted::default(), &[source]).await.expect("pulled");
     });
@@ -181,7 +181,7 @@ fn killing_a_puller_leaves_no_half_version_and_the_next_one_finishes() {
     let (from, into) = (dir.path().join("from"), dir.path().join("into"));
     let published = publish(&from, 1, 3, 24 << 20, 1);
     let runtime = runtime();
-    let publisher = WeightNode::new(&from, Token::default(), QUICK);
+    let publisher = WeightNode::new(&from, Credentials::default(), QUICK);
     let address = runtime
         .block_on(publisher.listen("127.0.0.1:0"))
         .expect("listens")

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prl_transport::{CHUNK_BYTES, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, Token, TransportError};
+use prl_transport::{
+    CHUNK_BYTES, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, TlsOptions, TransportError,
+};
 use proptest::prelude::*;
 use support::proxy::{Fault, Plan, Proxy};
 use support::{QUICK, batch_path, write_batch};
@@ -30,7 +32,7 @@ fn place() -> Place {
 }
 
 async fn receiver(inbox: &Path) -> RolloutReceiver {
-    RolloutReceiver::listen("127.0.0.1:0", Inbox::new(inbox, "run"), &Token::default(), QUICK)
+    RolloutReceiver::listen("127.0.0.1:0", Inbox::new(inbox, "run"), &Credentials::default(), QUICK)
         .await
         .expect("a receiver")
 }
@@ -42,7 +44,7 @@ fn sender(spool: &Path, receivers: &[SocketAddr], times: Times) -> RolloutSender
             .iter()
             .map(|address| address.to_string().parse().expect("an address"))
             .collect(),
-        token: Token::default(),
+        credentials: Credentials::default(),
         times,
     })
 }
@@ -126,7 +128,7 @@ async fn refuses_another_runs_batch_and_a_file_that_says_another_key() {
     let receiver = RolloutReceiver::listen(
         "127.0.0.1:0",
         Inbox::new(&place.inbox, "other"),
-        &Token::default(),
+        &Credentials::default(),
         QUICK,
     )
     .await
@@ -148,7 +150,7 @@ async fn refuses_another_runs_batch_and_a_file_that_says_another_key() {
 #[tokio::test]
 async fn demands_the_token_and_refuses_to_be_reachable_without_one() {
     let place = place();
-    let token = Token::new(Some("secret")).expect("a token");
+    let token = Credentials::new(Some("secret"), TlsOptions::default()).expect("a token");
     let receiver = RolloutReceiver::listen("127.0.0.1:0", Inbox::new(&place.inbox, "run"), &token, QUICK)
         .await
         .expect("a receiver");
@@ -161,11 +163,17 @@ async fn demands_the_token_and_refuses_to_be_reachable_without_one() {
     let with_token = RolloutSender::new(SenderOptions {
         spool: place.spool.clone(),
         receivers: vec![receiver.address().to_string().parse().expect("an address")],
-        token,
+        credentials: token,
         times: QUICK,
     });
     with_token.deliver().await.expect("delivered");
-    let open = RolloutReceiver::listen("0.0.0.0:0", Inbox::new(&place.inbox, "run"), &Token::default(), QUICK).await;
+    let open = RolloutReceiver::listen(
+        "0.0.0.0:0",
+        Inbox::new(&place.inbox, "run"),
+        &Credentials::default(),
+        QUICK,
+    )
+    .await;
     assert_eq!(open.expect_err("open to all").code(), "PRL_TRANSPORT_ADDRESS");
 }
 

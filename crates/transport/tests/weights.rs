@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use prl_transport::{Address, CHUNK_BYTES, Times, Token, Wanted, WeightNode};
+use prl_transport::{Address, CHUNK_BYTES, Credentials, Times, Wanted, WeightNode};
 use proptest::prelude::*;
 use support::proxy::{Fault, Plan, Proxy};
 use support::{QUICK, contents, publish, publish_on, version_name};
@@ -27,7 +27,7 @@ const PATIENT: Times = Times {
 };
 
 fn node(root: impl Into<PathBuf>) -> WeightNode {
-    WeightNode::new(root, Token::default(), QUICK)
+    WeightNode::new(root, Credentials::default(), QUICK)
 }
 
 fn to(address: SocketAddr) -> Address {
@@ -179,9 +179,9 @@ async fn a_relay_serves_what_it_is_still_receiving() {
     let published = publish(&from, 1, 1, 8 * CHUNK, 1);
     let (_publisher, address) = publisher(&from).await;
     let half = Proxy::start(address, [DESCRIBED, Plan::down(Fault::Hang(5 * CHUNK_BYTES))]).await;
-    let relay = WeightNode::new(dir.path().join("relay"), Token::default(), PATIENT);
+    let relay = WeightNode::new(dir.path().join("relay"), Credentials::default(), PATIENT);
     let relay_address = relay.listen("127.0.0.1:0").await.expect("listens");
-    let leaf = WeightNode::new(dir.path().join("leaf"), Token::default(), PATIENT);
+    let leaf = WeightNode::new(dir.path().join("leaf"), Credentials::default(), PATIENT);
     let wanted = version(1);
     let (to_half, to_relay) = ([to(half.address())], [to(relay_address)]);
     let mut seen = 0;
@@ -214,10 +214,10 @@ async fn leaves_a_dead_relay_and_goes_on_with_what_it_has() {
     let published = publish(&from, 1, 1, 20 * CHUNK, 1);
     let (_publisher, address) = publisher(&from).await;
     let slow = Proxy::start(address, [DESCRIBED, Plan::down(Fault::Delay(5))]).await;
-    let relay = WeightNode::new(dir.path().join("relay"), Token::default(), PATIENT);
+    let relay = WeightNode::new(dir.path().join("relay"), Credentials::default(), PATIENT);
     let relay_address = relay.listen("127.0.0.1:0").await.expect("listens");
     let second = Proxy::start(address, []).await;
-    let leaf = WeightNode::new(dir.path().join("leaf"), Token::default(), PATIENT);
+    let leaf = WeightNode::new(dir.path().join("leaf"), Credentials::default(), PATIENT);
     let wanted = version(1);
     let (to_slow, to_leaf) = ([to(slow.address())], [to(relay_address), to(second.address())]);
     let dying = async {
@@ -296,7 +296,7 @@ async fn a_pull_that_was_cut_resumes_in_the_next_process_and_believes_nothing_da
             patience: Duration::ZERO,
             ..QUICK
         };
-        let first = WeightNode::new(&into, Token::default(), times);
+        let first = WeightNode::new(&into, Credentials::default(), times);
         first.pull(&version(1), &[to(cut.address())]).await.expect_err("cut");
         first.close().await;
         let [staged] = leftovers(&into).try_into().expect("one half version");
@@ -338,7 +338,7 @@ async fn a_publisher_whose_shard_is_not_what_its_manifest_says_serves_no_version
         patience: Duration::from_millis(300),
         ..QUICK
     };
-    let receiver = WeightNode::new(&into, Token::default(), times);
+    let receiver = WeightNode::new(&into, Credentials::default(), times);
     let error = receiver.pull(&version(1), &[to(address)]).await.expect_err("damaged");
     assert_eq!(error.code(), "PRL_TRANSPORT_UNREACHABLE");
     assert!(!into.join("step_1").exists());
@@ -375,7 +375,7 @@ async fn a_publisher_learns_that_a_version_is_where_it_is_needed() {
         patience: Duration::from_millis(50),
         ..QUICK
     };
-    let lonely = WeightNode::new(dir.path(), Token::default(), times);
+    let lonely = WeightNode::new(dir.path(), Credentials::default(), times);
     let error = lonely.acknowledged(4, "00000000000000aa").await.expect_err("nobody");
     assert_eq!(error.code(), "PRL_TRANSPORT_UNREACHABLE");
 }

@@ -39,7 +39,10 @@ pub use load::{ALIGN_BYTES, LoadedWeights};
 pub use manifest::{
     BaseVersion, Canary, Encoding, MANIFEST_FILE, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest,
 };
-pub use reshard::{Layout, Part, Region, ReshardPlan, TensorShape, Transfer};
+pub use reshard::{
+    Cut, Layout, LayoutRules, Part, Region, ReshardPlan, Resharded, Rule, TensorShape, Transfer, rank_directory,
+    reshard_folders,
+};
 pub use shards::{INDEX_FILE, SINGLE_FILE, WrittenCheckpoint, write_checkpoint};
 pub use sparse::{
     Coding, SparseOptions, SparseRecord, SparseVersion, apply_sparse, decode_tensor, encode_tensor, write_sparse,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 use prl_weights::{
-    Canary, Change, Checkpoint, Lease, Manifest, PublisherOptions, Shard, Staged, WeightPublisher, WeightReceiver,
+    Canary, Change, Checkpoint, LayoutRules, Lease, Manifest, PublisherOptions, Shard, Staged, WeightPublisher,
+    WeightReceiver, rank_directory, reshard_folders,
 };
 
 use crate::error::NativeError;
@@ -288,4 +289,42 @@ fn text(path: &Path) -> String {
 
 fn closed(what: &str) -> NativeError {
     NativeError::new("PRL_WEIGHTS_IO", format!("the weight {what} is closed"))
+}
+
+/// What resharding did.
+#[napi(object, use_nullable = true)]
+pub struct NativeResharded {
+    /// Folders that were written, by target rank.
+    pub dirs: Vec<String>,
+    /// Tensors there are.
+    pub tensors: f64,
+    /// Bytes that leave the source ranks, each once.
+    pub sent_bytes: f64,
+    /// Bytes that the target ranks have together.
+    pub written_bytes: f64,
+}
+
+/// Rewrites the folders of ranks for other ranks; layouts are `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON.
+#[napi(catch_unwind)]
+pub fn reshard_weights(
+    env: &Env,
+    from: String,
+    source: String,
+    to: String,
+    target: String,
+    max_shard_bytes: f64,
+) -> napi::Result<PromiseRaw<'_, NativeResharded>> {
+    let max_shard_bytes = whole("maxShardBytes", max_shard_bytes)?;
+    blocking(env, move || {
+        let (source, target) = (source.parse::<LayoutRules>()?, target.parse::<LayoutRules>()?);
+        let to = PathBuf::from(to);
+        let done = reshard_folders(Path::new(&from), &source, &to, &target, max_shard_bytes)?;
+        let dirs = (0..done.ranks.len()).map(|rank| text(&rank_directory(&to, &target, rank)));
+        Ok(NativeResharded {
+            dirs: dirs.collect(),
+            tensors: done.tensors as f64,
+            sent_bytes: done.sent_bytes as f64,
+            written_bytes: done.written_bytes as f64,
+        })
+    })
 }

@@ -81,4 +81,23 @@ describe("prl weights", () => {
     expect(same.stdout).toBe("0 of 1 tensors differ: 0 of 4096 elements (0.00 %), 0 B as a sparse version\n");
     expect(await prl(["weights", "diff", step(root, 2)])).toMatchObject({ code: 2 });
   });
+
+  test("reshard cuts weights for ranks and puts them together again", async () => {
+    const root = await publishedRoot();
+    const cut = await prl(["weights", "reshard", "step_0", "cut", "--to", "fsdp:3", "--json"], root);
+    expect(cut).toMatchObject({ code: 0 });
+    expect(JSON.parse(cut.stdout)).toMatchObject({ tensors: 1, sentBytes: 2 * ELEMENTS, writtenBytes: 2 * ELEMENTS });
+    const back = await prl(["weights", "reshard", "cut", "back", "--from", "fsdp:3", "--to", "whole"], root);
+    expect(back.stdout).toMatch(/^1 tensors for 1 rank in .*: 8(\.\d+)? \S+, .* to send\n$/);
+    const same = await prl(["weights", "diff", "step_0", "back"], root);
+    expect(same.stdout).toContain("0 of 1 tensors differ");
+    await writeFile(join(root, "step_0", "config.json"), JSON.stringify({ num_key_value_heads: 3 }));
+    const heads = await prl(["weights", "reshard", "step_0", "tp", "--to", "tp:2"], root);
+    expect(heads.stderr).toContain("PRL_WEIGHTS_PLAN");
+    expect(heads.stderr).toContain("num_key_value_heads");
+    const there = await prl(["weights", "reshard", "step_0", "cut", "--to", "tp:2"], root);
+    expect(there).toMatchObject({ code: 2 });
+    const odd = await prl(["weights", "reshard", "step_0", "odd", "--to", "rows"], root);
+    expect(odd.stderr).toContain("PRL_WEIGHTS_PLAN");
+  });
 });

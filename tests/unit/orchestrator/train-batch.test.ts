@@ -44,6 +44,17 @@ function group(index: number, rollouts: ReceivedEpisode[], source = "b", dispatc
 const rollout = (reward: number) => scored(request, reward, 3, 4);
 
 describe("buildTrainBatch", () => {
+  test("packs for every rank of the trainer, balanced by what the model costs", async () => {
+    const groups = [group(0, [rollout(1), rollout(0), rollout(1), rollout(0)])];
+    const ranks = { ranks: 2, cost: { linear: 1, quadratic: 1 } };
+    const { batches } = await buildTrainBatch(groups, config(), undefined, [], ranks);
+    const columns = batches.map((batch) => batch.columns());
+    expect(columns.map(({ binSeqOffsets }) => binSeqOffsets.length)).toEqual([2, 2]);
+    expect(columns.map(({ inputIds }) => inputIds.length)).toEqual([6, 6]);
+    // Denominators are of the step, not of a rank.
+    expect(columns.map(({ counts }) => counts.rl)).toEqual([8, 8]);
+  });
+
   test("gives every sampled token its rollout's advantage, temperature, environment and version", async () => {
     const groups = [group(0, [rollout(1), rollout(0)]), group(1, [rollout(0), rollout(1)], "a")];
     const { batches, envNames, advantages, samples } = await buildTrainBatch(groups, config());

@@ -1,10 +1,11 @@
 /** `prl orchestrator`: the orchestrator of a run, as a process. */
 
 import { readFile } from "node:fs/promises";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../../errors.ts";
 import { InferenceAdmin } from "../../inference/index.ts";
+import { flopModel } from "../../native/index.ts";
 import { joinRun, openMetrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import {
   connectEnvWorkers,
@@ -45,11 +46,12 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return untilStopped(io, async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
-    const [servers, , [trainer]] = await Promise.all([
+    const [servers, , trainers] = await Promise.all([
       ready("inference", config.inference.replicas),
       ready("env-worker", config.orchestrator.env_workers),
       ready("trainer", 1),
     ]);
+    const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
     const engines = servers.map(connectEngine);
     const workers = connectEnvWorkers(
       await readyEnvWorkers(runDir),
@@ -60,7 +62,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     const { rollouts, weights } = openOrchestratorTransports(
       { runDir, runId: config.run_id, attempt },
       config,
-      trainer ?? {},
+      trainers[0] ?? {},
     );
     try {
       await member.ready();
@@ -74,6 +76,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
         workers,
         rollouts,
         weights,
+        trainRanks: { ranks: trainers.length, cost },
         metrics,
         signal: running,
       });

@@ -25,7 +25,7 @@ use crate::pb::{Chunk, DeliverReply, DeliverRequest, Offer};
 use crate::rollouts::inbox::Offered;
 use crate::rollouts::{BatchKey, Inbox};
 use crate::server::Server;
-use crate::{Times, Token, TransportError};
+use crate::{Credentials, Times, TransportError};
 
 /// Deliveries under way at once, over all connections.
 const MAX_DELIVERIES: usize = 64;
@@ -41,7 +41,12 @@ impl RolloutReceiver {
     ///
     /// # Errors
     /// [`TransportError::Address`].
-    pub async fn listen(listen: &str, inbox: Inbox, token: &Token, times: Times) -> Result<Self, TransportError> {
+    pub async fn listen(
+        listen: &str,
+        inbox: Inbox,
+        credentials: &Credentials,
+        times: Times,
+    ) -> Result<Self, TransportError> {
         let closing = CancellationToken::new();
         let service = Service(Arc::new(Desk {
             inbox: Arc::new(inbox),
@@ -50,9 +55,9 @@ impl RolloutReceiver {
             claims: Mutex::default(),
             deliveries: Arc::new(Semaphore::new(MAX_DELIVERIES)),
         }));
-        let routes = Routes::new(RolloutsServer::with_interceptor(service, token.demand()));
+        let routes = Routes::new(RolloutsServer::with_interceptor(service, credentials.demand()));
         Ok(Self {
-            server: Server::start(listen, token, &times, routes, closing).await?,
+            server: Server::start(listen, credentials, &times, routes, closing).await?,
         })
     }
 

@@ -18,7 +18,7 @@ use crate::pb::{DeliverReply, DeliverRequest, Offer};
 use crate::retry::Patience;
 use crate::rollouts::receiver::offer_check;
 use crate::rollouts::spool::{self, Spooled};
-use crate::{Address, Times, Token, TransportError, link};
+use crate::{Address, Credentials, Times, TransportError, link};
 
 /// Chunks that wait for the network.
 const CHUNKS_AHEAD: usize = 2;
@@ -31,7 +31,7 @@ pub struct SenderOptions {
     /// Of the receivers, by rank.
     pub receivers: Vec<Address>,
     /// That the receivers demand.
-    pub token: Token,
+    pub credentials: Credentials,
     /// Deadlines.
     pub times: Times,
 }
@@ -166,8 +166,8 @@ impl Shared {
         patience: &mut Patience,
     ) -> Result<(), Fault> {
         let times = &self.options.times;
-        let channel = link::connect(receiver, times).await.map_err(Fault::Passing)?;
-        let mut client = RolloutsClient::with_interceptor(channel, self.options.token.present());
+        let channel = link::connect(receiver, &self.options.credentials, times).await?;
+        let mut client = RolloutsClient::with_interceptor(channel, self.options.credentials.present());
         let (requests, stream) = mpsc::channel(CHUNKS_AHEAD);
         let offer = Offer {
             run_id: batch.key.run_id.clone(),

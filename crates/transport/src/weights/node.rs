@@ -20,7 +20,7 @@ use crate::weights::description::Description;
 use crate::weights::pull::Pull;
 use crate::weights::service::Service;
 use crate::weights::shelf::Shelf;
-use crate::{Address, Times, Token, TransportError};
+use crate::{Address, Credentials, Times, TransportError};
 
 /// One receiving process per root holds it.
 const LOCK_FILE: &str = ".receiving.lock";
@@ -55,7 +55,7 @@ pub struct Pulled {
 #[derive(Debug)]
 pub struct WeightNode {
     shelf: Arc<Shelf>,
-    token: Token,
+    credentials: Credentials,
     times: Times,
     closing: CancellationToken,
     server: OnceCell<Server>,
@@ -66,10 +66,10 @@ pub struct WeightNode {
 
 impl WeightNode {
     /// A node over `root`, whose versions are `step_<v>/` with a manifest. It need not exist yet.
-    pub fn new(root: impl Into<PathBuf>, token: Token, times: Times) -> Self {
+    pub fn new(root: impl Into<PathBuf>, credentials: Credentials, times: Times) -> Self {
         Self {
             shelf: Arc::new(Shelf::new(root.into())),
-            token,
+            credentials,
             times,
             closing: CancellationToken::new(),
             server: OnceCell::new(),
@@ -88,8 +88,8 @@ impl WeightNode {
         let start = || {
             let (shelf, closing) = (Arc::clone(&self.shelf), self.closing.clone());
             let service = Service::new(shelf, self.times, closing, self.acknowledged.clone());
-            let routes = Routes::new(WeightsServer::with_interceptor(service, self.token.demand()));
-            Server::start(listen, &self.token, &self.times, routes, self.closing.clone())
+            let routes = Routes::new(WeightsServer::with_interceptor(service, self.credentials.demand()));
+            Server::start(listen, &self.credentials, &self.times, routes, self.closing.clone())
         };
         Ok(self.server.get_or_try_init(start).await?.address())
     }
@@ -182,7 +182,7 @@ impl WeightNode {
         Ok(Pull {
             shelf: Arc::clone(&self.shelf),
             sources: sources.to_vec(),
-            token: self.token.clone(),
+            credentials: self.credentials.clone(),
             times: self.times,
             closing: self.closing.clone(),
         })

@@ -20,7 +20,7 @@ use crate::weights::node::{Pulled, Wanted, blocking};
 use crate::weights::shelf::Shelf;
 use crate::weights::sources::Sources;
 use crate::weights::writer::Writer;
-use crate::{Address, Times, Token, TransportError, link};
+use crate::{Address, Credentials, Times, TransportError, link};
 
 /// Longest chain of sparse versions.
 const MAX_CHAIN: usize = 4096;
@@ -32,7 +32,7 @@ const MAX_DESCRIPTION_BYTES: usize = 64 << 20;
 pub(crate) struct Pull {
     pub(crate) shelf: Arc<Shelf>,
     pub(crate) sources: Vec<Address>,
-    pub(crate) token: Token,
+    pub(crate) credentials: Credentials,
     pub(crate) times: Times,
     pub(crate) closing: CancellationToken,
 }
@@ -302,8 +302,8 @@ impl Pull {
         &self,
         address: &Address,
     ) -> Result<Client<impl tonic::service::Interceptor + Clone + use<>>, Fault> {
-        let channel = link::connect(address, &self.times).await.map_err(Fault::Passing)?;
-        let client = WeightsClient::with_interceptor(channel, self.token.present());
+        let channel = link::connect(address, &self.credentials, &self.times).await?;
+        let client = WeightsClient::with_interceptor(channel, self.credentials.present());
         Ok(client.max_decoding_message_size(MAX_DESCRIPTION_BYTES))
     }
 

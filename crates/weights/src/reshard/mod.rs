@@ -7,11 +7,15 @@
 //! least to send is taken. It knows no network: [`Transfer::pack`] and [`Transfer::unpack`] turn local tensors into
 //! the bytes of a transfer and back.
 
+mod folders;
 mod layout;
 mod region;
+mod rules;
 
+pub use folders::{Resharded, rank_directory, reshard_folders};
 pub use layout::{Layout, Part, TensorShape};
 pub use region::Region;
+pub use rules::{Cut, LayoutRules, Rule};
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -29,6 +29,11 @@ impl Region {
         self.0[axis].clone()
     }
 
+    /// How many elements it has along each axis: the shape of a tensor that holds it alone.
+    pub fn lengths(&self) -> Vec<usize> {
+        self.0.iter().map(Range::len).collect()
+    }
+
     /// How many elements it has.
     pub fn elements(&self) -> usize {
         self.0.iter().map(Range::len).product()

@@ -1,7 +1,7 @@
 /** The forms of `prl weights`: what each is called and takes; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
-import { FROM, LISTEN, TIMEOUT } from "./network-options.ts";
+import { CLIENT_TLS, FROM, LISTEN, RELAY_TLS, SERVER_TLS, TIMEOUT } from "./network-options.ts";
 
 export interface WeightsForm {
   /** As typed after `prl weights`. */
@@ -20,7 +20,7 @@ export const FORMS: readonly WeightsForm[] = [
     name: "serve",
     usage: "<dir> [--listen <host:port>]",
     summary: "Let other machines pull the versions below a folder",
-    options: [LISTEN, TIMEOUT],
+    options: [LISTEN, TIMEOUT, ...SERVER_TLS],
     load: () => import("./serve.ts"),
   },
   {
@@ -32,6 +32,7 @@ export const FORMS: readonly WeightsForm[] = [
       LISTEN,
       { flag: "--keep", value: "<n>", summary: "Newest versions that stay (4); what they build on stays too" },
       TIMEOUT,
+      ...RELAY_TLS,
     ],
     load: () => import("./relay.ts"),
   },
@@ -39,7 +40,7 @@ export const FORMS: readonly WeightsForm[] = [
     name: "pull",
     usage: "<dir> --from <host:port,...> [--policy-version <n>]",
     summary: "Bring one version here, the newest unless told which, with what it builds on",
-    options: [FROM, { flag: "--policy-version", value: "<n>", summary: "Which version" }, TIMEOUT],
+    options: [FROM, { flag: "--policy-version", value: "<n>", summary: "Which version" }, TIMEOUT, ...CLIENT_TLS],
     load: () => import("./pull.ts"),
   },
   {
@@ -48,6 +49,21 @@ export const FORMS: readonly WeightsForm[] = [
     summary: "Check a version's files and weights against its manifest",
     options: [],
     load: () => import("./verify.ts"),
+  },
+  {
+    name: "reshard",
+    usage: "<dir> <out> --to <layout> [--from <layout>]",
+    summary: "Rewrite weights for other ranks: rows of trainers, shares of engines, the whole",
+    options: [
+      {
+        flag: "--to",
+        value: "<layout>",
+        summary: "whole, fsdp:<ranks>, tp:<ranks>, or a JSON file of rules",
+        required: true,
+      },
+      { flag: "--from", value: "<layout>", summary: "How they lie now (whole)" },
+    ],
+    load: () => import("./reshard.ts"),
   },
   {
     name: "diff",

@@ -4,7 +4,8 @@ import type { CommandOption } from "../../command.ts";
 export const LISTEN: CommandOption = {
   flag: "--listen",
   value: "<host:port>",
-  summary: "Where to listen (default 127.0.0.1:0, any port); beyond this machine it needs PRL_TRANSPORT_TOKEN",
+  summary:
+    "Where to listen (default 127.0.0.1:0, any port); beyond this machine it needs PRL_TRANSPORT_TOKEN or --tls-client-ca",
 };
 export const FROM: CommandOption = {
   flag: "--from",
@@ -17,3 +18,33 @@ export const TIMEOUT: CommandOption = {
   value: "<n>",
   summary: "Seconds without any progress after which it gives up (600)",
 };
+/** What a listener and a caller show. */
+const IDENTITY: readonly CommandOption[] = [
+  {
+    flag: "--tls-cert",
+    value: "<file>",
+    summary: "Certificate (PEM): a listener encrypts with it, other nodes are shown it",
+  },
+  { flag: "--tls-key", value: "<file>", summary: "Its key (PEM)" },
+];
+export const SERVER_TLS: readonly CommandOption[] = [
+  ...IDENTITY,
+  { flag: "--tls-client-ca", value: "<file>", summary: "Refuse callers without a certificate of this authority (PEM)" },
+];
+export const CLIENT_TLS: readonly CommandOption[] = [
+  ...IDENTITY,
+  {
+    flag: "--tls-ca",
+    value: "<file>",
+    summary: "Authority (PEM) of the nodes to pull from; connections are encrypted then",
+  },
+  {
+    flag: "--tls-server-name",
+    value: "<name>",
+    summary: "Name in their certificates (default: the host of the address)",
+  },
+];
+export const RELAY_TLS: readonly CommandOption[] = [
+  ...SERVER_TLS,
+  ...CLIENT_TLS.filter((option) => !IDENTITY.includes(option)),
+];

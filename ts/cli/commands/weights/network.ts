@@ -1,7 +1,7 @@
 /** What `prl weights serve | relay | pull` have in common. */
 import { PrlError } from "../../../errors.ts";
 import { openWeightNode, type WeightNode } from "../../../native/index.ts";
-import { transportToken } from "../../../transports/index.ts";
+import { readTls, transportToken } from "../../../transports/index.ts";
 import { integerOption, type PlainArguments } from "../../args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 
@@ -31,7 +31,15 @@ export async function withNode(
 ): Promise<number> {
   const { signal } = io;
   const patienceMs = 1000 * integerOption(options, "--timeout-s", DEFAULT_TIMEOUT_S);
-  const node = openWeightNode(root, { token: transportToken(io.env), patienceMs });
+  const file = (flag: string) => options.get(flag) ?? null;
+  const tls = readTls({
+    tls_cert: file("--tls-cert"),
+    tls_key: file("--tls-key"),
+    tls_ca: file("--tls-ca"),
+    tls_client_ca: file("--tls-client-ca"),
+    tls_server_name: file("--tls-server-name"),
+  });
+  const node = openWeightNode(root, { token: transportToken(io.env), patienceMs, tls });
   const stop = () => void node.close();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();

@@ -1,0 +1,177 @@
+//! Folders of ranks, rewritten for other ranks: `rank_<r>/` with the part that each rank has of every tensor.
+//!
+//! A layout of one rank is a Hugging Face folder itself. Sources are mapped; of the targets one rank's parts are in
+//! memory at a time.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::rules::{Cut, LayoutRules};
+use super::{Layout, ReshardPlan, TensorShape};
+use crate::checkpoint::Checkpoint;
+use crate::shards::write_checkpoint;
+use crate::versions::version_files;
+use crate::write::TensorToWrite;
+use crate::{WeightsError, WrittenCheckpoint};
+
+/// Where the part of a rank lies.
+pub fn rank_directory(root: &Path, rules: &LayoutRules, rank: usize) -> PathBuf {
+    match rules.ranks {
+        1 => root.to_path_buf(),
+        _ => root.join(format!("rank_{rank}")),
+    }
+}
+
+/// What [`reshard_folders`] did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resharded {
+    /// What was written for each target rank.
+    pub ranks: Vec<WrittenCheckpoint>,
+    /// Tensors there are.
+    pub tensors: usize,
+    /// Bytes that have to leave the sources, each once.
+    pub sent_bytes: u64,
+    /// Bytes that the targets have together.
+    pub written_bytes: u64,
+}
+
+/// Writes into `to` what the ranks of `target` have of the weights that lie in `from` as the ranks of `source` have
+/// them. The other files of the first source rank (config, tokenizer) go to every target rank.
+///
+/// # Errors
+/// [`WeightsError::Plan`] when parts do not make up their tensor or rules do not fit, [`WeightsError::Tensor`] when a
+/// rank lacks a tensor, and what reading and writing folders report.
+pub fn reshard_folders(
+    from: &Path,
+    source: &LayoutRules,
+    to: &Path,
+    target: &LayoutRules,
+    max_shard_bytes: u64,
+) -> Result<Resharded, WeightsError> {
+    let sources = (0..source.ranks)
+        .map(|rank| Checkpoint::open(&rank_directory(from, source, rank)))
+        .collect::<Result<Vec<_>, _>>()?;
+    let tensors = whole_tensors(&sources, source)?;
+    let (have, want) = (source.layout(&tensors)?, target.layout(&tensors)?);
+    check_parts(&sources, &tensors, &have)?;
+    let plan = ReshardPlan::new(&tensors, &have, &want)?;
+    let mut ranks = Vec::with_capacity(target.ranks);
+    let mut written_bytes = 0;
+    for rank in 0..target.ranks {
+        let directory = rank_directory(to, target, rank);
+        fs::create_dir_all(&directory).map_err(WeightsError::io("create", &directory))?;
+        let parts = receive(&sources, &tensors, &plan, &want, rank)?;
+        let parts: Vec<TensorToWrite<'_>> = parts.iter().map(|(index, part)| part.view(&tensors[*index])).collect();
+        written_bytes += parts.iter().map(|part| part.data.len() as u64).sum::<u64>();
+        ranks.push(write_checkpoint(&directory, &parts, max_shard_bytes)?);
+        copy_others(sources[0].directory(), &directory)?;
+    }
+    Ok(Resharded {
+        ranks,
+        tensors: tensors.len(),
+        sent_bytes: plan.bytes(),
+        written_bytes,
+    })
+}
+
+/// Names and whole shapes: along the axis that is cut the lengths of all ranks together.
+fn whole_tensors(sources: &[Checkpoint], rules: &LayoutRules) -> Result<Vec<TensorShape>, WeightsError> {
+    let mut found: BTreeMap<&str, TensorShape> = BTreeMap::new();
+    for source in sources {
+        for name in source.names() {
+            let part = source.tensor(name)?;
+            let Some(known) = found.get_mut(name) else {
+                let tensor = TensorShape {
+                    name: name.to_owned(),
+                    dtype: part.dtype,
+                    shape: part.shape.to_vec(),
+                };
+                found.insert(name, tensor);
+                continue;
+            };
+            if (known.dtype, known.shape.len()) != (part.dtype, part.shape.len()) {
+                return Err(known.fault("ranks have it with different dtypes or dimensions".to_owned()));
+            }
+            if let Cut::Split(axis) | Cut::SplitEvenly(axis) = rules.cut(name)?
+                && let (Some(length), Some(more)) = (known.shape.get_mut(axis), part.shape.get(axis))
+            {
+                *length += more;
+            }
+        }
+    }
+    Ok(found.into_values().collect())
+}
+
+/// Every rank must have of every tensor what the layout says.
+fn check_parts(sources: &[Checkpoint], tensors: &[TensorShape], have: &Layout) -> Result<(), WeightsError> {
+    for (index, tensor) in tensors.iter().enumerate() {
+        for part in have.parts(index) {
+            let expected = part.region.lengths();
+            let found = sources[part.rank].tensor(&tensor.name)?.shape;
+            if found != expected {
+                let rank = part.rank;
+                return Err(tensor.fault(format!("rank {rank} has {found:?} of it, its layout says {expected:?}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A target rank's part of a tensor.
+struct Received {
+    shape: Vec<usize>,
+    data: Vec<u8>,
+}
+
+impl Received {
+    fn view<'a>(&'a self, tensor: &'a TensorShape) -> TensorToWrite<'a> {
+        TensorToWrite {
+            name: &tensor.name,
+            dtype: tensor.dtype,
+            shape: &self.shape,
+            data: &self.data,
+        }
+    }
+}
+
+fn receive(
+    sources: &[Checkpoint],
+    tensors: &[TensorShape],
+    plan: &ReshardPlan,
+    want: &Layout,
+    rank: usize,
+) -> Result<BTreeMap<usize, Received>, WeightsError> {
+    let mut received = BTreeMap::new();
+    for (index, tensor) in tensors.iter().enumerate() {
+        for part in want.parts(index).iter().filter(|part| part.rank == rank) {
+            let shape = part.region.lengths();
+            let bytes = tensor.dtype.byte_len(&shape);
+            let bytes = bytes.ok_or_else(|| tensor.fault("its part is no whole number of bytes".to_owned()))?;
+            let data = vec![0; bytes];
+            received.insert(index, Received { shape, data });
+        }
+    }
+    let mut wire = Vec::new();
+    for transfer in plan.transfers() {
+        if !transfer.targets.contains(&rank) {
+            continue;
+        }
+        let tensor = &tensors[transfer.tensor];
+        wire.clear();
+        transfer.pack(sources[transfer.source].tensor(&tensor.name)?.data, &mut wire);
+        let target = received.get_mut(&transfer.tensor).expect("a target has a part of it");
+        transfer.unpack(rank, &wire, &mut target.data);
+    }
+    Ok(received)
+}
+
+fn copy_others(from: &Path, to: &Path) -> Result<(), WeightsError> {
+    for name in version_files(from)? {
+        let copy = to.join(&name);
+        if !name.contains(".safetensors") {
+            fs::copy(from.join(&name), &copy).map_err(WeightsError::io("copy to", &copy))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Folders of ranks, rewritten for other ranks and back.
+
+use std::fs;
+use std::path::Path;
+
+use prl_weights::{
+    Checkpoint, Dtype, LayoutRules, TensorToWrite, WeightsError, digest_file, rank_directory, reshard_folders,
+    write_checkpoint,
+};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+const ANY: u64 = u64::MAX;
+
+fn rules(text: &str) -> LayoutRules {
+    text.parse().unwrap()
+}
+
+/// A model of two layers with the names that tensor parallelism knows, and a tensor of odd length.
+fn model(directory: &Path) -> String {
+    let shapes: &[(&str, &[usize])] = &[
+        ("model.embed_tokens.weight", &[16, 6]),
+        ("model.layers.0.self_attn.q_proj.weight", &[8, 6]),
+        ("model.layers.0.self_attn.q_proj.bias", &[8]),
+        ("model.layers.0.self_attn.o_proj.weight", &[6, 8]),
+        ("model.layers.0.mlp.down_proj.weight", &[6, 12]),
+        ("model.layers.0.input_layernorm.weight", &[7]),
+        ("scale", &[]),
+    ];
+    let data: Vec<Vec<u8>> = shapes
+        .iter()
+        .enumerate()
+        .map(|(number, (_, shape))| {
+            let bytes = shape.iter().product::<usize>() * 2;
+            (0..bytes).map(|byte| (byte * 7 + number * 31) as u8).collect()
+        })
+        .collect();
+    let tensors: Vec<_> = shapes
+        .iter()
+        .zip(&data)
+        .map(|((name, shape), data)| TensorToWrite {
+            name,
+            dtype: Dtype::BF16,
+            shape,
+            data,
+        })
+        .collect();
+    fs::create_dir_all(directory).unwrap();
+    fs::write(directory.join("config.json"), "{}").unwrap();
+    write_checkpoint(directory, &tensors, 256).unwrap().digest
+}
+
+#[test]
+fn rows_of_trainers_become_shares_of_engines_and_the_whole_again() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let digest = model(&path("whole"));
+    let (whole, fsdp, tp) = (rules("whole"), rules("fsdp:3"), rules("tp:2"));
+    let cut = reshard_folders(&path("whole"), &whole, &path("fsdp"), &fsdp, ANY).unwrap();
+    let embedding: usize = 16 * 6 * 2;
+    // The scalar goes to all three.
+    assert_eq!(cut.written_bytes, cut.sent_bytes + 2 * 2);
+    assert_eq!(cut.ranks.len(), 3);
+    reshard_folders(&path("fsdp"), &fsdp, &path("tp"), &tp, ANY).unwrap();
+    let second = Checkpoint::open(&path("tp/rank_1")).unwrap();
+    let part = second.tensor("model.embed_tokens.weight").unwrap();
+    assert_eq!(part.shape, [8, 6]);
+    let original = Checkpoint::open(&path("whole")).unwrap();
+    let all = original.tensor("model.embed_tokens.weight").unwrap();
+    assert_eq!(part.data, &all.data[embedding / 2..]);
+    // Columns 4 to 8 of every row.
+    let part = second.tensor("model.layers.0.self_attn.o_proj.weight").unwrap();
+    let all = original.tensor("model.layers.0.self_attn.o_proj.weight").unwrap();
+    let expected: Vec<u8> = all.data.chunks(16).flat_map(|row| &row[8..]).copied().collect();
+    assert_eq!((part.shape, part.data), (&[6, 4][..], &expected[..]));
+    assert_eq!(
+        second.tensor("model.layers.0.input_layernorm.weight").unwrap().shape,
+        [7]
+    );
+    assert!(path("tp/rank_1/config.json").is_file());
+    let back = reshard_folders(&path("tp"), &tp, &path("back"), &whole, 256).unwrap();
+    assert_eq!(back.ranks[0].digest, digest);
+    assert_eq!(
+        back.ranks[0].shards.len(),
+        Checkpoint::open(&path("back")).unwrap().files().len()
+    );
+    let shard = &back.ranks[0].shards[0];
+    assert_eq!(digest_file(&path("back").join(&shard.file)).unwrap().0, shard.digest);
+}
+
+#[test]
+fn experts_live_on_one_rank_each() {
+    let dir = TempDir::new().unwrap();
+    let (whole, to) = (dir.path().join("whole"), dir.path().join("to"));
+    let names: Vec<String> = (0..4)
+        .map(|expert| format!("mlp.experts.{expert}.up_proj.weight"))
+        .collect();
+    let data = [1u8, 2, 3, 4];
+    let tensors: Vec<_> = names
+        .iter()
+        .zip(&data)
+        .map(|(name, byte)| TensorToWrite {
+            name,
+            dtype: Dtype::U8,
+            shape: &[1],
+            data: std::slice::from_ref(byte),
+        })
+        .collect();
+    fs::create_dir(&whole).unwrap();
+    let written = write_checkpoint(&whole, &tensors, ANY).unwrap();
+    let experts = rules(r#"{"ranks": 2, "rules": [{"tensors": "*.experts.*", "cut": "experts"}]}"#);
+    reshard_folders(&whole, &rules("whole"), &to, &experts, ANY).unwrap();
+    let second = Checkpoint::open(&rank_directory(&to, &experts, 1)).unwrap();
+    assert_eq!(second.names().collect::<Vec<_>>(), [&names[2], &names[3]]);
+    assert_eq!(second.tensor(&names[3]).unwrap().data, [4]);
+    let back = reshard_folders(&to, &experts, &dir.path().join("back"), &rules("whole"), ANY).unwrap();
+    assert_eq!(back.ranks[0].digest, written.digest);
+}
+
+#[test]
+fn what_does_not_fit_has_a_name() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    model(&path("whole"));
+    let whole = rules("whole");
+    let code = |outcome: Result<_, WeightsError>| outcome.map(|_: prl_weights::Resharded| ()).unwrap_err().code();
+    let uneven = reshard_folders(&path("whole"), &whole, &path("tp"), &rules("tp:5"), ANY);
+    assert_eq!(code(uneven), "PRL_WEIGHTS_PLAN");
+    let unfit = rules(r#"{"ranks": 2, "rules": [{"tensors": "model.*", "cut": {"split": 0}}]}"#);
+    let outcome = reshard_folders(&path("whole"), &whole, &path("other"), &unfit, ANY);
+    assert!(outcome.unwrap_err().to_string().contains("scale"));
+    let fsdp = rules("fsdp:2");
+    reshard_folders(&path("whole"), &whole, &path("fsdp"), &fsdp, ANY).unwrap();
+    let as_columns = reshard_folders(&path("fsdp"), &rules("tp:2"), &path("wrong"), &whole, ANY);
+    assert_eq!(code(as_columns), "PRL_WEIGHTS_PLAN");
+    fs::remove_dir_all(path("fsdp/rank_1")).unwrap();
+    assert_eq!(
+        code(reshard_folders(&path("fsdp"), &fsdp, &path("gone"), &whole, ANY)),
+        "PRL_WEIGHTS_IO"
+    );
+    for text in [
+        "",
+        "tp",
+        "tp:0",
+        "tp:x",
+        "{}",
+        "{\"ranks\": 0, \"rules\": []}",
+        "rows:2",
+    ] {
+        assert_eq!(
+            text.parse::<LayoutRules>().unwrap_err().code(),
+            "PRL_WEIGHTS_PLAN",
+            "{text}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if std::env::var_os("PRL_TEST_LONG").is_some() { 400 } else { 24 }, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_way_leads_back_to_the_same_weights(first in 1usize..9, second in 1usize..9) {
+        let dir = TempDir::new().unwrap();
+        let digest = model(&dir.path().join("whole"));
+        let (one, other) = (rules(&format!("fsdp:{first}")), rules(&format!("fsdp:{second}")));
+        let path = |name: &str| dir.path().join(name);
+        reshard_folders(&path("whole"), &rules("whole"), &path("one"), &one, ANY).unwrap();
+        reshard_folders(&path("one"), &one, &path("other"), &other, ANY).unwrap();
+        let back = reshard_folders(&path("other"), &other, &path("back"), &rules("whole"), ANY).unwrap();
+        prop_assert_eq!(&back.ranks[0].digest, &digest);
+    }
+}
