@@ -443,11 +443,7 @@ fn interpreter(request: &StartRequest) -> Result<Vec<String>, SandboxError> {
             "a repl has neither a command nor a pty".to_owned(),
         ));
     }
-    match request.repl.as_str() {
-        "python" => Ok(["python3", "-c", repl::PYTHON].map(str::to_owned).into()),
-        "node" => Err(SandboxError::Unsupported("a repl of node")),
-        other => Err(SandboxError::Invalid(format!("repl {other:?} is not known"))),
-    }
+    repl::command(&request.repl)
 }
 
 /// Checks an exec for this box on this machine. `start.zygote` says whether it is to run warm; which it is to be, the

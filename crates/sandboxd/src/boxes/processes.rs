@@ -275,12 +275,19 @@ async fn launch(
     } else {
         let ([stdin, stdout, stderr], guests) = pipes().map_err(failed)?;
         let mut descriptors: Vec<OwnedFd> = guests.into();
+        let mut outputs = [stdout, stderr];
         if !request.repl.is_empty() {
-            let (ours, theirs) = Repl::pair().map_err(failed)?;
+            let (ours, theirs) = Repl::new(&request.repl, &outputs).map_err(failed)?;
             descriptors.push(theirs);
             repl = Some(ours);
         }
         let exchange = held.mux.call(Order::Start(start), descriptors).await?;
+        if repl.as_ref().is_some_and(Repl::listens) {
+            // Of the process itself there is nothing to be heard.
+            let ([_, stdout, stderr], _) = pipes().map_err(failed)?;
+            outputs = [stdout, stderr];
+        }
+        let [stdout, stderr] = outputs;
         let streams = vec![
             Stream::new(stdout).map_err(failed)?,
             Stream::new(stderr).map_err(failed)?,

@@ -1,9 +1,12 @@
 //! An interpreter that keeps its state between evaluations: a process of the box with a socket of its own to the daemon.
 //!
-//! Each evaluation brings the streams that its output goes to, so that what it printed is known exactly. One that must
-//! be ended ends the interpreter. What the socket says is said by the program itself: it can lie about itself only.
+//! Each evaluation of Python brings the streams that its output goes to, so that what it printed is known exactly. Node
+//! cannot change its streams: what is written between two evaluations is thrown away when the next begins, and whoever
+//! writes more than a pipe holds waits until then. An evaluation that must be ended ends the interpreter. What the socket
+//! says is said by the program itself: it can lie about itself only.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::fchown;
 use std::sync::Arc;
@@ -17,24 +20,61 @@ use super::processes::Process;
 use crate::error::SandboxError;
 use crate::packets::Packets;
 use crate::plan;
-use crate::run::{Exec, Flood, follow, judge, pipes, record};
+use crate::run::{Exec, Flood, follow, judge, pipes, record, record_part};
 use crate::wire::{Ended, Event};
 
 /// Run by the interpreter; its own program is what it is sent.
-pub(super) const PYTHON: &str = include_str!("../zygote/python/repl.py");
+const PYTHON: &str = include_str!("../zygote/python/repl.py");
+const NODE: &str = include_str!("../zygote/node/repl.js");
 /// Of one evaluation: it travels as one message.
 const MAX_CODE_BYTES: usize = 128 << 10;
 const REPLY_BYTES: usize = 256 << 10;
+/// What a pipe of the usual size holds.
+const PIPE_BYTES: usize = 64 << 10;
 
-/// The daemon's end of one. Held while an evaluation goes on: they are done one at a time, in order.
+/// The command of an interpreter by its name.
+pub(super) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
+    let command = match name {
+        "python" => ["python3", "-c", PYTHON],
+        "node" => ["node", "-e", NODE],
+        other => return Err(SandboxError::Invalid(format!("repl {other:?} is not known"))),
+    };
+    Ok(command.map(str::to_owned).into())
+}
+
+/// The daemon's end of one.
 #[derive(Debug)]
-pub(super) struct Repl(Mutex<Packets>);
+pub(super) struct Repl {
+    /// Held while an evaluation goes on: they are done one at a time, in order.
+    socket: Mutex<Packets>,
+    /// Standard output and error of an interpreter that cannot change them.
+    own: Option<[OwnedFd; 2]>,
+}
 
 impl Repl {
-    /// Returns it with the interpreter's end.
-    pub(super) fn pair() -> io::Result<(Self, OwnedFd)> {
-        let (ours, theirs) = Packets::pair()?;
-        Ok((Self(Mutex::new(ours)), theirs))
+    /// Returns it with the interpreter's end. `streams`: our ends of its standard output and error.
+    pub(super) fn new(name: &str, streams: &[OwnedFd; 2]) -> io::Result<(Self, OwnedFd)> {
+        let (socket, theirs) = Packets::pair()?;
+        let [output, errors] = streams;
+        let own = match name {
+            "node" => Some([output.try_clone()?, errors.try_clone()?]),
+            _ => None,
+        };
+        let socket = Mutex::new(socket);
+        Ok((Self { socket, own }, theirs))
+    }
+
+    /// Whether nobody else reads its standard output and error.
+    pub(super) fn listens(&self) -> bool {
+        self.own.is_some()
+    }
+}
+
+/// Throws away what is in a pipe, which is not more than it holds at a time.
+fn discard(pipe: &OwnedFd) -> io::Result<()> {
+    match File::from(pipe.try_clone()?).read(&mut vec![0; PIPE_BYTES]) {
+        Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -131,7 +171,7 @@ pub(super) async fn evaluate(
         step: "streams of an evaluation".to_owned(),
         source,
     };
-    let socket = repl.0.lock().await;
+    let socket = repl.socket.lock().await;
     if process.result().is_some() {
         return Err(SandboxError::NotFound(format!(
             "interpreter {}: it has ended",
@@ -140,23 +180,29 @@ pub(super) async fn evaluate(
     }
     let before = held.observe();
     let flood = Flood::new(limits.output_kill_bytes);
-    let ([stdin, stdout, stderr], guests) = pipes().map_err(setup)?;
-    drop(stdin);
     let (over, ended) = watch::channel(false);
-    let stdout = record(stdout, limits.output_bytes, &flood, ended.clone()).map_err(setup)?;
-    let stderr = record(stderr, limits.output_bytes, &flood, ended).map_err(setup)?;
-    let [_, output, errors] = &guests;
-    for fd in [output, errors] {
-        // Its own, so that it may open its own /dev/stdout.
-        fchown(fd, Some(held.user()), Some(held.user())).map_err(setup)?;
-    }
+    let part = |pipe: &OwnedFd| {
+        discard(pipe)?;
+        record_part(pipe.try_clone()?, limits.output_bytes, &flood, ended.clone())
+    };
+    let mut sent = Vec::new();
+    let (stdout, stderr) = if let Some([output, errors]) = &repl.own {
+        (part(output).map_err(setup)?, part(errors).map_err(setup)?)
+    } else {
+        let ([_, stdout, stderr], [_, output, errors]) = pipes().map_err(setup)?;
+        sent.extend([output, errors]);
+        for fd in &sent {
+            // Its own, so that it may open its own /dev/stdout.
+            fchown(fd, Some(held.user()), Some(held.user())).map_err(setup)?;
+        }
+        let whole = |pipe| record(pipe, limits.output_bytes, &flood, ended.clone()).map_err(setup);
+        (whole(stdout)?, whole(stderr)?)
+    };
     let began = Instant::now();
     // When it is gone, its end says so.
-    let _gone = socket
-        .send(format!(" {code}").as_bytes(), &[output.as_raw_fd(), errors.as_raw_fd()])
-        .await
-        .is_err();
-    drop(guests);
+    let ends: Vec<_> = sent.iter().map(AsRawFd::as_raw_fd).collect();
+    let _gone = socket.send(format!(" {code}").as_bytes(), &ends).await.is_err();
+    drop(sent);
     let mut evaluation = Evaluation {
         held,
         process,

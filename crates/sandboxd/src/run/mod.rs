@@ -22,7 +22,7 @@ use crate::sandbox::{Events, Init, Orders, Sandbox};
 use crate::wire::{Event, Order};
 
 pub(crate) use course::{Exec, follow};
-pub(crate) use stdio::{Flood, feed, pipes, record};
+pub(crate) use stdio::{Flood, feed, pipes, record, record_part};
 pub(crate) use verdict::judge;
 
 /// The id of a run's only order.

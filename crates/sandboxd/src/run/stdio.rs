@@ -74,38 +74,68 @@ pub(crate) fn record(
     fd: OwnedFd,
     limit: u64,
     flood: &Arc<Flood>,
-    mut over: watch::Receiver<bool>,
+    over: watch::Receiver<bool>,
 ) -> io::Result<Recording> {
     let pipe = pipe::Receiver::from_owned_fd(fd)?;
     let flood = Arc::clone(flood);
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
-        let mut recorder = Recorder::new(limit);
-        let mut buffer = vec![0; READ_BYTES];
-        let mut open = true;
-        while open {
-            tokio::select! {
-                read = read(&pipe, &mut buffer) => match read {
-                    0 => open = false,
-                    length => {
-                        recorder.push(buffer.get(..length).unwrap_or_default());
-                        flood.note(length);
-                        tokio::task::yield_now().await;
-                    }
-                },
-                () = raised(&mut over) => break,
-            }
-        }
-        for part in rest(&pipe, &mut buffer) {
-            recorder.push(&part);
-            flood.note(part.len());
-        }
-        let overflowed = recorder.overflowed();
+        let (recorded, open) = listen(&pipe, limit, &flood, over).await;
         // Nobody may be waiting any more.
-        let _unwanted = sender.send((recorder.finish(), overflowed));
+        let _unwanted = sender.send(recorded);
+        let mut buffer = vec![0; READ_BYTES];
         while open && read(&pipe, &mut buffer).await > 0 {}
     });
     Ok(Recording(receiver))
+}
+
+/// Records the part of a stream that lies between now and `over`. Others read what comes before and after.
+pub(crate) fn record_part(
+    fd: OwnedFd,
+    limit: u64,
+    flood: &Arc<Flood>,
+    over: watch::Receiver<bool>,
+) -> io::Result<Recording> {
+    let pipe = pipe::Receiver::from_owned_fd(fd)?;
+    let flood = Arc::clone(flood);
+    let (sender, receiver) = oneshot::channel();
+    tokio::spawn(async move {
+        let (recorded, _) = listen(&pipe, limit, &flood, over).await;
+        // Nobody may be waiting any more.
+        let _unwanted = sender.send(recorded);
+    });
+    Ok(Recording(receiver))
+}
+
+/// Reads to the end or until `over`. Returns what was kept, whether bytes were dropped, and whether the pipe is open still.
+async fn listen(
+    pipe: &pipe::Receiver,
+    limit: u64,
+    flood: &Flood,
+    mut over: watch::Receiver<bool>,
+) -> ((Output, bool), bool) {
+    let mut recorder = Recorder::new(limit);
+    let mut buffer = vec![0; READ_BYTES];
+    let mut open = true;
+    while open {
+        tokio::select! {
+            read = read(pipe, &mut buffer) => match read {
+                0 => open = false,
+                length => {
+                    recorder.push(buffer.get(..length).unwrap_or_default());
+                    flood.note(length);
+                    tokio::task::yield_now().await;
+                }
+            },
+            () = raised(&mut over) => break,
+        }
+    }
+    for part in rest(pipe, &mut buffer) {
+        recorder.push(&part);
+        flood.note(part.len());
+    }
+    let overflowed = recorder.overflowed();
+    ((recorder.finish(), overflowed), open)
 }
 
 /// The next bytes of a pipe; 0 at its end. May be dropped and called again without loss.

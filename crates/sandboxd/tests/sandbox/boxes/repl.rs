@@ -137,16 +137,105 @@ async fn what_must_be_ended_ends_the_interpreter() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn node_keeps_its_state_too() -> Outcome {
+    if !std::path::Path::new("/usr/bin/node").exists() {
+        crate::support::skip("no /usr/bin/node");
+        return Ok(());
+    }
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let boxes = boxes(&daemon).await?;
+    let mut roomy = small("one");
+    roomy.limits.get_or_insert_default().memory_bytes = Some(512 << 20);
+    boxes.clone().create(roomy).await?;
+    start(&boxes, "one", "node").await?;
+    for (code, value, out, error) in [
+        ("const x = 20; let n = 0", "", "", ""),
+        (
+            "function f(n) {\n  console.log('called', n);\n  return n + x;\n}",
+            "",
+            "called",
+            "",
+        ),
+        ("f(2)", "22", "called 2\n", ""),
+        ("_ * 2", "44", "", ""),
+        ("const y = await Promise.resolve(7); y + n", "7", "", ""),
+        (
+            "require('child_process').execSync('echo child', { stdio: 'inherit' }); undefined",
+            "",
+            "child\n",
+            "",
+        ),
+        (
+            "null.a",
+            "",
+            "",
+            "TypeError: Cannot read properties of null (reading 'a')",
+        ),
+        ("z = (", "", "", "SyntaxError: Unexpected end of input"),
+        ("throw 5", "", "", "Uncaught 5"),
+        ("await Promise.reject(new RangeError('far'))", "", "", "RangeError: far"),
+        ("require('fs').writeFileSync('/dev/stdout', 'direct')", "", "direct", ""),
+        ("({ a: [1, 'b'] })", "{ a: [ 1, 'b' ] }", "", ""),
+        ("setTimeout(() => console.log('late'), 20); 1", "1", "", ""),
+        (
+            "await new Promise((done) => setTimeout(done, 200)); x",
+            "20",
+            "late\n",
+            "",
+        ),
+        ("setTimeout(() => console.log('lost'), 20); 2", "2", "", ""),
+        ("process.stdout.write('x'.repeat(300000)) && 3", "3", "x", ""),
+        ("", "", "", ""),
+    ] {
+        let reply = evaluate(&boxes, "one", code).await?;
+        let result = reply.result.ok_or("no result")?;
+        assert_eq!(
+            (reply.value.as_str(), reply.error.as_str(), reply.alive),
+            (value, error, true),
+            "{code}: {}",
+            tell(&result)
+        );
+        let printed = text(&result.stdout);
+        match out {
+            "x" => assert_eq!(printed.len(), 300_000),
+            "called" => assert_eq!(printed, ""),
+            out => assert_eq!(printed, out, "{code}"),
+        }
+        assert_eq!(
+            (cause(&result), result.exit_code),
+            (Cause::Exited, Some(i32::from(!error.is_empty())))
+        );
+        if code == "null.a" {
+            let errors = text(&result.stderr);
+            assert!(errors.starts_with("Uncaught TypeError: Cannot read"), "{errors}");
+            assert!(!errors.contains("node:"), "{errors}");
+        }
+        if code.contains("'lost'") {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        }
+    }
+    let reply = evaluate(&boxes, "one", "console.log('bye'); process.exit(3)").await?;
+    let result = reply.result.ok_or("no result")?;
+    assert_eq!(
+        (result.exit_code, text(&result.stdout).as_str(), reply.alive),
+        (Some(3), "bye\n", false),
+        "{}",
+        tell(&result)
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn other_interpreters_and_processes_are_refused() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1"])? else {
         return Ok(());
     };
     let boxes = boxes(&daemon).await?;
     boxes.clone().create(small("one")).await?;
-    for (kind, code) in [("node", Code::Unimplemented), ("ruby", Code::InvalidArgument)] {
-        let refused = start(&boxes, "one", kind).await.err().ok_or("it started")?;
-        assert_eq!(refused.code(), code, "{refused}");
-    }
+    let refused = start(&boxes, "one", "ruby").await.err().ok_or("it started")?;
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
     let plain = StartRequest {
         exec: Some(super::exec("one", &["sleep", "5"])),
         process: "repl".to_owned(),

@@ -267,8 +267,11 @@ async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcom
             let result = run(&client, python("print(1)")).await?;
             match cause(&result) {
                 Cause::Exited => served += 1,
-                // Truthful: nothing was run.
-                Cause::Infra => assert!(std::time::Instant::now() < deadline, "{}", tell(&result)),
+                // Truthful: nothing was run. Each is a line in the daemon's log, which nobody reads here.
+                Cause::Infra => {
+                    assert!(std::time::Instant::now() < deadline, "{}", tell(&result));
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                }
                 _ => return Err(tell(&result).into()),
             }
         }

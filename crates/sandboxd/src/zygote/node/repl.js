@@ -1,0 +1,71 @@
+// The interpreter behind `Evaluate` of Node: Node's own REPL without its terminal. Each message on descriptor 3 is code
+// behind one byte that keeps it from being empty; the answer tells how it ended, its value and its error.
+"use strict";
+const { read, writeSync, closeSync } = require("fs");
+const { Readable, Writable } = require("stream");
+const { inspect } = require("util");
+
+const CONTROL = 3;
+const MOST = 1 << 16;
+const input = new Readable({ read() {} });
+const output = new Writable({ write: (_text, _encoding, done) => done() });
+const server = require("repl").start({ prompt: "", input, output, terminal: false, useGlobal: true });
+const buffer = Buffer.alloc(1 << 18);
+let count = 0;
+// Ends the evaluation that goes on.
+let settle = null;
+
+// What code throws comes here, at once or out of a callback.
+function caught(thrown) {
+  if (settle === null) process.stderr.write(`Uncaught ${told(thrown, "<repl-")}\n`);
+  else settle(thrown);
+}
+server._domain?.removeAllListeners("error").on("error", caught);
+process.on("uncaughtException", caught);
+
+function say(how, value, error) {
+  const cut = (text) => Buffer.from(text.replaceAll("\0", "")).subarray(0, MOST);
+  const separator = Buffer.alloc(1);
+  writeSync(CONTROL, Buffer.concat([Buffer.from(how), separator, cut(value), separator, cut(error)]));
+}
+
+// Without the frames that are not the program's.
+function told(error, name) {
+  const stack = inspect(error).split("\n");
+  const last = stack.findLastIndex((line) => line.includes(name));
+  return stack.filter((line, index) => index <= last || !/^ +at /.test(line)).join("\n");
+}
+
+// `outcome`: what was thrown, or nothing and the value.
+function ended([thrown, value], name) {
+  if (thrown === undefined) {
+    if (value !== undefined) server.last = value;
+    return say("ended", value === undefined ? "" : inspect(value), "");
+  }
+  // A part of a statement is an error here: nothing more will come.
+  const error = thrown.name === "Recoverable" || "err" in Object(thrown) ? (thrown.err ?? thrown) : thrown;
+  process.stderr.write(`Uncaught ${told(error, name)}\n`);
+  const line = error instanceof Error ? `${error.name}: ${error.message}` : `Uncaught ${inspect(error)}`;
+  return say("raised", "", line);
+}
+
+function next() {
+  read(CONTROL, buffer, 0, buffer.length, null, (failure, length) => {
+    if (failure !== null || length === 0) {
+      closeSync(CONTROL);
+      return process.exit(0);
+    }
+    const name = `<repl-${++count}>`;
+    const code = buffer.toString("utf8", 1, length);
+    settle = (...outcome) => {
+      settle = null;
+      ended(outcome, name);
+      next();
+    };
+    const current = settle;
+    return server.eval(`${code}\n`, server.context, name, (thrown, value) => {
+      if (settle === current) settle(...(thrown === null ? [undefined, value] : [thrown]));
+    });
+  });
+}
+next();
