@@ -67,6 +67,7 @@ export const ERROR_CODES = {
   PRL_TEMPLATE: "the chat template failed",
   // ---- inference ----
   PRL_INFERENCE_REQUEST: "a request to the inference server is malformed",
+  PRL_INFERENCE_CONTEXT: "a prompt leaves no room for a reply in the model's context",
   PRL_INFERENCE_UNSUPPORTED: "this endpoint or option is not implemented",
   PRL_INFERENCE_UNREACHABLE: "an inference server does not answer",
   PRL_INFERENCE_TIMEOUT: "an inference server did not answer in time",

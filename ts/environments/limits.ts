@@ -68,6 +68,15 @@ export class TurnLimits {
     if (tokens > (this.#limits.promptTokens ?? Infinity)) this.#end("max_prompt_tokens");
   }
 
+  /**
+   * With what a model call was refused for. Where the policy has filled its context its conversation ends here, and is scored; a first prompt
+   * that is too long is the task's error. Throws.
+   */
+  refused(error: unknown, { turns }: Pick<Trace, "turns">): never {
+    if (turns > 0 && error instanceof PrlError && error.code === "PRL_INFERENCE_CONTEXT") this.#end("prompt_too_long");
+    throw error;
+  }
+
   #end(name: string): never {
     const stop = new RolloutStop(name);
     this.#stop(stop);

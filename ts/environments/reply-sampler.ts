@@ -33,7 +33,7 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
     turns += 1;
     const reply = await whileWaiting(
       endpoint.reply({ prompt, ...options, sampling: limited(sampling, options), seed, signal }),
-    );
+    ).catch((error: unknown) => limits.refused(error, trace));
     signal.throwIfAborted();
     const { message, toolCalls, finishReason, usage } = reply;
     lastTokens = usage === null ? 0 : usage.promptTokens + usage.completionTokens;

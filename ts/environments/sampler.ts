@@ -62,7 +62,9 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
-    const completion = await generate(promptIds, turnSeed(parts.seed, turn), options);
+    const completion = await generate(promptIds, turnSeed(parts.seed, turn), options).catch((error: unknown) =>
+      limits.refused(error, trace),
+    );
     signal.throwIfAborted();
     if (completion.finishReason === "abort")
       throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");

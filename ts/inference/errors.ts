@@ -4,6 +4,7 @@ import { explain, PrlError, type ErrorCode } from "../errors.ts";
 /** Codes that are not the server's own failure. Everything else is 500. */
 const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_INFERENCE_REQUEST: 400,
+  PRL_INFERENCE_CONTEXT: 400,
   PRL_ENGINE_INPUT: 400,
   PRL_ENGINE_CAPACITY: 400,
   PRL_TOKENIZER: 400,

@@ -4,6 +4,7 @@
  * Written by hand because it runs once per sample on the server's event loop. A field that would change what is sampled and is not
  * implemented is refused, never ignored; fields of vLLM's that only concern text output are accepted and have no effect.
  */
+import { PrlError } from "../errors.ts";
 import { badRequest, HttpError, unsupported } from "./errors.ts";
 
 /** What the checks need to know of the model behind the server. */
@@ -176,7 +177,7 @@ function tokenIds(value: unknown, { vocabSize, maxModelLen }: RequestLimits): Ui
   if (!Array.isArray(value) || value.length === 0)
     throw badRequest("token_ids", "must be a non-empty list of token ids");
   if (value.length > maxModelLen) {
-    throw badRequest("token_ids", `${value.length} tokens are more than max_model_len, ${maxModelLen}`);
+    throw tooLong(`${value.length} tokens are more than max_model_len, ${maxModelLen}`);
   }
   const ids = new Uint32Array(value.length);
   for (let index = 0; index < ids.length; index++) {
@@ -187,6 +188,10 @@ function tokenIds(value: unknown, { vocabSize, maxModelLen }: RequestLimits): Ui
     ids[index] = id;
   }
   return ids;
+}
+
+function tooLong(problem: string): PrlError {
+  return new PrlError("PRL_INFERENCE_CONTEXT", `token_ids: ${problem}`);
 }
 
 /** vLLM's rule: absent means the rest of the context, more than the rest is cut to it. 0 scores the prompt only: our addition. */
@@ -204,7 +209,7 @@ function maxTokens(
     throw badRequest(field, "must be at least 1 (0 only scores a prompt: with prompt_logprobs)");
   }
   if (room === 0) {
-    throw badRequest("token_ids", `${promptLength} tokens leave no room to sample: max_model_len is ${maxModelLen}`);
+    throw tooLong(`${promptLength} tokens leave no room to sample: max_model_len is ${maxModelLen}`);
   }
   return Math.min(asked, room);
 }

@@ -54,7 +54,7 @@ const CONNECTION_CODES = new Set([
 
 /**
  * The body of a 2xx answer as text. Errors: PRL_INFERENCE_UNREACHABLE (no connection), PRL_INFERENCE_TIMEOUT (the deadline),
- * PRL_INFERENCE_REQUEST (4xx), PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
+ * PRL_INFERENCE_CONTEXT (a prompt that is too long), PRL_INFERENCE_REQUEST (other 4xx), PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
  */
 export async function exchange(dispatcher: Dispatcher, url: string, request: Exchange): Promise<string> {
   const { signal } = request;
@@ -117,6 +117,9 @@ async function send(dispatcher: Dispatcher, url: string, request: Exchange, sign
   throw httpError(`${request.method} ${url}${request.path}`, response.statusCode, text);
 }
 
+/** vLLM has no code for a prompt that is too long. */
+const VLLM_CONTEXT = /maximum context length|longer than the maximum model length/iu;
+
 function httpError(what: string, status: number, text: string): InferenceHttpError {
   const { code, message } = errorBody(text);
   const ours: ErrorCode =
@@ -124,9 +127,11 @@ function httpError(what: string, status: number, text: string): InferenceHttpErr
       ? "PRL_INFERENCE_UNSUPPORTED"
       : status === 504
         ? "PRL_INFERENCE_TIMEOUT"
-        : status >= 400 && status < 500
-          ? "PRL_INFERENCE_REQUEST"
-          : "PRL_INFERENCE_FAILED";
+        : status < 400 || status >= 500
+          ? "PRL_INFERENCE_FAILED"
+          : code === "PRL_INFERENCE_CONTEXT" || VLLM_CONTEXT.test(message)
+            ? "PRL_INFERENCE_CONTEXT"
+            : "PRL_INFERENCE_REQUEST";
   const detail = code === null ? message : `[${code}] ${message}`;
   return new InferenceHttpError(ours, `${what}: status ${status}: ${detail}`, status, code);
 }

@@ -87,6 +87,21 @@ describe("limits", () => {
     expect(await run(talk, model("word"), limits)).toMatchObject({ stop, reward: turns, code: undefined });
   });
 
+  it("a policy that has filled its context stops and is scored; a task that does not fit is an error", async () => {
+    const full = (turns: number): ReplyClient => {
+      const inner = model("word");
+      return {
+        reply: async (request) => {
+          if (inner.requests.length === turns) throw new PrlError("PRL_INFERENCE_CONTEXT", "547 tokens are too many");
+          return inner.reply(request);
+        },
+      };
+    };
+    expect(await run(talk, full(2))).toMatchObject({ stop: "prompt_too_long", reward: 2, code: undefined });
+    expect(await run(endlessly, full(3))).toMatchObject({ stop: "prompt_too_long", reward: 3, code: undefined });
+    expect(await run(talk, full(0))).toMatchObject({ stop: undefined, code: "PRL_INFERENCE_CONTEXT" });
+  });
+
   it("hold for rollouts that do not know of them", async () => {
     expect(await run(endlessly, model("word"), { turns: 7 })).toMatchObject({ stop: "max_turns", reward: 7 });
     const swallowing: Rollout<Row> = async ({ sample }) => {

@@ -56,6 +56,16 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 }
 
 describe("InferenceClient", () => {
+  it.each([
+    [{ error: { code: "PRL_INFERENCE_CONTEXT", message: "too many" } }, "PRL_INFERENCE_CONTEXT"],
+    [{ error: { message: "This model's maximum context length is 512 tokens." } }, "PRL_INFERENCE_CONTEXT"],
+    [{ error: { message: "token_ids: must be a list" } }, "PRL_INFERENCE_REQUEST"],
+  ])("tells a prompt that is too long from another mistake: %j", async (body, code) => {
+    const { client } = await connect((_, response) => answer(response, 400, body));
+    const sampling = { temperature: 1, maxTokens: 4, stopTokenIds: [] };
+    await expect(client.generate({ tokenIds: Uint32Array.of(1), sampling })).rejects.toMatchObject({ code });
+  });
+
   it("sends vLLM's request and reads its answer into typed arrays", async () => {
     let sent: unknown;
     const { client } = await connect((_count, response, body) => {

@@ -97,8 +97,6 @@ describe("parseGenerateRequest", () => {
     [{ token_ids: [-1] }, "token_ids[0]"],
     [{ token_ids: [1.5] }, "token_ids[0]"],
     [{ token_ids: ["1"] }, "token_ids[0]"],
-    [{ token_ids: Array.from({ length: 17 }, () => 1) }, "token_ids"],
-    [{ token_ids: Array.from({ length: 16 }, () => 1) }, "token_ids"],
     [{ ...prompt, sampling_params: [] }, "sampling_params"],
     [{ ...prompt, tokens: 1 }, "tokens"],
     [{ ...prompt, model: 5 }, "model"],
@@ -109,6 +107,15 @@ describe("parseGenerateRequest", () => {
   ])("refuses %j and names %s", (body, field) => {
     expect(() => parse(body)).toThrow(
       expect.objectContaining({ code: "PRL_INFERENCE_REQUEST", message: expect.stringMatching(startOf(field)) }),
+    );
+  });
+
+  it.each<[Record<string, unknown>]>([
+    [{ token_ids: Array.from({ length: 17 }, () => 1) }],
+    [{ token_ids: Array.from({ length: 16 }, () => 1) }],
+  ])("refuses a prompt that leaves no room under a code of its own", (body) => {
+    expect(() => parse(body)).toThrow(
+      expect.objectContaining({ code: "PRL_INFERENCE_CONTEXT", message: expect.stringMatching(startOf("token_ids")) }),
     );
   });
 

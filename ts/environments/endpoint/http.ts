@@ -213,12 +213,17 @@ async function joinStream(
   }
 }
 
+/** A prompt that is too long, in the words of our server and OpenAI's, of vLLM and Anthropic. */
+const CONTEXT_CODES: ReadonlySet<string> = new Set(["PRL_INFERENCE_CONTEXT", "context_length_exceeded"]);
+const TOO_LONG = /maximum context length|longer than the maximum model length|prompt is too long/iu;
+
 function refusal(what: string, status: number, text: string, waitMs: number | null): Failure {
   const { message, code, type } = errorBody(text);
   const outOfMoney = code === "insufficient_quota" || type === "insufficient_quota";
   const retryable =
     status === 408 || (status === 429 && !outOfMoney) || (status >= 500 && status !== 501 && status !== 505);
-  return new Failure(codeOf(status), `${what}: status ${status}: ${message}`, {
+  const isTooLong = status === 400 && (CONTEXT_CODES.has(String(code)) || TOO_LONG.test(message));
+  return new Failure(isTooLong ? "PRL_INFERENCE_CONTEXT" : codeOf(status), `${what}: status ${status}: ${message}`, {
     retryable,
     waitMs: retryable ? waitMs : null,
   });
