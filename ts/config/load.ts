@@ -207,10 +207,11 @@ class Loader<K extends ConfigKind> {
         path.length > 1 && (SHARED_KEYS[this.#kind][path.slice(1).join(".")]?.includes(String(path[0])) ?? false);
       if (isShared) return; // Said once, at the top.
       const isFolder = relativeTo === "model" && isModelPath(value);
-      if (relativeTo !== "file" && !isFolder) return;
+      const isModule = relativeTo === "module";
+      if (relativeTo !== "file" && !isFolder && !isModule) return;
       const wanted = isFolder ? "folder" : "file";
       const found = await kindOf(isFolder ? value : value.replace(/#[^#/]*$/, ""));
-      if (found === wanted) return;
+      if (found === wanted || (isModule && found === "folder")) return;
       const text = found === "nothing" ? `no such ${wanted}: ${value}` : `${value} is a ${found}, not a ${wanted}`;
       this.#problems.push(problemAt(this.#tree.originOf(path), path, text));
       return;

@@ -91,7 +91,7 @@ export function keyHint(schema: AnySchema, path: KeyPath): string {
   const places = [...entries(schema)].map((entry) => entry.path.join("."));
   const whole = parent === undefined ? nearest(path.join("."), places) : null;
   const elsewhere = whole ?? places.find((place) => place.split(".").at(-1) === key);
-  if (elsewhere !== undefined) return `did you mean "${elsewhere}"?`;
+  if (elsewhere !== undefined) return `did you mean "${elsewhere}"${elsewhere === key ? " at the top" : ""}?`;
   return hint(key, siblings.length > 0 ? siblings : Object.keys(shapeOf(schema) ?? {}), "keys");
 }
 

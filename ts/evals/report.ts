@@ -14,6 +14,8 @@ export interface EvaluationReport {
   scored: number;
   errors: number;
   errors_by_code: Record<string, number>;
+  /** The message of the first error of each code. */
+  error_messages: Record<string, string>;
   /**
    * Over the means of the tasks, as rollouts of one task are alike; null when nothing was scored. Its 95 % interval is Wilson's for one
    * rollout per task and rewards of 0 and 1, else Student's.
@@ -48,6 +50,7 @@ const LEVEL = 0.95;
 export function report(groups: readonly (readonly Episode[])[], options: ReportOptions): EvaluationReport {
   const { name, env, model, rollouts, passThreshold } = options;
   const episodes = groups.flat();
+  const firstErrors = episodes.flatMap(({ errors }) => errors.slice(0, 1));
   const traces = episodes.flatMap((episode) => (episode.ok ? episode.traces : []));
   const agents = new Set(traces.map(({ agent }) => agent));
   /** Numbers of a trace, under their agent's name where there are several agents. */
@@ -72,7 +75,8 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
     rollouts_per_example: rollouts,
     scored: sum(rewards.map((group) => group.length)),
     errors: episodes.filter(({ ok }) => !ok).length,
-    errors_by_code: countBy(episodes.flatMap(({ errors }) => errors.slice(0, 1).map(({ code }) => code))),
+    errors_by_code: countBy(firstErrors.map(({ code }) => code)),
+    error_messages: Object.fromEntries(firstErrors.toReversed().map(({ code, message }) => [code, message])),
     reward: rewardInterval(rewards),
     pass_at_k: passed(passAtK),
     pass_hat_k: passed(passHatK),

@@ -53,7 +53,17 @@ function details(one: EvaluationReport): string[] {
     Object.keys(one.rewards).length > 1 ? `  rewards  ${numbers(one.rewards)}` : "",
     Object.keys(one.metrics).length > 0 ? `  metrics  ${numbers(one.metrics)}` : "",
     one.scored > 0 ? `  ended    ${counts(one.stop_conditions)}` : "",
-    one.errors > 0 ? `  errors   ${counts(one.errors_by_code)}` : "",
+    ...Object.entries(one.errors_by_code).map(
+      ([code, count]) => `  errors   ${code} ${formatCount(count)}: ${shortened(one.error_messages[code] ?? "")}`,
+    ),
   ].filter((line) => line !== "");
   return lines.length === 0 ? [] : ["", one.name, ...lines];
 }
+
+/** One line of a message. */
+function shortened(message: string): string {
+  const line = message.replaceAll(/\s+/gu, " ").trim();
+  return line.length > MESSAGE_LENGTH ? `${line.slice(0, MESSAGE_LENGTH)}...` : line;
+}
+
+const MESSAGE_LENGTH = 160;

@@ -77,6 +77,23 @@ describe("prl eval", () => {
     expect(readdirSync(join(dir, "outputs", "a")).toSorted()).toEqual(["configs", "summary.json", "traces.jsonl"]);
   });
 
+  test("takes a package by its folder, and tells what went wrong with the first of each kind", async () => {
+    writeFileSync(
+      join(dir, "package.json"),
+      '{"name": "@me/say", "version": "1.2.3", "prl": {"environment": "./say.mjs"}}',
+    );
+    const mock = await endpoint((request, index) =>
+      index === 1 ? status(400, { error: { message: "the prompt\n is too long" } }) : evens(request),
+    );
+    const ran = await prl(["eval", ".", "-m", "m", "-b", mock.url, "-c", "1", "--run.name", "a"], dir);
+    expect([ran.code, ran.stdout]).toEqual([
+      0,
+      expect.stringMatching(/^ {2}errors {3}PRL_INFERENCE_REQUEST 1: .*the prompt is too long/m),
+    ]);
+    const records = JSON.parse(readFileSync(join(dir, "outputs/a/configs/environments.json"), "utf8")) as object[];
+    expect(records).toMatchObject([{ name: "say", origin: { kind: "package", name: "@me/say", version: "1.2.3" } }]);
+  });
+
   test("--json prints the summary, with the interval over tasks", async () => {
     const mock = await endpoint(evens);
     const ran = await prl(["eval", "./say.mjs", "-m", "m", "-b", mock.url, "--json"], dir);
@@ -178,6 +195,9 @@ url = "${mock.url}/two"
         reward: { mean: 1 },
       },
     ]);
+    expect((JSON.parse(first.stdout) as EvalSummary).evaluations[0]?.error_messages["PRL_INFERENCE_REQUEST"]).toContain(
+      "no threes",
+    );
     expect(traces("a").filter(({ ok }) => !ok)).toHaveLength(2);
 
     expect((await prl(args, dir)).stderr).toContain("PRL_RUN_EXISTS");
@@ -247,6 +267,9 @@ url = "${mock.url}/two"
     ["tasks without end", ["./say.mjs#forever", "-m", "m", "-b", "http://127.0.0.1:1"], "say how many with -n"],
     ["an unknown flag", ["./say.mjs", "--rolouts", "2"], "did you mean --rollouts?"],
     ["arguments that are no JSON", ["./say.mjs", "-a", "{"], "--env-args"],
+    ["arguments that are no object", ["./say.mjs", "-a", "[1]"], "--env-args"],
+    ["no tasks", ["./say.mjs", "-m", "m", "-b", "http://127.0.0.1:1", "-n", "0"], "0 tasks give no result"],
+    ["a folder that is no package", [".", "-m", "m", "-b", "http://127.0.0.1:1"], "is a folder"],
     ["wrong arguments", ["./say.mjs", "-m", "m", "-b", "http://127.0.0.1:1", "-a", '{"cuont": 1}'], "cuont"],
     ["nothing to resume", ["./say.mjs", "-m", "m", "-b", "http://127.0.0.1:1", "--resume"], "PRL_EVAL_RESUME"],
   ])("%s is refused with exit code 2", async (_, args, text) => {

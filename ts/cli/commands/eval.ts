@@ -59,7 +59,13 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const inPlace: Override[] =
     environments.length === 0
       ? []
-      : [{ path: ["eval"], value: environments.map((name) => evaluationOf(name, envArgs)), flag: "" }];
+      : [
+          {
+            path: ["eval"],
+            value: environments.map((name) => evaluationOf(name, envArgs)),
+            flag: environments.join(" "),
+          },
+        ];
   if (environments.length === 0 && files.length === 0)
     throw new PrlError("PRL_CLI_USAGE", "prl eval: name an environment or a config file; see prl eval --help");
   const loaded = await loadConfig(files, [...inPlace, ...overrides], { kind: "eval", env: io.env, cwd: io.cwd });
@@ -105,8 +111,10 @@ function evaluationOf(name: string, args: string | undefined): Record<string, un
 
 function parseArgs(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value;
   } catch (cause) {
     throw new PrlError("PRL_CLI_USAGE", `--env-args: expected a JSON object, got ${text}`, { cause });
   }
+  throw new PrlError("PRL_CLI_USAGE", `--env-args: expected a JSON object, got ${text}`);
 }

@@ -29,7 +29,10 @@ const apiKeyVar = z
   .default(null)
   .describe("Environment variable that holds the key; unset: no key is sent");
 const headers = z.record(z.string(), z.string());
-const numExamples = z.int().min(-1);
+const numExamples = z
+  .int()
+  .min(-1)
+  .refine((count) => count !== 0, "0 tasks give no result: at least 1, or -1 for all");
 const rollouts = z.int().positive();
 const split = z.enum(["train", "eval"]);
 

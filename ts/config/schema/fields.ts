@@ -9,8 +9,11 @@ import { z } from "zod";
 /** Names become file names, which take 255 bytes with what is put around them. */
 const LONGEST_NAME = 128;
 
-/** What a relative path in a config file is relative to: that file, or the folder the command was started in. */
-export type PathBase = "file" | "folder" | "model";
+/**
+ * What a relative path in a config file is relative to: that file, or the folder the command was started in. A `module` is a file or, as a
+ * package, a folder.
+ */
+export type PathBase = "file" | "folder" | "model" | "module";
 
 /** A path, relative to the file that names it. */
 export function filePath(description: string) {
@@ -82,7 +85,15 @@ export const seqLen = z
 export const environmentBlock = z
   .strictObject({
     id: z.string().min(1).nullable().default(null).describe("Built-in environment or installed package"),
-    path: filePath("Module whose default export, or the one after '#', is an environment").nullable().default(null),
+    path: z
+      .string()
+      .min(1)
+      .meta({
+        description: "Module whose default export, or the one after '#', is an environment, or the folder of a package",
+        relativeTo: "module" satisfies PathBase,
+      })
+      .nullable()
+      .default(null),
     args: z.record(z.string(), z.unknown()).default({}).describe("Settings of the environment; it checks them itself"),
   })
   .superRefine((env, context) => {

@@ -44,7 +44,9 @@ export async function withRetries<Result>(
       if (!(error instanceof PassingFailure)) throw error;
       failures += 1;
       if (failures >= settings.attempts) {
-        const message = `${what}: ${settings.endpoint} does not give it (${failures} attempts): ${error.message}`;
+        const advice =
+          "HF_ENDPOINT names another hub, HF_HUB_OFFLINE=1 takes what the cache has, a local file needs none";
+        const message = `${what}: ${settings.endpoint} does not give it (${failures} attempts): ${error.message}; ${advice}`;
         throw new PrlError("PRL_HUB_UNREACHABLE", message, { cause: error.cause });
       }
       const doubled = settings.backoffMs * 2 ** (failures - 1);
@@ -69,7 +71,7 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
     response = await fetch(url, { headers: { ...headers, ...authorization }, signal });
   } catch (cause) {
     asked.signal?.throwIfAborted();
-    const why = late.signal.aborted ? `no answer within ${settings.answerMs} ms` : "the connection failed";
+    const why = late.signal.aborted ? `no answer within ${settings.answerMs} ms` : connectionText(cause);
     throw new PassingFailure(why, { cause });
   } finally {
     clearTimeout(timer);
@@ -77,6 +79,12 @@ export async function request(settings: HubSettings, asked: HubRequest): Promise
   if (response.status === 200 || accept.includes(response.status)) return response;
   await response.body?.cancel();
   throw failureOf(response, what);
+}
+
+/** What the socket said is the cause of the cause. */
+function connectionText(cause: unknown): string {
+  const inner = cause instanceof Error ? cause.cause : undefined;
+  return `the connection failed${inner instanceof Error && inner.message !== "" ? ` (${inner.message})` : ""}`;
 }
 
 function failureOf(response: Response, what: string): Error {
