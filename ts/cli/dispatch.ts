@@ -52,6 +52,12 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/weights.ts"),
   },
   {
+    name: "sandboxd",
+    summary: "The sandbox daemon of a run",
+    hidden: true,
+    load: () => import("./commands/sandboxd.ts"),
+  },
+  {
     name: "env-server",
     summary: "Host environments for a run: one env worker",
     load: () => import("./commands/env-server.ts"),

@@ -17,6 +17,7 @@ export { cacheDir } from "./paths.ts";
 export type { AlgoBlock } from "./schema/algo.ts";
 export type { CurriculumBlock } from "./schema/curriculum.ts";
 export { filterName, type FilterBlock } from "./schema/filters.ts";
+export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export { lossOptions } from "./schema/loss.ts";
 export { optimOptions } from "./schema/trainer.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";

@@ -25,7 +25,7 @@ import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
 import { type RewardContext, scoreAll, type UnjudgedContext, untilAborted, type WeightedScores } from "./reward.ts";
 import { type SeatRecord, startClock, toFrame } from "./rollout-record.ts";
 import { createRng } from "./rng.ts";
-import { RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
+import { type Requirements, RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
 import { type AgentRole, agentRoles, Seats, SOLE_AGENT } from "./seats.ts";
 import { seed as deriveSeed } from "./seed.ts";
 import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
@@ -71,6 +71,7 @@ export interface ConfiguredEnvironment {
   readonly name: string;
   readonly version: string;
   readonly tags: readonly string[];
+  readonly requires: Requirements;
   /** Who takes part in an episode, the one that `score` is about first. */
   readonly agents: readonly string[];
   /** Whether it has a check of its gold answers. */
@@ -169,6 +170,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
     name,
     version,
     tags,
+    requires: definition.requires ?? {},
     agents,
     validates: definition.validate !== undefined,
     tasks(split, runSeed) {

@@ -36,6 +36,7 @@ export type { Judge, JudgeAccess, JudgeOptions, RubricQuestion } from "./judge.t
 export type { ReferenceQuestion } from "./judge-reference.ts";
 export type { RubricCriterion } from "./judge-rubric.ts";
 export { type Limits, RolloutStop } from "./limits.ts";
+export { checkSandboxes, daemonSettings, sandboxSource } from "./sandbox-config.ts";
 export { reward } from "./reward.ts";
 export type {
   Reward,

@@ -4,7 +4,9 @@
  * A required sandbox is asked for when the rollout is dispatched, so that it starts while the first tokens are sampled, and is closed when
  * the rollout has ended, however it did. What the infrastructure cannot give rejects with a code whose class is `infra` (`episode.ts`).
  */
-import { PrlError } from "../errors.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { type ErrorCode, PrlError } from "../errors.ts";
 import {
   type Box,
   type BoxRequest,
@@ -59,6 +61,16 @@ export interface SandboxSettings extends StartOptions {
 /** A rollout waits at least as long for a free place as others take to end. */
 const QUEUE_MS = 120_000;
 const CLOSE_DEADLINE_MS = 5_000;
+/** A daemon that died is replaced by the launcher within seconds. */
+const REPLACED_WITHIN_MS = 15_000;
+const REPLACED_POLL_MS = 250;
+const GONE: ReadonlySet<string> = new Set<ErrorCode>([
+  "PRL_SANDBOX_UNREACHABLE",
+  "PRL_SANDBOX_CONNECTION_LOST",
+  "PRL_SANDBOX_DAEMON_EXITED",
+  "PRL_SANDBOX_DAEMON_RESTARTED",
+  "PRL_SANDBOX_DRAINING",
+]);
 
 /** The pool of a process: opened when it is first needed, and again when its own daemon has died. */
 export class SandboxSource {
@@ -183,14 +195,11 @@ export class RolloutSandboxes {
   async #create(): Promise<Box> {
     const { model = false, ...asked } = typeof this.#required === "object" ? this.#required : {};
     const network = model ? { network: await this.#towardsModel(asked.network) } : {};
-    const pool = await this.#source.pool();
     const limits = { ...this.#source.limits, ...asked.limits };
-    const box = await pool.create({
-      queueMs: QUEUE_MS,
-      ...asked,
-      ...network,
-      limits,
-      labels: { environment: this.#environment },
+    const labels = { environment: this.#environment };
+    const box = await this.#whenReplaced(async () => {
+      const pool = await this.#source.pool();
+      return pool.create({ queueMs: QUEUE_MS, ...asked, ...network, limits, labels });
     });
     this.#ready = box;
     if (this.#closed) {
@@ -198,6 +207,20 @@ export class RolloutSandboxes {
       throw new PrlError("PRL_EPISODE_CANCELLED", "the rollout ended before its sandbox was there");
     }
     return box;
+  }
+
+  /** Nothing has been done in a sandbox that is not there, so a daemon that is being replaced is waited for. */
+  async #whenReplaced(create: () => Promise<Box>): Promise<Box> {
+    const latest = performance.now() + REPLACED_WITHIN_MS;
+    for (;;) {
+      try {
+        return await create();
+      } catch (error) {
+        const isGone = error instanceof PrlError && GONE.has(error.code);
+        if (!isGone || this.#closed || performance.now() > latest) throw error;
+        await sleep(REPLACED_POLL_MS);
+      }
+    }
   }
 
   async #towardsModel(network: Network = "none"): Promise<Network> {

@@ -10,7 +10,10 @@ import {
   type Endpoint,
   type EnvironmentOrigin,
   type Episode,
+  checkSandboxes,
   locateEnvironment,
+  OWN_SANDBOXES,
+  type SandboxSource,
   rewardOf,
   seed as deriveSeed,
   type Task,
@@ -51,25 +54,31 @@ export interface PreparedEvaluation {
 /**
  * Finds what can be wrong with an evaluation before the first is run.
  *
- * @param env where the variables with keys are looked up. Errors: those of `loadEnvironment` and of opening the endpoints.
+ * @param env where the variables with keys are looked up. Errors: those of `loadEnvironment`, `checkSandboxes` and of opening the endpoints.
  */
-export function prepareEvaluations(
+export async function prepareEvaluations(
   config: EvalConfig,
   known: readonly EndpointEntry[],
   env: Readonly<Record<string, string | undefined>>,
+  sandboxes: SandboxSource = OWN_SANDBOXES,
 ): Promise<PreparedEvaluation[]> {
-  return Promise.all(
+  const prepared = await Promise.all(
     config.eval.map(async (evaluation) => {
       const { id, path, args } = evaluation.env;
       const { environment, origin } = await locateEnvironment({ id, path });
       return {
         evaluation,
-        environment: environment.configure(args),
+        environment: environment.configure(args, { sandboxes }),
         origin,
         endpoints: openEndpoints(config, evaluation, known, env),
       };
     }),
   );
+  await checkSandboxes(
+    sandboxes,
+    prepared.map(({ environment }) => environment),
+  );
+  return prepared;
 }
 
 /**

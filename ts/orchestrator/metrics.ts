@@ -43,7 +43,9 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     values[`train/agg/all/${agent}/reward/mean`] = mean(own.flatMap(({ reward }) => reward ?? []));
   }
   for (const name of new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))) {
-    values[`train/agg/all/metrics/${name}/mean`] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
+    // Times that the framework takes itself are no environment's.
+    const key = name.startsWith("timing/") ? name : `train/agg/all/metrics/${name}/mean`;
+    values[key] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
   }
   return values;
 }

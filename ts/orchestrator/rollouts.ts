@@ -17,6 +17,8 @@ import type { EnvWorkers } from "./env-workers.ts";
 
 const RETRIES = 3;
 const BACKOFF_MS = 100;
+/** Three such pauses outlast the replacement of a sandbox daemon. */
+const SANDBOX_BACKOFF_MS = 400;
 
 /** Runs a rollout; resolves with an errored episode when it cannot be had or was cancelled. */
 export async function runRollout(
@@ -29,7 +31,9 @@ export async function runRollout(
     const { ok, errors } = result.episode;
     if (ok || attempt === RETRIES || !errors.every(isRetryable)) return result;
     // Chance has no part in what is sampled, so it does no harm here.
-    if (!(await pause(BACKOFF_MS * 2 ** attempt * (0.5 + Math.random()), signal))) return result;
+    const isSandbox = errors.some(({ code }) => code.startsWith("PRL_SANDBOX_"));
+    const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;
+    if (!(await pause(base * 2 ** attempt * (0.5 + Math.random()), signal))) return result;
   }
 }
 

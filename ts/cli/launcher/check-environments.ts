@@ -12,10 +12,12 @@ import {
   type SftConfig,
 } from "../../config/index.ts";
 import {
+  checkSandboxes,
   type Environment,
   type EnvironmentOrigin,
   type LocatedEnvironment,
   locateEnvironment,
+  sandboxSource,
 } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 
@@ -27,22 +29,25 @@ export interface EnvironmentRecord {
   readonly name: string;
   readonly version: string;
   readonly origin: EnvironmentOrigin;
+  /** Whether it needs sandboxes. */
+  readonly sandbox: boolean;
 }
 
 export function environmentRecord(
   source: string,
-  { name, version }: Pick<Environment, "name" | "version">,
+  { name, version, requires }: Pick<Environment, "name" | "version" | "requires">,
   origin: EnvironmentOrigin,
 ): EnvironmentRecord {
-  return { source, name, version, origin };
+  return { source, name, version, origin, sandbox: requires.sandbox !== undefined };
 }
 
-/** @throws PrlError `PRL_ENVIRONMENT_UNKNOWN`, `PRL_USER_MODULE`, `PRL_ENVIRONMENT_INVALID`, `PRL_CONFIG_INVALID` naming the key */
+/** @throws PrlError those of `checkSandboxes`, `PRL_ENVIRONMENT_UNKNOWN`, `PRL_USER_MODULE`, `PRL_ENVIRONMENT_INVALID`, `PRL_CONFIG_INVALID` naming the key */
 export async function checkRlEnvironments(
-  { orchestrator }: RlConfig,
+  { orchestrator, sandbox }: RlConfig,
   provenance: Provenance | undefined,
 ): Promise<EnvironmentRecord[]> {
   const records: EnvironmentRecord[] = [];
+  const environments: Environment[] = [];
   for (const [part, sources] of [
     ["train", orchestrator.train.source],
     ["eval", orchestrator.eval?.source ?? []],
@@ -50,7 +55,14 @@ export async function checkRlEnvironments(
     for (const [index, { name, env }] of sources.entries()) {
       const { environment, origin } = await check(["orchestrator", part, "source", index, "env"], env, provenance);
       records.push(environmentRecord(`${part}/${name}`, environment, origin));
+      environments.push(environment);
     }
+  }
+  const sandboxes = sandboxSource(sandbox);
+  try {
+    await checkSandboxes(sandboxes, environments);
+  } finally {
+    await sandboxes.close();
   }
   return records;
 }

@@ -7,7 +7,9 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { RlConfig, SftConfig } from "../../config/index.ts";
+import { daemonSettings } from "../../environments/index.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
+import type { DaemonSettings } from "../../sandbox/index.ts";
 
 export interface InferenceChildConfig {
   model_dir: string;
@@ -25,6 +27,13 @@ export interface EnvWorkerChildConfig {
   model_dir: string;
   sources: { name: string; split: "train" | "eval"; env: RlConfig["orchestrator"]["train"]["source"][number]["env"] }[];
   max_concurrent: number;
+  sandbox: RlConfig["sandbox"];
+}
+
+export interface SandboxdChildConfig {
+  /** Where it listens. */
+  socket: string | null;
+  daemon: DaemonSettings;
 }
 
 export interface TrainerChildConfig {
@@ -56,14 +65,17 @@ export async function writeConfig(runDir: string, name: string, config: unknown)
   return path;
 }
 
-/** The four configs of an RL run; `config` has its thread counts filled. */
+/** The configs of an RL run's processes; `config` has its thread counts filled. */
 export function rlChildConfigs(
   config: RlConfig,
   runId: string,
   modelDir: string,
+  /** Of the run's own sandbox daemon, when it has one. */
+  socket: string | null = null,
 ): {
   inference: InferenceChildConfig;
   "env-worker": EnvWorkerChildConfig;
+  sandboxd: SandboxdChildConfig;
   trainer: TrainerChildConfig;
   orchestrator: OrchestratorChildConfig;
 } {
@@ -85,7 +97,9 @@ export function rlChildConfigs(
         ...(orchestrator.eval?.source ?? []).map(({ name, env }) => ({ name, split: "eval" as const, env })),
       ],
       max_concurrent: orchestrator.max_inflight,
+      sandbox: socket === null ? config.sandbox : { ...config.sandbox, addresses: [`unix:${socket}`] },
     },
+    sandboxd: { socket, daemon: daemonSettings(config.sandbox) },
     trainer: {
       run_id: runId,
       model_dir: modelDir,

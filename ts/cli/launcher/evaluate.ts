@@ -8,11 +8,13 @@ import { basename, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
 import type { EvalConfig, LoadedConfig } from "../../config/index.ts";
+import { sandboxSource } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import {
   type EvaluationProgress,
   type EvaluationReport,
   keepScored,
+  type PreparedEvaluation,
   prepareEvaluations,
   readEndpointsFile,
   runEvaluations,
@@ -56,7 +58,22 @@ export async function evaluate(
   const { signal = new AbortController().signal, env = process.env } = options;
   const started = performance.now();
   const endpoints = config.endpoints === null ? [] : await readEndpointsFile(config.endpoints);
-  const prepared = await prepareEvaluations(config, endpoints, env);
+  const sandboxes = sandboxSource(config.sandbox, env);
+  try {
+    const prepared = await prepareEvaluations(config, endpoints, env, sandboxes);
+    return await runPrepared(config, prepared, { ...options, signal }, started);
+  } finally {
+    await sandboxes.close();
+  }
+}
+
+async function runPrepared(
+  config: EvalConfig,
+  prepared: readonly PreparedEvaluation[],
+  options: EvaluateRunOptions & { signal: AbortSignal },
+  started: number,
+): Promise<EvalSummary> {
+  const { signal } = options;
   const directory = options.resume === true ? await earlierDirectory(config) : await newDirectory(config);
   await atomicWriteJson(join(directory.path, "configs", "eval.json"), config);
   const records = prepared.map(({ evaluation, environment, origin }) =>

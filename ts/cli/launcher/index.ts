@@ -3,6 +3,7 @@ export type {
   EnvWorkerChildConfig,
   InferenceChildConfig,
   OrchestratorChildConfig,
+  SandboxdChildConfig,
   SftChildConfig,
   TrainerChildConfig,
 } from "./child-configs.ts";

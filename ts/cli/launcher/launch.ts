@@ -47,6 +47,8 @@ export interface PreparedRl {
   /** The resolved warm start, if there is one. */
   warmStart: SftConfig | null;
   directory: RunDirectory;
+  /** An environment of the run requires sandboxes. */
+  needsSandboxes: boolean;
 }
 
 /**
@@ -72,7 +74,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   await writeConfig(directory.path, "rl", resolved);
   await writeConfig(directory.path, "environments", environments);
   if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
-  return { config: resolved, warmStart, directory };
+  return { config: resolved, warmStart, directory, needsSandboxes: environments.some(({ sandbox }) => sandbox) };
 }
 
 /** The same for `prl sft`: `configs/sft-run.json`. */
@@ -101,7 +103,7 @@ export async function prepareSft(
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const { config, warmStart, directory } = await prepareRl(given, options);
+  const { config, warmStart, directory, needsSandboxes } = await prepareRl(given, options);
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
@@ -113,7 +115,13 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
     const model = await untilAborted(signal, ensureBaseModel(config.model.name, config.seed));
     noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
-    const base: RunBase = { runId: directory.name, runDir: directory.path, logs: session.logs, modelDir: model.dir };
+    const base: RunBase = {
+      runId: directory.name,
+      runDir: directory.path,
+      logs: session.logs,
+      modelDir: model.dir,
+      needsSandboxes,
+    };
     if (warmStart !== null) {
       session.enter("warm start");
       const { path, hit, damage } = await ensureWarmStart(warmStart, model, base, session.stage);
@@ -144,7 +152,13 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
     noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
     session.enter("training");
-    const base: RunBase = { runId: directory.name, runDir: directory.path, logs: session.logs, modelDir: model.dir };
+    const base: RunBase = {
+      runId: directory.name,
+      runDir: directory.path,
+      logs: session.logs,
+      modelDir: model.dir,
+      needsSandboxes: false,
+    };
     const outDir = join(directory.path, "model");
     await mkdir(outDir, { recursive: true });
     await runSftProcess(config, base, outDir, session.stage);

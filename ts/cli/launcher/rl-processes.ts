@@ -1,10 +1,12 @@
 /** The RL stage: inference servers, env workers, trainer and orchestrator, from their start to the end of training. */
-import { availableParallelism } from "node:os";
+import { mkdtemp, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
 
 import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
-import { COMPONENT as ENV_WORKER, EnvWorkerFleet } from "./env-worker-fleet.ts";
+import { Fleet } from "./fleet.ts";
 import { ATTEMPT } from "./run-directory.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -18,7 +20,12 @@ export interface RunBase {
   runDir: string;
   logs: string;
   modelDir: string;
+  /** An environment of the run requires them. */
+  needsSandboxes: boolean;
 }
+
+const ENV_WORKER = "env-worker";
+const SANDBOXD = "sandboxd";
 
 /** Processes whose command has another name. */
 const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server" };
@@ -59,10 +66,14 @@ export async function runRlProcesses(
   base: RunBase,
   { onReady, note }: { onReady: () => void; note: (message: string) => void },
 ): Promise<void> {
-  const configs = rlChildConfigs(config, base.runId, base.modelDir);
+  // The run directory's path may be too long for a socket.
+  const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
+  const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
+  const configs = rlChildConfigs(config, base.runId, base.modelDir, socket);
   const paths = {
     inference: await writeConfig(base.runDir, "inference", configs.inference),
-    "env-worker": await writeConfig(base.runDir, "env-worker", configs["env-worker"]),
+    [ENV_WORKER]: await writeConfig(base.runDir, ENV_WORKER, configs[ENV_WORKER]),
+    [SANDBOXD]: await writeConfig(base.runDir, SANDBOXD, configs[SANDBOXD]),
     trainer: await writeConfig(base.runDir, "trainer", configs.trainer),
     orchestrator: await writeConfig(base.runDir, "orchestrator", configs.orchestrator),
   };
@@ -70,24 +81,29 @@ export async function runRlProcesses(
     Array.from({ length: count }, (_, index) =>
       supervisor.start(childSpec(base, component, index, paths[component], finishes)),
     );
-  const trainers = start("trainer", 1, true);
-  const servers = start("inference", config.inference.replicas, false);
-  const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: rolloutsPerWorker } = config.orchestrator;
-  const fleet = new EnvWorkerFleet(supervisor, {
-    runDir: base.runDir,
-    least,
-    most: most ?? Math.max(least, availableParallelism()),
-    rolloutsPerWorker,
-    spec: (index) => childSpec(base, ENV_WORKER, index, paths[ENV_WORKER], false),
-    note,
-  });
+  const fleetOf = (component: keyof typeof paths, least: number, most: number, rolloutsPerWorker: number): Fleet => {
+    const spec = (index: number): ChildSpec => childSpec(base, component, index, paths[component], false);
+    return new Fleet(supervisor, { runDir: base.runDir, component, least, most, rolloutsPerWorker, spec, note });
+  };
+  const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: perWorker } = config.orchestrator;
+  const fleets = [
+    fleetOf(ENV_WORKER, least, most ?? Math.max(least, availableParallelism()), perWorker),
+    ...(socket === null ? [] : [fleetOf(SANDBOXD, 1, 1, Infinity)]),
+  ];
   try {
-    const workers = fleet.start();
+    const trainers = start("trainer", 1, true);
+    const servers = start("inference", config.inference.replicas, false);
+    const replaceable = fleets.flatMap((fleet) => fleet.start());
     const orchestrators = start("orchestrator", 1, true);
-    await supervisor.ready([...trainers, ...servers, ...workers], READY_DEADLINE_MS);
+    await supervisor.ready([...trainers, ...servers, ...replaceable], READY_DEADLINE_MS);
     onReady();
     await Promise.all([...trainers, ...orchestrators].map((child) => supervisor.finished(child)));
   } finally {
-    fleet.stop();
+    for (const fleet of fleets) fleet.stop();
+    if (socketDir !== null) await rm(socketDir, { recursive: true, force: true });
   }
+}
+
+function newSocketDir(): Promise<string> {
+  return mkdtemp(join(tmpdir(), "prl-run-"));
 }

@@ -1,5 +1,6 @@
 /** Schema of `eval.toml`: evaluations of models behind endpoints. */
 import { z } from "zod";
+import { sandboxBlock } from "./sandbox.ts";
 import { defaultSourceName, environmentBlock, filePath, outputDir, runBlock, seed, sourceName } from "./fields.ts";
 
 const model = z
@@ -119,6 +120,7 @@ export const evalInputSchema = z
       })
       .prefault({})
       .describe("Sampling of every evaluation"),
+    sandbox: sandboxBlock,
     eval: z.array(evaluation).min(1, "there is nothing to evaluate").describe("Evaluations, one after the other"),
   })
   .describe("Evaluations of models behind endpoints");

@@ -12,6 +12,7 @@ import { filterProblems } from "./filters.ts";
 import { lossProblems } from "./loss.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
+import { sandboxBlock } from "./sandbox.ts";
 import { rolloutTransportBlock, weightBroadcastBlock } from "./transports.ts";
 
 /** The keys as they are written in files. */
@@ -33,6 +34,7 @@ export const rlInputSchema = z
     trainer: trainerBlock,
     orchestrator: orchestratorBlock,
     inference: inferenceBlock,
+    sandbox: sandboxBlock,
     warm_start: z
       .strictObject({ sft: filePath("SFT config of the stage that runs before RL; its result is cached by content") })
       .nullable()

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 
+import { sandboxBlock } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 
 const schema = z.strictObject({
@@ -23,11 +24,13 @@ const schema = z.strictObject({
       }),
     )
     .min(1),
+  /** As in the run's config; its addresses are those of the run's own daemon where the config names none. */
+  sandbox: sandboxBlock,
   /** Most rollouts at work at once; further ones wait. */
   max_concurrent: z.int().positive(),
 });
 
-export type EnvWorkerConfig = z.output<typeof schema>;
+export type EnvWorkerConfig = z.input<typeof schema>;
 
 /** Errors: PRL_CONFIG_FILE, PRL_CONFIG_INVALID naming file and key. */
 export async function readEnvWorkerConfig(path: string): Promise<EnvWorkerConfig> {

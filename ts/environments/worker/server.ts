@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { z } from "zod";
 
+import { sandboxBlock } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { loadRenderer, loadTokenizer } from "../../renderers/index.ts";
 import type { ConfiguredEnvironment } from "../configured-environment.ts";
@@ -16,6 +17,8 @@ import { encodeEpisode, EPISODE_CONTENT_TYPE } from "../episode-frame.ts";
 import { loadEnvironment } from "../load-environment.ts";
 import { type Task, taskHash, type TaskSource } from "../tasks.ts";
 import type { EnvWorkerConfig } from "./config.ts";
+import { sandboxSource } from "../sandbox-config.ts";
+import type { SandboxSource } from "../sandboxes.ts";
 import { EpisodeRunner } from "./episode-runner.ts";
 import { cancelRequestSchema, runRequestSchema, scoreGroupRequestSchema, tasksQuerySchema } from "./protocol.ts";
 
@@ -42,10 +45,11 @@ interface Source {
  * Errors: those of loading, PRL_CONFIG_INVALID for two sources of one name and split.
  */
 export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker> {
+  const sandboxes = sandboxSource(sandboxBlock.parse(config.sandbox ?? {}));
   const [tokenizer, renderer, sources] = await Promise.all([
     loadTokenizer(config.model_dir),
     loadRenderer(config.model_dir),
-    loadSources(config),
+    loadSources(config, sandboxes),
   ]);
   const runner = new EpisodeRunner({ tokenizer, renderer }, config.max_concurrent);
   const app = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
@@ -55,6 +59,7 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
     url,
     async stop() {
       await runner.stop();
+      await sandboxes.close();
       const late = new AbortController();
       const closed = app.close().finally(() => late.abort());
       const deadline = sleep(STOP_DEADLINE_MS, undefined, { signal: late.signal }).then(
@@ -123,10 +128,10 @@ function checkHash(task: Task): void {
   if (taskHash(task.data) !== task.hash) throw malformed(`task ${task.key} does not match its hash`);
 }
 
-async function loadSources({ sources, seed }: EnvWorkerConfig): Promise<Source[]> {
+async function loadSources({ sources, seed }: EnvWorkerConfig, sandboxes: SandboxSource): Promise<Source[]> {
   const loaded = await Promise.all(
     sources.map(async ({ name, split, env }) => {
-      const environment = (await loadEnvironment(env)).configure(env.args);
+      const environment = (await loadEnvironment(env)).configure(env.args, { sandboxes });
       return { name, split, environment, tasks: environment.tasks(split, seed) };
     }),
   );

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Fastify from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { EnvWorkerFleet } from "../../../ts/cli/launcher/env-worker-fleet.ts";
+import { Fleet } from "../../../ts/cli/launcher/fleet.ts";
 import { childSpec } from "../../../ts/cli/launcher/rl-processes.ts";
 import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
 import type { RunRequest, Task } from "../../../ts/environments/index.ts";
@@ -21,7 +21,7 @@ const PATIENCE_MS = 60_000;
 let runDir: string;
 let notes: string[];
 let supervisor: Supervisor;
-let fleet: EnvWorkerFleet | undefined;
+let fleet: Fleet | undefined;
 const cleanups: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
@@ -43,8 +43,9 @@ async function startFleet(env: object, least: number, most: number, rolloutsPerW
   const sources = [{ name: "text", split: "train", env }];
   await writeFile(config, JSON.stringify({ run_id: "r", seed: 1, model_dir: MODEL, sources, max_concurrent: 512 }));
   const base = { runDir, logs: join(runDir, "logs") };
-  fleet = new EnvWorkerFleet(supervisor, {
+  fleet = new Fleet(supervisor, {
     runDir,
+    component: "env-worker",
     least,
     most,
     rolloutsPerWorker,

@@ -1,8 +1,9 @@
 /**
- * The env workers of a run: as many as the load asks for, between a least and a most, and another for each that dies.
+ * Processes of one kind that others do without for a while: another for each that dies, and as many as the load asks for.
  *
- * The orchestrator says how much there is to do (`LoadFile`) and finds the workers by their ready files, so a worker is retired by taking its
- * file away: it gets nothing more, and is stopped when it has ended what it had. One that dies is started again after a pause that doubles;
+ * Env workers follow the load, between a least and a most; the sandbox daemon is one. The orchestrator says how much there is to do
+ * (`LoadFile`) and finds the workers by their ready files, so a worker is retired by taking its file away: it gets nothing more, and is
+ * stopped when it has ended what it had. One that dies is started again after a pause that doubles;
  * one that dies before any was ready, or again and again, fails the run.
  */
 import { rm, stat } from "node:fs/promises";
@@ -11,18 +12,19 @@ import { readLoad, readyFilePath } from "../../monitors/index.ts";
 import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-export interface EnvWorkerFleetOptions {
+export interface FleetOptions {
   runDir: string;
+  /** `env-worker` */
+  component: string;
   least: number;
   most: number;
-  /** As many rollouts as one worker is there for. */
+  /** As many rollouts as one process is there for. */
   rolloutsPerWorker: number;
   spec: (index: number) => ChildSpec;
   /** Told what became of workers. */
   note: (message: string) => void;
 }
 
-export const COMPONENT = "env-worker";
 const INTERVAL_MS = 1_000;
 /** Less to do for so long, and a worker is let go. */
 const CALM_MS = 30_000;
@@ -43,9 +45,9 @@ interface Slot {
   retiredAt: number | null;
 }
 
-export class EnvWorkerFleet {
+export class Fleet {
   readonly #supervisor: Supervisor;
-  readonly #options: EnvWorkerFleetOptions;
+  readonly #options: FleetOptions;
   readonly #slots = new Map<number, Slot>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   #watch: NodeJS.Timeout | undefined;
@@ -53,7 +55,7 @@ export class EnvWorkerFleet {
   #isLooking = false;
   #stopped = false;
 
-  constructor(supervisor: Supervisor, options: EnvWorkerFleetOptions) {
+  constructor(supervisor: Supervisor, options: FleetOptions) {
     this.#supervisor = supervisor;
     this.#options = options;
   }
@@ -100,7 +102,7 @@ export class EnvWorkerFleet {
   async #ended(index: number, exit: ChildExit): Promise<boolean> {
     const slot = this.#slots.get(index);
     if (slot === undefined || this.#stopped) return true;
-    const readyFile = readyFilePath(this.#options.runDir, COMPONENT, index);
+    const readyFile = readyFilePath(this.#options.runDir, this.#options.component, index);
     slot.wasReady ||= await exists(readyFile);
     // It would be taken for the next one's.
     await rm(readyFile, { force: true });
@@ -112,7 +114,9 @@ export class EnvWorkerFleet {
     slot.deaths = performance.now() - slot.startedAt < LONG_LIFE_MS ? slot.deaths + 1 : 1;
     if (slot.deaths > MOST_DEATHS) return false;
     const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (slot.deaths - 1));
-    this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again; its rollouts are too`);
+    this.#options.note(
+      `${slot.child.name} ended (${describeExit(exit)}) and is started again; the rollouts that it had a part in are too`,
+    );
     const pause = setTimeout(() => {
       this.#pauses.delete(pause);
       if (this.#stopped || this.#supervisor.stopping) return;
@@ -162,7 +166,7 @@ export class EnvWorkerFleet {
     if (last === undefined) return;
     last.retiredAt = performance.now();
     this.#options.note(`${last.child.name} is let go: there is less to do`);
-    await rm(readyFilePath(this.#options.runDir, COMPONENT, last.index), { force: true });
+    await rm(readyFilePath(this.#options.runDir, this.#options.component, last.index), { force: true });
   }
 }
 
