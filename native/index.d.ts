@@ -286,6 +286,10 @@ export declare class NativeTrainer {
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
   /** Writes a Hugging Face folder. */
   save(dir: string): Promise<NativeSavedWeights>
+  /** Writes the optimizer's state; its digest. */
+  saveOptimizer(path: string): Promise<string>
+  /** Goes on from a saved state. */
+  loadOptimizer(path: string): Promise<undefined>
   /** Frees the trainer; later calls are PRL_ENGINE_CLOSED. */
   close(): Promise<undefined>
 }

@@ -358,6 +358,18 @@ impl NativeTrainer {
         })
     }
 
+    /// Writes the optimizer's state; its digest.
+    #[napi(catch_unwind)]
+    pub fn save_optimizer<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, String>> {
+        self.run(env, move |trainer| Ok(trainer.save_optimizer(&PathBuf::from(path))?))
+    }
+
+    /// Goes on from a saved state.
+    #[napi(catch_unwind)]
+    pub fn load_optimizer<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, ()>> {
+        self.run(env, move |trainer| Ok(trainer.load_optimizer(&PathBuf::from(path))?))
+    }
+
     /// Frees the trainer; later calls are PRL_ENGINE_CLOSED.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {

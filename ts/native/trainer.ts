@@ -66,6 +66,10 @@ export interface Trainer {
   logprobs(inputIds: Uint32Array, cuSeqlens: Uint32Array, options?: { temperature?: number }): Promise<Float32Array>;
   /** Writes a complete Hugging Face folder in F32 and returns what a manifest needs. */
   save(dir: string): Promise<{ digest: string; shards: { file: string; bytes: number; digest: string }[] }>;
+  /** Writes the optimizer's state to a file, durably; its digest. With the folder of `save` it is the whole trainer. */
+  saveOptimizer(path: string): Promise<string>;
+  /** Goes on from such a file. Errors: PRL_ENGINE_INPUT when it is of another optimizer or model, PRL_WEIGHTS_*. */
+  loadOptimizer(path: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -106,6 +110,8 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     logprobs: (inputIds, cuSeqlens, { temperature = 1 } = {}) =>
       nativeAsync(() => trainer.logprobs(inputIds, cuSeqlens, Float32Array.of(temperature))),
     save: (out) => nativeAsync(() => trainer.save(out)),
+    saveOptimizer: (path) => nativeAsync(() => trainer.saveOptimizer(path)),
+    loadOptimizer: (path) => nativeAsync(() => trainer.loadOptimizer(path)),
     close: () => nativeAsync(() => trainer.close()),
   };
 }

@@ -240,3 +240,77 @@ fn momentum_out_of_range_is_refused() {
         assert!(error.to_string().contains("momentum"));
     }
 }
+
+#[test]
+fn a_trainer_resumed_from_its_files_goes_on_with_the_same_bits() {
+    for method in [
+        OptimMethod::AdamW,
+        OptimMethod::Sgd {
+            momentum: 0.9,
+            nesterov: true,
+        },
+        OptimMethod::Muon { momentum: 0.95 },
+    ] {
+        let (dir, saved) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        write_model(dir.path(), QWEN2, 11);
+        let tier = tiers().last().unwrap();
+        let open = |dir: &std::path::Path| {
+            let options = TrainerOptions {
+                optim: optim(method, true),
+                ..TrainerOptions::default()
+            };
+            Trainer::open(dir, &compute(2, tier), options).unwrap()
+        };
+        let step = |trainer: &mut Trainer, seed: u64| {
+            trainer
+                .forward_backward(&Columns::random(&[12, 7], 7, seed).batch())
+                .unwrap();
+            trainer.step(None).unwrap();
+        };
+        let state = saved.path().join("optimizer.safetensors");
+        let mut whole = open(dir.path());
+        for seed in 1..=2 {
+            step(&mut whole, seed);
+        }
+        whole.save(saved.path()).unwrap();
+        whole.save_optimizer(&state).unwrap();
+        let mut resumed = open(saved.path());
+        resumed.load_optimizer(&state).unwrap();
+        for seed in 3..=5 {
+            step(&mut whole, seed);
+            step(&mut resumed, seed);
+        }
+        for name in whole.parameter_names() {
+            let bits = |trainer: &Trainer| support::bits(&trainer.parameter(&name).unwrap());
+            assert_eq!(bits(&whole), bits(&resumed), "{method:?} {name}");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_another_optimizer_or_model_is_refused_and_changes_nothing() {
+    let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    write_model(dir.path(), QWEN2, 11);
+    write_model(other.path(), QWEN3, 11);
+    let tier = tiers().last().unwrap();
+    let open = |dir: &std::path::Path, method: OptimMethod| {
+        let options = TrainerOptions {
+            optim: optim(method, true),
+            ..TrainerOptions::default()
+        };
+        Trainer::open(dir, &compute(1, tier), options).unwrap()
+    };
+    let state = dir.path().join("optimizer.safetensors");
+    open(dir.path(), OptimMethod::AdamW).save_optimizer(&state).unwrap();
+    let mut sgd = open(
+        dir.path(),
+        OptimMethod::Sgd {
+            momentum: 0.0,
+            nesterov: false,
+        },
+    );
+    assert!(sgd.load_optimizer(&state).unwrap_err().to_string().contains("adamw"));
+    assert!(open(other.path(), OptimMethod::AdamW).load_optimizer(&state).is_err());
+    std::fs::write(&state, b"not a state").unwrap();
+    assert!(open(dir.path(), OptimMethod::AdamW).load_optimizer(&state).is_err());
+}

@@ -10,6 +10,7 @@ mod layer_backward;
 mod muon;
 mod optimizer;
 mod options;
+mod resume;
 mod save;
 mod statistics;
 
@@ -188,6 +189,24 @@ impl Trainer {
             self.packs_current = false;
         }
         norm
+    }
+
+    /// Writes the optimizer's state to the file `path`, durably; returns the file's digest. With the folder that [`Trainer::save`] writes it
+    /// is the whole trainer.
+    ///
+    /// # Errors
+    /// [`EngineError::WeightsFile`] when it cannot be written; a file that was there stays whole.
+    pub fn save_optimizer(&self, path: &Path) -> Result<String, EngineError> {
+        resume::save(path, &self.layout, &self.optimizer)
+    }
+
+    /// Goes on from the state in the file `path`; the trainer must have been opened with the weights that belong to it.
+    ///
+    /// # Errors
+    /// [`EngineError::WeightsFile`] when it cannot be read, [`EngineError::Input`] when it is of another optimizer or model. Nothing has
+    /// changed then.
+    pub fn load_optimizer(&mut self, path: &Path) -> Result<(), EngineError> {
+        resume::load(path, &self.layout, &mut self.optimizer)
     }
 
     /// Writes the current weights as a Hugging Face folder that transformers loads, F32, with config and tokenizer files of the folder

@@ -45,6 +45,26 @@ impl Optimizer {
         }
     }
 
+    pub(super) fn method(&self) -> OptimMethod {
+        self.config.method
+    }
+
+    /// Steps done.
+    pub(super) fn steps(&self) -> i32 {
+        self.steps
+    }
+
+    /// First and second moments of the flat parameters; the second is empty for SGD.
+    pub(super) fn moments(&self) -> (&[f32], &[f32]) {
+        (&self.first, &self.second)
+    }
+
+    /// Goes on from saved moments of the same lengths.
+    pub(super) fn restore(&mut self, first: Vec<f32>, second: Vec<f32>, steps: i32) {
+        debug_assert!(first.len() == self.first.len() && second.len() == self.second.len());
+        (self.first, self.second, self.steps) = (first, second, steps);
+    }
+
     /// One step with learning rate `lr`; returns the gradients' norm before clipping.
     ///
     /// # Errors
