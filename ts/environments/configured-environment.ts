@@ -230,7 +230,8 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   sandboxes: RolloutSandboxes,
 ): Promise<EpisodeFrame> {
   const stopped = new AbortController();
-  const signal = AbortSignal.any([request.signal, stopped.signal]);
+  const isBounded = Object.keys(limits).length > 0;
+  const signal = isBounded ? AbortSignal.any([request.signal, stopped.signal]) : request.signal;
   const stop = (reason: RolloutStop): void => stopped.abort(reason);
   const { timeMs } = limits;
   const timer = timeMs === undefined ? undefined : setTimeout(() => stop(new RolloutStop("max_time")), timeMs);

@@ -135,7 +135,11 @@ function noJudge(): never {
   );
 }
 
-/** Stands where there is no judge; whoever asks it is told so. */
-export const NO_JUDGE: JudgeSource = {
-  within: () => ({ choose: async () => noJudge(), reference: async () => noJudge(), rubric: async () => noJudge() }),
+const NOBODY: Judge = {
+  choose: async () => noJudge(),
+  reference: async () => noJudge(),
+  rubric: async () => noJudge(),
 };
+
+/** Stands where there is no judge; whoever asks it is told so. */
+export const NO_JUDGE: JudgeSource = { within: () => NOBODY };

@@ -34,7 +34,7 @@ export interface EvaluationProgress {
 }
 
 export interface EvaluateOptions {
-  readonly traces: Pick<TracesFile, "add">;
+  readonly traces: Pick<TracesFile, "add" | "drop">;
   /** Scored episodes of an earlier run, by id. */
   readonly kept: ReadonlyMap<string, Episode>;
   readonly signal: AbortSignal;
@@ -121,6 +121,8 @@ async function run(
   const broken = new Set(
     environment.scoresGroups ? slots.filter((slot) => keptOf(slot) === null).map(({ index }) => index) : [],
   );
+  const again = new Set(slots.flatMap((slot) => (broken.has(slot.index) && keptOf(slot) !== null ? slot.id : [])));
+  if (again.size > 0) await traces.drop(again);
   const scorer = new GroupScores(environment, { size: rollouts, timeoutMs: config.timeout_s * 1000 });
   const open = slots.filter((slot) => {
     const { index } = slot;

@@ -50,6 +50,7 @@ function details(one: EvaluationReport): string[] {
       .map(([name, value]) => `${name} ${formatCount(value)}`)
       .join("  ");
   const lines = [
+    Object.keys(one.agents).length > 0 ? `  agents   ${numbers(one.agents)}` : "",
     Object.keys(one.rewards).length > 1 ? `  rewards  ${numbers(one.rewards)}` : "",
     Object.keys(one.metrics).length > 0 ? `  metrics  ${numbers(one.metrics)}` : "",
     one.scored > 0 ? `  ended    ${counts(one.stop_conditions)}` : "",

@@ -12,7 +12,7 @@ import { atomicWriteFile } from "../monitors/index.ts";
 
 export class TracesFile {
   readonly #path: string;
-  readonly #fd: number;
+  #fd: number;
 
   /** Errors: PRL_IO. */
   constructor(path: string) {
@@ -23,6 +23,14 @@ export class TracesFile {
   /** One appending write. Errors: PRL_IO. */
   add(episode: Episode): void {
     attempt(this.#path, () => appendFileSync(this.#fd, `${JSON.stringify(episode)}\n`));
+  }
+
+  /** Takes episodes out that are to be run again. Nothing is added meanwhile. Errors: PRL_IO. */
+  async drop(ids: ReadonlySet<string>): Promise<void> {
+    const lines = (await readIfThere(this.#path)).split("\n").filter((line) => !ids.has(parse(line)?.id ?? ""));
+    await atomicWriteFile(this.#path, lines.join("\n"));
+    closeSync(this.#fd);
+    this.#fd = attempt(this.#path, () => openSync(this.#path, "a"));
   }
 
   close(): void {

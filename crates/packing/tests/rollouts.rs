@@ -141,6 +141,26 @@ fn a_set_packs_every_sample_with_its_worth() {
 }
 
 #[test]
+fn a_set_takes_one_trace_of_a_rollout_with_a_worth_of_its_own() {
+    let traces = [Trace::new(&[(1, 1, 7)]), Trace::new(&[(1, 2, 8), (1, 1, 8)])];
+    let rollout = Arc::new(Rollout::parse(&encode(&traces), 2).unwrap());
+    let worth = |advantage| Worth {
+        advantage,
+        temperature: 1.0,
+        env_id: 0,
+    };
+    let mut set = SampleSet::default();
+    assert_eq!(set.add_trace(&rollout, 1, worth(2.0)), 2);
+    assert_eq!(set.add_trace(&rollout, 0, worth(-1.0)), 1);
+    assert_eq!(set.add_trace(&rollout, 2, worth(9.0)), 0);
+    assert_eq!(set.len(), 3);
+    let batch = set.pack(OPTIONS, Cost::Tokens, Vec::new()).unwrap().remove(0);
+    let mut advantages = batch.advantages.clone();
+    advantages.sort_by(f32::total_cmp);
+    assert_eq!(advantages, [-1.0, 0.0, 0.0, 0.0, 2.0, 2.0, 2.0]);
+}
+
+#[test]
 fn what_is_missing_or_of_another_type_is_named() {
     let good = encode(&[Trace::new(&[(1, 1, 0)])]);
     let error = Rollout::parse(&good, 2).unwrap_err();
