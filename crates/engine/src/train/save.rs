@@ -1,5 +1,6 @@
 //! Writing a Hugging Face folder.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use prl_weights::{Dtype, Shard, TensorToWrite, replace_file, write_checkpoint};
@@ -82,12 +83,12 @@ pub(crate) fn save(
 }
 
 #[cfg(target_endian = "little")]
-pub(super) fn little_endian_bytes(values: &[f32]) -> &[u8] {
+pub(super) fn little_endian_bytes(values: &[f32]) -> Cow<'_, [u8]> {
     // SAFETY: any f32 is four bytes without padding, and u8 has no alignment or invalid values.
-    unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) }
+    Cow::Borrowed(unsafe { std::slice::from_raw_parts(values.as_ptr().cast::<u8>(), size_of_val(values)) })
 }
 
 #[cfg(target_endian = "big")]
-pub(super) fn little_endian_bytes(values: &[f32]) -> Vec<u8> {
+pub(super) fn little_endian_bytes(values: &[f32]) -> Cow<'_, [u8]> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
