@@ -101,7 +101,7 @@ test("installed by folder or archive, its id works everywhere, and the run's rec
     "-n1",
   ];
   await there(...evaluation, "--run.name", "a");
-  expect(await readJson(join(project, "outputs/a/configs/environments.json"))).toEqual([
+  expect(await readJson(join(project, "outputs/a/configs/environments.json"))).toMatchObject([
     {
       source: "owner--loud@0.1.0",
       name: "loud",
@@ -113,6 +113,14 @@ test("installed by folder or archive, its id works everywhere, and the run's rec
         dir: join(await realpath(project), "node_modules/@owner/loud"),
       },
     },
+  ]);
+
+  const source = JSON.stringify([{ env: { id: "owner/loud" } }]);
+  const small = ["--max-steps", "1", "--warm-start", "None", "--orchestrator.eval", "None", "--run.name", "b"];
+  const trained = await there("rl", "../loud/rl.toml", "--orchestrator.train.source", source, ...small);
+  expect([trained.code, trained.code === 0 ? "" : trained.stderr]).toEqual([0, ""]);
+  expect(await readJson(join(project, "outputs/b/configs/environments.json"))).toMatchObject([
+    { source: "train/owner--loud", origin: { kind: "package", name: "@owner/loud", version: "0.1.0" } },
   ]);
 
   const absent = await there("env", "install", "owner/absent");

@@ -2,7 +2,7 @@
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { parseOptions } from "../args.ts";
-import type { Command, CommandIo } from "../command.ts";
+import type { Command, CommandIo, CommandOption } from "../command.ts";
 import { FORMS } from "./env/forms.ts";
 
 const widest = Math.max(0, ...FORMS.map(({ name }) => name.length));
@@ -15,11 +15,26 @@ export const command: Command = {
 
 An environment is named by the id of a built-in one (reverse-text), by an installed npm package (my-env, owner/name@1.2.0 for
 @owner/name), or by the path of a module or of a package's folder (./my-env.ts, ./my-env).`,
-  options: FORMS.flatMap(({ name, options }) =>
-    options.map((option) => ({ ...option, required: false, summary: `${name}: ${option.summary}` })),
-  ),
+  options: mergedOptions(),
   run,
 };
+
+/** What several forms take stands there once, with their names. */
+function mergedOptions(): CommandOption[] {
+  const merged = new Map<string, { option: CommandOption; forms: string[] }>();
+  for (const { name, options } of FORMS) {
+    for (const option of options) {
+      const key = `${option.flag} ${option.summary}`;
+      const known = merged.get(key) ?? { option, forms: [] };
+      merged.set(key, { ...known, forms: [...known.forms, name] });
+    }
+  }
+  return [...merged.values()].map(({ option, forms }) => ({
+    ...option,
+    required: false,
+    summary: `${forms.join(", ")}: ${option.summary}`,
+  }));
+}
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = args;
