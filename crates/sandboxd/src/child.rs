@@ -207,7 +207,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
 fn confine(launch: &Launch<'_>) -> io::Result<()> {
     match launch.confinement.home {
         Some(home) => home.confine_guest(),
-        None if launch.sole && landlock::abi() > 0 => landlock::confine_to_box(),
+        None if launch.sole && landlock::abi() > 0 => landlock::of_box()?.restrict_self(),
         None => Ok(()),
     }
 }

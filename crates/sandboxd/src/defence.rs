@@ -60,8 +60,8 @@ mod switch {
         Ok(arguments.to_vec())
     }
 
-    /// What a process that this one starts must be told.
-    pub(crate) fn pass_on() -> Vec<String> {
+    /// Names of what is switched off.
+    pub(crate) fn off() -> Vec<&'static str> {
         Vec::new()
     }
 }
@@ -140,12 +140,17 @@ mod switch {
         Ok(remaining)
     }
 
-    /// What a process that this one starts must be told.
-    pub(crate) fn pass_on() -> Vec<String> {
+    /// Names of what is switched off.
+    pub(crate) fn off() -> Vec<&'static str> {
         let off = NAMES.iter().filter(|(defence, _)| !defence.stands());
-        off.flat_map(|(_, name)| ["--without".to_owned(), (*name).to_owned()])
-            .collect()
+        off.map(|(_, name)| *name).collect()
     }
 }
 
-pub(crate) use switch::{pass_on, take};
+pub(crate) use switch::{off, take};
+
+/// What a process that this one starts must be told.
+pub(crate) fn pass_on() -> Vec<String> {
+    let told = |name: &str| ["--without".to_owned(), name.to_owned()];
+    off().into_iter().flat_map(told).collect()
+}

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -156,6 +156,11 @@ impl Ruleset {
         Ok(())
     }
 
+    /// For a process that is to obey them.
+    pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
     /// Obeys from now on. Needs `no_new_privs`.
     pub(crate) fn restrict_self(&self) -> io::Result<()> {
         // SAFETY: a live ruleset.
@@ -164,8 +169,8 @@ impl Ruleset {
     }
 }
 
-/// The files of a box of namespaces: its own directories, the rest to read. Last, as its mounts are what is opened here.
-pub(crate) fn confine_to_box() -> io::Result<()> {
+/// The files of a box of namespaces: its own directories, the rest to read. When all is mounted, as that is opened here.
+pub(crate) fn of_box() -> io::Result<Ruleset> {
     let rules = Ruleset::of_files()?;
     for (path, access) in [
         ("/", Access::Read),
@@ -179,7 +184,7 @@ pub(crate) fn confine_to_box() -> io::Result<()> {
     ] {
         rules.allow(Path::new(path), access)?;
     }
-    rules.restrict_self()
+    Ok(rules)
 }
 
 /// Every right about files that this version knows, but for device controls: which devices there are decides.

@@ -64,6 +64,18 @@ impl Init {
         Ok(Self { pidfd, gently })
     }
 
+    /// Its number in the daemon's view.
+    pub(crate) fn pid(&self) -> io::Result<i32> {
+        let text = std::fs::read_to_string(format!("/proc/self/fdinfo/{}", self.pidfd.get_ref().as_raw_fd()))?;
+        let number = text
+            .lines()
+            .find_map(|line| line.strip_prefix("Pid:")?.trim().parse().ok());
+        // -1: it has ended.
+        number
+            .filter(|pid| *pid > 0)
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
     /// Ends the sandbox with everything in it.
     pub(crate) fn kill(&self) {
         if !self.gently {

@@ -140,6 +140,9 @@ pub(crate) struct Hatch {
     /// The layer that its program will live on, made in advance.
     #[prost(message, optional, tag = "2")]
     pub(crate) layer: Option<Sizes>,
+    /// It becomes the only program of the sandbox.
+    #[prost(bool, tag = "3")]
+    pub(crate) sole: bool,
 }
 
 /// What must be there before a program starts.

@@ -9,6 +9,8 @@ use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::str::FromStr;
 
 use super::layer::Layer;
+use crate::defence::Defence;
+use crate::landlock::{self, Ruleset};
 use crate::sys::{check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Ended, Event, Failure, Program};
 
@@ -23,6 +25,8 @@ pub(super) struct Zygote {
     link: OwnedFd,
     pid: libc::pid_t,
     born: Born,
+    /// What holds its program, beside the filter.
+    rules: Option<Ruleset>,
 }
 
 /// Whose child it is.
@@ -51,18 +55,21 @@ pub(super) struct Buried {
 }
 
 impl Zygote {
-    /// Makes the link. Returns with it what the zygote is to get.
-    pub(super) fn nest(entrances: &[OwnedFd]) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
+    /// Makes the link. Returns with it what the zygote is to get. `sole`: its program is held as that of an executed one is.
+    pub(super) fn nest(entrances: &[OwnedFd], sole: bool) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
         let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
         set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
         let mut needed = vec![theirs, own_pidfd().map_err(|error| ("namespaces", error))?];
         for entrance in entrances {
             needed.push(entrance.try_clone().map_err(|error| ("cgroup", error))?);
         }
+        let held = sole && Defence::ReadOnly.stands() && landlock::abi() > 0;
+        let rules = held.then(landlock::of_box).transpose();
         let zygote = Self {
             link,
             pid: 0,
             born: Born::Here,
+            rules: rules.map_err(|error| ("landlock", error))?,
         };
         Ok((zygote, needed))
     }
@@ -76,7 +83,12 @@ impl Zygote {
             nursery: self.pid,
             layer,
         };
-        Ok(Self { link, pid: 0, born })
+        Ok(Self {
+            link,
+            pid: 0,
+            born,
+            rules: None,
+        })
     }
 
     pub(super) fn born(&mut self) -> &mut Born {
@@ -109,7 +121,8 @@ impl Zygote {
             .chain(program.command.iter().map(String::as_str))
             .chain(program.env.iter().map(String::as_str))
             .collect();
-        let descriptors: Vec<RawFd> = streams.into_iter().chain(layer).collect();
+        let rules = self.rules.as_ref().map(|rules| rules.descriptor().as_raw_fd());
+        let descriptors: Vec<RawFd> = streams.into_iter().chain(rules).chain(layer).collect();
         send_with_fds(self.link(), fields.join("\0").as_bytes(), &descriptors)?;
         Ok(self.pid)
     }

@@ -5,6 +5,7 @@
 //! are run so is in `eligible`; what they can notice of it, in `python/guest.py`: nothing that we know of but the time,
 //! the hash seed and the addresses of a template's zygotes, which are the same.
 
+mod check;
 mod eligible;
 pub(crate) mod interpreter;
 mod profiles;

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::profiles::Profile;
 use super::template::{About, Template};
-use super::{FIRST, eligible};
+use super::{FIRST, check, eligible};
 use crate::boxes::HeldBox;
 use crate::error::SandboxError;
 use crate::factory::Factory;
@@ -72,7 +72,7 @@ impl Python {
         if let Some(name) = missing {
             return Err(format!("{} cannot import {name}", template.about.executable));
         }
-        Ok(Self {
+        let python = Self {
             factory,
             profile,
             environment,
@@ -81,7 +81,11 @@ impl Python {
                 template: Some(Arc::new(template)),
                 started: Instant::now(),
             }),
-        })
+        };
+        let example = python.make().await.map_err(|error| error.chain())?;
+        let checked = check::check(&example);
+        example.destroy().await;
+        checked.map(|()| python)
     }
 
     pub(crate) fn about(&self) -> About {
@@ -104,7 +108,10 @@ impl Python {
         let user = sandbox.uid.number;
         let born = within(async {
             let failed = |source| setup("talk to init", source);
-            let order = Order::Hatch(Hatch::default());
+            let order = Order::Hatch(Hatch {
+                sole: true,
+                ..Hatch::default()
+            });
             sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
@@ -143,6 +150,7 @@ impl Python {
             let order = Order::Hatch(Hatch {
                 nursery: nursery.id(),
                 layer,
+                sole: false,
             });
             let mut exchange = held.mux.call(order, Vec::new()).await?;
             let (event, _) = said(exchange.event().await.map(|(event, fds)| (0, event, fds)))?;

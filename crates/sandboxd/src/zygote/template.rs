@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
+use crate::defence;
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::filter;
@@ -142,9 +143,11 @@ impl Template {
 async fn introduce(socket: &Packets, modules: &[&str]) -> io::Result<Option<String>> {
     let (first, last) = filter::build_in_two()?;
     let filters = [first, last].map(|filters| filters.iter().map(hex).collect::<Vec<_>>().join(","));
+    let off = defence::off().join(" ");
     let configuration: Vec<&str> = filters
         .iter()
         .map(String::as_str)
+        .chain([off.as_str()])
         .chain(modules.iter().copied())
         .collect();
     for (name, source) in PARTS {

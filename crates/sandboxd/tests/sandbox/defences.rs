@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use prl_sandbox_proto::CapabilitiesRequest;
+
 use crate::cases::held::{self, Held};
 use crate::cases::{Case, Defence, attacks};
 use crate::programs::{failures, held_failures};
@@ -44,7 +46,17 @@ fn by_switch() -> BTreeMap<&'static str, Attacks> {
 
 /// The cases that end as they should although the defence is off; `None` where nothing can be said here.
 async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String>>, Box<dyn std::error::Error>> {
-    let Some(daemon) = Daemon::start(&["--max-running", "6", "--park", "1", "--without", switch])? else {
+    let arguments = [
+        "--max-running",
+        "6",
+        "--park",
+        "1",
+        "--warm",
+        "python=1",
+        "--without",
+        switch,
+    ];
+    let Some(daemon) = Daemon::start(&arguments)? else {
         return Ok(None);
     };
     if !daemon.is_full() {
@@ -64,6 +76,17 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
             .collect();
         failed.extend(failures(&client, left.into_iter().map(|case| (case, case.request(&ground)))).await?);
     }
+    let mut failed_warm = Vec::new();
+    let warm = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    if warm.runtimes.is_empty() {
+        skip(&format!("no warm Python without {switch}: {:?}", warm.facilities));
+    }
+    for _ in 0..if warm.runtimes.is_empty() { 0 } else { TRIES } {
+        let left = attacks.programs.iter().copied();
+        let left = left.filter(|case| stopped(&failed_warm, case.name));
+        let requests = left.filter_map(|case| Some((case, case.on_warm_python(&ground)?)));
+        failed_warm.extend(failures(&client, requests).await?);
+    }
     let pid = daemon.pid();
     drop(client);
     daemon.stop()?;
@@ -72,7 +95,13 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
         .names()
         .filter(|name| stopped(&failed, name))
         .map(|name| format!("{name} without {switch}"));
-    Ok(Some(told.collect()))
+    let told_warm = attacks
+        .programs
+        .iter()
+        .filter(|case| !warm.runtimes.is_empty() && case.on_warm_python(&ground).is_some())
+        .filter(|case| stopped(&failed_warm, case.name))
+        .map(|case| format!("{} without {switch}, on a warm interpreter", case.name));
+    Ok(Some(told.chain(told_warm).collect()))
 }
 
 #[tokio::test(flavor = "multi_thread")]

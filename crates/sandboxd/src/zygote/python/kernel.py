@@ -25,7 +25,7 @@ CAPABILITY_VERSION = 0x20080522
 DESCRIPTORS = 16
 # The module above it takes a megabyte, which every fork would copy.
 Socket = _socket.socket
-SYS_PIDFD_OPEN, SYS_CLOSE_RANGE = 434, 436
+SYS_PIDFD_OPEN, SYS_CLOSE_RANGE, SYS_LANDLOCK_RESTRICT_SELF = 434, 436, 446
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
 CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x08000000, 0x20000000, 0x40000000
 OF_A_SANDBOX = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET
@@ -91,8 +91,15 @@ def filters(text):
     return [Filter(len(program) // 8, program) for program in programs]
 
 
+def restrict(rules):
+    checked('landlock', LIBC.syscall(SYS_LANDLOCK_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint(0)))
+
+
+def no_new_privileges():
+    prctl('no new privileges', PR_SET_NO_NEW_PRIVS, 1)
+
+
 def install(filters):
     """Installs them, in order, beside those that are."""
-    prctl('no new privileges', PR_SET_NO_NEW_PRIVS, 1)
     for filter in filters:
         prctl('filter', PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filter))

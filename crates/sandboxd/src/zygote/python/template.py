@@ -31,6 +31,18 @@ LIMITS = {
     resource.RLIMIT_NICE: 0,
     resource.RLIMIT_RTPRIO: 0,
 }
+# By the name under which a test switches it off.
+OF_LIMITS = {
+    'core-size': resource.RLIMIT_CORE,
+    'locked-memory': resource.RLIMIT_MEMLOCK,
+    'pending-signals': resource.RLIMIT_SIGPENDING,
+}
+# What a test has switched off: names of `defence.rs`. A daemon that is built for use says none.
+OFF = set()
+
+
+def stands(name):
+    return name not in OFF
 
 
 def message(*fields):
@@ -40,7 +52,10 @@ def message(*fields):
 def serve(number):
     """Serves until the daemon is gone. Returns only in a zygote whose program is to run: that program."""
     daemon = kernel.Socket(fileno=number)
-    first, last, *names = daemon.recv(MESSAGE_BYTES).split(b'\0')
+    first, last, off, *names = daemon.recv(MESSAGE_BYTES).split(b'\0')
+    OFF.update(off.decode().split())
+    if not stands('filter') or not stands('no-new-privileges'):
+        first = last = b''
     last = kernel.filters(last)
     for name in names:
         try:
@@ -52,8 +67,12 @@ def serve(number):
     sys.path[:] = guest.PATH
     kernel.prctl('not dumpable', kernel.PR_SET_DUMPABLE, 0)
     os.umask(0o022)
-    kernel.drop_bounding_set()
-    limit(LIMITS)
+    if stands('privileges') and stands('capabilities'):
+        kernel.drop_bounding_set()
+    kept_off = [number for name, number in OF_LIMITS.items() if not stands(name)]
+    limit({number: value for number, value in LIMITS.items() if number not in kept_off})
+    if stands('no-new-privileges'):
+        kernel.no_new_privileges()
     kernel.install(kernel.filters(first))
     gc.collect()
     gc.freeze()
@@ -116,13 +135,16 @@ def live(link, init, entrances, user, sole, filters, kept):
             os._exit(0)
         given, open_files, cpu_seconds, directory, count, *strings = order.split(b'\0')
         command, environment = strings[: int(count)], strings[int(count) :]
-        streams, layer = descriptors[: int(given)], descriptors[int(given) :]
-        if not sole:
+        streams, rest = descriptors[: int(given)], descriptors[int(given) :]
+        if sole:
+            for rules in rest if stands('no-new-privileges') else ():
+                kernel.restrict(rules)
+        else:
             join(entrances)
             if nursed:
-                live_on(layer)
+                live_on(rest)
             else:
-                lead(link, streams, layer)
+                lead(link, streams, rest)
             become(user, filters)
         for target, stream in enumerate(streams[:3]):
             os.dup2(stream, target)
@@ -206,7 +228,8 @@ def lead(link, streams, layer):
         return
     for descriptor in (*streams, *layer):
         os.close(descriptor)
-    kernel.drop_capabilities()
+    if stands('privileges'):
+        kernel.drop_capabilities()
     ended = None
     while ended != child:
         ended, status = os.wait()
@@ -227,19 +250,22 @@ def lead(link, streams, layer):
 
 def become(user, filters):
     """Gives up everything that the program must not have."""
-    os.setsid()
-    score = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
-    os.write(score, b'1000')
-    os.close(score)
-    try:
-        os.setgroups([])
-    except PermissionError:
-        # A user namespace of one user has no groups to set, and none to drop.
-        if user:
-            raise
-    os.setresgid(user, user, user)
-    os.setresuid(user, user, user)
-    kernel.drop_capabilities()
+    if stands('session'):
+        os.setsid()
+    if stands('oom-score'):
+        score = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
+        os.write(score, b'1000')
+        os.close(score)
+    if stands('privileges'):
+        try:
+            os.setgroups([])
+        except PermissionError:
+            # A user namespace of one user has no groups to set, and none to drop.
+            if user:
+                raise
+        os.setresgid(user, user, user)
+        os.setresuid(user, user, user)
+        kernel.drop_capabilities()
     kernel.install(filters)
     # Its own files in proc are its own from here on.
     kernel.prctl('dumpable', kernel.PR_SET_DUMPABLE, 1)

@@ -1,0 +1,97 @@
+//! Whether what a template bears has given up what no program may have: seen from outside, before anything runs on it.
+
+use std::fs;
+
+use crate::defence::Defence;
+use crate::filter;
+use crate::init;
+use crate::sandbox::Sandbox;
+
+/// Looks at the zygote that waits in a sandbox to become its only program. The error says what is wrong with it.
+pub(super) fn check(sandbox: &Sandbox) -> Result<(), String> {
+    let unseen = |error: std::io::Error| format!("a zygote cannot be looked at: {error}");
+    let children = init::children(sandbox.init.pid().map_err(unseen)?);
+    let [zygote] = children[..] else {
+        return Err(format!(
+            "a sandbox with one zygote has {} processes",
+            children.len() + 1
+        ));
+    };
+    let status = fs::read_to_string(format!("/proc/{zygote}/status")).map_err(unseen)?;
+    let filters = filter::build().map_err(unseen)?.len();
+    match shortcoming(&status, sandbox.uid.number, filters) {
+        None => Ok(()),
+        Some(line) => Err(format!("a zygote keeps what no program may have: {line}")),
+    }
+}
+
+/// The first line of a process's status that is not as it must be. `user`: whom it must be; of user 0, who is somebody
+/// else in the daemon's view, the number says nothing.
+fn shortcoming(status: &str, user: u32, filters: usize) -> Option<String> {
+    let ids = [user.to_string().as_str(); 4].join("\t");
+    let mut wanted = vec![];
+    if Defence::Privileges.stands() {
+        if user > 0 {
+            wanted.extend([("Uid", ids.clone()), ("Gid", ids), ("Groups", String::new())]);
+        }
+        let none = || "0".repeat(16);
+        wanted.extend(["CapInh", "CapPrm", "CapEff", "CapAmb"].map(|name| (name, none())));
+        if Defence::Capabilities.stands() {
+            wanted.push(("CapBnd", none()));
+        }
+    }
+    if Defence::NoNewPrivileges.stands() {
+        wanted.push(("NoNewPrivs", "1".to_owned()));
+        if Defence::Filter.stands() {
+            wanted.extend([("Seccomp", "2".to_owned()), ("Seccomp_filters", filters.to_string())]);
+        }
+    }
+    let value = |name: &str| {
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        line.map(str::trim)
+    };
+    wanted.into_iter().find_map(|(name, wanted)| match value(name) {
+        // Older kernels do not count them.
+        None if name == "Seccomp_filters" => None,
+        Some(found) if found == wanted => None,
+        found => Some(format!("{name} is {}, not {wanted:?}", found.unwrap_or("not there"))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shortcoming;
+
+    const STATUS: &str = "Name:\tpython3\nUid:\t7\t7\t7\t7\nGid:\t7\t7\t7\t7\nGroups:\t \nCapInh:\t0000000000000000\n\
+        CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\n\
+        NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t4\n";
+
+    #[test]
+    fn nothing_may_be_kept() {
+        assert_eq!(shortcoming(STATUS, 7, 4), None);
+        for (from, to) in [
+            ("Uid:\t7\t7\t7\t7", "Uid:\t7\t7\t0\t7"),
+            ("Gid:\t7", "Gid:\t0"),
+            ("Groups:\t ", "Groups:\t0 4 "),
+            ("CapInh:\t00", "CapInh:\t01"),
+            ("CapPrm:\t0000000000000000", "CapPrm:\t0000000000000400"),
+            ("CapEff:\t0000000000000000", "CapEff:\t000001ffffffffff"),
+            ("CapBnd:\t0000000000000000", "CapBnd:\t0000000000200000"),
+            ("CapAmb:\t00", "CapAmb:\t10"),
+            ("NoNewPrivs:\t1", "NoNewPrivs:\t0"),
+            ("Seccomp:\t2", "Seccomp:\t0"),
+            ("Seccomp_filters:\t4", "Seccomp_filters:\t3"),
+            ("CapEff:", "CapOff:"),
+        ] {
+            let worse = STATUS.replace(from, to);
+            assert_ne!(worse, STATUS, "{from}");
+            assert!(shortcoming(&worse, 7, 4).is_some(), "{to}");
+        }
+        assert_eq!(shortcoming(&STATUS.replace("Seccomp_filters:\t4\n", ""), 7, 4), None);
+        assert!(shortcoming("", 7, 4).is_some());
+        let rootless = STATUS.replace("Uid:\t7\t7\t7\t7", "Uid:\t1000\t1000\t1000\t1000");
+        assert_eq!(shortcoming(&rootless, 0, 4), None);
+    }
+}
