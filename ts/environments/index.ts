@@ -32,6 +32,7 @@ export {
   type SandboxSettings,
   SandboxSource,
 } from "./sandboxes.ts";
+export { untilAborted } from "./reward.ts";
 export type { Judge, JudgeAccess, JudgeOptions, RubricQuestion } from "./judge.ts";
 export type { ReferenceQuestion } from "./judge-reference.ts";
 export type { RubricCriterion } from "./judge-rubric.ts";

@@ -21,6 +21,7 @@ import {
 import { PrlError } from "../errors.ts";
 import { type Evaluation, openEndpoints } from "./endpoints.ts";
 import { GroupScores } from "./group-scores.ts";
+import { readTasks } from "./read-tasks.ts";
 import { type EvaluationReport, report } from "./report.ts";
 import type { TracesFile } from "./traces-file.ts";
 
@@ -40,8 +41,6 @@ export interface EvaluateOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: EvaluationProgress) => void;
 }
-
-const TASK_PAGE = 1_000;
 
 /** An evaluation with its environment loaded and its endpoints known. */
 export interface PreparedEvaluation {
@@ -107,7 +106,13 @@ async function run(
   const { evaluation, environment, endpoints } = prepared;
   const { kept, traces, signal } = options;
   const { name, rollouts, num_examples: wanted } = evaluation;
-  const tasks = await readTasks(environment, evaluation, config.seed, wanted);
+  const tasks = await readTasks(environment, {
+    name,
+    split: evaluation.split,
+    seed: config.seed,
+    wanted,
+    deadlineMs: config.timeout_s * 1000,
+  });
   const groups = tasks.map((): Episode[] => []);
   const slots = tasks.flatMap((task, index) =>
     Array.from({ length: rollouts }, (_, sample) => ({ task, index, sample, id: `${name}-${index}-${sample}` })),
@@ -203,30 +208,6 @@ async function rollOut(
   } finally {
     clearTimeout(timer);
   }
-}
-
-async function readTasks(
-  environment: ConfiguredEnvironment,
-  { name, split }: Evaluation,
-  seed: number,
-  wanted: number,
-): Promise<Task[]> {
-  const source = environment.tasks(split, seed);
-  const tasks: Task[] = [];
-  let after: string | null = null;
-  const most = wanted < 0 ? Infinity : wanted;
-  while (tasks.length < most) {
-    const limit = Math.min(TASK_PAGE, most - tasks.length);
-    const page = await source.page(after, limit);
-    if (page.endless && wanted < 0) {
-      throw new PrlError("PRL_CONFIG_INVALID", `evaluation "${name}": its tasks never end; say how many with -n`);
-    }
-    tasks.push(...page.tasks);
-    after = page.next;
-    if (after === null) break;
-  }
-  if (tasks.length === 0) throw new PrlError("PRL_ENVIRONMENT_INVALID", `evaluation "${name}": there are no tasks`);
-  return tasks;
 }
 
 /** Counts episodes and tells how far it is. */

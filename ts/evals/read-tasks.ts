@@ -1,0 +1,66 @@
+/** The tasks of an evaluation, all of them or as many as are wanted, without waiting for ever. */
+import {
+  type ConfiguredEnvironment,
+  type Split,
+  type Task,
+  type TaskPage,
+  untilAborted,
+} from "../environments/index.ts";
+import { PrlError } from "../errors.ts";
+
+export interface ReadTasksOptions {
+  /** Of the evaluation, for errors. */
+  readonly name: string;
+  readonly split: Split;
+  readonly seed: number;
+  /** Negative: all. */
+  readonly wanted: number;
+  /** For one page of tasks. */
+  readonly deadlineMs: number;
+  /** More than these are taken for tasks that never end and do not say so. Default a million. */
+  readonly most?: number;
+}
+
+const TASK_PAGE = 1_000;
+const MOST_TASKS = 1_000_000;
+
+/**
+ * Errors: PRL_CONFIG_INVALID for all of endless tasks, PRL_ENVIRONMENT_INVALID for none or too many, PRL_ENVIRONMENT_TIMEOUT for a page that
+ * does not come, and those of generating tasks.
+ */
+export async function readTasks(environment: ConfiguredEnvironment, options: ReadTasksOptions): Promise<Task[]> {
+  const { name, split, seed, wanted, deadlineMs, most = MOST_TASKS } = options;
+  const source = environment.tasks(split, seed);
+  const tasks: Task[] = [];
+  const enough = wanted < 0 ? Infinity : wanted;
+  for (let after: string | null = null; tasks.length < enough;) {
+    const page: TaskPage = await pageInTime(() => source.page(after, Math.min(TASK_PAGE, enough - tasks.length)));
+    if (page.endless && wanted < 0)
+      throw new PrlError("PRL_CONFIG_INVALID", `evaluation "${name}": its tasks never end; say how many with -n`);
+    tasks.push(...page.tasks);
+    if (wanted < 0 && tasks.length > most) {
+      const advice = "say how many with -n, and put endless(...) around what never ends";
+      throw new PrlError(
+        "PRL_ENVIRONMENT_INVALID",
+        `evaluation "${name}": there are more than ${most} tasks; ${advice}`,
+      );
+    }
+    after = page.next;
+    if (after === null) break;
+  }
+  if (tasks.length === 0) throw new PrlError("PRL_ENVIRONMENT_INVALID", `evaluation "${name}": there are no tasks`);
+  return tasks;
+
+  async function pageInTime(read: () => Promise<TaskPage>): Promise<TaskPage> {
+    const late = new AbortController();
+    const timer = setTimeout(() => {
+      const message = `evaluation "${name}": its tasks did not come within ${deadlineMs / 1000} s`;
+      late.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", message));
+    }, deadlineMs);
+    try {
+      return await untilAborted(read, late.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
