@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { type Environment, loadEnvironment, OWN_SANDBOXES, validateEnvironment, z } from "prl/environments";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { chatCompletion, mockEndpoint, type MockEndpoint } from "../../support/mock-endpoint.ts";
@@ -29,12 +30,6 @@ function testFiles(dir: string): string[] {
   });
 }
 
-interface Info {
-  validates: boolean;
-  requires: { sandbox?: unknown };
-  config: { key: string; description: string }[];
-}
-
 let place: Awaited<ReturnType<typeof workspace>>;
 let endpoint: MockEndpoint;
 beforeAll(async () => {
@@ -43,6 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await endpoint.close();
+  await OWN_SANDBOXES.close();
   await place.remove();
 });
 const here = (...args: string[]) => prl(args, { cwd: place.dir, cache: place.cache, env: { HF_HUB_OFFLINE: "1" } });
@@ -53,13 +49,10 @@ test("every one is listed, and everything listed is there", async () => {
 });
 
 describe.each(ids)("%s", (id) => {
-  let info: Info;
+  let environment: Environment;
   beforeAll(async () => {
-    const { code, stdout, stderr } = await here("env", "info", id, "--json");
-    expect([code, stderr]).toEqual([0, ""]);
-    info = JSON.parse(stdout) as Info;
+    environment = await loadEnvironment(id);
   });
-  const args = JSON.stringify(OFFLINE[id] ?? {});
 
   test("has a README that names every argument, and every argument says what it is", () => {
     const path = join(FOLDER, id, "README.md");
@@ -67,11 +60,11 @@ describe.each(ids)("%s", (id) => {
     const readme = readFileSync(path, "utf8");
     expect(readme.startsWith(`# ${id}\n`)).toBe(true);
     expect(readme).toContain(`env = { id = "${id}"`);
-    const unnamed = info.config.filter(
-      ({ key }) => !readme.includes(`\`${key.split(".")[0]}\``) && !readme.includes("config.ts"),
-    );
-    expect(unnamed.map(({ key }) => key)).toEqual([]);
-    expect(info.config.filter(({ description }) => description === "").map(({ key }) => key)).toEqual([]);
+    const { properties = {} } = z.toJSONSchema(environment.config, { io: "input", unrepresentable: "any" });
+    const named = (key: string) => readme.includes(`\`${key}\``) || readme.includes("config.ts");
+    expect(Object.keys(properties).filter((key) => !named(key))).toEqual([]);
+    const described = (schema: unknown) => (schema as { description?: string }).description ?? "";
+    expect(Object.keys(properties).filter((key) => described(properties[key]) === "")).toEqual([]);
   });
 
   test("has tests of its own", () => {
@@ -79,11 +72,11 @@ describe.each(ids)("%s", (id) => {
   });
 
   test("is valid with its defaults", async () => {
-    expect(info.validates).toBe(true);
-    const tasks = info.requires.sandbox === undefined ? "20" : String(SANDBOXED_TASKS);
-    const { code, stdout } = await here("env", "validate", id, "--args", args, "--tasks", tasks, "--json");
-    expect(JSON.parse(stdout)).toMatchObject({ failures: [], valid: true });
-    expect(code).toBe(0);
+    expect(environment.validates).toBe(true);
+    const tasks = environment.requires.sandbox === undefined ? 20 : SANDBOXED_TASKS;
+    const { failures, passed } = await validateEnvironment(environment.configure(OFFLINE[id]), { tasks });
+    expect(failures).toEqual([]);
+    expect(passed).toEqual(expect.arrayContaining(["tasks", "gold", "deterministic", "rollouts"]));
   }, 60_000);
 });
 
