@@ -124,6 +124,26 @@ const SAME: [gold: string, answer: string][] = [
   ["4,2", "2,4"],
   ["14", "2 \\times 7"],
   ["\\sqrt{1+\\sqrt{2}}", "1.553774"],
+  ["{1 \\over 2}", "1/2"],
+  ["\\frac{\\sqrt{3}}{2}", "{\\sqrt{3} \\over 2}"],
+  ["1", "{{1 \\over 2} \\over {1 \\over 2}}"],
+  ["{5 \\choose 2}", "10"],
+  ["1⁄2", "0.5"],
+  ["\\operatorname{lcm}(4,6)", "12"],
+  ["2\\operatorname{cis}\\frac{\\pi}{2}", "2i"],
+  ["1500", "1.5 x 10^3"],
+  ["e^{x+y}", "e^xe^y"],
+  ["\\arcsin x+\\arccos x", "\\frac\\pi2"],
+  ["-5%", "-5"],
+  ["-5%", "-0.05"],
+  ["5\\,\\text{m/s}", "18\\text{ km/h}"],
+  ["A \\cup B", "B∪A"],
+  ["3", "so x = 3, and thus 3"],
+  ["-3", "The result is −3"],
+  ["-3", "The result is -3"],
+  ["7", "It has 7 sides"],
+  ["3,4", "\\boxed{3} and \\boxed{4}"],
+  ["\\{3,4\\}", "$\\boxed{3}$, $\\boxed{4}$"],
 ];
 
 const DIFFERENT: [gold: string, answer: string][] = [
@@ -150,6 +170,11 @@ const DIFFERENT: [gold: string, answer: string][] = [
   ["10^{100}", "10^{100}+1"],
   ["<think> \\boxed{5}", "5"],
   ["9.42", "3\\pi"],
+  ["4", "First \\boxed{4} then actually \\boxed{5}"],
+  ["A \\setminus B", "B \\setminus A"],
+  ["A \\cup B", "A \\cap B"],
+  ["5\\,\\text{m/s}", "18\\text{ m/h}"],
+  ["\\arcsin x", "\\arccos x"],
 ];
 
 function judged(gold: string, answer: string): Judgement {

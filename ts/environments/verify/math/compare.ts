@@ -90,7 +90,28 @@ function compareRealSets(gold: Expression, answer: Expression, options: CompareO
     const sameOpenness = gold.lowOpen === answer.lowOpen && gold.highOpen === answer.highOpen;
     return sameOpenness && compare(gold.low, answer.low, options) && compare(gold.high, answer.high, options);
   }
+  if (gold.kind === "setOperation" && answer.kind === "setOperation") return sameOperation(gold, answer, options);
   return gold.kind === "relation" && answer.kind === "relation" && sameTruth(gold, answer);
+}
+
+/** Operations on sets that only have names: the same operands, in any order where the operation has none. */
+function sameOperation(
+  gold: Expression & { kind: "setOperation" },
+  answer: Expression & { kind: "setOperation" },
+  options: CompareOptions,
+): boolean {
+  if (gold.name !== answer.name || gold.of.length !== answer.of.length) return false;
+  if (gold.name === "difference") return gold.of.every((set, index) => sameSet(set, answer.of[index], options));
+  const open = [...answer.of];
+  return gold.of.every((set) => {
+    const index = open.findIndex((other) => sameSet(set, other, options));
+    if (index >= 0) open.splice(index, 1);
+    return index >= 0;
+  });
+}
+
+function sameSet(a: Expression, b: Expression | undefined, options: CompareOptions): boolean {
+  return b !== undefined && compare(a, b, options);
 }
 
 /** Inequalities in several symbols: equally true at many points. */
@@ -213,8 +234,9 @@ function compareMatrices(gold: Expression, answer: Expression, options: CompareO
 }
 
 /** Values with percent signs, units, degrees or bases, then plain ones. */
-function compareMeasured(gold: Expression, answer: Expression, options: CompareOptions): boolean {
+function compareMeasured(left: Expression, right: Expression, options: CompareOptions): boolean {
   const { precision } = options;
+  const [gold, answer] = [percentOutside(left), percentOutside(right)];
   const ends = [gold, answer].map((one) => (some(one, isInfinity) ? endpoint(one) : null));
   if (ends[0] !== null || ends[1] !== null) return ends[0] === ends[1];
   if (gold.kind === "based" || answer.kind === "based") return compareBased(gold, answer);
@@ -234,6 +256,15 @@ function compareMeasured(gold: Expression, answer: Expression, options: CompareO
   if (gold.kind === "ratio" && answer.kind === "ratio") return sameRatio(gold.parts, answer.parts, precision);
   const residues = sameResidue(gold, answer, precision);
   return residues ?? sameValue(gold, answer, precision);
+}
+
+/** -5% as a percentage of -5. */
+function percentOutside(expression: Expression): Expression {
+  if (expression.kind !== "product") return expression;
+  const [percent, ...more] = expression.factors.filter(({ kind }) => kind === "percent");
+  if (percent?.kind !== "percent" || more.length > 0) return expression;
+  const factors = expression.factors.map((factor) => (factor === percent ? percent.value : factor));
+  return factors.every(({ kind }) => kind === "number") ? { kind: "percent", value: product(factors) } : expression;
 }
 
 function isInfinity(node: Expression): boolean {
@@ -277,17 +308,9 @@ function compareQuantities(left: Expression, right: Expression, options: Compare
     return !(known && plain(gold.unit) !== plain(answer.unit)) && compare(gold.value, answer.value, options);
   }
   if (a.dimension !== b.dimension) return false;
-  if (a.factor === b.factor) return compare(gold.value, answer.value, options);
-  const scale = (value: Expression, factor: number): Expression => product([value, decimalFactor(factor)]);
+  if (q.equal(a.factor, b.factor)) return compare(gold.value, answer.value, options);
+  const scale = (value: Expression, factor: q.Rational): Expression => product([value, number(factor)]);
   return sameValue(scale(gold.value, a.factor), scale(answer.value, b.factor), options.precision);
-}
-
-function decimalFactor(factor: number): Expression {
-  const [digits = "0", exponent = "0"] = factor.toExponential(15).split("e");
-  const [whole = "0", fraction = ""] = digits.split(".");
-  const power = q.power(q.integer(10), BigInt(Number(exponent) - fraction.length));
-  const value = power === null ? null : q.multiply(q.integer(BigInt(`${whole}${fraction}`)), power);
-  return number(value ?? q.ONE);
 }
 
 function sameRatio(a: readonly Expression[], b: readonly Expression[], precision: number): boolean {

@@ -28,7 +28,7 @@ export function candidates(text: string, options: ExtractOptions): string[] {
   if (answer === null) return [];
   const found: string[] = [];
   const wants = (target: ExtractOptions["targets"][number]): boolean => options.targets.includes(target);
-  const boxes = options.boxedPriority === "never" || !wants("boxed") ? [] : closedBoxes(answer);
+  const boxes = options.boxedPriority === "never" || !wants("boxed") ? [] : joinedBoxes(answer);
   if (options.boxedPriority === "first") found.push(...boxes.slice(-1).map(({ content }) => content));
   if (wants("phrase")) {
     const hope = /final answer is:?\s*(.+?)\.?\s*I hope/isu.exec(answer)?.[1];
@@ -84,6 +84,21 @@ export function closedBoxes(text: string): Place[] {
   return boxes.filter(({ content }) => content.trim() !== "");
 }
 
+/** Boxes joined by "and", "or" or a comma are one list; any other box stands for itself. */
+function joinedBoxes(text: string): Place[] {
+  const joined: Place[] = [];
+  for (const box of closedBoxes(text)) {
+    const before = joined.at(-1);
+    const between = before === undefined ? "" : text.slice(before.end, box.at);
+    if (before !== undefined && between.length < 100 && JOINT.test(between)) {
+      joined[joined.length - 1] = { at: before.at, end: box.end, content: `${before.content}, ${box.content}` };
+    } else joined.push(box);
+  }
+  return joined;
+}
+
+const JOINT = /^[\s$]*(?:,|(?:,\s*)?(?:\\text\w*\s*\{\s*)?(?:and|or)(?:\s*\})?)[\s$]*$/iu;
+
 /** What follows a phrase, to the end of its formula or sentence. */
 function phrases(text: string, phrase: RegExp): Place[] {
   return Array.from(text.matchAll(phrase), (match) => {
@@ -110,7 +125,7 @@ function formulas(text: string): Place[] {
 /** Numbers and digit expressions that stand by themselves. */
 function numbers(text: string): Place[] {
   const pattern =
-    /(?<=^|[\s=(*:]|[$€£])-?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-+*/^×÷]\s*-?\d+(?:\.\d+)?)*\s*(?:%|percent\b)?(?![\p{L}\d])/gu;
+    /(?<=^|[\s=(*:]|[$€£])[-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-−+*/^×÷]\s*[-−]?\d+(?:\.\d+)?)*\s*(?:%|percent\b)?(?![\p{L}\d])/gu;
   return Array.from(text.matchAll(pattern), (match) => ({
     at: match.index,
     end: match.index + match[0].trimEnd().length,
@@ -130,10 +145,15 @@ function undelimited(text: string): string {
     .trim();
 }
 
-/** Sentences rather than an answer: several words in a row next to something else. */
+/** Words of sentences that no answer with numbers has. */
+const SENTENCE_WORDS =
+  /(?<![\p{L}\\])(?:is|are|was|were|the|this|that|it|its|so|thus|hence|therefore|then|we|you|i'm|get|gets|got|have|has|gives?|given|equals?|because|since|result|answer|there|which|must|should)(?!\p{L})/iu;
+
+/** Sentences rather than an answer: words of sentences, or several words in a row, next to something else. */
 function isProse(text: string): boolean {
   if (/\\boxed/u.test(text)) return true;
   const plain = text.replace(/\\text\w*\s*\{[^{}]*\}/gu, " ").replace(/\\[a-zA-Z]+/gu, " ");
   const words = plain.match(/\p{L}{3,}/gu) ?? [];
-  return words.length > 3 && /\d|[=+]|\n/u.test(plain);
+  if (!/\d|[=+]|\n/u.test(plain)) return false;
+  return words.length > 3 || SENTENCE_WORDS.test(plain);
 }

@@ -1,5 +1,8 @@
 /** From what models write to one LaTeX dialect: Unicode becomes commands, decoration disappears. Meaning is not touched. */
 
+import { prefixFractions } from "./infix-fractions.ts";
+import { FUNCTIONS } from "./vocabulary.ts";
+
 const UNICODE: readonly (readonly [RegExp, string])[] = [
   [/[\u200b-\u200f\u2060\ufeff\u00ad\u202a-\u202e]/gu, ""],
   [/[\u00a0\u2000-\u200a\u202f\u205f\u3000]/gu, " "],
@@ -7,6 +10,7 @@ const UNICODE: readonly (readonly [RegExp, string])[] = [
   [/×|✕|⨯/gu, "\\times "],
   [/[·⋅∙•]/gu, "\\cdot "],
   [/÷/gu, "\\div "],
+  [/[⁄∕]/gu, "/"],
   [/≤|⩽/gu, "\\le "],
   [/≥|⩾/gu, "\\ge "],
   [/≠/gu, "\\ne "],
@@ -104,6 +108,12 @@ export function normalize(text: string): string {
     .replace(/\\(?:colon)(?![a-zA-Z])/gu, ":")
     .replace(/\\\$|[$]/gu, " ")
     .replace(/\\%/gu, "%");
+  out = prefixFractions(out)
+    .replace(/\\operatorname\*?\s*\{\s*([a-zA-Z]+)\s*\}/gu, (whole, name: string) =>
+      Object.hasOwn(FUNCTIONS, name) ? `\\${name} ` : whole,
+    )
+    // 1.5 x 10^3: a letter between a number and a power of ten is a sign.
+    .replace(/(\d)\s*[xX]\s*(?=10\s*\^)/gu, "$1\\times ");
   out = out.replace(LOOKS, " ");
   // Digit groups: 1{,}234 and 1,\!234 and 1\,234 are one number each.
   out = out.replace(/\{\s*,\s*\}/gu, ",").replace(/,\s*\\!\s*(?=\d{3})/gu, ",");

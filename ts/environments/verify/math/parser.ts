@@ -305,6 +305,7 @@ export class Parser {
       // \frac12 takes one digit.
       this.#splitNumber(token);
     }
+    if (signed && token?.type === "word") this.#splitPoweredWord(token);
     if (signed) return this.takeSign("(") ? this.#grouped() : this.#primary();
     return this.#primary();
   }
@@ -313,6 +314,14 @@ export class Parser {
     const inner = this.list();
     this.expectSign(")");
     return inner;
+  }
+
+  /** In e^xe^y the last letter is the base of the next power. */
+  #splitPoweredWord(token: Token & { type: "word" }): void {
+    const behind = this.#tokens[this.#at + 1];
+    if (token.text.length < 2 || behind?.type !== "sign" || behind.text !== "^") return;
+    const [first, last] = [token.text.slice(0, -1), token.text.slice(-1)];
+    (this.#tokens as Token[]).splice(this.#at, 1, { ...token, text: first }, { ...token, text: last, spaced: false });
   }
 
   /** Puts the first digit of the number that comes next in a token of its own. */

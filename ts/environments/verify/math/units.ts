@@ -3,10 +3,12 @@
  * Factors are exact by definition (SI brochure, international yard and pound).
  */
 
+import { multiply, ONE, power, type Rational, rational } from "./rational.ts";
+
 export interface Unit {
   /** Powers of metre, second, kilogram, ampere, kelvin, mole, currency, count: "m:2" and so on, sorted. */
   readonly dimension: string;
-  readonly factor: number;
+  readonly factor: Rational;
 }
 
 type Dimension = Readonly<Record<string, number>>;
@@ -121,7 +123,7 @@ export function parseUnit(text: string): Unit | null {
     .replace(/\b(\p{L}+)\s+cubed\b/gu, "$1^3")
     .replace(/\.(?!\d)/gu, " ");
   const dimension = new Map<string, number>();
-  let factor = 1;
+  let factor: Rational | null = ONE;
   let sign = 1;
   const parts = prepared.match(/\/|\p{L}+(?:\s*\^\s*\{?\s*-?\d+\s*\}?)?|\S/gu) ?? [];
   if (parts.length === 0) return null;
@@ -134,11 +136,23 @@ export function parseUnit(text: string): Unit | null {
     const base = name === undefined ? null : lookUp(name);
     if (base === null) return null;
     const exponent = sign * Number(exponentText ?? 1);
-    factor *= base[1] ** exponent;
+    const scale = power(exactDecimal(base[1]), BigInt(exponent));
+    factor = scale === null ? null : multiply(factor, scale);
+    if (factor === null) return null;
     for (const [key, count] of Object.entries(base[0])) {
       dimension.set(key, (dimension.get(key) ?? 0) + count * exponent);
     }
   }
   const sorted = [...dimension].filter(([, count]) => count !== 0).sort(([a], [b]) => (a < b ? -1 : 1));
   return { dimension: sorted.map(([key, count]) => `${key}:${count}`).join(" "), factor };
+}
+
+/** The decimal number that a double is written as. */
+function exactDecimal(value: number): Rational {
+  const [digits = "0", exponent = "0"] = String(value).split("e");
+  const [whole = "0", fraction = ""] = digits.split(".");
+  const shift = Number(exponent) - fraction.length;
+  const scale = 10n ** BigInt(Math.abs(shift));
+  const integer = BigInt(`${whole}${fraction}`);
+  return (shift >= 0 ? rational(integer * scale, 1n) : rational(integer, scale)) ?? ONE;
 }
