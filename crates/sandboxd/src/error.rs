@@ -62,7 +62,7 @@ pub enum SandboxError {
     #[error("protocol error inside the daemon: {0}")]
     Protocol(String),
     /// The key belongs to a run of another daemon process.
-    #[error("the run was given to daemon {0}, which is gone; it is not run again")]
+    #[error("the run was given to {0}, which is gone; it is not run again")]
     Restarted(String),
     /// The kept result of a key was dropped to bound memory.
     #[error("the result of this key was dropped after {0} s; it is not run again")]

@@ -1,13 +1,18 @@
 //! Idempotency keys: at most one execution per key, its result given to whoever asks with the same request.
 //!
 //! Results are kept for a while and dropped oldest first when they take too much memory; a dropped key is remembered
-//! longer than its result and then answers INFRA, so that it is never run again by mistake.
+//! longer than its result and then answers INFRA, so that it is never run again by mistake. With a journal that holds
+//! across a restart of the daemon.
+
+mod journal;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use journal::Journal;
 use prl_sandbox_proto::{RunOnceRequest, RunOnceResult};
 use prost::Message;
 use tokio::sync::watch;
@@ -52,6 +57,7 @@ struct State {
     kept: VecDeque<(String, Instant)>,
     dropped: VecDeque<(String, Instant)>,
     kept_bytes: usize,
+    journal: Option<Journal>,
 }
 
 /// Whether a key is new here.
@@ -82,12 +88,36 @@ pub(crate) fn mark<const N: usize>(plain: &impl Message, maps: [HashMap<String, 
 }
 
 impl Keys {
+    /// With a journal in this directory, if there is to be one.
+    pub(crate) fn open(directory: Option<&Path>) -> Result<Self, SandboxError> {
+        let journal = directory.map(Journal::open).transpose();
+        let journal = journal.map_err(|source| SandboxError::Serve {
+            action: "open the journal of keys".to_owned(),
+            source,
+        })?;
+        Ok(Self {
+            state: Mutex::new(State {
+                journal,
+                ..State::default()
+            }),
+        })
+    }
+
     /// Claims a key for a run that `handle` belongs to.
     pub(crate) fn claim(&self, key: &str, fingerprint: u64, handle: &Handle) -> Result<Claim, SandboxError> {
         let mut state = self.lock();
         state.expire();
         match state.entries.get(key) {
             None => {
+                if let Some(journal) = &mut state.journal {
+                    if journal.knows(key) {
+                        return Err(SandboxError::Restarted("an earlier daemon".to_owned()));
+                    }
+                    journal.add(key).map_err(|source| SandboxError::Setup {
+                        step: "write to the journal of keys".to_owned(),
+                        source,
+                    })?;
+                }
                 let entry = Entry {
                     fingerprint,
                     handle: Some(handle.clone()),

@@ -69,7 +69,9 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
                 replayed = true;
                 handle = known;
             }
-            Err(error @ SandboxError::Expired(_)) => return Ok(infra(&error, shop.probe.isolation)),
+            Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => {
+                return Ok(infra(&error, shop.probe.isolation));
+            }
             Err(error) => return Err(error.into()),
         }
     }

@@ -24,6 +24,8 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --max-running N      runs at a time (default 4 per core, at least 8)
   --max-queued N       runs that may wait (default 4096)
   --max-held N         boxes held at a time (default 1000)
+  --journal DIR        remember there which keys were begun, for the daemon that is started after this one; one daemon
+                       at a time; default: nowhere, and who repeats a call with the instance_id is told of the restart
   --snapshot-bytes N   of all snapshots together (default 4 GiB)
   --park N             sandboxes made in advance (default 2 per core)
   --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload
@@ -56,6 +58,7 @@ pub(crate) struct Options {
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
     pub(crate) max_held: usize,
+    pub(crate) journal: Option<PathBuf>,
     pub(crate) snapshot_bytes: u64,
     pub(crate) park: usize,
     pub(crate) profiles: Profiles,
@@ -94,6 +97,7 @@ impl Options {
             max_running: (4 * cores).max(8),
             max_queued: 4096,
             max_held: 1000,
+            journal: None,
             snapshot_bytes: 4 << 30,
             park: 2 * cores,
             profiles: Profiles::new(2 * cores),
@@ -136,6 +140,7 @@ impl Options {
                 "--max-running" => options.max_running = number(value()?)?.max(1),
                 "--max-queued" => options.max_queued = number(value()?)?,
                 "--max-held" => options.max_held = number(value()?)?,
+                "--journal" => options.journal = Some(PathBuf::from(value()?)),
                 "--snapshot-bytes" => options.snapshot_bytes = number(value()?)? as u64,
                 "--park" => {
                     options.park = number(value()?)?;

@@ -43,12 +43,13 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     if removed > 0 {
         tracing::warn!(removed, "removed what an earlier daemon left");
     }
+    let keys = Keys::open(options.journal.as_deref());
     let images = open_images(&options).await;
     let started = match images {
         Ok(images) => start(&options, &layout, images).await,
         Err(error) => Err(error),
     };
-    let (factory, pool, warm, probe, images) = match started {
+    let (keys, (factory, pool, warm, probe, images)) = match keys.and_then(|keys| Ok((keys, started?))) {
         Ok(started) => started,
         Err(error) => {
             remove_own(&layout);
@@ -68,7 +69,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         max_running: options.max_running,
         max_queued: options.max_queued,
         draining: AtomicBool::new(false),
-        keys: Keys::default(),
+        keys,
         boxes: Registry::new(options.max_held),
         snapshots: Snapshots::new(options.snapshot_bytes),
         completed: AtomicU64::new(0),

@@ -92,7 +92,7 @@ impl Sandboxes for Service {
         let shop = &self.0;
         if !request.instance_id.is_empty() && request.instance_id != shop.instance {
             return Ok(Response::new(infra(
-                &SandboxError::Restarted(request.instance_id),
+                &SandboxError::Restarted(format!("daemon {}", request.instance_id)),
                 shop.probe.isolation,
             )));
         }

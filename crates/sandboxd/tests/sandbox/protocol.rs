@@ -391,3 +391,34 @@ async fn a_quota_rations_processor_time() -> Outcome {
     assert!((1.0..500.0).contains(&used), "{used} ms of a second were used");
     daemon.stop()
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_journal_keeps_keys_across_the_death_of_the_daemon() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let journal = directory.path().join("journal").to_string_lossy().into_owned();
+    let start = || Daemon::start(&["--park", "1", "--warm", "python=0", "--journal", &journal]);
+    let Some(mut first) = start()? else { return Ok(()) };
+    let keyed = |key: &str| RunOnceRequest {
+        idempotency_key: key.to_owned(),
+        ..command(&["echo", "ran"])
+    };
+    let ran = first.client().await?.run_once(keyed("k")).await?.into_inner();
+    assert_eq!(text(&ran.stdout), "ran\n", "{}", tell(&ran));
+    assert!(
+        start().is_err_and(|error| error.to_string().contains("journal")),
+        "two daemons have one journal"
+    );
+    first.kill()?;
+    let Some(second) = start()? else { return Ok(()) };
+    let mut client = second.client().await?;
+    let again = client.run_once(keyed("k")).await?.into_inner();
+    assert_eq!(
+        (cause(&again), again.error_code.as_str(), text(&again.stdout).as_str()),
+        (Cause::Infra, "PRL_SANDBOX_DAEMON_RESTARTED", ""),
+        "{}",
+        tell(&again)
+    );
+    let other = client.run_once(keyed("l")).await?.into_inner();
+    assert_eq!(text(&other.stdout), "ran\n", "{}", tell(&other));
+    Ok(())
+}
