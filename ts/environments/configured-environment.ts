@@ -4,6 +4,8 @@
  * A rollout never rejects: what goes wrong is in its episode, with the class that says who is to blame. Knows no HTTP
  * and no process.
  */
+import { setMaxListeners } from "node:events";
+
 import { PrlError } from "../errors.ts";
 import type { Demonstration, EnvironmentDefinition, RolloutContext, RolloutEnd, Split } from "./environment.ts";
 import { type Episode, type EpisodeError, toEpisodeError } from "./episode.ts";
@@ -235,6 +237,8 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   const stop = (reason: RolloutStop): void => stopped.abort(reason);
   const { timeMs } = limits;
   const timer = timeMs === undefined ? undefined : setTimeout(() => stop(new RolloutStop("max_time")), timeMs);
+  // Every agent, tool and reward listens to it.
+  setMaxListeners(0, request.signal, signal);
   const seats = new Seats(roles, { ...request, signal }, new TurnLimits(limits, stop));
   const { first } = seats;
   const clock = startClock();

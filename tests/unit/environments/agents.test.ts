@@ -50,7 +50,7 @@ const opponent: ReplyClient = {
 
 const hello: Message[] = [{ role: "user", content: "hello" }];
 
-function duel(frozen: ReplyClient | null = null) {
+function duel(frozen: ReplyClient | null = null, tries = 2) {
   return defineEnvironment({
     name: "duel",
     version: "1.0.0",
@@ -76,7 +76,7 @@ function duel(frozen: ReplyClient | null = null) {
       solved: { weight: 2, score: ({ trace }) => trace.lastReply.length, agent: "solver" },
       place: groupReward(1, ({ traces }) => traces.map(({ episode }) => episode * 100), { agent: "asker" }),
     },
-  }).configure();
+  }).configure({ tries });
 }
 
 function run(environment: ReturnType<typeof duel>, client: PolicyClient) {
@@ -113,6 +113,20 @@ describe("agents", () => {
     const again = policy();
     await run(duel(), again);
     expect(again.seeds).toEqual(client.seeds);
+  });
+
+  it("may be many at the same time", async () => {
+    const warnings: string[] = [];
+    const note = ({ message }: Error): void => void warnings.push(message);
+    process.on("warning", note);
+    try {
+      const { episode } = await run(duel(null, 40), policy());
+      expect(episode.traces).toHaveLength(41);
+      await new Promise((resolve) => setImmediate(resolve));
+    } finally {
+      process.off("warning", note);
+    }
+    expect(warnings).toEqual([]);
   });
 
   it("may be played by somebody else: that trace has no tokens and does not train", async () => {

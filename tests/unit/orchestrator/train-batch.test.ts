@@ -180,7 +180,7 @@ test("stepMetrics: staleness is against the version that the step trains, reward
     group(2, [rollout(1), rollout(1)], "b", 4),
   ];
   const batch = await buildTrainBatch(groups, config());
-  const metrics = stepMetrics({ step: 6, groups, batch, dropped: { stale: 2, errored: 1 }, seconds: 1.5 });
+  const metrics = stepMetrics({ step: 6, groups, batch, dropped: { stale: 2, errored: 1, rejected: 0 }, seconds: 1.5 });
   expect(metrics).toMatchObject({
     "train/agg/all/agent/reward/mean": 0.8,
     "train/agg/all/metrics/exact/mean": 0.8,
