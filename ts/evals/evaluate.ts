@@ -112,6 +112,7 @@ async function run(
     seed: config.seed,
     wanted,
     deadlineMs: config.timeout_s * 1000,
+    signal,
   });
   const groups = tasks.map((): Episode[] => []);
   const slots = tasks.flatMap((task, index) =>

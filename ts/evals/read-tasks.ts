@@ -19,6 +19,8 @@ export interface ReadTasksOptions {
   readonly deadlineMs: number;
   /** More than these are taken for tasks that never end and do not say so. Default a million. */
   readonly most?: number;
+  /** Ends the wait: data may come over the network. */
+  readonly signal?: AbortSignal;
 }
 
 const TASK_PAGE = 1_000;
@@ -29,7 +31,7 @@ const MOST_TASKS = 1_000_000;
  * does not come, and those of generating tasks.
  */
 export async function readTasks(environment: ConfiguredEnvironment, options: ReadTasksOptions): Promise<Task[]> {
-  const { name, split, seed, wanted, deadlineMs, most = MOST_TASKS } = options;
+  const { name, split, seed, wanted, deadlineMs, most = MOST_TASKS, signal } = options;
   const source = environment.tasks(split, seed);
   const tasks: Task[] = [];
   const enough = wanted < 0 ? Infinity : wanted;
@@ -58,7 +60,7 @@ export async function readTasks(environment: ConfiguredEnvironment, options: Rea
       late.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", message));
     }, deadlineMs);
     try {
-      return await untilAborted(read, late.signal);
+      return await untilAborted(read, signal === undefined ? late.signal : AbortSignal.any([late.signal, signal]));
     } finally {
       clearTimeout(timer);
     }

@@ -43,7 +43,8 @@ export interface EnvWorkers {
   close(): Promise<void>;
 }
 
-const TASKS_DEADLINE_MS = 60_000;
+/** The first page may bring a dataset over the network. A worker that hangs is noticed sooner: its heartbeats stop. */
+const TASKS_DEADLINE_MS = 900_000;
 /** A worker answers by itself at the rollout's deadline; this much later it is taken for dead. */
 const RUN_GRACE_MS = 10_000;
 /** A worker answers a cancelled rollout at once; after this its connection is closed, which cancels the rollout too. */
@@ -161,6 +162,7 @@ async function pageOf(worker: EnvWorker, path: string, what: string, signal: Abo
   const response = await worker.control.request({
     method: "GET",
     path,
+    headersTimeout: TASKS_DEADLINE_MS,
     signal: AbortSignal.any([signal, AbortSignal.timeout(TASKS_DEADLINE_MS)]),
   });
   const text = await response.body.text();

@@ -27,6 +27,7 @@ const make = (tasks) => defineEnvironment({
 });
 export default make(({ config }) => rows(config.count));
 function* numbers() { for (let i = 0; ; i++) yield rows(i + 1)[i]; }
+export const slow = make(async function* () { await new Promise(() => {}); });
 export const forever = make(() => endless(numbers()));
 `;
 
@@ -249,6 +250,14 @@ url = "${mock.url}/two"
     const summary = await evaluate(loaded, { signal: abort.signal, env: {} });
     expect(summary).toMatchObject({ status: "interrupted", error: { code: "PRL_RUN_INTERRUPTED" } });
     expect(traces("a").map(({ ok }) => ok)).toEqual([true, true]);
+  });
+
+  test("an interrupt does not wait for tasks that do not come", async () => {
+    const args = ["--model", "m", "--base-url", "http://127.0.0.1:9", "--run.name", "a"];
+    const evaluation = ["--eval", '[{"env": {"path": "./say.mjs#slow"}}]', "--output-dir", join(dir, "outputs")];
+    const loaded = await loadConfig([], [...args, ...evaluation], { kind: "eval", env: {}, cwd: dir });
+    const summary = await evaluate(loaded, { signal: AbortSignal.timeout(200), env: {} });
+    expect(summary).toMatchObject({ status: "interrupted", evaluations: [] });
   });
 
   test("a hanging endpoint is given up at the rollout's deadline", async () => {

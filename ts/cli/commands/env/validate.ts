@@ -22,7 +22,6 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
     tasks: integerOption(args.options, "--tasks", TASKS),
     seed: integerOption(args.options, "--seed", 0),
     deadlineMs: 1000 * integerOption(args.options, "--timeout-s", DEADLINE_S),
-    signal: io.signal,
   };
   const sandboxes = new SandboxSource();
   const configured = environment.configure(environmentArgs(args), { sandboxes });
