@@ -9,6 +9,7 @@
  */
 
 import { setMaxListeners } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import type { ReceivedEpisode } from "../environments/index.ts";
 import type { TrainTask } from "./tasks.ts";
@@ -35,6 +36,8 @@ export interface DispatcherOptions {
   /** Told of what nothing can be done about here. */
   onFailure: (error: unknown) => void;
 }
+
+const LONGEST_TURN_MS = 4;
 
 export class GroupDispatcher {
   readonly #options: DispatcherOptions;
@@ -102,7 +105,14 @@ export class GroupDispatcher {
 
   async #openGroups(): Promise<void> {
     try {
+      let turn = performance.now();
       while (!this.#stopped && this.#openedRollouts < this.#allowed + this.#refills) {
+        // Opening a thousand rollouts at once would hold up those that are under way.
+        if (performance.now() - turn > LONGEST_TURN_MS) {
+          await setImmediate();
+          turn = performance.now();
+          continue;
+        }
         this.#nextTask ??= await this.#options.nextTask();
         const task = this.#nextTask;
         if (this.#stopped || !this.#hasRoom(task.groupSize)) return;

@@ -10,6 +10,7 @@
 import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
@@ -152,7 +153,7 @@ class Orchestrator {
       this.#dispatcher.refill(rolloutsOf(groups) - this.#batchSize);
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
-      await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
+      await atomicWriteFile(join(dir, "traces.jsonl"), await traceLines(groups, batch.traceAdvantages));
       await rollouts.send(step, batch.batches, batch.envNames);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
@@ -334,16 +335,24 @@ function firstRollouts(groups: readonly Group[], rollouts: number): number | und
   return last === -1 ? undefined : last + 1;
 }
 
-/** An episode of one trace has its advantage beside it; of several, each trace has its own. */
-function traceLines(groups: readonly Group[], advantages: TrainBatch["traceAdvantages"]): string {
-  const lines = groups.flatMap((group, g) =>
-    group.rollouts.map(({ episode }, i) => {
+/**
+ * An episode of one trace has its advantage beside it; of several, each trace has its own. Rollouts that are under way get their turn between
+ * two groups.
+ */
+async function traceLines(groups: readonly Group[], advantages: TrainBatch["traceAdvantages"]): Promise<string> {
+  const texts: string[] = [];
+  for (const [g, group] of groups.entries()) {
+    for (const [i, { episode }] of group.rollouts.entries()) {
       const own = advantages[g]?.[i] ?? [];
-      if (episode.traces.length < 2) return { ...episode, advantage: episode.ok ? (own[0] ?? null) : 0 };
-      return { ...episode, advantage: null, advantages: episode.traces.map((_, t) => own[t] ?? null) };
-    }),
-  );
-  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+      const worth =
+        episode.traces.length < 2
+          ? { advantage: episode.ok ? (own[0] ?? null) : 0 }
+          : { advantage: null, advantages: episode.traces.map((_, t) => own[t] ?? null) };
+      texts.push(`${JSON.stringify({ ...episode, ...worth })}\n`);
+    }
+    await setImmediate();
+  }
+  return texts.join("");
 }
 
 function starved(step: number, groups: readonly Group[]): PrlError {
