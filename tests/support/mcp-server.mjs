@@ -18,6 +18,7 @@ function makeServer() {
   );
   server.registerTool("count", { description: "counts its calls" }, () => text((calls += 1)));
   server.registerTool("variable", { description: "a variable" }, () => text(process.env.SECRET_OF_THE_TEST ?? "unset"));
+  server.registerTool("process", { description: "its number" }, () => text(process.pid));
   server.registerTool("fail", { description: "fails" }, () => {
     throw new Error("no luck");
   });

@@ -115,6 +115,26 @@ describe("agents", () => {
     expect(again.seeds).toEqual(client.seeds);
   });
 
+  it("are attempts of the one where none is named: the best of n", async () => {
+    const best = defineEnvironment({
+      name: "best-of-n",
+      version: "1.0.0",
+      config: z.strictObject({ attempts: z.int().default(3) }),
+      tasks: () => [{ prompt: "x" }],
+      rollout: async ({ agent, config, task }) => {
+        await Promise.all(Array.from({ length: config.attempts }, (_, i) => agent("agent", i).sample(task.prompt)));
+      },
+      metrics: { best: ({ traces }) => Math.max(...(traces["agent"] ?? []).map(({ lastReply }) => lastReply.length)) },
+      rewards: { length: ({ trace }) => trace.lastReply.length },
+    }).configure();
+    const { episode } = await run(best, policy());
+    expect(episode.traces.map(({ agent, reward: total, metrics }) => [agent, total, metrics["best"]])).toEqual([
+      ["agent", 6, 6],
+      ["agent", 6, 6],
+      ["agent", 6, 6],
+    ]);
+  });
+
   it("may be many at the same time", async () => {
     const warnings: string[] = [];
     const note = ({ message }: Error): void => void warnings.push(message);

@@ -1,6 +1,7 @@
 /** Tools of real servers that speak the Model Context Protocol, over both transports. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 
@@ -12,9 +13,18 @@ import {
   type ToolSource,
   toolUse,
 } from "../../../ts/environments/index.ts";
+import { PrlError } from "../../../ts/errors.ts";
 
 const SERVER = join(import.meta.dirname, "../../support/mcp-server.mjs");
 const program = { command: process.execPath, args: [SERVER] };
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
 
 type Call = readonly [name: string, args?: Record<string, unknown>];
 
@@ -84,7 +94,7 @@ describe("tools of an MCP program", () => {
     );
     const { errors, answers, metrics } = await run([mcpTools({ ...program, timeoutMs: 300 })], endpoint);
     expect(errors).toEqual([]);
-    expect(endpoint.tools).toEqual(["own", "add", "count", "variable", "fail", "hang", "die", "picture"]);
+    expect(endpoint.tools).toEqual(["own", "add", "count", "variable", "process", "fail", "hang", "die", "picture"]);
     expect(answers.slice(0, 5)).toEqual(["42", "1", "2", "own", "[image image/png]"]);
     expect(answers[5]).toMatch(/expected number/iu);
     expect(answers[6]).toContain("no luck");
@@ -108,6 +118,19 @@ describe("tools of an MCP program", () => {
       }
     } finally {
       delete process.env["SECRET_OF_THE_TEST"];
+    }
+  });
+
+  it("end with the rollout, whatever it did", async () => {
+    const stopped = new AbortController();
+    setTimeout(() => stopped.abort(new PrlError("PRL_EPISODE_CANCELLED", "enough")), 1500);
+    const ended = await run([mcpTools(program)], caller([["process"]]));
+    const cancelled = await run([mcpTools(program)], caller([["process"]], [["hang"]]), stopped.signal);
+    expect(cancelled.errors).toMatchObject([{ code: "PRL_EPISODE_CANCELLED" }]);
+    for (const pid of [...ended.answers, ...cancelled.answers].map(Number)) {
+      expect(pid).toBeGreaterThan(1);
+      for (let i = 0; i < 100 && isAlive(pid); i++) await sleep(50);
+      expect(isAlive(pid)).toBe(false);
     }
   });
 
