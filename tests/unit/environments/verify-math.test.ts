@@ -144,6 +144,23 @@ const SAME: [gold: string, answer: string][] = [
   ["7", "It has 7 sides"],
   ["3,4", "\\boxed{3} and \\boxed{4}"],
   ["\\{3,4\\}", "$\\boxed{3}$, $\\boxed{4}$"],
+  ["xy^2", "x\\cdot y^2"],
+  ["3x^2y", "3yx^2"],
+  ["x_1y_2", "y_2x_1"],
+  ["\\sin^2 x", "sin(x)^2"],
+  ["\\begin{pmatrix} -1/3 \\\\ 2/3 \\end{pmatrix}", "\\begin{pmatrix}-\\frac13\\\\\\frac23\\end{pmatrix}"],
+  ["42", "<answer>42</answer>"],
+  ["13", "Therefore, the answer is 13 (thirteen)."],
+  ["366", "Total = 366 downloads."],
+  ["864 \\mbox{ inches}^2", "864"],
+  ["D", "\\boxed{\\textbf{(D)}\\ 5}"],
+  ["(x,y)=(3,4)", "(3,4)"],
+  ["\\text{all real numbers}", "(-\\infty,\\infty)"],
+  ["\\emptyset", "no solution"],
+  ["2500000", "2.5 million"],
+  ["21", "twenty-one"],
+  ["4\\pi", "4\\pi \\approx 12.57"],
+  ["\\sqrt{2}\\approx1.414", "\\sqrt2"],
 ];
 
 const DIFFERENT: [gold: string, answer: string][] = [
@@ -175,6 +192,10 @@ const DIFFERENT: [gold: string, answer: string][] = [
   ["A \\cup B", "A \\cap B"],
   ["5\\,\\text{m/s}", "18\\text{ m/h}"],
   ["\\arcsin x", "\\arccos x"],
+  ["xy^2", "x^2y^2"],
+  ["D", "\\boxed{\\textbf{(C)}\\ 5}"],
+  ["(3,4)", "(x,y)=(4,3)"],
+  ["4\\pi", "5\\pi \\approx 12.57"],
 ];
 
 function judged(gold: string, answer: string): Judgement {

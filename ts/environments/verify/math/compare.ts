@@ -7,7 +7,7 @@ import { hasMatrix, matrixOf, withoutDeterminants } from "./matrices.ts";
 import { endpoint, isRealSet, sameRealSet } from "./real-sets.ts";
 import * as q from "./rational.ts";
 import { sampleOf, sameValue } from "./scalars.ts";
-import { sameText } from "./texts.ts";
+import { namedSet, sameText } from "./texts.ts";
 import { parseUnit } from "./units.ts";
 
 export interface CompareOptions {
@@ -28,7 +28,10 @@ export function equivalent(gold: Expression, answer: Expression, options: Compar
 }
 
 function compare(gold: Expression, answer: Expression, options: CompareOptions): boolean {
-  if (gold.kind === "text" || answer.kind === "text") return sameText(gold, answer);
+  if (gold.kind === "text" || answer.kind === "text") {
+    const [a, b] = [namedSet(gold), namedSet(answer)];
+    return sameText(gold, answer) || ((a !== gold || b !== answer) && compare(a, b, options));
+  }
   const equations = compareEquations(gold, answer, options);
   if (equations !== null) return equations;
   if (isRealSet(gold) || isRealSet(answer)) return compareRealSets(gold, answer, options);
@@ -43,6 +46,8 @@ function compare(gold: Expression, answer: Expression, options: CompareOptions):
 /** Null when neither is an equation. */
 function compareEquations(gold: Expression, answer: Expression, options: CompareOptions): boolean | null {
   if (!isEquation(gold) && !isEquation(answer)) return null;
+  if (!isEquation(answer) && isRounding(gold)) return gold.sides.some((side) => compare(side, answer, options));
+  if (!isEquation(gold) && isRounding(answer)) return answer.sides.some((side) => compare(gold, side, options));
   const [goldValue, answerValue] = [assigned(gold), assigned(answer)];
   if (isEquation(gold) && isEquation(answer)) {
     if (goldValue !== null && answerValue !== null) {
@@ -60,6 +65,11 @@ function compareEquations(gold: Expression, answer: Expression, options: Compare
   }
   if (answerValue !== null) return compare(gold, answerValue.value, options);
   return false;
+}
+
+/** "4 pi ≈ 12.57": a number and what it is about. */
+function isRounding(expression: Expression): expression is Expression & { kind: "relation" } {
+  return isEquation(expression) && expression.operators.includes("~") && symbolsOf(expression).size === 0;
 }
 
 /** Values of a list like "x = 1 or x = 2", or of a list or set of values. */

@@ -26,6 +26,9 @@ export function assigned(expression: Expression): { name: string | null; value: 
   const value = expression.sides[approximateAt > 0 ? approximateAt : expression.sides.length - 1];
   if (value === undefined) return null;
   if (first.kind === "symbol" && !symbolsOf(value).has(first.name)) return { name: first.name, value };
+  // (x, y) = (3, 4) says what both are.
+  const isPair = first.kind === "tuple" && value.kind === "tuple" && first.items.length === value.items.length;
+  if (isPair && first.items.every(({ kind }) => kind === "symbol")) return { name: null, value };
   const numeric = expression.sides.every((side) => symbolsOf(side).size === 0);
   if (numeric && expression.sides.every((side) => sameValue(side, value, 6))) return { name: null, value };
   return null;

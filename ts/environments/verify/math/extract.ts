@@ -35,14 +35,15 @@ export function candidates(text: string, options: ExtractOptions): string[] {
     if (hope !== undefined) found.push(undelimited(hope));
   }
   const finals = wants("phrase") ? phrases(answer, /final answer\s*(?:is)?\s*[:=]?\s*/giu) : [];
-  const anchors = [...boxes, ...finals].sort((a, b) => b.at - a.at);
+  const tags = wants("phrase") ? answerTags(answer) : [];
+  const anchors = [...boxes, ...finals, ...tags].sort((a, b) => b.at - a.at);
   found.push(...anchors.map(({ content }) => content));
   if (wants("phrase")) {
     const loose = phrases(answer, /\banswer\s*(?:is\s*:?|[:=]|to\s[^.:]{0,60}?\bis)\s*/giu);
     found.push(...loose.reverse().map(({ content }) => content));
   }
   const whole = answer.trim();
-  if (wants("whole") && whole.length <= MAX_WHOLE && !isProse(whole)) found.push(undelimited(whole));
+  if (wants("whole") && whole.length <= MAX_WHOLE && !isProse(whole)) found.push(undelimited(unnamed(whole)));
   if (wants("latex") || wants("number")) {
     const places = [...(wants("latex") ? formulas(answer) : []), ...(wants("number") ? numbers(answer) : [])];
     places.sort((a, b) => b.end - a.end || a.at - b.at);
@@ -108,9 +109,27 @@ function phrases(text: string, phrase: RegExp): Place[] {
     const delimited = /^[\s*]*(?:\$\$(.+?)\$\$|\$(.+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\])/su.exec(rest);
     const content =
       delimited?.slice(1).find((part) => part !== undefined) ??
-      line.replace(/\.\s+[A-Z].*$/su, "").replace(/[.\s*]+$/u, "");
+      line
+        .replace(/\.\s+[A-Z].*$/su, "")
+        .replace(/[.\s*]+$/u, "")
+        // A remark: 13 (thirteen).
+        .replace(/(?<=[\d}])\s+\([^()\\]*\p{L}{3}[^()\\]*\)$/u, "");
     return { at: match.index, end: start + content.length, content: undelimited(content) };
   });
+}
+
+/** `<answer>...</answer>` with text inside that has no tags. */
+function answerTags(text: string): Place[] {
+  return Array.from(text.matchAll(/<answer>([^<>]*)<\/answer>/giu), (match) => ({
+    at: match.index,
+    end: match.index + match[0].length,
+    content: undelimited(match[1] ?? ""),
+  })).filter(({ content }) => content !== "");
+}
+
+/** "Total = 366": what is equal to words. */
+function unnamed(text: string): string {
+  return /^\p{L}{3,}(?:\s+\p{L}+){0,4}\s*=\s*([^=]+)$/u.exec(text)?.[1] ?? text;
 }
 
 function formulas(text: string): Place[] {
@@ -125,7 +144,7 @@ function formulas(text: string): Place[] {
 /** Numbers and digit expressions that stand by themselves. */
 function numbers(text: string): Place[] {
   const pattern =
-    /(?<=^|[\s=(*:]|[$€£])[-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-−+*/^×÷]\s*[-−]?\d+(?:\.\d+)?)*\s*(?:%|percent\b)?(?![\p{L}\d])/gu;
+    /(?<=^|[\s=(*:]|[$€£])[-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-−+*/^×÷]\s*[-−]?\d+(?:\.\d+)?)*\s*(?:%|percent\b|(?:thousand|million|billion|trillion)\b)?(?![\p{L}\d])/gu;
   return Array.from(text.matchAll(pattern), (match) => ({
     at: match.index,
     end: match.index + match[0].trimEnd().length,

@@ -33,7 +33,16 @@ function judgeTexts(gold: string, answer: string, options: JudgeOptions): Judgem
   if (expected.expression === null || given.expression === null) {
     return { correct: sameWriting(expected.text, given.text), status: "unparsable" };
   }
-  return { correct: equivalent(expected.expression, given.expression, options), status: "ok" };
+  const correct =
+    equivalent(expected.expression, given.expression, options) || sameChoice(expected.text ?? "", given.text ?? "");
+  return { correct, status: "ok" };
+}
+
+/** A gold letter against a choice that is answered with its content: "(D) 5", `\textbf{(D)}\ 5`. */
+function sameChoice(gold: string, answer: string): boolean {
+  const letter = /^\W*([A-J])\W*$/u.exec(normalize(gold).replace(/\\text|[{}]/gu, ""))?.[1];
+  const chosen = /^\W*([A-J])[).:]\s*\S/u.exec(normalize(answer).replace(/\\text|[{}]/gu, ""))?.[1];
+  return letter !== undefined && letter === chosen;
 }
 
 function read(text: string, options: JudgeOptions): Reading {

@@ -64,6 +64,7 @@ const FRACTIONS: Readonly<Record<string, string>> = {
   "⅝": "5/8",
   "⅞": "7/8",
 };
+const POWERS_OF_TEN: Readonly<Record<string, number>> = { thousand: 3, million: 6, billion: 9, trillion: 12 };
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
 
@@ -108,6 +109,11 @@ export function normalize(text: string): string {
     .replace(/\\(?:colon)(?![a-zA-Z])/gu, ":")
     .replace(/\\\$|[$]/gu, " ")
     .replace(/\\%/gu, "%");
+  // Words in other boxes are words: \\mbox{ inches}^2.
+  out = out.replace(/\\(?:mbox|hbox|textrm|textsf|textit|textup)\s*\{/gu, "\\text{");
+  out = out.replace(/(\d)\s*(thousand|million|billion|trillion)(?!\p{L})/giu, (_, digit: string, word: string) => {
+    return `${digit}\\times 10^{${POWERS_OF_TEN[word.toLowerCase()]}}`;
+  });
   out = prefixFractions(out)
     .replace(/\\operatorname\*?\s*\{\s*([a-zA-Z]+)\s*\}/gu, (whole, name: string) =>
       Object.hasOwn(FUNCTIONS, name) ? `\\${name} ` : whole,
@@ -120,7 +126,8 @@ export function normalize(text: string): string {
   out = out.replace(/(\d)\s*\\[,;:! ]\s*(?=\d{3}(?!\d))/gu, "$1_THIN_");
   out = out.replace(/_THIN_/gu, "");
   out = out
-    .replace(/\\(?:[,;:! ]|quad|qquad|hspace\s*\{[^{}]*\}|hfill|newline)(?![a-zA-Z])/gu, " ")
+    // Not behind a backslash of its own: "\\ " ends a row.
+    .replace(/(?<!(?<!\\)\\)\\(?:[,;:! ]|quad|qquad|hspace\s*\{[^{}]*\}|hfill|newline)(?![a-zA-Z])/gu, " ")
     .replace(/~/gu, " ");
   return out.trim();
 }

@@ -1,5 +1,6 @@
 /** What stands behind a backslash: fractions, roots, functions, sums, matrices. */
 import { call, children, type Expression, number, quotient } from "./expression.ts";
+import { parseBrackets } from "./parse-brackets.ts";
 import type { Parser } from "./parser.ts";
 import { Unparsable } from "./unparsable.ts";
 import { CANONICAL, FUNCTIONS, GREEK } from "./vocabulary.ts";
@@ -156,7 +157,12 @@ function severalArguments(parser: Parser): Expression[] {
 
 /** What a function takes without brackets: factors up to the next sign. With brackets: just those. */
 function factorArgument(parser: Parser): Expression {
-  if (parser.isSign("(") || parser.isSign("[") || parser.isSign("{") || parser.isSign("|")) {
+  if (parser.takeSign("(")) {
+    // sin(x)^2 is the square of the sine: the brackets are the argument.
+    const value = parseBrackets(parser, "(");
+    return value.kind === "tuple" ? (children(value)[0] ?? value) : value;
+  }
+  if (parser.isSign("[") || parser.isSign("{") || parser.isSign("|")) {
     const value = parser.power();
     return value.kind === "tuple" ? (children(value)[0] ?? value) : value;
   }

@@ -1,11 +1,12 @@
 /** One candidate answer as an expression. */
-import type { Expression } from "./expression.ts";
+import { type Expression, number } from "./expression.ts";
 import { normalize } from "./normalize.ts";
 import { Parser } from "./parser.ts";
+import { integer } from "./rational.ts";
 import { tokenize } from "./tokens.ts";
 import { isUnitName } from "./units.ts";
 import { Unparsable } from "./unparsable.ts";
-import { FUNCTIONS, GREEK } from "./vocabulary.ts";
+import { FUNCTIONS, GREEK, NUMBER_WORDS } from "./vocabulary.ts";
 
 /** Longer candidates are not looked at. */
 export const MAX_CANDIDATE_LENGTH = 50_000;
@@ -19,7 +20,10 @@ export function parse(candidate: string): Expression | null {
   const text = stripPunctuation(normalize(candidate));
   if (text === "") return null;
   const words = asWords(text);
-  if (words !== null) return { kind: "text", text: words };
+  if (words !== null) {
+    const spelled = NUMBER_WORDS.get(words);
+    return spelled === undefined ? { kind: "text", text: words } : number(integer(spelled));
+  }
   const tokens = tokenize(text);
   if (tokens === null || tokens.length === 0) return null;
   try {

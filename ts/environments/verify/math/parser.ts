@@ -404,8 +404,14 @@ export class Parser {
     if (Object.hasOwn(FUNCTIONS, lower) && token.text.length > 1) return parseCommand(this, lower);
     if (Object.hasOwn(GREEK, lower) && token.text.length > 1) return parseCommand(this, lower);
     if (lower === "infinity" || lower === "inf" || lower === "oo") return { kind: "constant", name: "infinity" };
-    const factors = splitWord(token.text).map((name) => this.#letter(name, token.text.length === 1));
-    return product(factors);
+    const letters = splitWord(token.text);
+    // What stands behind letters belongs to the last of them: xy^2 is x times y^2.
+    const binds = letters.length > 1 && (this.isSign("^") || this.isSign("_") || this.isSign("!"));
+    const last = binds ? letters.pop() : undefined;
+    if (last !== undefined) {
+      (this.#tokens as Token[]).splice(this.#at, 0, { ...token, text: last, spaced: false });
+    }
+    return product(letters.map((name) => this.#letter(name, token.text.length === 1)));
   }
 
   #letter(name: string, alone: boolean): Expression {

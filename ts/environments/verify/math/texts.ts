@@ -7,6 +7,12 @@ export function sameText(gold: Expression, answer: Expression): boolean {
   return a !== null && b !== null && a === b && a !== "";
 }
 
+/** Words that name a set of numbers, as that set. */
+export function namedSet(expression: Expression): Expression {
+  if (expression.kind !== "text" || plain(expression.text) !== "all real numbers") return expression;
+  return { kind: "numberSet", name: "R" };
+}
+
 /** Null for what has no spelling: numbers with operations, collections of several items. */
 function spelled(expression: Expression): string | null {
   switch (expression.kind) {
@@ -18,7 +24,7 @@ function spelled(expression: Expression): string | null {
     case "number":
       return expression.value.denominator === 1n ? String(expression.value.numerator) : null;
     case "numberSet":
-      return expression.name === "R" ? "all real numbers" : "empty set";
+      return expression.name === "R" ? "all real numbers" : "no solution";
     case "tuple":
     case "set":
     case "product": {
@@ -38,7 +44,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   "does not exist": "does not exist",
   dne: "does not exist",
   "all reals": "all real numbers",
-  "the empty set": "empty set",
+  "the empty set": "no solution",
+  "empty set": "no solution",
 };
 
 function plain(text: string): string {

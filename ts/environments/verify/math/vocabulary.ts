@@ -67,3 +67,22 @@ export function isSeparatorWord(word: string): boolean {
 export function splitWord(word: string): string[] {
   return word.length > 12 ? [word] : Array.from(word);
 }
+
+const SMALL =
+  "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen";
+const TENS = "twenty thirty forty fifty sixty seventy eighty ninety";
+
+/** Whole numbers below a hundred in words. */
+export const NUMBER_WORDS: ReadonlyMap<string, number> = new Map([
+  ...SMALL.split(" ").map((word, value) => [word, value] as const),
+  ...TENS.split(" ").flatMap((ten, index) =>
+    SMALL.split(" ")
+      .slice(0, 10)
+      .flatMap((word, value) => {
+        const both = (index + 2) * 10 + value;
+        return value === 0
+          ? [[ten, both] as const]
+          : [[`${ten}-${word}`, both] as const, [`${ten} ${word}`, both] as const];
+      }),
+  ),
+]);
