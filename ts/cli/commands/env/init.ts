@@ -37,7 +37,9 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   if (io.json) io.writeJson({ name, package: packageName, dir, files: [...Object.keys(files), "model/"] });
   else {
     const folder = relative(io.cwd, dir) || ".";
-    io.stdout.write(`${packageName} is in ${dir}\n\n  cd ${folder}\n  npm install && npm test\n  npx prl rl rl.toml\n`);
+    io.stdout.write(
+      `${packageName} is in ${dir}\n\n  cd ${folder}\n  npm install --ignore-scripts && npm test\n  npx prl rl rl.toml\n`,
+    );
   }
   return EXIT.done;
 }

@@ -230,7 +230,7 @@ An environment for prl: a word is to be answered in capital letters. One turn; t
 the reply is to the answer.
 
 \`\`\`
-npm install
+npm install --ignore-scripts
 npm test                      # builds, then checks gold answers, seeds and rewards
 npx prl env validate .        # the same, with a table and how fast it is
 npx prl rl rl.toml            # trains a small model from random weights
