@@ -23,18 +23,32 @@ export interface FleetOptions {
   spec: (index: number) => ChildSpec;
   /** Told what became of workers. */
   note: (message: string) => void;
+  times?: FleetTimes;
 }
 
-const INTERVAL_MS = 1_000;
-/** Less to do for so long, and a worker is let go. */
-const CALM_MS = 30_000;
-/** The orchestrator looks for workers twice a second; what it says of one that was retired is true after this. */
-const RETIRED_MS = 3_000;
-const FIRST_PAUSE_MS = 250;
+export interface FleetTimes {
+  /** Between two looks at the load. */
+  intervalMs: number;
+  /** Less to do for so long, and a worker is let go. */
+  calmMs: number;
+  /** The orchestrator looks for workers twice a second; what it says of one that was retired is true after this. */
+  retiredMs: number;
+  /** A process that lives so long has not died again and again. */
+  longLifeMs: number;
+  firstPauseMs: number;
+}
+
+export const FLEET_TIMES: FleetTimes = {
+  intervalMs: 1_000,
+  calmMs: 30_000,
+  retiredMs: 3_000,
+  longLifeMs: 30_000,
+  firstPauseMs: 250,
+};
+
 const LONGEST_PAUSE_MS = 10_000;
-/** Deaths in a row, each less than this after the start, that fail the run. */
+/** Early deaths in a row that fail the run. */
 const MOST_DEATHS = 10;
-const LONG_LIFE_MS = 30_000;
 
 interface Slot {
   readonly index: number;
@@ -48,6 +62,7 @@ interface Slot {
 export class Fleet {
   readonly #supervisor: Supervisor;
   readonly #options: FleetOptions;
+  readonly #times: FleetTimes;
   readonly #slots = new Map<number, Slot>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   #watch: NodeJS.Timeout | undefined;
@@ -58,11 +73,12 @@ export class Fleet {
   constructor(supervisor: Supervisor, options: FleetOptions) {
     this.#supervisor = supervisor;
     this.#options = options;
+    this.#times = options.times ?? FLEET_TIMES;
   }
 
   /** Starts the least number of workers and follows the load from now on. */
   start(): RunChild[] {
-    this.#watch = setInterval(() => void this.#look(), INTERVAL_MS);
+    this.#watch = setInterval(() => void this.#look(), this.#times.intervalMs);
     this.#watch.unref();
     return Array.from({ length: this.#options.least }, () => this.#add().child);
   }
@@ -111,9 +127,9 @@ export class Fleet {
       return true;
     }
     if (![...this.#slots.values()].some(({ wasReady }) => wasReady)) return false;
-    slot.deaths = performance.now() - slot.startedAt < LONG_LIFE_MS ? slot.deaths + 1 : 1;
+    slot.deaths = performance.now() - slot.startedAt < this.#times.longLifeMs ? slot.deaths + 1 : 1;
     if (slot.deaths > MOST_DEATHS) return false;
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (slot.deaths - 1));
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, this.#times.firstPauseMs * 2 ** (slot.deaths - 1));
     this.#options.note(
       `${slot.child.name} ended (${describeExit(exit)}) and is started again; the rollouts that it had a part in are too`,
     );
@@ -149,13 +165,14 @@ export class Fleet {
     for (let missing = wanted - this.size; missing > 0; missing -= 1) {
       note(`${this.#add().child.name} is started: ${load.rollouts} rollouts are under way`);
     }
-    if (this.#enoughSince !== null && now - this.#enoughSince >= CALM_MS) {
+    if (this.#enoughSince !== null && now - this.#enoughSince >= this.#times.calmMs) {
       this.#enoughSince = now;
       await this.#retireOne();
     }
     for (const { child, retiredAt } of this.#slots.values()) {
       const isIdle = (load.workers[child.name] ?? 0) === 0;
-      if (retiredAt !== null && isIdle && now - retiredAt > RETIRED_MS && child.exit === null) child.signal("SIGTERM");
+      if (retiredAt !== null && isIdle && now - retiredAt > this.#times.retiredMs && child.exit === null)
+        child.signal("SIGTERM");
     }
   }
 

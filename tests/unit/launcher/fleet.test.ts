@@ -1,0 +1,94 @@
+/** How many processes a fleet keeps, and when it gives up. Its behaviour under load, with real env workers, is an integration test. */
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { Fleet, FLEET_TIMES } from "../../../ts/cli/launcher/fleet.ts";
+import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
+import { writeLoad } from "../../../ts/monitors/index.ts";
+
+const TIMES = { ...FLEET_TIMES, intervalMs: 20, calmMs: 200, retiredMs: 100, longLifeMs: 5_000, firstPauseMs: 1 };
+const PATIENCE = { timeout: 20_000 };
+
+let runDir: string;
+let supervisor: Supervisor;
+let fleet: Fleet;
+let notes: string[];
+beforeEach(async () => {
+  runDir = await mkdtemp(join(tmpdir(), "prl-fleet-"));
+  await mkdir(join(runDir, "run"));
+  supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 200 });
+  notes = [];
+});
+afterEach(async () => {
+  fleet.stop();
+  await supervisor.stop();
+  await rm(runDir, { recursive: true, force: true });
+});
+
+/** A process that says that it is ready, and then does `then`. */
+async function start(then: string, least = 1): Promise<void> {
+  const file = join(runDir, "worker.mjs");
+  await writeFile(
+    file,
+    `import { writeFileSync } from "node:fs";
+     const [dir, index] = process.argv.slice(2);
+     writeFileSync(dir + "/run/env-worker-" + index + ".json", JSON.stringify({ pid: process.pid, url: "http://x" }));
+     ${then}`,
+  );
+  fleet = new Fleet(supervisor, {
+    runDir,
+    component: "env-worker",
+    least,
+    most: 3,
+    rolloutsPerWorker: 10,
+    spec: (index) => ({
+      component: "env-worker",
+      index,
+      command: process.execPath,
+      args: [file, runDir, String(index)],
+      logs: runDir,
+      finishes: false,
+    }),
+    note: (message) => notes.push(message),
+    times: TIMES,
+  });
+  await supervisor.ready(fleet.start(), PATIENCE.timeout);
+}
+
+const STAYS = "setInterval(() => {}, 1000);";
+const ready = async () => (await readdir(join(runDir, "run"))).filter((name) => name.startsWith("env-worker")).sort();
+const running = () => supervisor.children.filter(({ exit }) => exit === null).map(({ name }) => name);
+
+test("grows at once with the load, up to the most, and shrinks one by one when it has been calm", async () => {
+  await start(STAYS);
+  await writeLoad(runDir, { rollouts: 11, workers: { "env-worker-0": 11 } });
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0", "env-worker-1"]);
+  await writeLoad(runDir, { rollouts: 1_000, workers: { "env-worker-0": 500, "env-worker-1": 500 } });
+  await expect.poll(() => running().length, PATIENCE).toBe(3);
+  await expect.poll(ready, PATIENCE).toHaveLength(3);
+  // The last one has something left to do: it gets nothing new, and is not stopped.
+  await writeLoad(runDir, { rollouts: 5, workers: { "env-worker-0": 1, "env-worker-1": 0, "env-worker-2": 4 } });
+  await expect.poll(ready, PATIENCE).toEqual(["env-worker-0.json"]);
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0", "env-worker-2"]);
+  await writeLoad(runDir, { rollouts: 1, workers: { "env-worker-0": 1, "env-worker-2": 0 } });
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-0"]);
+  expect(fleet.size).toBe(1);
+  expect(notes.filter((note) => note.includes("is let go"))).toHaveLength(2);
+});
+
+test("one that dies is started again, with its ready file gone in between; one that was let go is not", async () => {
+  await start(STAYS, 2);
+  const [first] = supervisor.children;
+  first?.signal("SIGKILL");
+  await expect.poll(() => notes, PATIENCE).toEqual([expect.stringContaining("env-worker-0 ended (signal SIGKILL)")]);
+  await expect.poll(running, PATIENCE).toEqual(["env-worker-1", "env-worker-0"]);
+  await expect.poll(ready, PATIENCE).toHaveLength(2);
+});
+
+test("one that dies again and again fails the run in the end", { timeout: 60_000 }, async () => {
+  await start("process.exit(7);");
+  await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
+  expect(notes.length).toBe(10);
+});
