@@ -68,8 +68,8 @@ class Validation {
   readonly #options: Required<ValidateOptions>;
   readonly #failures: ValidationFailure[] = [];
   readonly #notes = new Set<string>();
-  /** Gold answers that are known. */
-  #golds = 0;
+  /** Checks that something was tried in. */
+  readonly #tried = new Set<ValidationCheck>();
   readonly #seen: Record<Split, Task[]> = { train: [], eval: [] };
   readonly #work = { tasks: new Pace(), scores: new Pace(), rollouts: new Pace() };
 
@@ -88,7 +88,6 @@ class Validation {
       const gold = await this.#checkGold(split, task);
       if (gold !== null) golds.set(task, gold);
     }
-    this.#golds += golds.size;
     await this.#checkWrong(split, golds);
     await this.#checkScoresAgain(split, golds);
     for (const task of tasks.slice(0, TRIALS)) await this.#tryRollout(split, task);
@@ -101,11 +100,8 @@ class Validation {
     const { tasks, scores, rollouts } = this.#work;
     if (!this.#environment.validates)
       this.#notes.add("it has no validate(): nobody knows whether its gold answers count, nor others");
-    const skipped: Partial<Record<ValidationCheck, boolean>> = {
-      gold: !this.#environment.validates,
-      wrong: this.#golds === 0,
-    };
-    const looked = CHECKS.filter((check) => skipped[check] !== true);
+    if (!this.#environment.validates) this.#tried.delete("gold");
+    const looked = CHECKS.filter((check) => this.#tried.has(check));
     return {
       passed: looked.filter((check) => !this.#failures.some((failure) => failure.check === check)),
       tasks: { train: this.#seen.train.length, eval: this.#seen.eval.length },
@@ -238,6 +234,7 @@ class Validation {
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result | null> {
     const { signal, deadlineMs } = this.#options;
+    this.#tried.add(check);
     const late = new AbortController();
     const timer = setTimeout(() => {
       late.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", `it did not end within ${deadlineMs / 1000} s`));

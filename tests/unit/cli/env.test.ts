@@ -168,6 +168,7 @@ export default defineEnvironment({
     const row = new RegExp(`^${check} +(train|eval) .*${message.source}`, "m");
     expect(ran.stdout).toMatch(row);
     expect(ran.stdout).not.toMatch(new RegExp(`passed:.*${check}`));
+    if (fault === "no tasks") expect(ran.stdout).toMatch(/passed: deterministic$/m);
   });
 
   test("without a validate it does not claim that gold answers count", async () => {
