@@ -17,4 +17,5 @@ mod programs;
 mod protocol;
 mod run_tests;
 mod support;
+mod tiers;
 mod zygote;
