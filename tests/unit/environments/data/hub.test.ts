@@ -211,6 +211,20 @@ describe("a dataset by name", () => {
     expect(hubSettings({ HF_HUB_OFFLINE: "0" }).offline).toBe(false);
   });
 
+  it("follows the hub elsewhere, and leaves the token at home", async () => {
+    const storage = await mockHub(FILES);
+    try {
+      hub.trouble = (request, response, content) =>
+        content !== null && response.writeHead(302, { location: `${storage.url}${request.url ?? ""}` }).end();
+      expect(contents(await fetched(TRAIN, { token: "hf_secret" }))).toEqual(whole);
+      expect(hub.headers.every(({ authorization }) => authorization === "Bearer hf_secret")).toBe(true);
+      expect(storage.headers).toHaveLength(2);
+      expect(storage.headers.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+    } finally {
+      await storage.close();
+    }
+  });
+
   it("processes that want the same file fetch it once", async () => {
     const several = await Promise.all([fetched(), fetched(), fetched(), fetched()]);
     expect(new Set(several.map((paths) => paths.join())).size).toBe(1);
