@@ -20,6 +20,7 @@ import {
 } from "./group-reward.ts";
 import { EndpointJudge, type JudgeSource, NO_JUDGE } from "./judge.ts";
 import { checkLimits, type Limits, RolloutStop, TurnLimits } from "./limits.ts";
+import { LinkedAbort } from "./linked-abort.ts";
 import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
@@ -231,12 +232,11 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   request: RolloutRequest | EndpointRolloutRequest,
   sandboxes: RolloutSandboxes,
 ): Promise<EpisodeFrame> {
-  const stopped = new AbortController();
-  const isBounded = Object.keys(limits).length > 0;
-  const signal = isBounded ? AbortSignal.any([request.signal, stopped.signal]) : request.signal;
-  const stop = (reason: RolloutStop): void => stopped.abort(reason);
+  const time = new LinkedAbort(request.signal);
+  const { signal } = time;
+  const stop = (reason: RolloutStop): void => time.abort(reason);
   const { timeMs } = limits;
-  const timer = timeMs === undefined ? undefined : setTimeout(() => stop(new RolloutStop("max_time")), timeMs);
+  if (timeMs !== undefined) time.abortAfter(timeMs, () => new RolloutStop("max_time"));
   // Every agent, tool and reward listens to it.
   setMaxListeners(0, request.signal, signal);
   const seats = new Seats(roles, { ...request, signal }, new TurnLimits(limits, stop));
@@ -264,7 +264,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       untilAborted(async () => definition.rollout(context), signal),
       request.signal,
     );
-    clearTimeout(timer);
+    time.release();
     for (const { trace } of seats.spoken) trace.info = end.info ?? {};
     clock.generated = performance.now();
     if (seats.spoken.length === 0 && end.stopCondition === "max_time")
@@ -280,7 +280,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   } catch (error) {
     errors.push(toEpisodeError(seats.blame(error)));
   }
-  clearTimeout(timer);
+  time.release();
   return toFrame(definition, request, seats.spoken, { clock, errors, end, scores });
 }
 

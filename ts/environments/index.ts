@@ -61,6 +61,8 @@ export { toolUse, type ToolUseOptions } from "./tool-use.ts";
 export { scoreGroup, type ScoredRollout } from "./score-group.ts";
 export { endless, taskHash, TaskReader } from "./tasks.ts";
 export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./tasks.ts";
+export { fairTurn } from "./fair-turn.ts";
+export { LinkedAbort } from "./linked-abort.ts";
 export { createRng, type Rng } from "./rng.ts";
 export { seed, turnSeed } from "./seed.ts";
 export type { Message, Prompt, ToolCall } from "./message.ts";

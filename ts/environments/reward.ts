@@ -1,6 +1,7 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { PrlError } from "../errors.ts";
 import type { JudgeAccess, JudgeSource } from "./judge.ts";
+import { LinkedAbort } from "./linked-abort.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
 
@@ -139,15 +140,10 @@ export async function withinTime<Result>(
   outer: AbortSignal,
   timeoutMs = REWARD_TIMEOUT_MS,
 ): Promise<Result> {
-  outer.throwIfAborted();
-  const own = new AbortController();
-  const { signal } = own;
-  const timer = setTimeout(() => {
-    own.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", `reward "${name}" did not end within ${timeoutMs} ms`));
-  }, timeoutMs);
-  // Cheaper than AbortSignal.any, and once per reward of every rollout.
-  const forward = (): void => own.abort(outer.reason);
-  outer.addEventListener("abort", forward, { once: true });
+  const late = (): PrlError =>
+    new PrlError("PRL_ENVIRONMENT_TIMEOUT", `reward "${name}" did not end within ${timeoutMs} ms`);
+  const time = new LinkedAbort(outer).abortAfter(timeoutMs, late);
+  const { signal } = time;
   try {
     return await untilAborted(() => work(signal), signal);
   } catch (cause) {
@@ -156,8 +152,7 @@ export async function withinTime<Result>(
     const message = `reward "${name}" threw: ${cause instanceof Error ? cause.message : String(cause)}`;
     throw new PrlError("PRL_ENVIRONMENT_FAILED", message, { cause });
   } finally {
-    clearTimeout(timer);
-    outer.removeEventListener("abort", forward);
+    time.release();
   }
 }
 

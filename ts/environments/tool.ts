@@ -3,6 +3,7 @@ import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
 import { RolloutStop } from "./limits.ts";
+import { LinkedAbort } from "./linked-abort.ts";
 import { untilAborted } from "./reward.ts";
 
 export interface ToolDefinition<Parameters extends z.ZodObject, Row = never, Config = never, State = unknown> {
@@ -58,18 +59,20 @@ export function tool<Parameters extends z.ZodObject, Row = unknown, Config = unk
     async call(args, context) {
       const parsed = parameters.safeParse(args);
       if (!parsed.success) return { text: `Error: ${z.prettifyError(parsed.error)}`, failed: true };
-      const late = AbortSignal.timeout(timeoutMs);
-      const signal = AbortSignal.any([context.signal, late]);
+      const time = new LinkedAbort(context.signal).abortAfter(timeoutMs, () => new Error("too late"));
+      const { signal } = time;
       try {
         const result = await untilAborted(async () => execute(parsed.data, { ...context, signal }), signal);
         return { text: shown(result), failed: false };
       } catch (error) {
         context.signal.throwIfAborted();
         if (error instanceof PrlError || error instanceof RolloutStop) throw error;
-        const message = late.aborted
+        const message = time.isLate
           ? `the tool did not end within ${timeoutMs} ms`
           : String(error instanceof Error ? error.message : error);
         return { text: `Error: ${message}`, failed: true };
+      } finally {
+        time.release();
       }
     },
   };

@@ -11,6 +11,8 @@ import {
   type EnvironmentOrigin,
   type Episode,
   checkSandboxes,
+  fairTurn,
+  LinkedAbort,
   locateEnvironment,
   OWN_SANDBOXES,
   type SandboxSource,
@@ -148,6 +150,7 @@ async function run(
       const slot = open[at];
       const endpoint = endpoints[at % endpoints.length];
       if (slot === undefined || endpoint === undefined) return;
+      await fairTurn();
       stop.signal.throwIfAborted();
       const episode = await rollOut(config, prepared, endpoint, slot, stop.signal);
       stop.signal.throwIfAborted();
@@ -184,10 +187,9 @@ async function rollOut(
   stopped: AbortSignal,
 ): Promise<Episode> {
   const { name, sampling } = evaluation;
-  const deadline = new AbortController();
-  const timer = setTimeout(() => {
-    deadline.abort(new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout did not end within ${config.timeout_s} s`));
-  }, config.timeout_s * 1000);
+  const late = (): PrlError =>
+    new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout did not end within ${config.timeout_s} s`);
+  const time = new LinkedAbort(stopped).abortAfter(config.timeout_s * 1000, late);
   try {
     const { episode } = await environment.run({
       episodeId: id,
@@ -203,11 +205,11 @@ async function rollOut(
       },
       seed: deriveSeed(config.seed, "eval", name, task.key, 0, sample, 0),
       run: { type: "eval", step: 0 },
-      signal: AbortSignal.any([stopped, deadline.signal]),
+      signal: time.signal,
     });
     return episode;
   } finally {
-    clearTimeout(timer);
+    time.release();
   }
 }
 

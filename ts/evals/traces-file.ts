@@ -10,9 +10,13 @@ import { type Episode, episodeSchema } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
 import { atomicWriteFile } from "../monitors/index.ts";
 
+const WRITE_AFTER_MS = 10;
+
 export class TracesFile {
   readonly #path: string;
   #fd: number;
+  #lines = "";
+  #failure: unknown = null;
 
   /** Errors: PRL_IO. */
   constructor(path: string) {
@@ -20,21 +24,44 @@ export class TracesFile {
     this.#fd = attempt(path, () => openSync(path, "a"));
   }
 
-  /** One appending write. Errors: PRL_IO. */
+  /** On its way to the file a few milliseconds later, with what else has come by then. Errors, also of earlier lines: PRL_IO. */
   add(episode: Episode): void {
-    attempt(this.#path, () => appendFileSync(this.#fd, `${JSON.stringify(episode)}\n`));
+    if (this.#failure !== null) throw this.#failure;
+    if (this.#lines === "") setTimeout(() => this.#write(), WRITE_AFTER_MS);
+    this.#lines += `${JSON.stringify(episode)}\n`;
   }
 
   /** Takes episodes out that are to be run again. Nothing is added meanwhile. Errors: PRL_IO. */
   async drop(ids: ReadonlySet<string>): Promise<void> {
+    this.flush();
     const lines = (await readIfThere(this.#path)).split("\n").filter((line) => !ids.has(parse(line)?.id ?? ""));
     await atomicWriteFile(this.#path, lines.join("\n"));
     closeSync(this.#fd);
     this.#fd = attempt(this.#path, () => openSync(this.#path, "a"));
   }
 
+  /** Everything that was added is in the file. Errors: PRL_IO. */
+  flush(): void {
+    this.#write();
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  /** What `flush` would tell is not told here. */
   close(): void {
+    this.#write();
     closeSync(this.#fd);
+  }
+
+  /** One appending write of whole lines. */
+  #write(): void {
+    const lines = this.#lines;
+    this.#lines = "";
+    if (lines === "" || this.#failure !== null) return;
+    try {
+      attempt(this.#path, () => appendFileSync(this.#fd, lines));
+    } catch (error) {
+      this.#failure = error;
+    }
   }
 }
 

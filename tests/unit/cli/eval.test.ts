@@ -281,6 +281,11 @@ url = "${mock.url}/two"
     ["a folder that is no package", [".", "-m", "m", "-b", "http://127.0.0.1:1"], "is a folder"],
     ["wrong arguments", ["./say.mjs", "-m", "m", "-b", "http://127.0.0.1:1", "-a", '{"cuont": 1}'], "cuont"],
     ["nothing to resume", ["./say.mjs", "-m", "m", "-b", "http://127.0.0.1:1", "--resume"], "PRL_EVAL_RESUME"],
+    [
+      "a file for a folder",
+      ["./say.mjs", "-m", "m", "-b", "http://127.0.0.1:1", "--resume", "-o", "say.mjs"],
+      "PRL_EVAL_RESUME",
+    ],
   ])("%s is refused with exit code 2", async (_, args, text) => {
     const ran = await prl(["eval", ...args], dir);
     expect(ran.stderr).toContain(text);

@@ -95,6 +95,7 @@ async function runPrepared(
     const { onProgress } = options;
     const parts = { traces, kept, signal, ...(onProgress === undefined ? {} : { onProgress }) };
     summary.evaluations = await runEvaluations(config, prepared, parts);
+    traces.flush();
     checkScored(summary.evaluations);
   } catch (error) {
     summary.status = signal.aborted ? "interrupted" : "failed";
@@ -172,7 +173,7 @@ async function newest(config: EvalConfig, outputDir: string): Promise<string> {
     modelName(config),
     "",
   );
-  const names = (await readdir(outputDir).catch(() => [])).filter((name) => name.startsWith(prefix));
+  const names = (await entries(outputDir)).filter((name) => name.startsWith(prefix));
   const dated = await Promise.all(
     names.map(async (name) => ({ name, time: (await stat(join(outputDir, name))).mtimeMs })),
   );
@@ -182,4 +183,14 @@ async function newest(config: EvalConfig, outputDir: string): Promise<string> {
     "PRL_EVAL_RESUME",
     `--resume: no run in ${outputDir} begins with ${prefix}; name it with --run.name`,
   );
+}
+
+/** Names in a folder; none when it is not there yet. Errors: PRL_EVAL_RESUME. */
+async function entries(dir: string): Promise<string[]> {
+  try {
+    return await readdir(dir);
+  } catch (cause) {
+    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return [];
+    throw new PrlError("PRL_EVAL_RESUME", `--resume: the folder of runs cannot be read: ${dir}`, { cause });
+  }
 }

@@ -7,6 +7,8 @@
 import { Agent, request as send, type Dispatcher } from "undici";
 
 import { type ErrorCode, PrlError } from "../../errors.ts";
+import { fairTurn } from "../fair-turn.ts";
+import { LinkedAbort } from "../linked-abort.ts";
 import { EventStreamParser } from "./event-stream.ts";
 import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
 import { askedWait, pause, RateGate } from "./rate-gate.ts";
@@ -106,7 +108,7 @@ export class EndpointHttp {
   ): Promise<Result> {
     const { url, headers, timeoutMs } = this.#options;
     const what = `POST ${url}${path}`;
-    const late = AbortSignal.timeout(timeoutMs);
+    const time = new LinkedAbort(signal).abortAfter(timeoutMs, () => new DOMException("too late", "TimeoutError"));
     let status: number | null = null;
     let text: string;
     try {
@@ -119,7 +121,7 @@ export class EndpointHttp {
         },
         body,
         dispatcher: this.#agent,
-        signal: AbortSignal.any([signal, late]),
+        signal: time.signal,
         headersTimeout: 0,
         bodyTimeout: 0,
       });
@@ -132,7 +134,7 @@ export class EndpointHttp {
       if (waitMs !== null) this.#gate.shut(Math.min(waitMs, LONGEST_ASKED_WAIT_MS));
     } catch (cause) {
       if (cause instanceof Failure) throw cause;
-      if (late.aborted && !signal.aborted)
+      if (time.isLate)
         throw new Failure("PRL_INFERENCE_TIMEOUT", `${what}: no answer within ${timeoutMs} ms`, {
           retryable: true,
           cause,
@@ -140,7 +142,11 @@ export class EndpointHttp {
       if (status !== null)
         throw new Failure("PRL_INFERENCE_ANSWER", `${what}: the answer broke off`, { retryable: true, cause });
       throw new Failure("PRL_INFERENCE_UNREACHABLE", `${what}: the server does not answer`, { retryable: true, cause });
+    } finally {
+      time.release();
     }
+    // Answers arrive in bursts; what follows from each is not done in one go.
+    await fairTurn();
     try {
       return read(text);
     } catch (cause) {

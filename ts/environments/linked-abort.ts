@@ -1,0 +1,51 @@
+/**
+ * An abort of its own that also follows another signal, until it is released.
+ *
+ * AbortSignal.any does the same and is let go by the garbage collector only: for work that lasts a millisecond under a signal that lasts
+ * as long as the run, that costs more than the work.
+ */
+import { setMaxListeners } from "node:events";
+
+export class LinkedAbort {
+  readonly #controller = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #follow: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isLate = false;
+
+  constructor(outer: AbortSignal) {
+    this.#outer = outer;
+    this.#follow = () => this.#controller.abort(outer.reason);
+    // That many follow one signal is no leak.
+    setMaxListeners(0, outer);
+    if (outer.aborted) this.#follow();
+    else outer.addEventListener("abort", this.#follow, { once: true });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The time of `abortAfter` was up before anything else. */
+  get isLate(): boolean {
+    return this.#isLate;
+  }
+
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  abortAfter(ms: number, reason: () => unknown): this {
+    this.#timer = setTimeout(() => {
+      this.#isLate = !this.signal.aborted;
+      this.abort(reason());
+    }, ms);
+    return this;
+  }
+
+  /** Stops the clock and lets the other signal go. */
+  release(): void {
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener("abort", this.#follow);
+  }
+}
