@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::error::SandboxError;
 use crate::sandbox::{Events, Orders};
@@ -19,10 +19,12 @@ use crate::wire::{Event, Order};
 const ANSWER_DEADLINE: Duration = Duration::from_secs(30);
 /// Orders that wait to be written.
 const MAX_WAITING: usize = 64;
+/// Events of one order that wait to be taken. It has a handful of them.
+const MAX_UNTOLD: usize = 64;
 
 type Said = (Event, Vec<OwnedFd>);
-/// Whom to tell, by order; `None` once init is gone. Not bounded: an order has a handful of small events.
-type Table = Arc<Mutex<Option<HashMap<u64, mpsc::UnboundedSender<Said>>>>>;
+/// Whom to tell, by order; `None` once init is gone.
+type Table = Arc<Mutex<Option<HashMap<u64, mpsc::Sender<Said>>>>>;
 
 /// See the module.
 #[derive(Debug)]
@@ -36,7 +38,7 @@ pub(crate) struct Mux {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     pub(crate) id: u64,
-    events: mpsc::UnboundedReceiver<Said>,
+    events: mpsc::Receiver<Said>,
     table: Table,
 }
 
@@ -61,9 +63,11 @@ impl Mux {
                     Ok(Some((id, event, descriptors))) => {
                         if let Some(table) = &mut *lock(&told)
                             && let Some(listener) = table.get(&id)
+                            && let Err(TrySendError::Full(_)) = listener.try_send((event, descriptors))
                         {
-                            // Whoever no longer listens does not want to know.
-                            let _dropped = listener.send((event, descriptors));
+                            // Nothing may be left out, and nobody be waited for.
+                            tracing::error!(id, "an init says more than any order has to say");
+                            break;
                         }
                     }
                     Ok(None) => break,
@@ -85,7 +89,7 @@ impl Mux {
     /// Gives an order whose events will be listened to.
     pub(crate) async fn call(&self, order: Order, descriptors: Vec<OwnedFd>) -> Result<Exchange, SandboxError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let (sender, events) = mpsc::unbounded_channel();
+        let (sender, events) = mpsc::channel(MAX_UNTOLD);
         match &mut *lock(&self.table) {
             Some(table) => table.insert(id, sender),
             None => return Err(SandboxError::InitDied),
