@@ -50,7 +50,12 @@ pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
         facilities.push(facility(&name, false, &format!("{reason}; {how}")));
     }
     facilities.push(facility("kvm", readable(c"/dev/kvm"), "not used by this version"));
-    for (name, place) in [("memory", &layout.memory), ("pids", &layout.pids), ("cpu", &layout.cpu)] {
+    for (name, place) in [
+        ("memory", &layout.memory),
+        ("pids", &layout.pids),
+        ("cpu", &layout.cpu),
+        ("weight", &layout.weight),
+    ] {
         let detail = match place {
             Some((Version::V1, path)) => format!("v1, {}", path.display()),
             Some((Version::V2, path)) => format!("v2, {}", path.display()),

@@ -1,4 +1,7 @@
 //! Admission: how many runs go on at a time and how many may wait, each no longer than it said.
+//!
+//! A run that turns out to be long steps aside and makes room for another, so that short ones do not wait for it. As many
+//! stand aside as there are slots; the long ones beyond that keep theirs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +18,30 @@ const TYPICAL_RUN_MS: u64 = 20;
 #[derive(Debug)]
 pub(crate) struct Queue {
     slots: Arc<Semaphore>,
+    aside: Arc<Semaphore>,
     max_running: usize,
     max_queued: usize,
     queued: AtomicUsize,
+}
+
+/// The right to run, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// Of the slots or of the places aside.
+    permit: OwnedSemaphorePermit,
+    aside: Arc<Semaphore>,
+}
+
+impl Slot {
+    /// Makes room for another, if there is a place aside.
+    pub(crate) fn step_aside(&mut self) {
+        if Arc::ptr_eq(self.permit.semaphore(), &self.aside) {
+            return;
+        }
+        if let Ok(place) = Arc::clone(&self.aside).try_acquire_owned() {
+            self.permit = place;
+        }
+    }
 }
 
 /// Takes one from the number of waiting runs, also when the wait is given up.
@@ -33,6 +57,7 @@ impl Queue {
     pub(crate) fn new(max_running: usize, max_queued: usize) -> Self {
         Self {
             slots: Arc::new(Semaphore::new(max_running)),
+            aside: Arc::new(Semaphore::new(max_running)),
             max_running,
             max_queued,
             queued: AtomicUsize::new(0),
@@ -43,9 +68,13 @@ impl Queue {
     ///
     /// # Errors
     /// `Overloaded` at once when too many wait, or when the wait was as long as it may be; `Draining` after `close`.
-    pub(crate) async fn enter(&self, patience: Duration) -> Result<OwnedSemaphorePermit, SandboxError> {
+    pub(crate) async fn enter(&self, patience: Duration) -> Result<Slot, SandboxError> {
+        let slot = |permit| Slot {
+            permit,
+            aside: Arc::clone(&self.aside),
+        };
         if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
-            return Ok(permit);
+            return Ok(slot(permit));
         }
         if self.queued.fetch_add(1, Ordering::Relaxed) >= self.max_queued {
             self.queued.fetch_sub(1, Ordering::Relaxed);
@@ -53,7 +82,7 @@ impl Queue {
         }
         let _waiting = Waiting(&self.queued);
         match tokio::time::timeout(patience, Arc::clone(&self.slots).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(permit),
+            Ok(Ok(permit)) => Ok(slot(permit)),
             Ok(Err(_)) => Err(SandboxError::Draining),
             Err(_) => Err(self.overloaded(format!("no slot was free within {} ms", patience.as_millis()))),
         }
@@ -64,7 +93,8 @@ impl Queue {
     }
 
     pub(crate) fn running(&self) -> usize {
-        self.max_running - self.slots.available_permits().min(self.max_running)
+        let free = self.slots.available_permits() + self.aside.available_permits();
+        (2 * self.max_running).saturating_sub(free)
     }
 
     pub(crate) fn queued(&self) -> usize {
@@ -89,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
     use tokio::task::JoinHandle;
 
-    use super::{OwnedSemaphorePermit, Queue, SandboxError};
+    use super::{Queue, SandboxError, Slot};
 
     #[derive(Clone, Debug)]
     enum Step {
@@ -98,6 +128,8 @@ mod tests {
         },
         /// One that runs ends.
         Leave(usize),
+        /// One that runs turns out to be long.
+        Yield(usize),
         /// One that waits is given up by its caller.
         GiveUp(usize),
         Pass(u64),
@@ -108,13 +140,14 @@ mod tests {
         prop_oneof![
             6 => (1_u64..200).prop_map(|patience_ms| Step::Enter { patience_ms }),
             4 => any::<usize>().prop_map(Step::Leave),
+            2 => any::<usize>().prop_map(Step::Yield),
             1 => any::<usize>().prop_map(Step::GiveUp),
             3 => (1_u64..120).prop_map(Step::Pass),
             1 => Just(Step::Close),
         ]
     }
 
-    type Entered = Result<OwnedSemaphorePermit, SandboxError>;
+    type Entered = Result<Slot, SandboxError>;
 
     /// One caller that waits: when its patience ends, and its call.
     struct Waiter {
@@ -141,7 +174,8 @@ mod tests {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
             runtime.expect("a runtime").block_on(async move {
                 let queue = Arc::new(Queue::new(slots, places));
-                let mut running: Vec<OwnedSemaphorePermit> = Vec::new();
+                let mut running: Vec<Slot> = Vec::new();
+                let mut aside: Vec<Slot> = Vec::new();
                 let mut waiting: VecDeque<Waiter> = VecDeque::new();
                 let (mut now, mut closed) = (0_u64, false);
                 for step in steps {
@@ -165,6 +199,22 @@ mod tests {
                                 let answer = call.await.expect("no panic");
                                 let advised = matches!(answer, Err(SandboxError::Overloaded { retry_after_ms, .. }) if retry_after_ms > 0);
                                 assert!(advised, "not refused with advice");
+                            }
+                        }
+                        Step::Leave(which) if which % 2 == 1 && !aside.is_empty() => {
+                            drop(aside.remove(which % aside.len()));
+                            settle().await;
+                        }
+                        Step::Yield(which) if !running.is_empty() => {
+                            let which = which % running.len();
+                            running[which].step_aside();
+                            running[which].step_aside();
+                            if aside.len() < slots {
+                                aside.push(running.remove(which));
+                            }
+                            settle().await;
+                            if running.len() < slots && let Some(first) = waiting.pop_front() {
+                                running.push(first.call.await.expect("no panic").expect("a long one made room"));
                             }
                         }
                         Step::Leave(which) if !running.is_empty() => {
@@ -205,9 +255,9 @@ mod tests {
                                 assert!(matches!(waiter.call.await.expect("no panic"), Err(SandboxError::Draining)));
                             }
                         }
-                        Step::Leave(_) | Step::GiveUp(_) => {}
+                        Step::Leave(_) | Step::Yield(_) | Step::GiveUp(_) => {}
                     }
-                    assert_eq!((queue.running(), queue.queued()), (running.len(), waiting.len()));
+                    assert_eq!((queue.running(), queue.queued()), (running.len() + aside.len(), waiting.len()));
                 }
             });
         }

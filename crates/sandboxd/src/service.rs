@@ -191,8 +191,8 @@ async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run
         admitted = shop.queue.enter(plan.queue.unwrap_or(DEFAULT_QUEUE)) => Some(admitted),
         () = run::raised(&mut cancel) => None,
     };
-    let permit = match admitted {
-        Some(Ok(permit)) => permit,
+    let mut slot = match admitted {
+        Some(Ok(slot)) => slot,
         Some(Err(error)) => return publisher.publish(Err(Arc::new(error))),
         None => return publisher.publish(Ok(Arc::new(cancelled_in_queue(arrived, shop.probe.isolation)))),
     };
@@ -202,7 +202,7 @@ async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run
         Err(error) => return publisher.publish(Ok(Arc::new(infra(&error, shop.probe.isolation)))),
     };
     let acquired = arrived.elapsed().saturating_sub(queued);
-    let result = match run::execute(&mut sandbox, plan, cancel, queued).await {
+    let result = match run::execute(&mut sandbox, &mut slot, plan, cancel, queued).await {
         Ok(mut result) => {
             result.isolation = shop.probe.isolation.into();
             if let Some(timings) = &mut result.timings {
@@ -217,7 +217,7 @@ async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run
     };
     publisher.publish(Ok(Arc::new(result)));
     sandbox.destroy().await;
-    drop((permit, publisher));
+    drop((slot, publisher));
 }
 
 fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+const RUNNING_PER_CORE: u64 = 4;
+
 /// The two interfaces of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -18,6 +20,8 @@ pub(crate) struct Layout {
     pub(crate) pids: Option<(Version, PathBuf)>,
     /// Where CPU time is counted.
     pub(crate) cpu: Option<(Version, PathBuf)>,
+    /// Where CPU time is shared out by weight.
+    pub(crate) weight: Option<(Version, PathBuf)>,
     /// Where CPU time is rationed, and to how many processors' worth; `None` unless asked for.
     pub(crate) quota: Option<(Version, PathBuf, f64)>,
     /// "v2", "v1", "hybrid" or "none": what is mounted.
@@ -63,6 +67,15 @@ impl Layout {
                 ours.then_some((Version::V2, path))
             });
         }
+        layout.weight = layout.find(&hierarchies, "weight", &["cpu"], directory);
+        if let Some((version, path)) = &layout.weight {
+            // All sandboxes together have the weight of the programs that run in them by default.
+            let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+            if let Err(error) = weigh(*version, path, RUNNING_PER_CORE * cores, 1) {
+                layout.missing.push(("weight", format!("{}: {error}", path.display())));
+                layout.weight = None;
+            }
+        }
         if let Some(cpus) = cpus {
             let (version, path) = layout
                 .find(&hierarchies, "cpu.quota", &["cpu"], directory)
@@ -77,7 +90,9 @@ impl Layout {
 
     /// The daemon's directories, each once.
     pub(crate) fn directories(&self) -> Vec<PathBuf> {
-        let places = [&self.memory, &self.pids, &self.cpu].into_iter().flatten();
+        let places = [&self.memory, &self.pids, &self.cpu, &self.weight]
+            .into_iter()
+            .flatten();
         let mut all: Vec<PathBuf> = places.map(|(_, path)| path.clone()).collect();
         all.extend(self.quota.iter().map(|(_, path, _)| path.clone()));
         all.sort();
@@ -120,6 +135,15 @@ fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<
         enable(&path, controller)?;
     }
     Ok(path)
+}
+
+/// Gives a group this many times the weight that a new one has, or a part of it.
+pub(super) fn weigh(version: Version, group: &Path, times: u64, part: u64) -> io::Result<()> {
+    let (file, ordinary, most) = match version {
+        Version::V1 => ("cpu.shares", 1024, 262_144),
+        Version::V2 => ("cpu.weight", 100, 10_000),
+    };
+    fs::write(group.join(file), (ordinary * times / part).clamp(1, most).to_string())
 }
 
 fn make(directory: &Path) -> io::Result<()> {

@@ -15,9 +15,11 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::sys::check;
+use layout::weigh;
 pub(crate) use layout::{Layout, Version};
 pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
 
@@ -25,6 +27,8 @@ pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftover
 const REMOVE_ATTEMPTS: u32 = 500;
 /// Longest file of counters.
 const COUNTER_BYTES: usize = 4096;
+/// A group that yields has this part of an ordinary one's weight.
+const YIELDING: u64 = 10;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
 /// CPU time is rationed over periods of this length: the kernel's default.
@@ -58,8 +62,11 @@ pub(crate) struct Group {
     memory: Option<(Version, PathBuf)>,
     pids: Option<(Version, PathBuf)>,
     cpu: Option<(Version, PathBuf)>,
+    weight: Option<(Version, PathBuf)>,
     quota: Option<(Version, PathBuf, f64)>,
     directories: Vec<PathBuf>,
+    /// It yields the processor to other groups.
+    yields: AtomicBool,
 }
 
 impl Group {
@@ -68,9 +75,13 @@ impl Group {
         let place =
             |found: &Option<(Version, PathBuf)>| found.as_ref().map(|(version, parent)| (*version, parent.join(name)));
         let (memory, pids, cpu) = (place(&layout.memory), place(&layout.pids), place(&layout.cpu));
+        let weight = place(&layout.weight);
         let quota = layout.quota.as_ref();
         let quota = quota.map(|(version, parent, cpus)| (*version, parent.join(name), *cpus));
-        let counted = [&memory, &pids, &cpu].into_iter().flatten().map(|(_, path)| path);
+        let counted = [&memory, &pids, &cpu, &weight]
+            .into_iter()
+            .flatten()
+            .map(|(_, path)| path);
         let mut directories: Vec<PathBuf> = Vec::new();
         for directory in counted.chain(quota.iter().map(|(_, path, _)| path)) {
             if !directories.contains(directory) {
@@ -88,8 +99,10 @@ impl Group {
             memory,
             pids,
             cpu,
+            weight,
             quota,
             directories,
+            yields: AtomicBool::new(false),
         })
     }
 
@@ -187,6 +200,20 @@ impl Group {
             seen.peak_processes = number(&directory.join("pids.peak")).map(|peak| peak.saturating_sub(1));
         }
         seen
+    }
+
+    /// Whether it yields the processor to the groups of other sandboxes, as far as they want it.
+    pub(crate) fn set_yielding(&self, yields: bool) {
+        let Some((version, directory)) = &self.weight else {
+            return;
+        };
+        if self.yields.swap(yields, Ordering::Relaxed) == yields {
+            return;
+        }
+        if let Err(error) = weigh(*version, directory, 1, if yields { YIELDING } else { 1 }) {
+            // Its neighbours are slower for it, and nothing is wrong.
+            tracing::warn!(%error, path = %directory.display(), "cannot weigh a cgroup");
+        }
     }
 
     /// Removes groups that nothing was ever attached to.

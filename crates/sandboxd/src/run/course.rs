@@ -22,6 +22,9 @@ const OBSERVE_EVERY: Duration = Duration::from_millis(20);
 const OBSERVE_RARELY: Duration = Duration::from_millis(250);
 /// How often the CPU time of one exec among several is asked for, once all together are over its limit.
 const MEASURE_EVERY: Duration = Duration::from_millis(40);
+/// A program that used so much yields the processor to those that have not, so that long ones and bombs do not hold up
+/// the many short ones.
+const SHORT: Duration = Duration::from_millis(30);
 /// A program whose forks keep being refused for this long does not cope: PIDS.
 const REFUSED_FORKS_PATIENCE: Duration = Duration::from_millis(500);
 /// When an exec is not over in this time after it was to be killed, it is ended from outside.
@@ -98,6 +101,8 @@ pub(crate) trait Exec {
     fn kill(&mut self) -> impl Future<Output = ()> + Send;
     /// Asks for a `Measured`.
     fn measure(&mut self) -> impl Future<Output = ()> + Send;
+    /// It is not a short one: others go first.
+    fn yields(&mut self) {}
     /// Ends the whole sandbox, because `kill` was not enough.
     fn destroy(&mut self);
 }
@@ -124,6 +129,9 @@ pub(crate) async fn follow<E: Exec>(
         seen: Observed::default(),
         before,
     };
+    if E::ALONE {
+        group.set_yielding(false);
+    }
     let mut forks = RefusedForks {
         count: before.refused_forks.unwrap_or(0),
         ..RefusedForks::default()
@@ -198,6 +206,10 @@ pub(crate) async fn follow<E: Exec>(
                     forks.note(seen.refused_forks.unwrap_or(0));
                 }
                 let used = Duration::from_nanos(seen.cpu_ns.unwrap_or(0).saturating_sub(before.cpu_ns.unwrap_or(0)));
+                if E::ALONE && used > SHORT {
+                    group.set_yielding(true);
+                    exec.yields();
+                }
                 if seen.oom_kills > before.oom_kills && Defence::OomVerdict.stands() {
                     verdict = Some(Verdict::Oom);
                 } else if used > limits.cpu && E::ALONE {

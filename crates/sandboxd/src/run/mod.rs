@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use crate::egress;
 use crate::error::SandboxError;
 use crate::plan::Plan;
+use crate::queue::Slot;
 use crate::sandbox::{Events, Init, Orders, Sandbox};
 use crate::wire::{Event, Order};
 
@@ -39,6 +40,7 @@ pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
 /// Runs a plan and leaves the sandbox to be destroyed by the caller. `queued`: how long it waited.
 pub(crate) async fn execute(
     sandbox: &mut Sandbox,
+    slot: &mut Slot,
     mut plan: Plan,
     cancel: Cancel,
     queued: Duration,
@@ -75,6 +77,7 @@ pub(crate) async fn execute(
         orders: &mut sandbox.orders,
         events: &mut sandbox.events,
         init: &sandbox.init,
+        slot,
     };
     let course = follow(&mut alone, &sandbox.group, before, &plan.limits, &flood, cancel).await;
     feeder.abort();
@@ -94,6 +97,7 @@ struct Alone<'a> {
     orders: &'a mut Orders,
     events: &'a mut Events,
     init: &'a Init,
+    slot: &'a mut Slot,
 }
 
 impl Exec for Alone<'_> {
@@ -110,6 +114,10 @@ impl Exec for Alone<'_> {
     }
 
     async fn measure(&mut self) {}
+
+    fn yields(&mut self) {
+        self.slot.step_aside();
+    }
 
     fn destroy(&mut self) {
         self.init.kill();
