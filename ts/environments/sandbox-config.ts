@@ -1,11 +1,13 @@
 /** From `[sandbox]` of a config to sandboxes, and whether environments get there what they cannot do without. */
+import { readFileSync } from "node:fs";
+
 import type { SandboxConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { DaemonSettings, RunLimits } from "../sandbox/index.ts";
 import type { Environment } from "./environment.ts";
 import { SandboxSource } from "./sandboxes.ts";
 
-/** @param env where the token's variable is looked up */
+/** @param env where the token's variable is looked up. Errors: PRL_CONFIG_FILE for a certificate that cannot be read. */
 export function sandboxSource(
   config: SandboxConfig,
   env: Readonly<Record<string, string | undefined>> = process.env,
@@ -15,9 +17,18 @@ export function sandboxSource(
   return new SandboxSource({
     ...(addresses.length === 0 ? daemonSettings(config) : { addresses }),
     ...(addresses.length > 0 && token !== undefined && token !== "" ? { token } : {}),
+    ...(config.ca === null ? {} : { tls: { ca: certificate(config.ca) } }),
     ...(minIsolation === null ? {} : { minIsolation }),
     limits: limitsOf(config.limits),
   });
+}
+
+function certificate(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new PrlError("PRL_CONFIG_FILE", `sandbox.ca: ${path} cannot be read`, { cause });
+  }
 }
 
 /** What our own daemon is started with. */

@@ -14,6 +14,7 @@ import {
   type RunLimits,
   SandboxPool,
   type StartOptions,
+  type TlsOptions,
 } from "../sandbox/index.ts";
 
 import { ownInterceptionServer } from "./interception/own-server.ts";
@@ -54,6 +55,7 @@ export interface SandboxSettings extends StartOptions {
   /** Daemons that run already. Default: one of this process's own, started when the first sandbox is asked for. */
   addresses?: readonly string[];
   token?: string;
+  tls?: TlsOptions;
   /** Of held sandboxes, where the environment does not say. */
   limits?: RunLimits;
 }
@@ -107,12 +109,13 @@ export class SandboxSource {
   }
 
   async #open(): Promise<SandboxPool> {
-    const { addresses = [], token, limits: _, minIsolation, ...settings } = this.#settings;
+    const { addresses = [], token, tls, limits: _, minIsolation, ...settings } = this.#settings;
+    const identity = { ...(token === undefined ? {} : { token }), ...(tls === undefined ? {} : { tls }) };
     const isolation = minIsolation === undefined ? {} : { minIsolation };
     try {
       return addresses.length === 0
         ? await SandboxPool.start({ ...settings, ...isolation })
-        : await SandboxPool.connect({ addresses, ...(token === undefined ? {} : { token }), ...isolation });
+        : await SandboxPool.connect({ addresses, ...identity, ...isolation });
     } catch (error) {
       this.#pool = null;
       throw error;

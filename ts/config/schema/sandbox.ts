@@ -1,6 +1,6 @@
 /** `[sandbox]`: where environments that run programs get their sandboxes. */
 import { z } from "zod";
-import { automatic } from "./fields.ts";
+import { automatic, filePath } from "./fields.ts";
 
 const limit = (text: string) => automatic(`${text}; unset: the daemon's default`);
 
@@ -12,6 +12,9 @@ export const sandboxBlock = z
       .describe(
         "Sandbox daemons that run already: unix:/path, host:port or dns:name:port; none: one is started on this machine when an environment needs it",
       ),
+    ca: filePath("Certificate (PEM) of the authority that signed the daemons'; set: connections on TCP are encrypted")
+      .nullable()
+      .default(null),
     token_var: z
       .string()
       .min(1)
