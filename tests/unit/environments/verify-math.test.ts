@@ -204,6 +204,29 @@ function judged(gold: string, answer: string): Judgement {
 }
 
 describe("judge", () => {
+  test("knows a product of powers however its letters are written together", () => {
+    const powers = fc.uniqueArray(
+      fc.tuple(fc.constantFrom("a", "b", "c", "x", "y", "z"), fc.integer({ min: 1, max: 5 })),
+      {
+        minLength: 1,
+        maxLength: 4,
+        selector: ([letter]) => letter,
+      },
+    );
+    const written = (list: [string, number][], joint: string, brace: boolean): string =>
+      list.map(([letter, power]) => (power === 1 ? letter : `${letter}^${brace ? `{${power}}` : power}`)).join(joint);
+    const joints = fc.constantFrom("", " ", "\\cdot ", "*", "\\,");
+    fc.assert(
+      fc.property(powers, joints, fc.boolean(), fc.integer({ min: 2, max: 9 }), (list, joint, brace, factor) => {
+        const gold = `${factor}${written(list, "", false)}`;
+        const answer = `${factor}${written(list.toReversed(), joint, brace)}`;
+        expect(judged(gold, answer).correct).toBe(true);
+        const raised = list.map(([letter, power], at): [string, number] => [letter, at === 0 ? power + 1 : power]);
+        expect(judged(gold, `${factor}${written(raised, joint, brace)}`).correct).toBe(false);
+      }),
+    );
+  });
+
   test.each(SAME)("%s is %s", (gold, answer) => {
     expect(judged(gold, answer)).toEqual({ correct: true, status: "ok" });
   });

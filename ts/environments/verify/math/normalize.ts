@@ -127,7 +127,7 @@ export function normalize(text: string): string {
   out = out.replace(/_THIN_/gu, "");
   out = out
     // Not behind a backslash of its own: "\\ " ends a row.
-    .replace(/(?<!(?<!\\)\\)\\(?:[,;:! ]|quad|qquad|hspace\s*\{[^{}]*\}|hfill|newline)(?![a-zA-Z])/gu, " ")
+    .replace(/(?<!(?<!\\)\\)\\(?:[,;:! ]|(?:quad|qquad|hspace\s*\{[^{}]*\}|hfill|newline)(?![a-zA-Z]))/gu, " ")
     .replace(/~/gu, " ");
   return out.trim();
 }
