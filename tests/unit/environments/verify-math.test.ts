@@ -203,7 +203,44 @@ function judged(gold: string, answer: string): Judgement {
   return judge(gold, answer, { precision: 6, strict: true, allowSetRelations: true, targets, boxedPriority: "normal" });
 }
 
+/** One expression in LaTeX and as it is typed. */
+interface Written {
+  latex: string;
+  plain: string;
+}
+
+const expressions = fc.letrec<{ any: Written }>((tie) => {
+  const both = fc.tuple(tie("any"), tie("any"));
+  return {
+    any: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.integer({ min: 1, max: 30 }).map((value) => ({ latex: String(value), plain: String(value) })),
+      fc.constantFrom("x", "y", "a", "n").map((letter) => ({ latex: letter, plain: letter })),
+      both.map(([a, b]) => ({ latex: `\\left(${a.latex}+${b.latex}\\right)`, plain: `(${a.plain} + ${b.plain})` })),
+      both.map(([a, b]) => ({ latex: `\\left(${a.latex}-${b.latex}\\right)`, plain: `(${a.plain} - ${b.plain})` })),
+      both.map(([a, b]) => ({ latex: `${a.latex}\\cdot ${b.latex}`, plain: `(${a.plain})*(${b.plain})` })),
+      both.map(([a, b]) => ({ latex: `\\frac{${a.latex}}{${b.latex}}`, plain: `((${a.plain})/(${b.plain}))` })),
+      tie("any").map(({ latex, plain }) => ({ latex: `\\left(${latex}\\right)^{2}`, plain: `(${plain})^2` })),
+      tie("any").map(({ latex, plain }) => ({ latex: `\\sqrt{${latex}}`, plain: `sqrt(${plain})` })),
+      tie("any").map(({ latex, plain }) => ({ latex: `\\sin\\left(${latex}\\right)`, plain: `sin(${plain})` })),
+    ),
+  };
+}).any;
+
 describe("judge", () => {
+  test("knows an expression in LaTeX as the same in plain text", () => {
+    fc.assert(
+      fc.property(expressions, ({ latex, plain }) => {
+        fc.pre(latex.length < 150);
+        const verdict = judged(latex, plain);
+        expect(verdict.status).toBe("ok");
+        // What has no value, as a division by zero, equals nothing, itself neither.
+        expect(verdict.correct || !judged(latex, latex).correct).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("knows a product of powers however its letters are written together", () => {
     const powers = fc.uniqueArray(
       fc.tuple(fc.constantFrom("a", "b", "c", "x", "y", "z"), fc.integer({ min: 1, max: 5 })),

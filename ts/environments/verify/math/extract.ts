@@ -10,6 +10,7 @@
  * A text with thinking that is not closed has no answer yet. Candidates come in that order; the first that parses counts.
  */
 import { balancedEnd } from "../balanced.ts";
+import { FUNCTIONS } from "./vocabulary.ts";
 
 export interface ExtractOptions {
   /** Kinds of places that are looked at. Default all. */
@@ -172,7 +173,7 @@ const SENTENCE_WORDS =
 function isProse(text: string): boolean {
   if (/\\boxed/u.test(text)) return true;
   const plain = text.replace(/\\text\w*\s*\{[^{}]*\}/gu, " ").replace(/\\[a-zA-Z]+/gu, " ");
-  const words = plain.match(/\p{L}{3,}/gu) ?? [];
+  const words = (plain.match(/\p{L}{3,}/gu) ?? []).filter((word) => !Object.hasOwn(FUNCTIONS, word.toLowerCase()));
   if (!/\d|[=+]|\n/u.test(plain)) return false;
   return words.length > 3 || SENTENCE_WORDS.test(plain);
 }
