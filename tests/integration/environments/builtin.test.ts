@@ -67,6 +67,10 @@ describe.each(ids)("%s", (id) => {
     expect(Object.keys(properties).filter((key) => described(properties[key]) === "")).toEqual([]);
   });
 
+  test("is named in the README of the whole", () => {
+    expect(readFileSync(join(ROOT, "README.md"), "utf8")).toContain(`\`${id}\``);
+  });
+
   test("has tests of its own", () => {
     expect(tests.some((path) => readFileSync(path, "utf8").includes(id))).toBe(true);
   });
