@@ -30,6 +30,8 @@ export interface BoxRequest {
   queueMs?: number;
   /** 1 to 128 letters, digits, `-`, `_`, `.`; never used before. Default: a new one. */
   id?: string;
+  /** Aborting it gives up waiting: `create` rejects with its reason, and a box that is made all the same is closed. */
+  signal?: AbortSignal;
 }
 
 /** A held sandbox as its daemon describes it. */

@@ -36,6 +36,7 @@ const CREATE: Readonly<Record<keyof BoxRequest, true>> = {
   minIsolation: true,
   queueMs: true,
   id: true,
+  signal: true,
 };
 const EXEC: Readonly<Record<keyof ExecOptions, true>> = {
   stdin: true,

@@ -15,6 +15,7 @@ import {
   sandboxDaemonPath,
   startSandboxPool,
 } from "../native/index.ts";
+import { unlessAborted } from "./abandon.ts";
 import { Box, toBoxInfo } from "./box.ts";
 import type { BoxInfo, BoxRequest, Snapshot } from "./box-types.ts";
 import { daemonArguments, type DaemonSettings } from "./daemon-arguments.ts";
@@ -231,8 +232,12 @@ export class SandboxPool {
    * PRL_SANDBOX_DRAINING, PRL_SANDBOX_CONNECTION_LOST, PRL_SANDBOX_SETUP; and for mistakes as `runOnce` does.
    */
   async create(request: BoxRequest = {}): Promise<Box> {
+    const { signal } = request;
+    signal?.throwIfAborted();
     const checked = toNativeCreate(request, request.id ?? randomUUID(), this.#minIsolation);
-    return new Box(this.#handle, await nativeAsync(() => this.#handle.create(checked)));
+    const making = nativeAsync(() => this.#handle.create(checked));
+    const made = making.then((held) => new Box(this.#handle, held));
+    return unlessAborted(made, signal, async (box) => box.close());
   }
 
   /** A held sandbox that exists already, also of another process; its lease is renewed here from now on. PRL_SANDBOX_BOX_UNKNOWN. */

@@ -49,6 +49,18 @@ describe("a held sandbox", () => {
     );
   });
 
+  test("an abort gives up on a box that is being made, and leaves none behind", async () => {
+    const labels = { abort: "create" };
+    const reason = new Error("enough");
+    await expect(pool.create({ labels, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const controller = new AbortController();
+    const making = pool.create({ labels, signal: controller.signal });
+    controller.abort(reason);
+    await expect(making).rejects.toBe(reason);
+    await (await pool.create({ labels, signal: new AbortController().signal })).close();
+    expect(await until(async () => (await pool.list({ labels })).length === 0, 10_000)).toBe(true);
+  });
+
   test("an abort kills one exec and leaves the box", async () => {
     await held(async (box) => {
       const controller = new AbortController();

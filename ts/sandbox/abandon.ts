@@ -1,0 +1,28 @@
+/** Giving up on something that is being made. */
+
+/**
+ * What `making` gives, unless `signal` is aborted before: then it rejects with the signal's reason at once, and what comes of `making`
+ * later is handed to `discard`.
+ */
+export async function unlessAborted<T>(
+  making: Promise<T>,
+  signal: AbortSignal | undefined,
+  discard: (made: T) => Promise<void>,
+): Promise<T> {
+  if (signal === undefined) return making;
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    abort = (): void => {
+      reject(signal.reason as Error);
+      // Nobody is left to be told that it could not be made, or was gone before it was discarded.
+      void making.then(discard).catch(() => undefined);
+    };
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return await Promise.race([making, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
