@@ -2,7 +2,7 @@
  * Where in a text the final answer stands. One order, from the surest sign to the weakest:
  *
  * 1. "final answer is X. I hope" (the phrase of few-shot prompts);
- * 2. the last closed box or "final answer is X", whichever comes later;
+ * 2. the last closed box (several joined by "and", "or" or commas are one list), `<answer>` tag or "final answer is X", whichever comes later;
  * 3. the last "answer: X" or "answer is X";
  * 4. the whole text, when it is an answer and nothing else;
  * 5. the last formula or number.

@@ -8,7 +8,7 @@ import { CANONICAL, FUNCTIONS, GREEK } from "./vocabulary.ts";
 export function parseCommand(parser: Parser, name: string): Expression {
   switch (name) {
     case "frac":
-      return quotient(parser.argument(), parser.argument());
+      return fraction(parser);
     case "sqrt":
       return root(parser);
     case "binom":
@@ -133,6 +133,15 @@ function functionCall(parser: Parser, name: string): Expression {
   if (canonical === "lg") args.push(number(10));
   const applied = call(canonical === "lg" ? "log" : canonical, ...args);
   return exponent === null ? applied : { kind: "power", base: applied, exponent };
+}
+
+/** d over dx is no fraction. */
+function fraction(parser: Parser): Expression {
+  const [numerator, denominator] = [parser.argument(), parser.argument()];
+  const isD = (one: Expression | undefined): boolean => one?.kind === "symbol" && one.name === "d";
+  const isDx = denominator.kind === "product" && denominator.factors.length === 2 && isD(denominator.factors[0]);
+  if (isD(numerator) && isDx) throw new Unparsable("derivatives are not known");
+  return quotient(numerator, denominator);
 }
 
 function exponentOf(parser: Parser): Expression {
