@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
 
 use napi::bindgen_prelude::{Buffer, Env, PromiseRaw, Uint8Array};
 use napi_derive::napi;
@@ -131,8 +132,27 @@ impl NativeSafetensors {
     /// Unmaps the file.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        self.source = None;
+        if let Some(source) = self.source.take() {
+            unmap(source);
+        }
     }
+}
+
+impl Drop for NativeSafetensors {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Unmapping a file that was removed meanwhile frees its pages, which is no work for the event loop's thread.
+fn unmap(source: Arc<Source>) {
+    let Some(last @ Source::File(_)) = Arc::into_inner(source) else {
+        return;
+    };
+    // Without a thread it is dropped here.
+    let _ = thread::Builder::new()
+        .name("prl-unmap".to_owned())
+        .spawn(move || drop(last));
 }
 
 fn closed() -> NativeError {
@@ -144,7 +164,7 @@ fn shared(source: &Arc<Source>, data: &[u8]) -> Uint8Array {
     let keep = Arc::clone(source);
     // SAFETY: the bytes live in the map that `keep` holds until the view is finalized. The map is copy on write, so
     // JavaScript may write to it; nothing in Rust relies on the bytes of a tensor once it has been handed out.
-    unsafe { Uint8Array::with_external_data(data.as_ptr().cast_mut(), data.len(), move |_, _| drop(keep)) }
+    unsafe { Uint8Array::with_external_data(data.as_ptr().cast_mut(), data.len(), move |_, _| unmap(keep)) }
 }
 
 struct Owned {
