@@ -128,7 +128,7 @@ describe("chat completions, by the openai package", () => {
           .catch((one: unknown) => one);
         expect(error).toBeInstanceOf(OpenAI.BadRequestError);
         expect(String(error)).toMatch(problem);
-        expect((error as OpenAI.APIError).code).toMatch(/^PRL_AGENT_(UNSUPPORTED|REQUEST)$/u);
+        expect((error as InstanceType<typeof OpenAI.APIError>).code).toMatch(/^PRL_AGENT_(UNSUPPORTED|REQUEST)$/u);
       }
       await openai(way).chat.completions.create({ model: "m", messages });
     });
