@@ -17,6 +17,7 @@ export const ERROR_CODES = {
   // ---- run directory and processes ----
   PRL_RUN_EXISTS: "the run directory is not empty",
   PRL_RUN_RESUME_UNSUPPORTED: "resuming a run is not implemented yet",
+  PRL_RUN_UNKNOWN: "a folder holds no run",
   PRL_RUN_INTERRUPTED: "the run was interrupted",
   PRL_PROCESS_DIED: "a process of the run ended unexpectedly",
   PRL_PROCESS_NOT_READY: "a process of the run did not become ready in time",

@@ -25,8 +25,9 @@ import type { Message } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
+import { RecordedTrace } from "./recorded-trace.ts";
 import { type RewardContext, scoreAll, type UnjudgedContext, untilAborted, type WeightedScores } from "./reward.ts";
-import { type SeatRecord, startClock, toFrame } from "./rollout-record.ts";
+import { startClock, toFrame } from "./rollout-record.ts";
 import { createRng } from "./rng.ts";
 import { type Requirements, RolloutSandboxes, type SandboxAccess, type SandboxSource } from "./sandboxes.ts";
 import { type AgentRole, agentRoles, Seats, SOLE_AGENT } from "./seats.ts";
@@ -101,6 +102,11 @@ export interface ConfiguredEnvironment {
   /** An episode of these conversations, scored without sampling and without what a group adds. Rejects as a reward does. */
   scoreConversations(task: Task, conversations: Conversations): Promise<Episode>;
   /**
+   * Scores a recorded episode again: rewards and metrics of each trace are those of now, what the rollout itself told stays. Those of a
+   * group are `scoreGroup`'s. Rejects as a reward does, and with PRL_ENVIRONMENT_UNSUPPORTED where one asks for the rollout's sandbox.
+   */
+  rescore(episode: Episode, signal: AbortSignal): Promise<Episode>;
+  /**
    * Runs the environment's own check of a task's gold answer; nothing when it has none (`validates`). Gives what the check had scored, in its order.
    */
   validate(task: Task): Promise<readonly ScoredReply[]>;
@@ -157,6 +163,27 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
     const order = { episodeId: "0", groupId: "0", source: name, task, run: { type: "eval", step: 0 } } as const;
     return toFrame(definition, order, seats, { clock, errors: [], end: {}, scores }).episode;
   };
+  const rescore = async (episode: Episode, signal: AbortSignal): Promise<Episode> => {
+    const sandbox = async (): Promise<never> => {
+      const message = `environment "${name}": what the rollout left in its sandbox is gone, its traces cannot be scored again`;
+      throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
+    };
+    const seats = episode.traces.map((record) => {
+      const role = roles.find((one) => one.name === record.agent);
+      if (role !== undefined) return { role, trace: new RecordedTrace(record, 0) };
+      const message = `environment "${name}" has no agent "${record.agent}" any more: ${agents.join(", ")}`;
+      throw new PrlError("PRL_ENVIRONMENT_INVALID", message);
+    });
+    const common = { task: rowOf(episode.task), config, signal, judges };
+    const scores = await withSandboxes((access) =>
+      scoreTraces(definition, { ...common, ...access, sandbox }, agents, seats),
+    );
+    const traces = episode.traces.map((trace, index) => {
+      const { metrics: measured = {}, ...score } = scores[index] ?? { reward: Number.NaN, rewards: {} };
+      return { ...trace, ...score, metrics: { ...trace.metrics, ...measured } };
+    });
+    return { ...episode, traces };
+  };
   const scoreAlone = async (task: Task, conversations: Conversations): Promise<Episode> => {
     const episode = await scoreConversations(task, conversations);
     if (!scoresGroups) return episode;
@@ -203,6 +230,7 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
     scoreGroup,
     score,
     scoreConversations,
+    rescore,
     async validate(task) {
       const scored: ScoredReply[] = [];
       const total = async (reply: string | readonly Message[]): Promise<number> => {
@@ -300,7 +328,7 @@ async function scoreTraces<Config, Row extends object, Agent extends string>(
   definition: EnvironmentDefinition<Config, Row, Agent>,
   context: Omit<UnjudgedContext<RewardContext<Row, Config, Agent>>, "trace" | "agent" | "traces">,
   agents: readonly Agent[],
-  seats: readonly SeatRecord<Agent>[],
+  seats: readonly { readonly role: AgentRole<Agent>; readonly trace: Trace }[],
 ): Promise<Score[]> {
   const of = (agent: Agent): Trace[] => seats.filter(({ role }) => role.name === agent).map(({ trace }) => trace);
   // All of `agents` are there, with those who said nothing.

@@ -7,6 +7,7 @@ export {
   type PreparedEvaluation,
   runEvaluations,
 } from "./evaluate.ts";
+export { type ReplayedRollout, type ReplayReport, replayRun } from "./replay.ts";
 export { type EvaluationReport, report, type ReportOptions } from "./report.ts";
 export { resultTable } from "./result-table.ts";
 export { keepScored, TracesFile } from "./traces-file.ts";

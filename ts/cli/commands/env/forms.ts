@@ -50,6 +50,13 @@ export const FORMS: readonly EnvForm[] = [
     load: () => import("./validate.ts"),
   },
   {
+    name: "replay",
+    usage: "<run directory>",
+    summary: "Score the saved traces of an evaluation or a training run again, with the rewards of now",
+    options: [],
+    load: () => import("./replay.ts"),
+  },
+  {
     name: "install",
     usage: "<owner/name[@version] | npm spec | folder>...",
     summary: "Install environment packages with npm, without running any script of theirs",
