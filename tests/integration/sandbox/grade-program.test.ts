@@ -112,6 +112,13 @@ describe.each(["python", "javascript", "c"] as const)("%s", (language) => {
 describe("verdicts", () => {
   test("sleeping counts as time, too", async () => {
     expect((await grade({ code: "import time; time.sleep(60)", timeLimitMs: 200 })).verdict).toBe("time_limit");
+    // Shorter than what a busy machine may take.
+    expect((await grade({ code: "import time; time.sleep(1); print(7)", timeLimitMs: 500 })).verdict).toBe(
+      "time_limit",
+    );
+    expect((await grade({ code: "import time; time.sleep(0.5); print(7)", timeLimitMs: 2000 })).verdict).toBe(
+      "accepted",
+    );
   });
 
   test("a signal and an exception are crashes; a syntax error that the program makes itself is one too", async () => {

@@ -6,7 +6,9 @@
  * stopped when it has ended what it had. One that dies is started again after a pause that doubles;
  * one that dies before any was ready, or again and again, fails the run.
  */
+import { readdirSync, rmSync } from "node:fs";
 import { rm, stat } from "node:fs/promises";
+import { join } from "node:path";
 
 import { readLoad, readyFilePath } from "../../monitors/index.ts";
 import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
@@ -78,6 +80,10 @@ export class Fleet {
 
   /** Starts the least number of workers and follows the load from now on. */
   start(): RunChild[] {
+    // An earlier attempt of the run may have had more of them.
+    for (const name of readdirSync(join(this.#options.runDir, "run"))) {
+      if (name.startsWith(`${this.#options.component}-`)) rmSync(join(this.#options.runDir, "run", name));
+    }
     this.#watch = setInterval(() => void this.#look(), this.#times.intervalMs);
     this.#watch.unref();
     return Array.from({ length: this.#options.least }, () => this.#add().child);

@@ -38,7 +38,10 @@ export interface GradeProgramOptions {
   /** Function, or method of a class `Solution`, to call. Python and JavaScript. */
   functionName?: string;
   tests: readonly ProgramTest[];
-  /** CPU time of each test; the wall time may be twice as long and a second more. Default 10000. */
+  /**
+   * Of each test. CPU time, so that a busy machine fails nobody: a program may wait for the processor twice as long and a second more, but one
+   * that just lets time pass is late after one and a half times as long. Default 10000.
+   */
   timeLimitMs?: number;
   /** Default 512 MiB. */
   memoryLimitBytes?: number;
@@ -75,6 +78,9 @@ const QUEUE_MS = 120_000;
 const LEAST_OUTPUT_BYTES = 1 << 20;
 const TOKEN_TOLERANCE = 1e-3;
 const WORD_BYTES = 16;
+/** A program that let time pass: beyond so much of the limit, with less than this share of it on a processor. */
+const LATE = 1.5;
+const IDLE_SHARE = 0.05;
 
 /**
  * Errors, all of them mistakes of the caller: PRL_VERIFY_OPTIONS (no tests, a limit, a name, arguments that are no JSON),
@@ -102,7 +108,7 @@ export async function gradeProgram(pool: SandboxPool, options: GradeProgramOptio
   if (ran.build !== null && !hasEnded(ran.build)) return unbuilt(ran.build, tests.length);
   const results = stopAtFirst(
     ran.results.map((run, i) => ({
-      verdict: run === null ? null : verdictOf(run, language, () => judge.accepts(run, i)),
+      verdict: run === null ? null : verdictOf(run, options, () => judge.accepts(run, i)),
       run,
     })),
     stopOnFailure,
@@ -201,7 +207,11 @@ function limitsOf({ tests, timeLimitMs = DEFAULT_TIME_LIMIT_MS, memoryLimitBytes
   };
 }
 
-function verdictOf(run: RunResult, language: ProgramLanguage, judged: () => ProgramVerdict): ProgramVerdict {
+function verdictOf(
+  run: RunResult,
+  { language, timeLimitMs = DEFAULT_TIME_LIMIT_MS }: GradeProgramOptions,
+  judged: () => ProgramVerdict,
+): ProgramVerdict {
   switch (run.cause) {
     case "INFRA":
     case "CANCELLED":
@@ -212,11 +222,16 @@ function verdictOf(run: RunResult, language: ProgramLanguage, judged: () => Prog
     case "OOM":
       return "memory_limit";
     case "EXITED":
+      if (letTimePass(run, timeLimitMs)) return "time_limit";
       if (run.exitCode === 0) return judged();
       break;
     default:
   }
   return LANGUAGES[language].outOfMemory.test(run.stderr.toString("utf8")) ? "memory_limit" : "crash";
+}
+
+function letTimePass({ timings: { runMs }, usage: { cpuMs } }: RunResult, timeLimitMs: number): boolean {
+  return runMs > LATE * timeLimitMs && (cpuMs === null || cpuMs < IDLE_SHARE * runMs);
 }
 
 /** Whether it is its text that is wrong, not what it did. */
