@@ -5,6 +5,7 @@ import {
   defineEnvironment,
   type EndpointRolloutRequest,
   InterceptionServer,
+  type Limits,
   type PolicyClient,
   type RolloutRequest,
   type SessionParts,
@@ -54,12 +55,14 @@ export async function runAgent(
   agent: (way: Agent, session: ReturnType<InterceptionServer["open"]>["session"]) => Promise<void>,
   options: Omit<SessionParts, "sample" | "trace" | "countTokens" | "signal"> = {},
   signal = new AbortController().signal,
+  limits: Limits = {},
 ) {
   const environment = defineEnvironment({
     name: "test",
     version: "1.0.0",
     config: z.strictObject({}),
     tasks: (): { prompt: string }[] => [],
+    limits,
     rollout: async (context) => {
       const { session, close } = server.open({ ...context, ...options });
       try {

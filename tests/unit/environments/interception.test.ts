@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
 import { InterceptionServer, openEndpoint } from "../../../ts/environments/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
@@ -365,6 +365,30 @@ describe("what goes wrong", () => {
       await openai(way).chat.completions.create(HI);
     });
     await expect(openai(ended).chat.completions.create(HI)).rejects.toThrow(OpenAI.AuthenticationError);
+  });
+
+  it("a limit of the environment's is told in the dialect, ends the rollout and is scored", async () => {
+    const { client, prompts } = policy([`one${END}`]);
+    const answers: unknown[] = [];
+    const { episode, trace } = await runAgent(
+      { server, client },
+      async (way) => {
+        await openai(way).chat.completions.create(HI);
+        answers.push(
+          await openai(way, 2)
+            .chat.completions.create(HI)
+            .catch((error: unknown) => error),
+        );
+        await new Promise(() => undefined);
+      },
+      {},
+      AbortSignal.timeout(20_000),
+      { turns: 1 },
+    );
+    expect(episode.errors).toEqual([]);
+    expect(trace).toMatchObject({ stop_condition: "max_turns", reward: 1 });
+    expect(prompts).toHaveLength(1);
+    await vi.waitFor(() => expect(String(answers[0])).toMatch(/400.*max_turns/u));
   });
 
   it("a stop of the environment's own ends it under its name", async () => {

@@ -4,6 +4,7 @@
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
 import { type ErrorCode, PrlError } from "../../errors.ts";
+import { RolloutStop } from "../limits.ts";
 import type { Message } from "../message.ts";
 
 /** One model call that an agent asks for. */
@@ -83,6 +84,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_AGENT_STOPPED: 400,
   PRL_AGENT_KEY: 401,
   PRL_INFERENCE_REQUEST: 400,
+  PRL_INFERENCE_CONTEXT: 400,
   PRL_INFERENCE_UNSUPPORTED: 400,
   PRL_ENVIRONMENT_UNSUPPORTED: 400,
   PRL_INFERENCE_RATE_LIMIT: 429,
@@ -93,6 +95,7 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 
 /** Anything that was thrown, for the agent: what the model's side did is a 5xx. */
 export function toProblem(error: unknown): Problem {
+  if (error instanceof RolloutStop) return { status: 400, code: "PRL_AGENT_STOPPED", message: error.message };
   if (!(error instanceof PrlError)) {
     return {
       status: 502,

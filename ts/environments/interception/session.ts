@@ -8,6 +8,7 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 
 import { PrlError } from "../../errors.ts";
 import type { SampledTurn, SampleOptions } from "../environment.ts";
+import { RolloutStop } from "../limits.ts";
 import type { Message, Prompt } from "../message.ts";
 import type { Trace } from "../trace.ts";
 import { type AgentReply, type AgentRequest, malformed } from "./dialect.ts";
@@ -152,7 +153,9 @@ export class InterceptionSession {
       turn = await sample(messages, options);
       this.#failure = null;
     } catch (error) {
-      this.#failure = error;
+      // A limit of the environment's is an end, as one of ours is.
+      if (error instanceof RolloutStop) this.#stopCondition ??= error.stopCondition;
+      else this.#failure = error;
       throw error;
     }
     this.#malformedCalls += turn.toolCalls.filter(({ status }) => status !== "ok").length;
