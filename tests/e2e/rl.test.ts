@@ -117,7 +117,8 @@ describe("prl rl", () => {
     expect(await readJson(join(runDir("interrupted"), "summary.json"))).toMatchObject({ status: "interrupted" });
   });
 
-  test.each(CHILDREN)(
+  // Env workers are replaced: env-workers.test.ts.
+  test.each(CHILDREN.filter((name) => name !== "env-worker-0"))(
     "names %s when it dies, shows the end of its log and exits with 1",
     { timeout: 60_000 },
     async (victim) => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { loadEnvironment, OWN_SANDBOXES, type Task } from "../../../ts/environments/index.ts";
 import { extractCode } from "../../../ts/environments/verify/index.ts";
 
-const TASKS = process.env["PRL_TEST_LONG"] === "1" ? 300 : 24;
+const TASKS = process.env["PRL_TEST_LONG"] === "1" ? 300 : 12;
 
 async function problems(
   level: string,
