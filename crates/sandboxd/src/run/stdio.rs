@@ -17,6 +17,8 @@ use crate::output::Recorder;
 use crate::sys;
 
 const READ_BYTES: usize = 64 << 10;
+/// Most programs write little, and many nothing.
+const FIRST_READ_BYTES: usize = 4 << 10;
 
 /// Both output streams together, as the kill limit sees them.
 #[derive(Debug)]
@@ -83,8 +85,10 @@ pub(crate) fn record(
         let (recorded, open) = listen(&pipe, limit, &flood, over).await;
         // Nobody may be waiting any more.
         let _unwanted = sender.send(recorded);
-        let mut buffer = vec![0; READ_BYTES];
-        while open && read(&pipe, &mut buffer).await > 0 {}
+        if open {
+            let mut buffer = vec![0; READ_BYTES];
+            while read(&pipe, &mut buffer).await > 0 {}
+        }
     });
     Ok(Recording(receiver))
 }
@@ -115,7 +119,7 @@ async fn listen(
     mut over: watch::Receiver<bool>,
 ) -> ((Output, bool), bool) {
     let mut recorder = Recorder::new(limit);
-    let mut buffer = vec![0; READ_BYTES];
+    let mut buffer = vec![0; FIRST_READ_BYTES];
     let mut open = true;
     while open {
         tokio::select! {
@@ -124,6 +128,9 @@ async fn listen(
                 length => {
                     recorder.push(buffer.get(..length).unwrap_or_default());
                     flood.note(length);
+                    if length == buffer.len() {
+                        buffer.resize(READ_BYTES, 0);
+                    }
                     tokio::task::yield_now().await;
                 }
             },

@@ -36,6 +36,9 @@ def set_environment(entries):
 
 def forget_the_template(stash):
     """What modules remembered of the process that loaded them."""
+    main = threading.main_thread()
+    if hasattr(main, '_set_native_id'):
+        main._set_native_id()
     numpy_random = stash.get('numpy.random')
     if numpy_random is not None:
         numpy_random.seed()

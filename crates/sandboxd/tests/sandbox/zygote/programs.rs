@@ -254,6 +254,10 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))))",
     ),
     (
+        "the main thread's number is the process's",
+        "import os, threading\nprint(threading.main_thread().native_id == os.getpid() == threading.get_native_id())",
+    ),
+    (
         "dataclasses and typing",
         "import dataclasses, typing\n@dataclasses.dataclass\nclass A:\n    x: 'typing.List[int]'\nprint(A([1]), typing.get_type_hints(A))",
     ),
