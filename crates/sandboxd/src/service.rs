@@ -108,6 +108,7 @@ impl Sandboxes for Service {
     type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
 
     async fn run_tests(&self, request: Request<RunTestsRequest>) -> Result<Response<Self::RunTestsStream>, Status> {
+        let tenant = Tenant::of(&request);
         let request = request.into_inner();
         let shop = &self.0;
         if shop.draining.load(Ordering::Relaxed) {
@@ -117,7 +118,12 @@ impl Sandboxes for Service {
         if shop.probe.isolation == Isolation::Process {
             return Err(SandboxError::Unsupported("RunTests in the process tier").into());
         }
-        let events = cases::run_tests(shop, request).await?;
+        let name = request.request.as_ref().map_or("", |run| &run.idempotency_key);
+        let events = match cases::Key::claim(shop, tenant.key("", name), &request) {
+            Ok(key) => cases::run_tests(shop, request, key).await?,
+            Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
+            Err(error) => return Err(error.into()),
+        };
         Ok(Response::new(Box::pin(ReceiverStream::new(events))))
     }
 

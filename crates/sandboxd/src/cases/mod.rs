@@ -6,6 +6,7 @@
 //! every program in the sandbox and out of its groups.
 
 mod case;
+mod key;
 
 use std::sync::Arc;
 
@@ -30,7 +31,25 @@ const MAX_UNREAD: usize = 16;
 /// Longer than any sandbox lives.
 const FOREVER_MS: u64 = 10 * 365 * 24 * 3600 * 1000;
 
+pub(crate) use key::Key;
+
 pub(crate) type Stream = mpsc::Receiver<Result<RunTestsEvent, Status>>;
+
+/// A stream of tests that were not begun, for a reason that is not the caller's.
+pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
+    let (events, stream) = mpsc::channel(1);
+    let end = RunTestsEnd {
+        completed: 0,
+        error_code: error.code().to_owned(),
+        reason: error.chain(),
+    };
+    let event = RunTestsEvent {
+        event: Some(Told::End(end)),
+    };
+    // There is room for one, and nobody has left yet.
+    let _kept = events.send(Ok(event)).await;
+    stream
+}
 
 /// A request, checked.
 struct Tests {
@@ -42,9 +61,16 @@ struct Tests {
 }
 
 /// Begins a request that was admitted. Ends it when the stream is dropped.
-pub(crate) async fn run_tests(shop: &Arc<Shop>, request: RunTestsRequest) -> Result<Stream, SandboxError> {
+pub(crate) async fn run_tests(
+    shop: &Arc<Shop>,
+    request: RunTestsRequest,
+    mut key: Option<Key>,
+) -> Result<Stream, SandboxError> {
     let tests = check(shop, request)?;
     let permit = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
+    if let Some(key) = &mut key {
+        key.begin();
+    }
     let (events, stream) = mpsc::channel(MAX_UNREAD);
     let shop = Arc::clone(shop);
     tokio::spawn(async move {
@@ -72,13 +98,16 @@ pub(crate) async fn run_tests(shop: &Arc<Shop>, request: RunTestsRequest) -> Res
         tokio::pin!(course);
         tokio::select! {
             () = &mut course => {}
-            () = unread.closed() => {
+            () = async { tokio::select! {
+                () = unread.closed() => {}
+                () = Key::cancelled(&mut key) => {}
+            } } => {
                 cancel.send_replace(true);
                 course.await;
             }
         }
         shop.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        drop(permit);
+        drop((permit, key));
     });
     Ok(stream)
 }

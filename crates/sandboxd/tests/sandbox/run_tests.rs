@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event;
 use prl_sandbox_proto::{
-    Cause, InputFile, Limits, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsRequest, TestCase,
+    CancelRequest, Cause, InputFile, Limits, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsRequest, TestCase,
 };
 use tokio_stream::StreamExt;
 
-use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, tight};
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, tight, until};
 
 type Failure = Box<dyn std::error::Error>;
 
@@ -273,4 +273,51 @@ async fn dropping_the_stream_ends_everything() -> Outcome {
         assert!(std::time::Instant::now() < deadline, "still running");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tests_with_a_key_are_begun_once_and_can_be_cancelled_by_it() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1", "--warm", "python=0"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let keyed = |key: &str, line: &str| {
+        let mut request = command(&["sh", "-c", line]);
+        request.idempotency_key = key.to_owned();
+        tests(request, &["", ""])
+    };
+    let first = judge(&client, keyed("k", "echo ran")).await?;
+    assert_eq!(first.outputs(), ["ran\n", "ran\n"]);
+    let mut again = client.clone().run_tests(keyed("k", "echo ran")).await?.into_inner();
+    let Some(Event::End(end)) = again.next().await.ok_or("no event")??.event else {
+        return Err("they were run again".into());
+    };
+    assert_eq!(
+        (end.completed, end.error_code.as_str()),
+        (0, "PRL_SANDBOX_RESULT_EXPIRED")
+    );
+    assert!(again.next().await.is_none());
+    let other = client.clone().run_tests(keyed("k", "echo other")).await;
+    assert!(other.is_err_and(|status| status.code() == tonic::Code::InvalidArgument));
+    let long = client.clone();
+    let long = tokio::spawn(async move {
+        judge(&long, keyed("l", "sleep 4"))
+            .await
+            .map_err(|error| error.to_string())
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let cancel = CancelRequest {
+        idempotency_key: "l".to_owned(),
+        ..CancelRequest::default()
+    };
+    assert!(client.clone().cancel(cancel.clone()).await?.into_inner().found);
+    let causes = long.await??.causes();
+    assert!(
+        causes.first().is_none_or(|first| *first == Cause::Cancelled),
+        "{causes:?}"
+    );
+    until("over for its key too", async || {
+        Ok(!client.clone().cancel(cancel.clone()).await?.into_inner().found)
+    })
+    .await
 }

@@ -1,0 +1,81 @@
+//! The idempotency key of a request for tests: it is begun once. Its results are a stream and are not kept, so that whoever
+//! sends the key again is told just that.
+
+use std::sync::Arc;
+
+use prl_sandbox_proto::{RunOnceResult, RunTestsRequest};
+use tokio::sync::watch;
+
+use crate::error::SandboxError;
+use crate::keys::{Claim, Handle, Shared, fingerprint, mark};
+use crate::run::{Cancel, raised};
+use crate::service::Shop;
+
+/// Held until the tests have ended. Dropped before they began it gives the key back.
+pub(crate) struct Key {
+    shop: Arc<Shop>,
+    key: String,
+    begun: bool,
+    cancelled: Cancel,
+    /// Of tests nothing is told but by their stream; this says that they have ended.
+    end: watch::Sender<Option<Shared>>,
+}
+
+impl Key {
+    /// Claims the key of a request; nothing when it has none. `name`: the key, apart from those of other tenants.
+    ///
+    /// # Errors
+    /// `Expired` and `Restarted` when the key was begun before.
+    pub(crate) fn claim(
+        shop: &Arc<Shop>,
+        name: String,
+        request: &RunTestsRequest,
+    ) -> Result<Option<Self>, SandboxError> {
+        if name.is_empty() {
+            return Ok(None);
+        }
+        let mut plain = request.clone();
+        let run = plain.request.take().unwrap_or_default();
+        let marks = [fingerprint(&run), mark(&plain, [])];
+        let (cancel, cancelled) = watch::channel(false);
+        let end = watch::Sender::new(None);
+        let handle = Handle {
+            cancel: Arc::new(cancel),
+            end: end.subscribe(),
+        };
+        match shop.keys.claim(&name, marks[0] ^ marks[1].rotate_left(1), &handle)? {
+            Claim::New => Ok(Some(Self {
+                shop: Arc::clone(shop),
+                key: name,
+                begun: false,
+                cancelled,
+                end,
+            })),
+            Claim::Known(_) => Err(SandboxError::Expired(0)),
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.begun = true;
+    }
+
+    /// Returns when somebody cancels it by its key.
+    pub(super) async fn cancelled(key: &mut Option<Self>) {
+        match key {
+            Some(key) => raised(&mut key.cancelled).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        let end = if self.begun {
+            Ok(Arc::new(RunOnceResult::default()))
+        } else {
+            Err(Arc::new(SandboxError::Draining))
+        };
+        self.shop.keys.finished(&self.key, &end);
+        self.end.send_replace(Some(end));
+    }
+}
