@@ -352,6 +352,9 @@ export declare function diffWeights(baseDir: string, dir: string): Promise<Array
 /** XXH3-64 of the bytes. */
 export declare function digest(bytes: Uint8Array): string
 
+/** Digests a file of any size, off the JavaScript thread. */
+export declare function digestFile(path: string): Promise<NativeFileDigest>
+
 /** Encodes a safetensors file in memory. */
 export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Buffer
 
@@ -590,6 +593,14 @@ export interface NativeExecRequest {
   user: string
   /** Empty: chosen by the command. */
   runtime: string
+}
+
+/** A file's digest and length. */
+export interface NativeFileDigest {
+  /** XXH3-64 of its bytes. */
+  digest: string
+  /** Its length. */
+  bytes: number
 }
 
 /** What a path names. */

@@ -301,6 +301,27 @@ pub fn digest(bytes: &[u8]) -> String {
     prl_weights::digest(bytes)
 }
 
+/// A file's digest and length.
+#[napi(object, use_nullable = true)]
+pub struct NativeFileDigest {
+    /// XXH3-64 of its bytes.
+    pub digest: String,
+    /// Its length.
+    pub bytes: f64,
+}
+
+/// Digests a file of any size, off the JavaScript thread.
+#[napi(catch_unwind)]
+pub fn digest_file(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeFileDigest>> {
+    blocking(env, move || {
+        let (digest, bytes) = prl_weights::digest_file(&PathBuf::from(path))?;
+        Ok(NativeFileDigest {
+            digest,
+            bytes: bytes as f64,
+        })
+    })
+}
+
 /// Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
 /// has done so; with `anew` all the same.
 #[napi(catch_unwind)]

@@ -149,15 +149,12 @@ describe("prl rl", () => {
 });
 
 describe("prl rl refuses", () => {
-  test("an existing run directory without --clean, and resuming", { timeout: 60_000 }, async () => {
+  test("an existing run directory without --clean", { timeout: 60_000 }, async () => {
     const args = ["rl", SYNC, "--max-steps", "1", "--run.name", "again"];
     expect((await prl(args, options())).code).toBe(0);
     const again = await prl(args, options());
     expect(again.code).toBe(2);
     expect(again.stderr).toContain("--clean");
-    const resumed = await prl([...args, "--resume"], options());
-    expect(resumed.code).toBe(2);
-    expect(resumed.stderr).toContain("PRL_RUN_RESUME_UNSUPPORTED");
     expect((await prl([...args, "--clean"], options())).code).toBe(0);
   });
 

@@ -30,6 +30,8 @@ export interface OptionSpec {
   readonly flag: string;
   /** What its value is called; absent: a switch. */
   readonly value?: string;
+  /** Value when the flag stands alone; what follows is its value only when it is a number. */
+  readonly whenBare?: string;
 }
 
 export interface ConfigArguments {
@@ -100,7 +102,9 @@ class Walker {
       this.#values.set(option.flag, "true");
       return;
     }
-    const value = given ?? this.#next();
+    const { whenBare } = option;
+    const isBare = whenBare !== undefined && !/^\d+$/.test(this.#peek() ?? "");
+    const value = given ?? (isBare ? whenBare : this.#next());
     if (value === undefined) throw usage(`${option.flag}: ${option.value} is missing`);
     this.#values.set(option.flag, value);
   }

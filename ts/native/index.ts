@@ -32,6 +32,7 @@ export {
   diffWeights,
   reshardWeights,
   digest,
+  digestFile,
   encodeSafetensors,
   openSafetensors,
   readManifest,

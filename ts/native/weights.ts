@@ -94,6 +94,11 @@ export function digest(bytes: Uint8Array | string): string {
   return native(() => addon().digest(typeof bytes === "string" ? Buffer.from(bytes) : bytes));
 }
 
+/** Digest and length of a file of any size, read off the JavaScript thread. Errors: PRL_WEIGHTS_IO naming it. */
+export async function digestFile(path: string): Promise<{ digest: string; bytes: number }> {
+  return nativeAsync(() => addon().digestFile(path));
+}
+
 interface NativeFile {
   names(): string[];
   metadata(): Record<string, string>;

@@ -24,6 +24,14 @@ export interface Group {
   readonly rollouts: ReceivedEpisode[];
 }
 
+/** What dispatching goes on from, as it stands in a checkpoint. */
+export interface DispatcherState {
+  /** Groups opened, and rollouts in them that are not to be sampled again. */
+  opened: number;
+  openedRollouts: number;
+  refills: number;
+}
+
 export interface DispatcherOptions {
   /** Most rollouts at work at once; a single group larger than this runs alone. */
   maxInflight: number;
@@ -52,8 +60,24 @@ export class GroupDispatcher {
   #filling = false;
   #stopped = false;
 
-  constructor(options: DispatcherOptions) {
+  constructor(options: DispatcherOptions, state: DispatcherState = { opened: 0, openedRollouts: 0, refills: 0 }) {
     this.#options = options;
+    this.#opened = state.opened;
+    this.#openedRollouts = state.openedRollouts;
+    this.#refills = state.refills;
+  }
+
+  /**
+   * Where a run would go on that samples again what has not been trained on: `waiting` are such groups that were handed over. Their tasks,
+   * those of the open groups and of the one that waits for room come first then.
+   */
+  snapshot(waiting: readonly Pick<Group, "index" | "task">[]): { state: DispatcherState; pending: TrainTask[] } {
+    const groups = [...waiting, ...this.#open.keys()].toSorted((a, b) => a.index - b.index);
+    const rollouts = groups.reduce((sum, { task }) => sum + task.groupSize, 0);
+    const pending = groups.map(({ task }) => task);
+    if (this.#nextTask !== undefined) pending.push(this.#nextTask);
+    const openedRollouts = this.#openedRollouts - rollouts;
+    return { state: { opened: this.#opened, openedRollouts, refills: this.#refills }, pending };
   }
 
   /** Rollouts that have not come back, those of cancelled groups included. */

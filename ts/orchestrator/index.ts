@@ -4,3 +4,4 @@ export { followEnvWorkers, readyEnvWorkers } from "./env-worker-directory.ts";
 export type { Engine } from "./engines.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
 export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";
+export { readOrchestratorState } from "./resume.ts";

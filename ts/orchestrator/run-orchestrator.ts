@@ -15,25 +15,40 @@ import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
-import { rolloutsDir, type RolloutSender, type WeightFollower } from "../transports/index.ts";
+import {
+  type CheckpointRules,
+  type CheckpointWriter,
+  isCheckpointStep,
+  joinHalves,
+  pruneCheckpoints,
+  rolloutsDir,
+  type RolloutSender,
+  type WeightFollower,
+} from "../transports/index.ts";
 import { isRejected } from "./curriculum/gates.ts";
-import { GroupDispatcher, type Group } from "./dispatcher.ts";
+import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
 import { updateEngines, type Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { stepMetrics } from "./metrics.ts";
+import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
-import { TrainTasks, type TrainSource } from "./tasks.ts";
+import { TrainTasks, type TrainSource, type TrainTask } from "./tasks.ts";
 import { buildTrainBatch, type TrainBatch, type TrainRanks } from "./train-batch.ts";
-import { TraceWorth } from "./worth.ts";
+import { TraceWorth, type WorthState } from "./worth.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
+/** The trainer's half of a checkpoint is written while the next batch is sampled; a large model takes a while. */
+const CHECKPOINT_DEADLINE_MS = 3_600_000;
 /** So many batches' worth of groups in a row without anything to train end the run. */
 const MAX_EMPTY_BATCHES = 10;
 
 export interface OrchestratorJob {
+  /** The checkpoint to go on from; null for a new run. */
+  resume: OrchestratorState | null;
+  checkpoints: CheckpointWriter & { rules: CheckpointRules };
   runDir: string;
   config: RlConfig;
   /** Name that the inference servers know the model by. */
@@ -69,6 +84,16 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   }
 }
 
+/** What a batch was cut from, and what traces were worth after it. */
+interface Cut {
+  readonly step: number;
+  readonly groups: Pick<Group, "index" | "task">[];
+  /** Rollouts above the batch's size, and whether others may be sampled for them. */
+  readonly overshoot: number;
+  isRefilled: boolean;
+  worth: WorthState;
+}
+
 class Orchestrator {
   readonly #job: OrchestratorJob;
   readonly #fail: (error: unknown) => void;
@@ -76,7 +101,12 @@ class Orchestrator {
   readonly #batchSize: number;
   readonly #worth: TraceWorth;
   readonly #tasks: TrainTasks;
+  /** Tasks that an earlier attempt had begun and that are not begun again yet. */
+  readonly #pending: readonly TrainTask[];
   #filters: TraceFilter[] = [];
+  #checkpoint: Promise<void> = Promise.resolve();
+  /** The last batch that the newest checkpoint covers and those after it: what they hold, what traces were worth after them. */
+  #cuts: Cut[] = [];
   #completed: Group[] = [];
   #version = 0;
   /** Of the batch being collected. */
@@ -97,16 +127,22 @@ class Orchestrator {
     this.#fail = fail;
     const { batch_size: batchSize, max_inflight: maxInflight, train } = job.config.orchestrator;
     this.#batchSize = batchSize;
-    this.#worth = new TraceWorth(train.source);
-    this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal);
-    this.#dispatcher = new GroupDispatcher({
+    const { resume } = job;
+    this.#version = resume?.step ?? 0;
+    this.#step = this.#version + 1;
+    this.#worth = new TraceWorth(train.source, resume?.worth);
+    this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal, resume?.tasks);
+    const pending = [...(resume?.pending ?? [])];
+    const options: DispatcherOptions = {
       maxInflight,
-      nextTask: () => this.#tasks.next(),
+      nextTask: async () => pending.shift() ?? this.#tasks.next(),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
       onFailure: fail,
-    });
+    };
+    this.#pending = pending;
+    this.#dispatcher = new GroupDispatcher(options, resume?.dispatcher);
   }
 
   async run(): Promise<void> {
@@ -115,14 +151,14 @@ class Orchestrator {
     const { eval: evaluation } = config.orchestrator;
     signal.throwIfAborted();
     this.#filters = await loadFilters(config.orchestrator.filters);
-    await this.#adopt(0);
-    if (evaluation?.eval_at_start === true) await this.#evaluate(0);
+    await this.#adopt(this.#version);
+    if (this.#version === 0 && evaluation?.eval_at_start === true) await this.#evaluate(0);
     this.#versions = this.#followWeights(maxSteps);
     this.#versions.catch(this.#fail);
-    this.#allowDispatch();
     while (this.#step <= maxSteps) await this.#trainStep();
     await this.#versions;
     await this.#evaluation;
+    await this.#checkpoint;
     if (evaluation !== null) await this.#evaluate(this.#version);
   }
 
@@ -130,7 +166,7 @@ class Orchestrator {
   async stop(): Promise<void> {
     this.#lag.stop();
     this.#dispatcher.stop();
-    await Promise.allSettled([this.#versions, this.#evaluation]);
+    await Promise.allSettled([this.#versions, this.#evaluation, this.#checkpoint]);
   }
 
   /** Collects, cuts and ships batch `#step`; the next is being collected from the cut on. */
@@ -139,18 +175,20 @@ class Orchestrator {
     const step = this.#step;
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
-      const groups = await this.#collect();
+      const { groups, cut } = await this.#collect();
       this.#learnDifficulties();
       const batch = await buildTrainBatch(groups, config, this.#worth, this.#filters, this.#job.trainRanks);
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });
+        this.#cuts.pop();
         this.#dispatcher.refill(rolloutsOf(groups));
         continue;
       }
       this.#step++;
       // Sources with groups of different sizes can overshoot; what is too much was taken from the next batch.
-      this.#dispatcher.refill(rolloutsOf(groups) - this.#batchSize);
+      this.#dispatcher.refill(cut.overshoot);
+      cut.isRefilled = true;
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
       await atomicWriteFile(join(dir, "traces.jsonl"), await traceLines(groups, batch.traceAdvantages));
@@ -169,19 +207,28 @@ class Orchestrator {
   }
 
   /** Waits for a batch's worth of completed groups that are fresh enough. */
-  async #collect(): Promise<Group[]> {
+  async #collect(): Promise<{ groups: Group[]; cut: Cut }> {
     const { config, signal } = this.#job;
     for (;;) {
       signal.throwIfAborted();
       this.#dropStale();
       const groups = firstRollouts(this.#completed, this.#batchSize);
-      if (config.max_async_level > 0 && groups !== undefined) return this.#completed.splice(0, groups);
+      if (config.max_async_level > 0 && groups !== undefined) return this.#cut(this.#completed.splice(0, groups));
       // Which groups end first is chance. No more are opened than the batch needs, so it is all of them.
       if (config.max_async_level === 0 && groups !== undefined && this.#dispatcher.open === 0) {
-        return this.#completed.splice(0).sort((a, b) => a.index - b.index);
+        return this.#cut(this.#completed.splice(0).sort((a, b) => a.index - b.index));
       }
       await this.#change();
     }
+  }
+
+  /** From here on the groups are the batch's, and a checkpoint finds them there. */
+  #cut(groups: Group[]): { groups: Group[]; cut: Cut } {
+    const tasks = groups.map(({ index, task }) => ({ index, task }));
+    const overshoot = rolloutsOf(groups) - this.#batchSize;
+    const cut: Cut = { step: this.#step, groups: tasks, overshoot, isRefilled: false, worth: {} };
+    this.#cuts.push(cut);
+    return { groups, cut };
   }
 
   /** Drops groups that are too old for the batch being collected: what is being sampled is cancelled, what waits is thrown away. */
@@ -279,20 +326,63 @@ class Orchestrator {
     return scoreRollouts(workers, { env: source, split: "train", task, deadline_ms }, rollouts, signal);
   }
 
-  /** Brings each new version to the engines as soon as it is published. */
+  /** Brings each new version to the engines as soon as it is published; the one that the run starts from is there already. */
   async #followWeights(last: number): Promise<void> {
-    const { config } = this.#job;
-    const { eval: evaluation } = config.orchestrator;
-    for (let version = 1; version <= last; version++) {
-      await this.#adopt(version);
+    const first = this.#version;
+    for (let version = first; version <= last; version++) {
+      if (version > first) {
+        await this.#adopt(version);
+        this.#saveCheckpoint(version);
+      }
       this.#allowDispatch();
       // That of the last version comes after everything else, with the engines to itself.
-      const due = evaluation !== null && evaluation.interval !== null && version % evaluation.interval === 0;
-      if (!due || version === last) continue;
-      this.#evaluation = this.#evaluation.then(() => this.#evaluate(version));
-      this.#evaluation.catch(this.#fail);
-      if (evaluation.hold_weights) await this.#evaluation;
+      if (version > 0 && version < last) await this.#evaluateWhenDue(version);
     }
+  }
+
+  /** The evaluation of a version that an interrupted attempt adopted may not have ended: it is repeated. */
+  async #evaluateWhenDue(version: number): Promise<void> {
+    const { eval: evaluation } = this.#job.config.orchestrator;
+    if (evaluation === null || evaluation.interval === null || version % evaluation.interval !== 0) return;
+    this.#evaluation = this.#evaluation.then(() => this.#evaluate(version));
+    this.#evaluation.catch(this.#fail);
+    if (evaluation.hold_weights) await this.#evaluation;
+  }
+
+  /**
+   * Writes this half as it is now, before anything is dispatched under the version, and joins both halves when the trainer's is there. One
+   * after the other, beside the run.
+   */
+  #saveCheckpoint(version: number): void {
+    const { checkpoints, config, metrics, signal } = this.#job;
+    if (!isCheckpointStep(version, checkpoints.rules, config.max_steps)) return;
+    const state = this.#snapshot(version);
+    const save = async () => {
+      const startedAt = performance.now();
+      await writeOrchestratorState(checkpoints, state);
+      await joinHalves(checkpoints, version, { deadlineMs: CHECKPOINT_DEADLINE_MS, signal });
+      const pruned = await pruneCheckpoints(checkpoints.root, version, checkpoints.rules);
+      metrics.event("checkpoint", { step: version, pruned, seconds: (performance.now() - startedAt) / 1000 });
+    };
+    this.#checkpoint = this.#checkpoint.then(save);
+    this.#checkpoint.catch(this.#fail);
+  }
+
+  /** Batches cut ahead of the version are sampled again too: the trainer's half does not have them. */
+  #snapshot(step: number): OrchestratorState {
+    const ahead = this.#cuts.filter((batch) => batch.step > step);
+    const last = this.#cuts.findLast((batch) => batch.step <= step);
+    this.#cuts = last === undefined ? ahead : [last, ...ahead];
+    const waiting = [...ahead.flatMap(({ groups }) => groups), ...this.#completed];
+    const { state, pending } = this.#dispatcher.snapshot(waiting);
+    const overshoot = ahead.reduce((sum, batch) => sum + (batch.isRefilled ? batch.overshoot : 0), 0);
+    return {
+      step,
+      tasks: this.#tasks.state,
+      worth: last?.worth ?? this.#job.resume?.worth ?? {},
+      dispatcher: { ...state, refills: state.refills - overshoot },
+      pending: [...pending, ...this.#pending],
+    };
   }
 
   async #adopt(version: number): Promise<void> {

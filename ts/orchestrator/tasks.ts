@@ -8,7 +8,7 @@
 import { PrlError } from "../errors.ts";
 import { seed, type Task, type TaskPage } from "../environments/index.ts";
 import type { CurriculumBlock } from "../config/index.ts";
-import { DrawnTasks } from "./curriculum/drawn-tasks.ts";
+import { DrawnTasks, type DrawnTasksState } from "./curriculum/drawn-tasks.ts";
 import { poolOf, taskWeight } from "./curriculum/task-weights.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 
@@ -41,6 +41,8 @@ interface Source extends TrainSource {
   pages: TaskPages;
   /** Of a source whose tasks are drawn; undefined until its first draw. */
   drawn: DrawnTasks | undefined;
+  /** What its draws go on from. */
+  saved: DrawnTasksState | undefined;
   scoresGroups: boolean;
 }
 
@@ -50,12 +52,28 @@ export class TrainTasks {
   readonly #sources: Source[];
   #drawn = 0;
 
-  constructor(workers: EnvWorkers, runSeed: number, sources: readonly TrainSource[], signal: AbortSignal) {
+  constructor(
+    workers: EnvWorkers,
+    runSeed: number,
+    sources: readonly TrainSource[],
+    signal: AbortSignal,
+    state?: TrainTasksState,
+  ) {
     this.#runSeed = runSeed;
+    this.#drawn = state?.drawn ?? 0;
     this.#sources = sources.map((source) => {
-      const pages = new TaskPages(workers, source.name, signal);
-      return { ...source, pages, drawn: undefined, scoresGroups: false };
+      const saved = state?.sources[source.name];
+      const pages = new TaskPages(workers, source.name, signal, saved?.pages);
+      return { ...source, pages, drawn: undefined, saved: saved?.drawn, scoresGroups: false };
     });
+  }
+
+  get state(): TrainTasksState {
+    const sources = this.#sources.map(({ name, pages, drawn, saved }) => {
+      const state = drawn?.state ?? saved;
+      return [name, { pages: pages.state, ...(state !== undefined && { drawn: state }) }] as const;
+    });
+    return { drawn: this.#drawn, sources: Object.fromEntries(sources) };
   }
 
   async next(): Promise<TrainTask> {
@@ -105,7 +123,7 @@ export class TrainTasks {
       source.scoresGroups = page.scores_groups ?? false;
     }
     const share = (draw: number) => seed(this.#runSeed, "curriculum", source.name, String(draw), 0, 0, 0) / DRAW;
-    return new DrawnTasks(tasks, taskWeight(source.curriculum.sampler), share);
+    return new DrawnTasks(tasks, taskWeight(source.curriculum.sampler), share, source.saved);
   }
 }
 
@@ -135,6 +153,19 @@ export async function evalTasks(
   return { tasks, scoresGroups };
 }
 
+/** Where a source stands: the page that its next task is on, how many of it are given out, and the pass over the source. */
+interface PagesState {
+  after: string | null;
+  consumed: number;
+  epoch: number;
+}
+
+/** What drawing goes on from, as it stands in a checkpoint. */
+export interface TrainTasksState {
+  drawn: number;
+  sources: Record<string, { pages: PagesState; drawn?: DrawnTasksState | undefined }>;
+}
+
 /** The training tasks of a source, one after the other; at most one page of them is held. */
 class TaskPages {
   readonly #workers: EnvWorkers;
@@ -143,25 +174,43 @@ class TaskPages {
   #page: Task[] = [];
   #after: string | null = null;
   #ended = false;
-  #epoch = 0;
+  #epoch: number;
   #scoresGroups = false;
+  /** Of the page that is held, or of the first. */
+  #pageAfter: string | null;
+  #consumed = 0;
+  /** Tasks of the first page that were given out before. */
+  #skip: number;
 
-  constructor(workers: EnvWorkers, source: string, signal: AbortSignal) {
+  constructor(workers: EnvWorkers, source: string, signal: AbortSignal, state?: PagesState) {
     this.#workers = workers;
     this.#source = source;
     this.#signal = signal;
+    this.#epoch = state?.epoch ?? 0;
+    this.#after = this.#pageAfter = state?.after ?? null;
+    this.#skip = this.#consumed = state?.consumed ?? 0;
+  }
+
+  get state(): PagesState {
+    return { after: this.#pageAfter, consumed: this.#consumed, epoch: this.#epoch };
   }
 
   async next(): Promise<{ task: Task; epoch: number; scoresGroups: boolean }> {
     for (;;) {
       const task = this.#page.shift();
-      if (task !== undefined) return { task, epoch: this.#epoch, scoresGroups: this.#scoresGroups };
+      if (task !== undefined) {
+        this.#consumed++;
+        return { task, epoch: this.#epoch, scoresGroups: this.#scoresGroups };
+      }
       if (this.#ended) {
         this.#epoch++;
         this.#after = null;
       }
+      this.#pageAfter = this.#after;
       const page = await this.#fetch(this.#after);
-      this.#page = page.tasks;
+      this.#page = page.tasks.slice(this.#skip);
+      this.#consumed = this.#skip;
+      this.#skip = 0;
       this.#scoresGroups = page.scores_groups ?? false;
       this.#after = page.next;
       this.#ended = page.next === null;

@@ -1,25 +1,42 @@
 /**
  * The trainer of a run: waits for batches, trains, publishes weights.
  *
- * Steps count from 1; batch `s` trains v(s-1) into v(s). The start-up weights v0 are published before the first batch is waited for.
+ * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
+ * the first batch is waited for. A step whose loss or gradient is not finite changes nothing and is counted; so many in a row end the run.
  * It knows the formats of design section 6 and no algorithm beyond the loss.
  */
 
+import { join } from "node:path";
 import { lossOptions, optimOptions, type RlConfig } from "../config/index.ts";
+import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
-import { openTrainer, type Trainer } from "../native/index.ts";
-import type { RolloutReceiver, WeightSender } from "../transports/index.ts";
+import { openTrainer, type TrainBatch, type Trainer } from "../native/index.ts";
+import {
+  type CheckpointRules,
+  type CheckpointWriter,
+  isCheckpointStep,
+  type RolloutReceiver,
+  type WeightSender,
+  writeHalf,
+} from "../transports/index.ts";
 import { canaryTokenIds, scoreCanary } from "./canary.ts";
 import { learningRate } from "./schedule.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
+/** So many steps in a row that were not finite are no accident. */
+const MAX_SKIPPED_STEPS = 10;
+/** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
+const OPTIMIZER_FILE = "optimizer.safetensors";
 
 export interface TrainerJob {
   modelDir: string;
   config: RlConfig["trainer"];
   /** Null trains until the signal. */
   maxSteps: number | null;
+  /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
+  startStep: number;
+  checkpoints: CheckpointWriter & { rules: CheckpointRules & { save_async: boolean } };
   rollouts: RolloutReceiver;
   weights: WeightSender;
   metrics: Metrics;
@@ -39,35 +56,74 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     activations: config.activations,
   });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
+  let saving: Promise<void> = Promise.resolve();
+  let skipped = 0;
   try {
-    await publish(trainer, 0, canaryIds, job.weights);
-    await job.onReady({ isa: trainer.isa, dtype: config.dtype, version: 0 });
-    for (let step = 1; step <= (job.maxSteps ?? Infinity); step++) {
+    if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
+    await publish(trainer, job.startStep, canaryIds, job.weights, { full: true });
+    await job.onReady({ isa: trainer.isa, dtype: config.dtype, version: job.startStep });
+    for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) {
       const startedAt = performance.now();
       const batch = await job.rollouts.receive(step, 0, { deadlineMs: BATCH_DEADLINE_MS, signal });
       const receivedAt = performance.now();
-      const { metrics: lossMetrics } = await trainer.forwardBackward({ ...batch, onPolicyVersion: step - 1 });
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
-      const { gradNorm } = await trainer.step({ lr });
+      const outcome = await trainStep(trainer, { ...batch, onPolicyVersion: step - 1 }, lr, saving);
+      skipped = outcome.skipped === null ? 0 : skipped + 1;
+      if (outcome.skipped !== null) {
+        metrics.event("step_skipped", { step, code: outcome.skipped.code, message: outcome.skipped.message });
+        if (skipped === MAX_SKIPPED_STEPS) throw outcome.skipped;
+      }
       const trainedAt = performance.now();
       await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();
+      if (isCheckpointStep(step, job.checkpoints.rules, job.maxSteps)) {
+        saving = writeHalf(job.checkpoints, step, "trainer", async (dir) => {
+          await trainer.save(dir);
+          await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
+        });
+        // Its rejection is met where it is awaited.
+        saving.catch(() => undefined);
+        if (!job.checkpoints.rules.save_async) await saving;
+      }
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
-        ...lossMetrics,
+        ...outcome.metrics,
         "optim/lr": lr,
-        "optim/grad_norm": gradNorm,
+        "optim/skipped": outcome.skipped === null ? 0 : 1,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
         "time/wait_for_batch": seconds(startedAt, receivedAt),
         "time/forward_backward": seconds(receivedAt, trainedAt),
         "time/broadcast_weights": seconds(trainedAt, publishedAt),
-        "time/step": seconds(startedAt, publishedAt),
+        "time/save_ckpt": seconds(publishedAt, performance.now()),
+        "time/step": seconds(startedAt, performance.now()),
       });
     }
+    await saving;
     await job.weights.delivered(signal);
   } finally {
+    await Promise.allSettled([saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
     await trainer.close();
+  }
+}
+
+interface StepOutcome {
+  metrics: Record<string, number>;
+  /** Why nothing was changed. */
+  skipped: PrlError | null;
+}
+
+/** One step; the weights change only when `saved`, which writes the ones before, has ended. */
+async function trainStep(trainer: Trainer, batch: TrainBatch, lr: number, saved: Promise<void>): Promise<StepOutcome> {
+  let metrics: Record<string, number> = {};
+  try {
+    ({ metrics } = await trainer.forwardBackward(batch));
+    await saved;
+    const { gradNorm } = await trainer.step({ lr });
+    return { metrics: { ...metrics, "optim/grad_norm": gradNorm }, skipped: null };
+  } catch (error) {
+    if (error instanceof PrlError && error.code === "PRL_TRAIN_NON_FINITE") return { metrics, skipped: error };
+    throw error;
   }
 }
 

@@ -1,4 +1,16 @@
 /** How batches, weights and sampling requests travel between the processes of a run. */
+export {
+  checkpointDir,
+  type CheckpointRules,
+  type CheckpointWriter,
+  dropLaterCheckpoints,
+  findCheckpoint,
+  type FoundCheckpoint,
+  isCheckpointStep,
+  joinHalves,
+  pruneCheckpoints,
+  writeHalf,
+} from "./checkpoints.ts";
 export { filesystemRollouts, rolloutsDir, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
 export {
   filesystemWeights,

@@ -91,8 +91,9 @@ describe("prepareRunDirectory", () => {
 
 describe("openRunDirectory", () => {
   it("makes logs/attempt_1 with logs/latest pointing at it, and run/", async () => {
-    const { path } = await prepareRunDirectory(place());
-    const { logs } = await openRunDirectory(path);
+    const directory = await prepareRunDirectory(place());
+    const { path } = directory;
+    const { logs } = await openRunDirectory(directory);
     expect(logs).toBe(join(path, "logs", "attempt_1"));
     expect(await readlink(join(path, "logs", "latest"))).toBe("attempt_1");
     expect((await stat(join(path, "run"))).isDirectory()).toBe(true);

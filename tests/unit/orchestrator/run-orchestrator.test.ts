@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { PrlError, type ErrorCode } from "../../../ts/errors.ts";
+import type { OrchestratorState } from "../../../ts/orchestrator/resume.ts";
 import { rewardByHash, simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
 
 const RUNS = { numRuns: 8 };
@@ -207,6 +208,57 @@ describe("a run", () => {
     );
     await expect(run).rejects.toThrow("enough");
     expect(steps).toBeGreaterThanOrEqual(6);
+  });
+});
+
+function checkpointOf({ checkpoints }: Simulation, step: number): OrchestratorState {
+  const state = checkpoints.get(step);
+  if (state === undefined) throw new Error(`there is no checkpoint of step ${step}`);
+  return state;
+}
+
+describe("a resumed run", () => {
+  const rest = ({ sent }: Simulation, step: number) =>
+    sent.filter((batch) => batch.step > step).map(({ episodes }) => episodes);
+
+  test("at level 0 goes on from any checkpoint with the batches that it would have had", async () => {
+    const algorithms = fc.constantFrom({}, { gates: { advantage_range: {} } }, { sampler: { type: "learnability" } });
+    await fc.assert(
+      fc.asyncProperty(schedules, algorithms, fc.nat(), fc.integer(), async (options, curriculum, at, timing) => {
+        const finite = { ...options, tasks: options.tasks ?? 9, level: 0, outcome: mixed, curriculum };
+        const whole = await simulate({ ...finite, checkpoints: true });
+        expect([...whole.checkpoints.keys()]).toEqual(whole.sent.map(({ step }) => step));
+        const step = 1 + (at % options.maxSteps);
+        const resumed = await simulate({ ...finite, timing, resume: checkpointOf(whole, step) });
+        expect(rest(resumed, 0)).toEqual(rest(whole, step));
+      }),
+      RUNS,
+    );
+  });
+
+  test("at other levels trains on every group once, in batches of their size, within the staleness bound", async () => {
+    await fc.assert(
+      fc.asyncProperty(schedules, fc.constantFrom(1, 2), fc.nat(), async (options, level, at) => {
+        const shared = { ...options, maxSteps: options.maxSteps + 2, tasks: null, level, outcome: mixed };
+        const whole = await simulate({ ...shared, checkpoints: true });
+        const step = 1 + (at % options.maxSteps);
+        const state = checkpointOf(whole, step);
+        const resumed = await simulate({ ...shared, resume: state });
+        expect(resumed.contract).toEqual([]);
+        expect(resumed.sent.map((batch) => batch.step)).toEqual(
+          Array.from({ length: shared.maxSteps - step }, (_, i) => step + 1 + i),
+        );
+        const { batch_size: size } = resumed.config.orchestrator;
+        for (const { episodes } of resumed.sent) expect(episodes.length).toBeGreaterThanOrEqual(size);
+        // No task is lost: what the checkpoint had begun comes first.
+        const tasks = new Set(resumed.requests.map(({ request }) => `${request.env} ${request.task.key}`));
+        const begun = state.pending.map(({ source, task }) => `${source} ${task.key}`);
+        expect(begun.filter((task) => !tasks.has(task))).toEqual([]);
+        const used = resumed.sent.flatMap(groupsOf);
+        expect(new Set(used).size).toBe(used.length);
+      }),
+      RUNS,
+    );
   });
 });
 

@@ -4,7 +4,7 @@
  * What a rollout gives follows from its task and sample alone, so that two runs of different timing can be compared. The parts check the
  * contract that they see (an engine is swapped only while paused, a version that was pruned is not loaded, ...) and record the rest.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { access, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,8 +20,21 @@ import {
   type TraceColumns,
 } from "../../../ts/environments/index.ts";
 import { RolloutSamples } from "../../../ts/native/index.ts";
-import { runOrchestrator, type Engine, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
-import type { PublishedWeights, RolloutSender, WeightFollower } from "../../../ts/transports/index.ts";
+import {
+  readOrchestratorState,
+  runOrchestrator,
+  type Engine,
+  type EnvWorkers,
+} from "../../../ts/orchestrator/index.ts";
+import type { OrchestratorState } from "../../../ts/orchestrator/resume.ts";
+import {
+  checkpointDir,
+  isCheckpointStep,
+  type PublishedWeights,
+  type RolloutSender,
+  type WeightFollower,
+  writeHalf,
+} from "../../../ts/transports/index.ts";
 
 export interface SimulationOptions {
   level: number;
@@ -46,6 +59,10 @@ export interface SimulationOptions {
   /** Breaks a part: called before each of its actions, `canary 0 3` is that of engine 0 for version 3. */
   before?: (action: string, signal?: AbortSignal) => Promise<void> | void;
   signal?: AbortSignal;
+  /** Keep a checkpoint of every step. */
+  checkpoints?: boolean;
+  /** Go on from one of them. */
+  resume?: OrchestratorState;
 }
 
 export interface SentBatch {
@@ -67,6 +84,8 @@ export interface Simulation {
   /** Rollouts at work when the run had ended. */
   inFlight: () => number;
   contract: string[];
+  /** By step, of a run with checkpoints. */
+  checkpoints: Map<number, OrchestratorState>;
 }
 
 export const rewardByHash = (task: number, sample: number): number => ((task * 7 + sample * 3) % 5) / 4;
@@ -86,11 +105,23 @@ export async function simulate(
     } finally {
       ended.abort();
       await trainer;
+      await readCheckpoints(parts.simulation, parts.job.checkpoints.root);
       await inspect(parts.simulation);
     }
     return parts.simulation;
   } finally {
     await rm(runDir, { recursive: true, force: true });
+  }
+}
+
+async function readCheckpoints({ checkpoints }: Simulation, root: string): Promise<void> {
+  for (let step = 1; ; step++) {
+    try {
+      await access(join(checkpointDir(root, step), "manifest.json"));
+    } catch {
+      return;
+    }
+    checkpoints.set(step, await readOrchestratorState(checkpointDir(root, step)));
   }
 }
 
@@ -153,6 +184,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
     logged: new Map(),
     inFlight: () => inFlight,
     contract: [],
+    checkpoints: new Map(),
   };
   const { sent, requests, calls, contract } = simulation;
 
@@ -272,9 +304,17 @@ function makeParts(options: SimulationOptions, runDir: string) {
     published.delete(version - config.weight_broadcast.keep);
   };
 
+  const resume = options.resume ?? null;
+  const rules =
+    options.checkpoints === true
+      ? { recovery_interval: 1, interval: 1, keep_last: null, keep_interval: null }
+      : { recovery_interval: Infinity, interval: null, keep_last: null, keep_interval: null };
+  const checkpoints = { root: join(runDir, "checkpoints"), run: "run", attempt: 1, rules };
   return {
     simulation,
     job: {
+      resume,
+      checkpoints,
       runDir,
       config,
       modelName: "m",
@@ -292,14 +332,19 @@ function makeParts(options: SimulationOptions, runDir: string) {
         close: () => undefined,
       },
     },
-    /** The trainer: v0, then one version per batch. */
+    /** The trainer: the version it starts from, then one per batch, with its half of the checkpoints. */
     async train(signal: AbortSignal): Promise<void> {
-      publish(0);
-      for (let step = 1; !signal.aborted;) {
-        if (sent.length < step) await sleep(1);
+      const start = resume?.step ?? 0;
+      publish(start);
+      for (let step = start + 1; !signal.aborted;) {
+        if (sent.length < step - start) await sleep(1);
         else {
           await pause();
-          publish(step++);
+          publish(step);
+          if (isCheckpointStep(step, rules, config.max_steps)) {
+            await writeHalf(checkpoints, step, "trainer", (dir) => writeFile(join(dir, "weights"), String(step)));
+          }
+          step++;
         }
       }
     },

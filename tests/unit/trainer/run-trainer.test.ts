@@ -33,6 +33,8 @@ const { trainer: config } = rlConfigSchema.parse({
   orchestrator: { train: { source: [{ name: "b", env: { id: "reverse-text" } }] } },
 });
 
+const rules = { recovery_interval: 1, interval: 1, keep_last: null, keep_interval: null, save_async: true };
+
 /** A batch that version `version` sampled. */
 async function batchOf(dir: string, version: number): Promise<Batch[]> {
   const tokenIds = Uint32Array.of(104, 105, 106, 107);
@@ -68,6 +70,8 @@ async function jobIn(name: string): Promise<Job> {
     modelDir,
     config,
     maxSteps: 2,
+    startStep: 0,
+    checkpoints: { root: join(runDir, "checkpoints"), run: "run", attempt: 1, rules },
     rollouts: filesystemRollouts(runDir, "run", 1),
     weights: filesystemWeights(runDir, { keep: 3 }),
     metrics: openMetrics(runDir, "trainer", 1),
@@ -99,6 +103,49 @@ describe("the trainer", () => {
     expect(metrics.map(({ step }) => step)).toEqual([1, 2]);
     for (const line of metrics)
       expect(line).toMatchObject({ "mismatch_on_policy/max_abs_logprob_diff": 0, "mismatch_on_policy/tokens": 3 });
+  });
+
+  test("resumed from its half of a checkpoint it publishes the same versions", async () => {
+    const whole = await jobIn("whole");
+    const options = { deadlineMs: 20_000, signal: whole.signal };
+    const follow = async (job: Job, from: number) => {
+      const training = runTrainer(job);
+      const digests = [];
+      for (let version = from; version <= 3; version++) {
+        const { dir, manifest } = await job.weights.receive(version, options);
+        digests.push(manifest.digest);
+        if (version < 3) await job.rollouts.send(version + 1, await batchOf(dir, version), ["b"]);
+      }
+      await training;
+      return digests;
+    };
+    const digests = await follow({ ...whole, maxSteps: 3 }, 0);
+    for (const step of [1, 2]) {
+      const resumed = await jobIn(`resumed-${step}`);
+      const half = join(whole.runDir, "checkpoints", `step_${step}`, "trainer");
+      expect(await follow({ ...resumed, maxSteps: 3, startStep: step, modelDir: half }, step)).toEqual(
+        digests.slice(step),
+      );
+    }
+  });
+
+  test("a batch that is not finite changes nothing and is counted, ten in a row end the run", async () => {
+    const job = await jobIn("infinite");
+    const training = runTrainer({ ...job, maxSteps: 30 });
+    training.catch(() => undefined);
+    const options = { deadlineMs: 20_000, signal: job.signal };
+    const digests = [];
+    for (let step = 1; step <= 10; step++) {
+      const { dir, manifest } = await job.weights.receive(step - 1, options);
+      digests.push(manifest.digest);
+      const [batch] = await batchOf(dir, step - 1);
+      batch?.advantages.fill(3e38, 1);
+      await job.rollouts.send(step, batch === undefined ? [] : [batch], ["b"]);
+    }
+    await expect(training).rejects.toMatchObject({ code: "PRL_TRAIN_NON_FINITE" });
+    expect(new Set(digests).size).toBe(1);
+    const events = (await readFile(join(job.runDir, "events.jsonl"), "utf8")).trim().split("\n");
+    expect(events.filter((line) => line.includes("step_skipped"))).toHaveLength(10);
   });
 
   test("is told to stop while it waits for a batch, and publishes nothing more", async () => {

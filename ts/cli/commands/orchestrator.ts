@@ -11,6 +11,7 @@ import {
   connectEnvWorkers,
   type Engine,
   followEnvWorkers,
+  readOrchestratorState,
   readyEnvWorkers,
   runOrchestrator,
 } from "../../orchestrator/index.ts";
@@ -71,6 +72,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       await runOrchestrator({
         runDir,
         config,
+        resume: config.resume_from === null ? null : await readOrchestratorState(config.resume_from),
+        checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
         modelName: config.inference.model?.name ?? basename(config.model_dir),
         engines,
         workers,

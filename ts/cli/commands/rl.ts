@@ -19,15 +19,10 @@ export const command: Command = {
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { files, overrides, options } = parseConfigArguments("rl", args, RUN_OPTIONS);
-  if (options.has("--resume")) {
-    throw new PrlError(
-      "PRL_RUN_RESUME_UNSUPPORTED",
-      "--resume is not implemented yet: start a new run, or use --clean",
-    );
-  }
+  const resume = resumeRequest(options.get("--resume"));
   const loaded = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
-    const { directory } = await prepareRl(loaded.config, { provenance: loaded.provenance, signal: io.signal });
+    const { directory } = await prepareRl(loaded.config, { provenance: loaded.provenance, signal: io.signal, resume });
     const written = `${directory.path}/configs/rl.json`;
     if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
     else io.stdout.write(`The resolved config is in ${written}\n`);
@@ -35,5 +30,13 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const { config } = loaded;
   const title = config.run.name ?? config.orchestrator.train.source.map((source) => source.name).join(", ");
-  return showRun(io, title, (onEvent) => rl(loaded, { signal: io.signal, hurry: io.hurry, onEvent }));
+  return showRun(io, title, (onEvent) =>
+    rl(loaded, { signal: io.signal, hurry: io.hurry, onEvent, ...(resume !== undefined && { resume }) }),
+  );
+}
+
+function resumeRequest(value: string | undefined): "latest" | number | undefined {
+  if (value === undefined || value === "latest") return value;
+  if (/^[1-9]\d*$/.test(value)) return Number(value);
+  throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
 }

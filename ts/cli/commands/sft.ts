@@ -38,7 +38,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (options.has("--resume")) {
     throw new PrlError(
       "PRL_RUN_RESUME_UNSUPPORTED",
-      "--resume is not implemented yet: start a new run, or use --clean",
+      "--resume goes on with RL runs only so far: start the stage again, or use --clean",
     );
   }
   const loaded = await loadConfig(files, overrides, { kind: "sft", env: io.env, cwd: io.cwd });

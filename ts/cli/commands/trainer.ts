@@ -34,6 +34,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       modelDir: config.model_dir,
       config: config.trainer,
       maxSteps: config.max_steps,
+      startStep: config.start_step,
+      checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
       rollouts,
       weights,
       metrics,

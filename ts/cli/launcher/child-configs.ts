@@ -10,6 +10,7 @@ import type { RlConfig, SftConfig } from "../../config/index.ts";
 import { daemonSettings } from "../../environments/index.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 import type { DaemonSettings } from "../../sandbox/index.ts";
+import type { RunBase } from "./rl-processes.ts";
 
 export interface InferenceChildConfig {
   model_dir: string;
@@ -38,7 +39,12 @@ export interface SandboxdChildConfig {
 
 export interface TrainerChildConfig {
   run_id: string;
+  /** The run's model, or the trainer's half of the checkpoint that it goes on from. */
   model_dir: string;
+  /** Step of that checkpoint; 0 for a new run. */
+  start_step: number;
+  checkpoints: string;
+  ckpt: RlConfig["ckpt"];
   seed: number;
   max_steps: number | null;
   trainer: RlConfig["trainer"];
@@ -47,7 +53,13 @@ export interface TrainerChildConfig {
 }
 
 /** The whole resolved config, and what the launcher found out. */
-export type OrchestratorChildConfig = RlConfig & { run_id: string; model_dir: string };
+export type OrchestratorChildConfig = RlConfig & {
+  run_id: string;
+  model_dir: string;
+  checkpoints: string;
+  /** Folder of the checkpoint to go on from. */
+  resume_from: string | null;
+};
 
 export interface SftChildConfig {
   run_id: string;
@@ -68,8 +80,7 @@ export async function writeConfig(runDir: string, name: string, config: unknown)
 /** The configs of an RL run's processes; `config` has its thread counts filled. */
 export function rlChildConfigs(
   config: RlConfig,
-  runId: string,
-  modelDir: string,
+  { runId, modelDir, checkpoints, resume }: Pick<RunBase, "runId" | "modelDir" | "checkpoints" | "resume">,
   /** Of the run's own sandbox daemon, when it has one. */
   socket: string | null = null,
 ): {
@@ -80,10 +91,12 @@ export function rlChildConfigs(
   orchestrator: OrchestratorChildConfig;
 } {
   const { orchestrator, seed } = config;
+  const weightsDir = resume === null ? modelDir : join(resume.dir, "trainer");
+  const startStep = resume?.step ?? 0;
   return {
     inference: {
-      model_dir: modelDir,
-      version: 0,
+      model_dir: weightsDir,
+      version: startStep,
       seed,
       inference: config.inference,
       weight_broadcast: config.weight_broadcast,
@@ -102,13 +115,22 @@ export function rlChildConfigs(
     sandboxd: { socket, daemon: daemonSettings(config.sandbox) },
     trainer: {
       run_id: runId,
-      model_dir: modelDir,
+      model_dir: weightsDir,
+      start_step: startStep,
+      checkpoints,
+      ckpt: config.ckpt,
       seed,
       max_steps: config.max_steps,
       trainer: config.trainer,
       weight_broadcast: config.weight_broadcast,
       rollout_transport: config.rollout_transport,
     },
-    orchestrator: { ...config, run_id: runId, model_dir: modelDir },
+    orchestrator: {
+      ...config,
+      run_id: runId,
+      model_dir: modelDir,
+      checkpoints,
+      resume_from: resume?.dir ?? null,
+    },
   };
 }

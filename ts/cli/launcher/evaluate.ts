@@ -149,7 +149,7 @@ async function earlierDirectory(config: EvalConfig): Promise<RunDirectory> {
     });
   }
   checkSame(earlier, config, path);
-  return { name: basename(path), path };
+  return { name: basename(path), path, attempt: 1 };
 }
 
 /** How many tasks and rollouts, where the endpoint is, and how fast may change; what a row depends on may not. */

@@ -6,17 +6,27 @@
  */
 import { mkdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { checkModel, ensureBaseModel } from "./base-model.ts";
 import { checkRlEnvironments, checkSftEnvironment, type EnvironmentRecord } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
+import {
+  checkpointRoot,
+  clearLaterSteps,
+  findResumedRun,
+  newestRun,
+  type ResumedRun,
+  type ResumeRequest,
+} from "./resume-run.ts";
 import { type RunBase, runRlProcesses } from "./rl-processes.ts";
 import { prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
+import { assertUnlocked } from "./run-lock.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
 import { runStage, untilAborted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
@@ -30,10 +40,12 @@ export interface LaunchOptions {
   onEvent?: (event: RunEvent) => void;
   /** Where the config's values came from, for messages. */
   provenance?: Provenance | undefined;
+  /** Go on with an earlier run. */
+  resume?: ResumeRequest | undefined;
 }
 
 /** What checking a run before it starts needs of these. */
-export type PrepareOptions = Pick<LaunchOptions, "signal" | "provenance">;
+export type PrepareOptions = Pick<LaunchOptions, "signal" | "provenance" | "resume">;
 
 /** A finished run: its summary, and the error that ended it early. */
 export interface RunEnd {
@@ -49,6 +61,8 @@ export interface PreparedRl {
   directory: RunDirectory;
   /** An environment of the run requires sandboxes. */
   needsSandboxes: boolean;
+  /** What it goes on from. */
+  resumed: ResumedRun | null;
 }
 
 /**
@@ -63,18 +77,34 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
     return { warmStart: warm?.config ?? null, environments: warm === null ? sources : [...sources, warm.environment] };
   });
-  const directory = await prepareRunDirectory({
+  const { directory, resumed } = await directoryOf(config, options.resume);
+  const resolved = withThreads({ ...config, run: { ...config.run, name: directory.name } });
+  await writeConfig(directory.path, "rl", resolved);
+  await writeConfig(directory.path, "environments", environments);
+  if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
+  const needsSandboxes = environments.some(({ sandbox }) => sandbox);
+  return { config: resolved, warmStart, directory, needsSandboxes, resumed };
+}
+
+async function directoryOf(
+  config: RlConfig,
+  resume: ResumeRequest | undefined,
+): Promise<{ directory: RunDirectory; resumed: ResumedRun | null }> {
+  const place = {
     name: config.run.name,
     outputDir: config.output_dir,
     environments: config.orchestrator.train.source.map((source) => source.name),
     model: config.model.name,
     clean: config.clean,
-  });
-  const resolved = withThreads({ ...config, run: { ...config.run, name: directory.name } });
-  await writeConfig(directory.path, "rl", resolved);
-  await writeConfig(directory.path, "environments", environments);
-  if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
-  return { config: resolved, warmStart, directory, needsSandboxes: environments.some(({ sandbox }) => sandbox) };
+  };
+  if (resume === undefined) return { directory: await prepareRunDirectory(place), resumed: null };
+  if (config.clean)
+    throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
+  const name = config.run.name ?? (await newestRun(config));
+  const path = resolve(config.output_dir, name);
+  await assertUnlocked(path);
+  const resumed = await findResumedRun(withThreads({ ...config, run: { ...config.run, name } }), path, name, resume);
+  return { directory: { name, path, attempt: resumed.attempt }, resumed };
 }
 
 /** The same for `prl sft`: `configs/sft-run.json`. */
@@ -103,10 +133,14 @@ export async function prepareSft(
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const { config, warmStart, directory, needsSandboxes } = await prepareRl(given, options);
+  const { config, warmStart, directory, needsSandboxes, resumed } = await prepareRl(given, options);
+  const checkpoints = checkpointRoot(config, directory.path, directory.name);
+  const checkpoint = resumed?.checkpoint ?? null;
+  if (checkpoint !== null) await clearLaterSteps(directory.path, checkpoints, checkpoint.step);
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
-  const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
+  const startStep = checkpoint?.step ?? 0;
+  const kind = { startStep, maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
   const session = await openSession(directory, kind, options);
   return endWith(session, async () => {
     const signal = session.stage.signal;
@@ -119,10 +153,14 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
       runId: directory.name,
       runDir: directory.path,
       logs: session.logs,
+      attempt: directory.attempt,
       modelDir: model.dir,
+      checkpoints,
+      resume: checkpoint,
       needsSandboxes,
     };
-    if (warmStart !== null) {
+    if (resumed !== null) noteResumed(session, resumed);
+    else if (warmStart !== null) {
       session.enter("warm start");
       const { path, hit, damage } = await ensureWarmStart(warmStart, model, base, session.stage);
       noteDamage(session, damage, "warm start");
@@ -143,7 +181,7 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
 export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
   const { config, directory } = await prepareSft(given, options);
-  const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
+  const kind = { startStep: 0, maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
   const session = await openSession(directory, kind, options);
   return endWith(session, async () => {
     session.enter("base model");
@@ -156,7 +194,10 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
       runId: directory.name,
       runDir: directory.path,
       logs: session.logs,
+      attempt: directory.attempt,
       modelDir: model.dir,
+      checkpoints: join(directory.path, "checkpoints"),
+      resume: null,
       needsSandboxes: false,
     };
     const outDir = join(directory.path, "model");
@@ -199,6 +240,15 @@ async function warmStartConfig(
   return { config: { ...sft, threads: sft.threads ?? availableParallelism() }, environment };
 }
 
+function noteResumed(session: RunSession, { checkpoint, attempt, changed }: ResumedRun): void {
+  for (const { step, reason } of checkpoint.skipped)
+    session.note(`Warning: checkpoint ${step} is passed over: ${reason}`);
+  session.note(
+    `Resumed: run ${session.directory.name}, from the checkpoint of step ${checkpoint.step}, attempt ${attempt}`,
+  );
+  if (changed.length > 0) session.note(`Changed since the last attempt: ${changed.join(", ")}`);
+}
+
 function noteDamage(session: RunSession, damage: string | null, what: string): void {
   if (damage !== null) session.note(`Warning: the ${what} in the cache was damaged (${damage}): it was made again`);
 }
@@ -208,7 +258,7 @@ async function warnOfFileLimit(session: RunSession): Promise<void> {
   if (warning !== null) session.note(`Warning: ${warning}`);
 }
 
-type SessionKind = Pick<SessionOptions, "maxSteps" | "sftSteps" | "supervised" | "evaluationSources">;
+type SessionKind = Pick<SessionOptions, "startStep" | "maxSteps" | "sftSteps" | "supervised" | "evaluationSources">;
 
 async function openSession(directory: RunDirectory, kind: SessionKind, options: LaunchOptions): Promise<RunSession> {
   return RunSession.open({

@@ -7,7 +7,6 @@ import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
 import { Fleet } from "./fleet.ts";
-import { ATTEMPT } from "./run-directory.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -19,7 +18,13 @@ export interface RunBase {
   runId: string;
   runDir: string;
   logs: string;
+  attempt: number;
+  /** The model that the run began with: its tokenizer and its architecture. */
   modelDir: string;
+  /** Where checkpoints go. */
+  checkpoints: string;
+  /** The checkpoint to go on from; null for a new run. */
+  resume: { step: number; dir: string } | null;
   /** An environment of the run requires them. */
   needsSandboxes: boolean;
 }
@@ -32,7 +37,7 @@ const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server
 
 /** How `prl <component>` is started as a process of the run. */
 export function childSpec(
-  base: Pick<RunBase, "runDir" | "logs">,
+  base: Pick<RunBase, "runDir" | "logs" | "attempt">,
   component: string,
   index: number,
   configPath: string,
@@ -47,7 +52,7 @@ export function childSpec(
     "--index",
     String(index),
     "--attempt",
-    String(ATTEMPT),
+    String(base.attempt),
   ];
   return {
     component,
@@ -69,7 +74,7 @@ export async function runRlProcesses(
   // The run directory's path may be too long for a socket.
   const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
   const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
-  const configs = rlChildConfigs(config, base.runId, base.modelDir, socket);
+  const configs = rlChildConfigs(config, base, socket);
   const paths = {
     inference: await writeConfig(base.runDir, "inference", configs.inference),
     [ENV_WORKER]: await writeConfig(base.runDir, ENV_WORKER, configs[ENV_WORKER]),

@@ -9,6 +9,7 @@ import { mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 
 import { PrlError } from "../../errors.ts";
+import { assertUnlocked, takeLock } from "./run-lock.ts";
 
 /** What the name and the place of a run directory depend on. */
 export interface RunPlace {
@@ -28,17 +29,22 @@ export interface RunDirectory {
   name: string;
   /** Absolute. */
   path: string;
+  /** Launches of the directory, this one included. */
+  attempt: number;
 }
 
-/** Launches of one run directory; more than one needs `--resume`, which is not there yet. */
-export const ATTEMPT = 1;
 const RUN_NAME_DIGIT_BYTES = 4;
 const TOLERATED = new Set(["configs"]);
 
 /** `<envs>--<model>--<8 hex>`, lower-case, only characters that are safe in file names. */
 export function madeUpRunName(environments: readonly string[], model: string, digits: string = randomDigits()): string {
+  return runNamePrefix(environments, model) + digits;
+}
+
+/** What the made-up names of runs of these environments and this model begin with. */
+export function runNamePrefix(environments: readonly string[], model: string): string {
   const unique = [...new Set(environments)];
-  return [unique.map(fileNamePart).join("-"), fileNamePart(basename(model)), digits].join("--");
+  return `${unique.map(fileNamePart).join("-")}--${fileNamePart(basename(model))}--`;
 }
 
 function randomDigits(): string {
@@ -62,13 +68,14 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
   const name = place.name ?? madeUpRunName(place.environments, place.model);
   const outputDir = resolve(place.outputDir);
   const path = resolve(outputDir, name);
+  await assertUnlocked(path);
   if (place.clean) await cleanRunDirectory(path, outputDir);
   const inTheWay = (await listIfThere(path)).filter((entry) => !TOLERATED.has(entry));
   if (inTheWay.length > 0) {
     throw new PrlError(
       "PRL_RUN_EXISTS",
       `the run directory ${path} already holds ${inTheWay.toSorted().slice(0, 4).join(", ")}${inTheWay.length > 4 ? ", ..." : ""}: ` +
-        "choose another name with --run.name, or delete what is there with --clean",
+        "choose another name with --run.name, go on with --resume, or delete what is there with --clean",
     );
   }
   try {
@@ -76,12 +83,16 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
   } catch (cause) {
     throw new PrlError("PRL_IO", `cannot make the run directory ${path}`, { cause });
   }
-  return { name, path };
+  return { name, path, attempt: 1 };
 }
 
-/** Makes the folders that a running run writes to, and `logs/latest`. */
-export async function openRunDirectory(path: string): Promise<{ logs: string }> {
-  const logs = join(path, "logs", `attempt_${ATTEMPT}`);
+/**
+ * Makes the folders that a running run writes to, and `logs/latest`, and locks the directory.
+ *
+ * @throws PrlError `PRL_RUN_LOCKED`, `PRL_IO`
+ */
+export async function openRunDirectory({ path, attempt }: RunDirectory): Promise<{ logs: string }> {
+  const logs = join(path, "logs", `attempt_${attempt}`);
   try {
     await mkdir(logs, { recursive: true });
     await mkdir(join(path, "run"), { recursive: true });
@@ -90,6 +101,7 @@ export async function openRunDirectory(path: string): Promise<{ logs: string }> 
   } catch (cause) {
     throw new PrlError("PRL_IO", `cannot prepare the run directory ${path}`, { cause });
   }
+  await takeLock(path);
   return { logs };
 }
 

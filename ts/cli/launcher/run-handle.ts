@@ -9,6 +9,8 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Aborting it as well kills what has not stopped yet, instead of waiting up to ten seconds. */
   hurry?: AbortSignal;
+  /** `rl` only: go on with an earlier run, from its newest checkpoint or that of a step. */
+  resume?: "latest" | number;
   /** Everything that happens, as it happens: phases, notes, evaluations, steps. Must not throw. */
   onEvent?: (event: RunEvent) => void;
 }
@@ -67,6 +69,7 @@ function handle<Step>(
   const ending = launch({
     ...(options.signal === undefined ? {} : { signal: options.signal }),
     ...(options.hurry === undefined ? {} : { hurry: options.hurry }),
+    ...(options.resume === undefined ? {} : { resume: options.resume }),
     onEvent(event) {
       const step = stepOf(event);
       if (step !== null) feed.push(step);

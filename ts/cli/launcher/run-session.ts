@@ -21,13 +21,16 @@ import {
   type SftStep,
 } from "../../monitors/index.ts";
 import { MemoryPeak } from "./memory-peak.ts";
-import { ATTEMPT, openRunDirectory, type RunDirectory } from "./run-directory.ts";
+import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
+import { releaseLock } from "./run-lock.ts";
 import type { StageOptions } from "./stage.ts";
 import { type RunSummary, summarize } from "./summary.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface SessionOptions {
   directory: RunDirectory;
+  /** Step of the checkpoint that the run goes on from; 0 for a new run. */
+  startStep: number;
   maxSteps: number | null;
   /** Steps of the supervised stage, if there is one. */
   sftSteps: number | null;
@@ -61,7 +64,7 @@ export class RunSession {
   #lastSftStep: SftStep | undefined;
 
   static async open(options: SessionOptions): Promise<RunSession> {
-    const { logs } = await openRunDirectory(options.directory.path);
+    const { logs } = await openRunDirectory(options.directory);
     return new RunSession(options, logs);
   }
 
@@ -70,7 +73,7 @@ export class RunSession {
     this.directory = options.directory;
     this.logs = logs;
     this.history = new RunHistory(options.maxSteps);
-    this.#events = openMetrics(options.directory.path, "launcher", ATTEMPT);
+    this.#events = openMetrics(options.directory.path, "launcher", options.directory.attempt);
     this.#tail = new MetricsTail(join(options.directory.path, METRICS_FILE));
     this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()]);
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
@@ -129,6 +132,7 @@ export class RunSession {
       async () => this.#events.event("ended", { status }),
       async () => this.#events.close(),
       async () => atomicWriteJson(join(this.directory.path, SUMMARY_FILE), summary),
+      async () => releaseLock(this.directory.path),
     ]) {
       try {
         await write();
@@ -143,6 +147,8 @@ export class RunSession {
   }
 
   #take(line: MetricsLine): void {
+    // What an earlier attempt did beyond the checkpoint is done again.
+    if (line.attempt < this.directory.attempt && line.step > this.#options.startStep) return;
     if (line.component === "sft") {
       const value = (name: string): number | undefined => {
         const found = line[name];

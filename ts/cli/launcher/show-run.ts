@@ -8,7 +8,12 @@ import type { RunSummary } from "./summary.ts";
 /** Options of both commands that are no config keys. */
 export const RUN_OPTIONS = [
   { flag: "--dry-run", summary: "Write the resolved config to configs/ of the run directory and stop" },
-  { flag: "--resume", summary: "Go on with an earlier run (not implemented yet)" },
+  {
+    flag: "--resume",
+    value: "step",
+    whenBare: "latest",
+    summary: "Go on with an earlier run: from its newest checkpoint, or that of a step",
+  },
 ] as const;
 
 /** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. */

@@ -7,6 +7,7 @@
 import { z } from "zod";
 import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { inferenceBlock } from "./inference.ts";
+import { ckptBlock, ckptProblem } from "./ckpt.ts";
 import { curriculumProblem } from "./curriculum.ts";
 import { filterProblems } from "./filters.ts";
 import { lossProblems } from "./loss.ts";
@@ -40,6 +41,7 @@ export const rlInputSchema = z
       .nullable()
       .default(null)
       .describe("Short SFT stage before RL; absent: none"),
+    ckpt: ckptBlock,
     rollout_transport: rolloutTransportBlock,
     weight_broadcast: weightBroadcastBlock,
   })
@@ -166,6 +168,8 @@ function problems(config: RlInput): Problem[] {
   for (const { key, message } of lossProblems(config.trainer.loss)) {
     found.push({ path: ["trainer", "loss", key], message });
   }
+  const ckpt = ckptProblem(config.ckpt);
+  if (ckpt !== null) found.push({ path: ["ckpt"], message: ckpt });
   const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);
   if (schedule !== null) found.push({ path: ["trainer", "scheduler"], message: schedule });
   found.push(...nameProblems(["orchestrator", "train", "source"], orchestrator.train.source));

@@ -12,7 +12,7 @@ import { WeightedDraw } from "./weighted-draw.ts";
 /** By task key. */
 export interface DrawnTasksState {
   drawn: number;
-  tasks: Record<string, { epoch: number; mean?: number }>;
+  tasks: Record<string, { epoch: number; mean?: number | undefined }>;
 }
 
 export class DrawnTasks {

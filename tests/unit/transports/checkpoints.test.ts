@@ -1,0 +1,105 @@
+import { appendFile, mkdtemp, readdir, rm, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import {
+  type CheckpointRules,
+  dropLaterCheckpoints,
+  findCheckpoint,
+  isCheckpointStep,
+  joinHalves,
+  pruneCheckpoints,
+  writeHalf,
+} from "../../../ts/transports/index.ts";
+
+let root: string;
+beforeEach(async () => (root = await mkdtemp(join(tmpdir(), "prl-checkpoints-"))));
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+const soon = { deadlineMs: 5_000, signal: new AbortController().signal };
+const recovery: CheckpointRules = { recovery_interval: 10, interval: null, keep_last: null, keep_interval: null };
+
+async function save(step: number, { attempt = 1, only }: { attempt?: number; only?: "trainer" | "orchestrator" } = {}) {
+  const writer = { root, run: "r", attempt };
+  for (const half of ["trainer", "orchestrator"] as const) {
+    if (only !== undefined && half !== only) continue;
+    await writeHalf(writer, step, half, async (dir) => {
+      await writeFile(join(dir, "a.bin"), `${half} ${step} ${attempt}`);
+      await writeFile(join(dir, "b.json"), "{}");
+    });
+  }
+  if (only === undefined) await joinHalves(writer, step, soon);
+}
+
+const stepsThere = async () => (await readdir(root)).map((name) => Number(name.slice(5))).toSorted((a, b) => a - b);
+
+describe("checkpoints", () => {
+  test("the newest whole one is found; torn and damaged ones are passed over with a reason", async () => {
+    expect(await findCheckpoint(root)).toBeNull();
+    for (const step of [10, 20, 30, 40]) await save(step);
+    await truncate(join(root, "step_40", "trainer", "a.bin"), 3);
+    await writeFile(join(root, "step_30", "orchestrator", "a.bin"), "orchestrator 31 1");
+    await save(50, { only: "trainer" });
+    const found = await findCheckpoint(root);
+    expect(found).toMatchObject({ step: 20, dir: join(root, "step_20") });
+    expect(found?.skipped.map(({ step }) => step)).toEqual([50, 40, 30]);
+    expect(found?.skipped[0]?.reason).toContain("never finished");
+    expect(found?.skipped[1]?.reason).toMatch(/step_40\/trainer\/a\.bin has 3 bytes .* not 12 bytes/);
+    await expect(findCheckpoint(root, 40)).rejects.toMatchObject({ code: "PRL_CHECKPOINT_CORRUPT" });
+    await expect(findCheckpoint(root, 15)).rejects.toThrow(/there are 50, 40, 30, 20, 10/);
+    expect(await findCheckpoint(root, 10)).toMatchObject({ step: 10, skipped: [] });
+  });
+
+  test("any byte changed or cut off, in any file, is noticed", async () => {
+    await save(10);
+    const files = ["trainer/a.bin", "trainer/b.json", "orchestrator/a.bin", "manifest.json"];
+    for (const file of files) {
+      await appendFile(join(root, "step_10", file), "x");
+      const found = await findCheckpoint(root);
+      expect(found, file).toBeNull();
+      await save(10);
+    }
+    expect((await findCheckpoint(root))?.step).toBe(10);
+  });
+
+  test("halves of two attempts are never joined, and a new half takes an old checkpoint back", async () => {
+    await save(10);
+    await save(10, { attempt: 2, only: "trainer" });
+    expect(await findCheckpoint(root)).toBeNull();
+    await expect(joinHalves({ root, run: "r", attempt: 2 }, 10, soon)).rejects.toThrow(/attempt 1/);
+    await save(10, { attempt: 2 });
+    expect((await findCheckpoint(root))?.step).toBe(10);
+  });
+
+  test("a half that does not come is a deadline by name", async () => {
+    await save(10, { only: "orchestrator" });
+    const none = { deadlineMs: 50, signal: soon.signal };
+    await expect(joinHalves({ root, run: "r", attempt: 1 }, 10, none)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
+  });
+
+  test("of recovery checkpoints the newest stays; kept ones by their rules", async () => {
+    const rules = { recovery_interval: 2, interval: 4, keep_last: 2, keep_interval: 8 };
+    for (let step = 1; step <= 22; step++) {
+      if (!isCheckpointStep(step, rules, 21)) continue;
+      await save(step);
+      await pruneCheckpoints(root, step, rules);
+    }
+    expect(await stepsThere()).toEqual([8, 16, 20, 22]);
+    await dropLaterCheckpoints(root, 16);
+    expect(await stepsThere()).toEqual([8, 16]);
+  });
+
+  test("the last step always has one, and only recovery means only the newest", () => {
+    const steps = Array.from({ length: 25 }, (_, i) => i + 1);
+    expect(steps.filter((step) => isCheckpointStep(step, recovery, 25))).toEqual([10, 20, 25]);
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }), (every, interval) => {
+        const rules = { ...recovery, recovery_interval: every, interval };
+        const due = steps.filter((step) => isCheckpointStep(step, rules, null));
+        expect(due).toEqual(steps.filter((step) => step % every === 0 || step % interval === 0));
+      }),
+    );
+  });
+});

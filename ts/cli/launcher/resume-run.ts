@@ -1,0 +1,137 @@
+/**
+ * `--resume`: which run is meant, from which checkpoint it goes on, and whether the config still is that run's.
+ */
+import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+
+import { formatPath, type KeyPath, type RlConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
+import { runNamePrefix } from "./run-directory.ts";
+
+/** The newest checkpoint, or that of a step. */
+export type ResumeRequest = "latest" | number;
+
+export interface ResumedRun {
+  checkpoint: FoundCheckpoint;
+  attempt: number;
+  /** Keys that differ from the earlier attempt's config and may. */
+  changed: string[];
+}
+
+/**
+ * Changing these would make another run of it: what is learnt, from what, and what the checkpoint's parts mean. `orchestrator.train.source`
+ * stands for each source's name and environment.
+ */
+const FIXED = ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"];
+/** Nothing of a run depends on them. */
+const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path"];
+
+/** Where a run's checkpoints are. */
+export function checkpointRoot(config: RlConfig, runDir: string, name: string): string {
+  return config.ckpt.path === null ? join(runDir, "checkpoints") : join(config.ckpt.path, name);
+}
+
+/**
+ * The run that is meant when none is named: the newest in `output_dir` with the same environments and model.
+ *
+ * @throws PrlError `PRL_RUN_UNKNOWN`
+ */
+export async function newestRun(config: RlConfig): Promise<string> {
+  const outputDir = resolve(config.output_dir);
+  const environments = config.orchestrator.train.source.map((source) => source.name);
+  const prefix = runNamePrefix(environments, config.model.name);
+  const names = (await listed(outputDir)).filter((name) => name.startsWith(prefix));
+  const dated = await Promise.all(
+    names.map(async (name) => ({ name, at: (await stat(join(outputDir, name, "configs"))).mtimeMs })),
+  );
+  const newest = dated.toSorted((a, b) => b.at - a.at)[0];
+  if (newest !== undefined) return newest.name;
+  throw new PrlError(
+    "PRL_RUN_UNKNOWN",
+    `there is no run ${prefix}... in ${outputDir} to resume: name one with --run.name`,
+  );
+}
+
+/**
+ * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change,
+ * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`
+ */
+export async function findResumedRun(
+  config: RlConfig,
+  runDir: string,
+  name: string,
+  request: ResumeRequest,
+): Promise<ResumedRun> {
+  const earlier = await earlierConfig(runDir);
+  const differences = differingKeys(earlier, config).filter((key) => !isBelow(key, IRRELEVANT));
+  const drift = differences.filter((key) => isBelow(key, FIXED));
+  if (drift.length > 0) {
+    const advice = "resume with the values of the earlier attempt (configs/rl.json), or start a new run";
+    throw new PrlError(
+      "PRL_RUN_DRIFT",
+      `${runDir}: ${drift.join(", ")} differ from the run that is resumed: ${advice}`,
+    );
+  }
+  const root = checkpointRoot(config, runDir, name);
+  const checkpoint = await findCheckpoint(root, request === "latest" ? null : request);
+  if (checkpoint === null) {
+    throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no whole checkpoint: start the run again with --clean`);
+  }
+  const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
+  return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
+}
+
+/** Takes away what the run is about to make again: later steps, the last attempt's processes' files, its summary. */
+export async function clearLaterSteps(runDir: string, checkpointsRoot: string, step: number): Promise<void> {
+  await dropLaterCheckpoints(checkpointsRoot, step);
+  for (const [folder, first] of [
+    ["rollouts", step + 1],
+    // The version that the run goes on from is published again, whole.
+    ["weights", step],
+  ] as const) {
+    for (const entry of await listed(join(runDir, folder))) {
+      const found = /^step_(\d+)/.exec(entry)?.[1];
+      if (found !== undefined && Number(found) >= first)
+        await rm(join(runDir, folder, entry), { recursive: true, force: true });
+    }
+  }
+  for (const entry of ["run", "received", "spool", "summary.json"]) {
+    await rm(join(runDir, entry), { recursive: true, force: true });
+  }
+}
+
+async function earlierConfig(runDir: string): Promise<unknown> {
+  const path = join(runDir, "configs", "rl.json");
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch (cause) {
+    throw new PrlError("PRL_RUN_UNKNOWN", `${runDir} holds no run to resume: ${path} cannot be read`, { cause });
+  }
+}
+
+/** Keys at which two configs differ, sorted; a list counts as one value. */
+export function differingKeys(earlier: unknown, now: unknown, at: KeyPath = []): string[] {
+  if (isTable(earlier) && isTable(now)) {
+    const keys = new Set([...Object.keys(earlier), ...Object.keys(now)]);
+    return [...keys].toSorted().flatMap((key) => differingKeys(earlier[key], now[key], [...at, key]));
+  }
+  return JSON.stringify(earlier) === JSON.stringify(now) ? [] : [formatPath(at)];
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isBelow(key: string, roots: readonly string[]): boolean {
+  return roots.some((root) => key === root || key.startsWith(`${root}.`));
+}
+
+async function listed(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new PrlError("PRL_IO", `cannot list ${folder}`, { cause: error });
+  }
+}

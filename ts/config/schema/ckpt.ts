@@ -1,0 +1,35 @@
+/** `[ckpt]`: joint checkpoints of trainer and orchestrator, which `--resume` goes on from. */
+import { z } from "zod";
+import { filePath } from "./fields.ts";
+
+const steps = (text: string) => z.int().positive().nullable().default(null).describe(text);
+
+export const ckptBlock = z
+  .strictObject({
+    recovery_interval: z
+      .int()
+      .positive()
+      .default(10)
+      .describe("Steps between the rolling checkpoints, of which the newest stays; always on"),
+    interval: steps("Steps between checkpoints that are kept; unset: none are"),
+    keep_last: steps("Newest kept checkpoints that stay; unset: all"),
+    keep_interval: steps("Kept checkpoints at multiples of this step stay for good"),
+    save_async: z.boolean().default(true).describe("Write while the next batch is waited for; false: before"),
+    path: filePath(
+      "Folder for the checkpoints of all runs, each in one of its name; unset: checkpoints/ of the run directory",
+    )
+      .nullable()
+      .default(null),
+  })
+  .prefault({})
+  .describe("Checkpoints");
+export type CkptBlock = z.output<typeof ckptBlock>;
+
+/** What does not fit together, or null. */
+export function ckptProblem({ interval, keep_last: last, keep_interval: forGood }: CkptBlock): string | null {
+  if (interval === null && (last !== null || forGood !== null)) return "keep_last and keep_interval need interval";
+  if (interval !== null && forGood !== null && forGood % interval !== 0) {
+    return `keep_interval ${forGood} is no multiple of interval ${interval}: nothing would be kept for good`;
+  }
+  return null;
+}

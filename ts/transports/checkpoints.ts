@@ -1,0 +1,227 @@
+/**
+ * Joint checkpoints of trainer and orchestrator: `<root>/step_<s>/{trainer,orchestrator}/` and `manifest.json`.
+ *
+ * Each half is written by its process and ends with `half.json`, the list of its files with their digests; the manifest, written last, joins
+ * both. A checkpoint exists when its manifest does: whole or absent, never half. Whoever resumes compares every file with its digest first.
+ * A half of an earlier attempt is written over: only halves of one attempt are joined.
+ */
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+import { PrlError } from "../errors.ts";
+import { atomicWriteJson } from "../monitors/index.ts";
+import { digestFile } from "../native/index.ts";
+import { waitForFile } from "./rollouts.ts";
+
+const HALVES = ["trainer", "orchestrator"] as const;
+export type CheckpointHalf = (typeof HALVES)[number];
+
+const HALF_FILE = "half.json";
+const MANIFEST_FILE = "manifest.json";
+const FORMAT = "prl.checkpoint.1";
+const STEP = /^step_(\d+)$/;
+
+const fileSchema = z.strictObject({ file: z.string(), bytes: z.int().nonnegative(), digest: z.string() });
+const halfSchema = z.strictObject({
+  step: z.int().nonnegative(),
+  run: z.string(),
+  attempt: z.int().positive(),
+  files: z.array(fileSchema),
+});
+const manifestSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  step: z.int().nonnegative(),
+  run: z.string(),
+  attempt: z.int().positive(),
+  halves: z.strictObject({ trainer: z.array(fileSchema), orchestrator: z.array(fileSchema) }),
+});
+export type CheckpointManifest = z.output<typeof manifestSchema>;
+
+/** Which steps are saved, and which saved ones stay. */
+export interface CheckpointRules {
+  /** Steps between the rolling checkpoints, of which the newest stays. */
+  recovery_interval: number;
+  /** Steps between kept checkpoints; null: none are kept. */
+  interval: number | null;
+  /** Newest kept checkpoints that stay; null: all. */
+  keep_last: number | null;
+  /** Kept checkpoints of steps that are multiples of this stay for good. */
+  keep_interval: number | null;
+}
+
+/** Who writes: the run and its attempt. */
+export interface CheckpointWriter {
+  root: string;
+  run: string;
+  attempt: number;
+}
+
+/** Whether a checkpoint follows step `step`; the last step always has one. */
+export function isCheckpointStep(step: number, rules: CheckpointRules, maxSteps: number | null): boolean {
+  const { recovery_interval: recovery, interval } = rules;
+  return step > 0 && (step === maxSteps || step % recovery === 0 || (interval !== null && step % interval === 0));
+}
+
+/** Lets `write` fill the half's empty folder and ends it. Returns when it is durable. */
+export async function writeHalf(
+  { root, run, attempt }: CheckpointWriter,
+  step: number,
+  half: CheckpointHalf,
+  write: (dir: string) => Promise<void>,
+): Promise<void> {
+  const dir = join(checkpointDir(root, step), half);
+  // What an earlier attempt left of this step is not what this one means by it.
+  await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });
+  await rm(dir, { recursive: true, force: true });
+  await mkdir(dir, { recursive: true });
+  await write(dir);
+  const names = (await readdir(dir)).toSorted();
+  const files = await Promise.all(names.map(async (file) => ({ file, ...(await digestFile(join(dir, file))) })));
+  await atomicWriteJson(join(dir, HALF_FILE), { step, run, attempt, files });
+}
+
+/** Waits until both halves of this attempt are there and joins them. Errors: PRL_DEADLINE; PRL_CHECKPOINT_CORRUPT when a half is malformed. */
+export async function joinHalves(
+  { root, run, attempt }: CheckpointWriter,
+  step: number,
+  { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal },
+): Promise<CheckpointManifest> {
+  const dir = checkpointDir(root, step);
+  const read = async (half: CheckpointHalf) => {
+    const path = join(dir, half, HALF_FILE);
+    await waitForFile(path, deadlineMs, signal, `the ${half}'s half of checkpoint ${step}`);
+    const found = await readJson(path, halfSchema);
+    if (found.step === step && found.run === run && found.attempt === attempt) return found.files;
+    const what = `is of run ${found.run}, attempt ${found.attempt}, step ${found.step}`;
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} ${what}, not of ${run}, attempt ${attempt}, step ${step}`);
+  };
+  const [trainer, orchestrator] = [await read("trainer"), await read("orchestrator")];
+  const manifest: CheckpointManifest = { format: FORMAT, step, run, attempt, halves: { trainer, orchestrator } };
+  await atomicWriteJson(join(dir, MANIFEST_FILE), manifest);
+  return manifest;
+}
+
+/** A checkpoint that may be resumed from. */
+export interface FoundCheckpoint {
+  step: number;
+  dir: string;
+  /** Newer ones that were passed over, and why. */
+  skipped: { step: number; reason: string }[];
+}
+
+/**
+ * The newest whole checkpoint, or that of `step`; null when there is none. Torn and damaged ones are passed over, unless one was asked for by
+ * its step: then PRL_CHECKPOINT_CORRUPT says what is wrong with it, or PRL_CHECKPOINT_UNKNOWN which there are.
+ */
+export async function findCheckpoint(root: string, step: number | null = null): Promise<FoundCheckpoint | null> {
+  const steps = (await stepsIn(root)).toSorted((a, b) => b - a);
+  if (step !== null) {
+    if (!steps.includes(step)) {
+      const there = steps.length === 0 ? "there are none" : `there are ${steps.join(", ")}`;
+      throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no checkpoint of step ${step}: ${there}`);
+    }
+    await verifyCheckpoint(root, step);
+    return { step, dir: checkpointDir(root, step), skipped: [] };
+  }
+  const skipped: FoundCheckpoint["skipped"] = [];
+  for (const candidate of steps) {
+    try {
+      await verifyCheckpoint(root, candidate);
+      return { step: candidate, dir: checkpointDir(root, candidate), skipped };
+    } catch (error) {
+      if (!(error instanceof PrlError)) throw error;
+      skipped.push({ step: candidate, reason: error.message });
+    }
+  }
+  return null;
+}
+
+/** Compares every file of a checkpoint with its digest. Errors: PRL_CHECKPOINT_CORRUPT naming the file, what was expected and what is there. */
+export async function verifyCheckpoint(root: string, step: number): Promise<CheckpointManifest> {
+  const dir = checkpointDir(root, step);
+  const path = join(dir, MANIFEST_FILE);
+  const manifest = await readJson(path, manifestSchema);
+  if (manifest.step !== step) {
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} is of step ${manifest.step}`);
+  }
+  for (const half of HALVES) {
+    for (const { file, bytes, digest } of manifest.halves[half]) {
+      const found = await digestOf(join(dir, half, file));
+      if (found.bytes === bytes && found.digest === digest) continue;
+      const expected = `${bytes} bytes with digest ${digest}`;
+      const there = `${found.bytes} bytes with digest ${found.digest}`;
+      throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${join(dir, half, file)} has ${there}, not ${expected}`);
+    }
+  }
+  return manifest;
+}
+
+/** Deletes whole checkpoints that the rules let go now that `newest` is whole; returns their steps. */
+export async function pruneCheckpoints(root: string, newest: number, rules: CheckpointRules): Promise<number[]> {
+  const older = (await stepsIn(root)).filter((step) => step < newest);
+  const gone = older.filter((step) => !staying([...older, newest], rules).has(step));
+  for (const step of gone) {
+    // Without its manifest it does not exist any more, however far the deletion gets.
+    await rm(join(checkpointDir(root, step), MANIFEST_FILE), { force: true });
+    await rm(checkpointDir(root, step), { recursive: true, force: true });
+  }
+  return gone;
+}
+
+/** Deletes checkpoints of later steps: the run goes on from `step`. */
+export async function dropLaterCheckpoints(root: string, step: number): Promise<void> {
+  for (const later of (await stepsIn(root)).filter((found) => found > step)) {
+    await rm(join(checkpointDir(root, later), MANIFEST_FILE), { force: true });
+    await rm(checkpointDir(root, later), { recursive: true, force: true });
+  }
+}
+
+export function checkpointDir(root: string, step: number): string {
+  return join(root, `step_${step}`);
+}
+
+function staying(steps: readonly number[], { interval, keep_last: last, keep_interval: forGood }: CheckpointRules) {
+  const kept = interval === null ? [] : steps.filter((step) => step % interval === 0).toSorted((a, b) => a - b);
+  const newest = last === null ? kept : kept.slice(Math.max(0, kept.length - last));
+  const permanent = forGood === null ? [] : kept.filter((step) => step % forGood === 0);
+  return new Set([...newest, ...permanent]);
+}
+
+async function stepsIn(root: string): Promise<number[]> {
+  let names: string[];
+  try {
+    names = await readdir(root);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw new PrlError("PRL_IO", `cannot list ${root}`, { cause: error });
+  }
+  return names.flatMap((name) => {
+    const step = STEP.exec(name)?.[1];
+    return step === undefined ? [] : [Number(step)];
+  });
+}
+
+async function readJson<T>(path: string, schema: z.ZodType<T>): Promise<T> {
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} cannot be read: the checkpoint was never finished`, {
+      cause,
+    });
+  }
+  try {
+    return schema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} is malformed`, { cause });
+  }
+}
+
+async function digestOf(path: string): Promise<{ digest: string; bytes: number }> {
+  try {
+    return await digestFile(path);
+  } catch (cause) {
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} cannot be read`, { cause });
+  }
+}
