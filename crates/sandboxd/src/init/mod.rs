@@ -292,7 +292,7 @@ impl<'a> Server<'a> {
                 Err(step) => self.control.tell(id, Event::Failed(failure(step))),
             };
         }
-        match Zygote::nest(&self.entrances, wanted.sole) {
+        match Zygote::nest(&self.entrances, wanted.sole, self.uid == 0) {
             Ok((zygote, needed)) => {
                 let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
                 self.zygotes.insert(id, zygote);

@@ -11,9 +11,18 @@ use std::str::FromStr;
 use super::layer::Layer;
 use crate::defence::Defence;
 use crate::landlock::{self, Ruleset};
-use crate::sys::{check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Ended, Event, Failure, Program};
 
+/// Those a sandbox has of its own, that of processes first.
+const NAMESPACES: [&std::ffi::CStr; 6] = [
+    c"/proc/self/ns/pid",
+    c"/proc/self/ns/mnt",
+    c"/proc/self/ns/net",
+    c"/proc/self/ns/ipc",
+    c"/proc/self/ns/uts",
+    c"/proc/self/ns/cgroup",
+];
 /// A step's name and a reason.
 const MESSAGE_BYTES: usize = 4096;
 
@@ -56,10 +65,21 @@ pub(super) struct Buried {
 
 impl Zygote {
     /// Makes the link. Returns with it what the zygote is to get. `sole`: its program is held as that of an executed one is.
-    pub(super) fn nest(entrances: &[OwnedFd], sole: bool) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
+    /// `one_by_one`: in a user namespace nobody may enter all namespaces of a process that cannot be looked into.
+    pub(super) fn nest(
+        entrances: &[OwnedFd],
+        sole: bool,
+        one_by_one: bool,
+    ) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
         let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
         set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
-        let mut needed = vec![theirs, own_pidfd().map_err(|error| ("namespaces", error))?];
+        let mut needed = vec![theirs];
+        let namespaces = if one_by_one {
+            NAMESPACES.iter().map(|path| open(path)).collect()
+        } else {
+            own_pidfd().map(|pidfd| vec![pidfd])
+        };
+        needed.extend(namespaces.map_err(|error| ("namespaces", error))?);
         for entrance in entrances {
             needed.push(entrance.try_clone().map_err(|error| ("cgroup", error))?);
         }
@@ -154,6 +174,13 @@ impl Zygote {
     pub(super) fn into_link(self) -> OwnedFd {
         self.link
     }
+}
+
+fn open(path: &std::ffi::CStr) -> io::Result<OwnedFd> {
+    // SAFETY: a NUL-terminated path.
+    let opened = check(unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) })?;
+    // SAFETY: new and ours.
+    Ok(unsafe { OwnedFd::from_raw_fd(opened) })
 }
 
 /// By which a zygote finds this sandbox's namespaces.

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use prl_sandbox_proto::CapabilitiesRequest;
+
 use crate::cases::Defence::{By, Layers};
 use crate::cases::{Case, attacks, ordinary};
 use crate::programs::failures;
@@ -131,5 +133,22 @@ async fn no_guest_writes_the_machines_settings() -> Outcome {
         let result = daemon.client().await?.run_once(command(&["bash", "-c", line])).await?;
         assert_eq!(text(&result.get_ref().stdout), "tried\n", "{tier:?}");
     }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn python_is_warm_without_rights_too() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--rootless", "--park", "1", "--warm", "python=1"])? else {
+        return Ok(());
+    };
+    let mut client = daemon.client().await?;
+    let told = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    assert!(!told.runtimes.is_empty(), "{:?}", told.facilities);
+    let look = "print([line.split()[1] for line in open('/proc/self/status') if line.startswith(('CapEff', 'Seccomp:', 'NoNew'))])";
+    let result = client.run_once(command(&["python3", "-c", look])).await?.into_inner();
+    assert_eq!(
+        (text(&result.stdout).as_str(), result.runtime.as_str()),
+        ("['0000000000000000', '1', '2']\n", "python")
+    );
     Ok(())
 }

@@ -1,7 +1,7 @@
 """The template interpreter: it loads modules, forks a zygote for each sandbox that wants one, and runs nothing else.
 
 Messages are fields separated by NUL bytes. The daemon sends the filters and the names of the modules, then per zygote
-an id and a user, with a link to the sandbox's init, that init's pidfd, and the files by which its cgroups are entered.
+an id and a user, with a link to the sandbox's init, that init's pidfd or its namespaces, and the files by which its cgroups are entered.
 Over the link the zygote says that it is ready, and init sends it a program with its streams, and the mount namespace that
 it is to have, once.
 
@@ -19,6 +19,8 @@ import sys
 import time
 
 MESSAGE_BYTES = 1 << 18
+# Namespaces that come one by one where the user is 0: without root an init cannot be entered by its pidfd.
+ONE_BY_ONE = 6
 # Init's answer to `ended`.
 STAY = b's'
 # From init: a link for another zygote.
@@ -82,12 +84,14 @@ def serve(number):
         if not order:
             os._exit(0)
         name, user, sole = order.split(b'\0')
-        link, init, *entrances = descriptors
+        link, *rest = descriptors
+        count = ONE_BY_ONE if user == b'0' else 1
+        namespaces, entrances = rest[:count], rest[count:]
         try:
-            kernel.enter(init, kernel.CLONE_NEWPID)
+            kernel.enter(namespaces[0], kernel.CLONE_NEWPID)
             if beget():
                 os.close(daemon.detach())
-                return live(kernel.Socket(fileno=link), init, entrances, int(user), sole == b'1', last, kept)
+                return live(kernel.Socket(fileno=link), namespaces, entrances, int(user), sole == b'1', last, kept)
             daemon.send(message(name, 'forked'))
         except OSError as error:
             daemon.send(message(name, error.filename or 'fork', error.errno))
@@ -115,12 +119,16 @@ def beget():
     return False
 
 
-def live(link, init, entrances, user, sole, filters, kept):
+def live(link, namespaces, entrances, user, sole, filters, kept):
     """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other enters the
     cgroups then and forks the program's process. Returns only in that."""
     try:
-        kernel.enter(init, kernel.OF_A_SANDBOX)
-        os.close(init)
+        if len(namespaces) == 1:
+            kernel.enter(namespaces[0], kernel.OF_A_SANDBOX)
+        for namespace in namespaces[1:]:
+            kernel.enter(namespace, 0)
+        for namespace in namespaces:
+            os.close(namespace)
         if sole:
             join(entrances)
             become(user, filters)
