@@ -1,11 +1,10 @@
 /**
  * A worker thread that does jobs in order, each within its deadline.
  *
- * Only the job at the head costs time, so only it has a timer: waiting behind others, or a busy main thread, is charged to nobody.
+ * Only the job at the head costs time, so only it has a timer: waiting behind others, a busy main thread, or the start of the thread is
+ * charged to nobody.
  * A job that is late ends the thread; the next one gets a new one. The thread never keeps the process alive while it has nothing to do.
  */
-import { createRequire } from "node:module";
-import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 
 import { PrlError } from "../../errors.ts";
@@ -16,6 +15,11 @@ export interface NumberedJob<Job> {
   readonly id: number;
   readonly job: Job;
 }
+
+/** What the thread says first: it has loaded and takes jobs. */
+export const READY: NumberedResult<null> = { id: -1, result: null };
+/** A thread that has not loaded by then never will. */
+const START_MS = 60_000;
 
 /** What it answers, in the order of the jobs. */
 export interface NumberedResult<Result> {
@@ -46,10 +50,11 @@ export class DeadlineThread<Job, Result> {
   /** In order; the first `#sent` are in the thread. */
   readonly #queue: Waiting<Job, Result>[] = [];
   #sent = 0;
+  #isReady = false;
 
-  /** `script` answers each `NumberedJob` with a `NumberedResult`, one after the other. */
+  /** `script` says `READY`, then answers each `NumberedJob` with a `NumberedResult`, one after the other. */
   constructor(script: URL) {
-    this.#script = threadModule(script);
+    this.#script = script;
   }
 
   run(job: Job, deadlineMs: number): Promise<Result | typeof LATE> {
@@ -83,7 +88,13 @@ export class DeadlineThread<Job, Result> {
   }
 
   #answer(worker: Worker, { id, result }: NumberedResult<Result>): void {
-    if (worker !== this.#worker || this.#queue[0]?.id !== id) return;
+    if (worker !== this.#worker) return;
+    if (id === READY.id) {
+      this.#isReady = true;
+      this.#watchHead();
+      return;
+    }
+    if (this.#queue[0]?.id !== id) return;
     const head = this.#queue.shift();
     this.#sent--;
     head?.resolve(result);
@@ -99,6 +110,11 @@ export class DeadlineThread<Job, Result> {
       return;
     }
     this.#worker?.ref();
+    if (!this.#isReady) {
+      const error = new Error(`it did not start within ${START_MS / 1000} s`);
+      this.#timer = setTimeout(() => this.#worker !== null && this.#failHead(this.#worker, error), START_MS);
+      return;
+    }
     this.#timer = setTimeout(() => {
       // What the thread answered while this thread was busy comes first.
       setImmediate(() => {
@@ -129,6 +145,7 @@ export class DeadlineThread<Job, Result> {
     void this.#worker?.terminate();
     this.#worker = null;
     this.#sent = 0;
+    this.#isReady = false;
   }
 }
 
@@ -136,13 +153,4 @@ export class DeadlineThread<Job, Result> {
 export function checkDeadline(deadlineMs: number): void {
   if (deadlineMs > 0 && deadlineMs <= 600_000) return;
   throw new PrlError("PRL_VERIFY_OPTIONS", `deadlineMs: expected a number from 1 to 600000, got ${deadlineMs}`);
-}
-
-/** From sources, as tests run it, the thread begins with a loader of TypeScript, a development dependency. */
-function threadModule(script: URL): URL {
-  if (!import.meta.url.endsWith(".ts")) return script;
-  const loader = new URL("index.mjs", pathToFileURL(createRequire(import.meta.url).resolve("tsx/esm/api")));
-  const source = script.href.replace(/\.js$/u, ".ts");
-  const code = `import { register } from "${loader.href}"; register(); await import("${source}");`;
-  return new URL(`data:text/javascript,${encodeURIComponent(code)}`);
 }

@@ -1,7 +1,7 @@
 /** The worker thread of `matchPattern` and `matchJsonSchema`. */
 import { parentPort } from "node:worker_threads";
 
-import type { NumberedJob, NumberedResult } from "../deadline-thread.ts";
+import { type NumberedJob, type NumberedResult, READY } from "../deadline-thread.ts";
 import { type JsonProblem, SchemaError, validateJson } from "./json-schema.ts";
 
 export type MatchJob =
@@ -25,6 +25,7 @@ parentPort?.on("message", ({ id, job }: NumberedJob<MatchJob>) => {
   const result = job.kind === "pattern" ? matchOf(job) : schemaOf(job);
   parentPort?.postMessage({ id, result } satisfies NumberedResult<MatchResult>);
 });
+parentPort?.postMessage(READY);
 
 function matchOf({ pattern, flags, mode, text }: Extract<MatchJob, { kind: "pattern" }>): MatchResult {
   let expression: RegExp;
