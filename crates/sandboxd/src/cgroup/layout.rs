@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-const RUNNING_PER_CORE: u64 = 4;
-
 /// The two interfaces of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -69,9 +67,10 @@ impl Layout {
         }
         layout.weight = layout.find(&hierarchies, "weight", &["cpu"], directory);
         if let Some((version, path)) = &layout.weight {
-            // All sandboxes together have the weight of the programs that run in them by default.
+            // All sandboxes together have the weight of an ordinary process on each processor. With more, bombs among them
+            // hold up those who make sandboxes: this process, the spawner and the templates.
             let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-            if let Err(error) = weigh(*version, path, RUNNING_PER_CORE * cores, 1) {
+            if let Err(error) = weigh(*version, path, cores, 1) {
                 layout.missing.push(("weight", format!("{}: {error}", path.display())));
                 layout.weight = None;
             }
