@@ -277,10 +277,15 @@ async fn a_changed_spool_file_is_an_error_that_names_it() {
     write_batch(&place.spool, 1, 1, 0, 3 * CHUNK_BYTES as usize, 1);
     let path = batch_path(&place.spool, 1, 0);
     let receiver = receiver(&place.inbox).await;
-    let proxy = Proxy::start(receiver.address(), [Plan::up(Fault::Hang(CHUNK_BYTES))]).await;
+    // It hangs until the damage is done, however late that is.
+    let hangs: [Plan; 50] = std::array::from_fn(|_| Plan::up(Fault::Hang(CHUNK_BYTES)));
+    let proxy = Proxy::start(receiver.address(), hangs).await;
     let sender = sender(&place.spool, &[proxy.address()], QUICK);
+    let arriving = batch_path(&place.inbox, 1, 0).with_file_name("");
     let damage = async {
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        while !arriving.exists() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
         let mut bytes = fs::read(&path).expect("a batch");
         let last = bytes.len() - 1;
         bytes[last] ^= 1;
