@@ -191,8 +191,9 @@ pub(super) async fn evaluate(
     } else {
         let ([_, stdout, stderr], [_, output, errors]) = pipes().map_err(setup)?;
         sent.extend([output, errors]);
-        for fd in &sent {
-            // Its own, so that it may open its own /dev/stdout.
+        // Its own, so that it may open its own /dev/stdout. User 0 is the rootless tier's: the daemon's own user, whose they are already, and
+        // who may not be able to give anything away.
+        for fd in sent.iter().filter(|_| held.user() != 0) {
             fchown(fd, Some(held.user()), Some(held.user())).map_err(setup)?;
         }
         let whole = |pipe| record(pipe, limits.output_bytes, &flood, ended.clone()).map_err(setup);
