@@ -22,6 +22,7 @@ const COMMANDS: readonly CommandEntry[] = [
     summary: "Evaluate a model behind an endpoint on environments",
     load: () => import("./commands/eval.ts"),
   },
+  { name: "runs", summary: "List, show and compare runs", load: () => import("./commands/runs.ts") },
   { name: "env", summary: "Make, check, describe and install environments", load: () => import("./commands/env.ts") },
   { name: "chat", summary: "Talk to a model, line by line", load: () => import("./commands/chat.ts") },
   {

@@ -19,3 +19,5 @@ export { RunHistory } from "./run-history.ts";
 export type { EvaluationReport, RlStep } from "./run-history.ts";
 export { bar, sparkline } from "./sparkline.ts";
 export { renderTable } from "./table.ts";
+export { terminalPlot } from "./terminal-plot.ts";
+export type { TerminalPlot } from "./terminal-plot.ts";

@@ -16,13 +16,22 @@ const START_FIELD = 19;
 
 /** @throws PrlError `PRL_RUN_LOCKED` naming the process that uses the run directory */
 export async function assertUnlocked(runDir: string): Promise<void> {
-  const holder = await readLock(runDir);
-  if (holder === null || holder.pid === process.pid) return;
-  if ((await startOf(holder.pid)) !== holder.started) return;
+  const pid = await lockHolder(runDir);
+  if (pid === null || pid === process.pid) return;
   throw new PrlError(
     "PRL_RUN_LOCKED",
-    `the run directory ${runDir} is in use by a live run, process ${holder.pid}: wait for it, end it, or choose another name with --run.name`,
+    `the run directory ${runDir} is in use by a live run, process ${pid}: wait for it, end it, or choose another name with --run.name`,
   );
+}
+
+/**
+ * The live process that has the run directory, null when there is none.
+ *
+ * @throws PrlError `PRL_IO` when the lock cannot be read
+ */
+export async function lockHolder(runDir: string): Promise<number | null> {
+  const lock = await readLock(runDir);
+  return lock !== null && (await startOf(lock.pid)) === lock.started ? lock.pid : null;
 }
 
 /** Takes the directory; `run/` must be there. */

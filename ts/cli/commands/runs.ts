@@ -1,0 +1,63 @@
+/** `prl runs <form>`: what runs came to. Each form is a module of `runs/`, imported when it is asked for. */
+import { nearest } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { parseOptions, type PlainArguments } from "../args.ts";
+import type { Command, CommandIo } from "../command.ts";
+import { OUTPUT_DIR } from "../runs/find-runs.ts";
+
+interface RunsForm {
+  readonly name: string;
+  readonly usage: string;
+  readonly summary: string;
+  load(): Promise<{ run(args: PlainArguments, io: CommandIo): Promise<number> }>;
+}
+
+const FORMS: readonly RunsForm[] = [
+  {
+    name: "list",
+    usage: "[--output-dir <dir>]",
+    summary: "Every run: status, steps, reward from first to last, time; what is wrong with its directory",
+    load: () => import("./runs/list.ts"),
+  },
+  {
+    name: "show",
+    usage: "<run> [--output-dir <dir>]",
+    summary: "One run: its end, the config in short, evaluations, events, rewards as a plot",
+    load: () => import("./runs/show.ts"),
+  },
+  {
+    name: "compare",
+    usage: "<run> <run>... [--output-dir <dir>]",
+    summary: "Rewards by step side by side (losses of supervised runs), and the config keys that differ",
+    load: () => import("./runs/compare.ts"),
+  },
+];
+
+const OPTIONS = [OUTPUT_DIR];
+const widest = Math.max(0, ...FORMS.map(({ name }) => name.length));
+
+export const command: Command = {
+  name: "runs",
+  summary: "List, show and compare runs",
+  usage: FORMS.map(({ name, usage }) => `runs ${name} ${usage}`).join("\n       prl "),
+  details: `${FORMS.map(({ name, summary }) => `${name.padEnd(widest)}  ${summary}`).join("\n")}
+
+A run is named by its folder in the output folder, or by a path. Its status is running while a process has it, else what its
+summary.json says, and unfinished without one.`,
+  options: OPTIONS,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const [name, ...rest] = args;
+  const form = FORMS.find((known) => known.name === name);
+  if (form === undefined) {
+    const names = FORMS.map((each) => each.name);
+    const near = name === undefined ? null : nearest(name, names);
+    const got = name === undefined ? "" : `, got ${JSON.stringify(name)}`;
+    const advice = near === null ? "see prl runs --help" : `did you mean "prl runs ${near}"?`;
+    throw new PrlError("PRL_CLI_USAGE", `prl runs: expected ${names.join(", ")}${got}; ${advice}`);
+  }
+  const module = await form.load();
+  return module.run(parseOptions({ name: `runs ${form.name}`, options: OPTIONS }, rest), io);
+}

@@ -1,0 +1,35 @@
+/** The objects of a file of JSON lines, one at a time; a line that is no object comes as null, a file that is not there is empty. */
+import { createReadStream } from "node:fs";
+import { createInterface } from "node:readline";
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Errors are those of the file system, except that a missing file has no lines. */
+export async function* jsonLines(path: string): AsyncGenerator<JsonObject | null> {
+  const lines = createInterface({ input: createReadStream(path, "utf8"), crlfDelay: Infinity });
+  try {
+    for await (const line of lines) if (line.trim() !== "") yield parseObject(line);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  } finally {
+    lines.close();
+  }
+}
+
+/** Null when the text is no JSON object. */
+export function parseObject(text: string): JsonObject | null {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return null;
+  }
+}
+
+export function asObject(value: unknown): JsonObject | null {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
+}
+
+export function isMissing(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "ENOENT" || code === "ENOTDIR";
+}

@@ -1,0 +1,14 @@
+/** How what stands in run directories is put on a terminal. */
+
+/** Names of folders and messages of programs, without what a terminal would obey. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, "\ufffd");
+}
+
+/** Seconds since 1970 as local time, `2026-03-01 14:05`. */
+export function timeText(seconds: number): string {
+  const time = new Date(seconds * 1000);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+  return `${day} ${two(time.getHours())}:${two(time.getMinutes())}`;
+}
