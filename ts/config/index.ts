@@ -28,3 +28,4 @@ export { checkSettings } from "./problems.ts";
 export { nearest } from "./suggest.ts";
 export { importUserModule } from "./import-user-module.ts";
 export { tomlWithOrigins } from "./write-toml.ts";
+export { isDataPath } from "./layer.ts";

@@ -22,6 +22,7 @@ export function normalizeLayer(value: unknown, schema: AnySchema | undefined, fo
     if (node.relativeTo === "file" || node.relativeTo === "module") return resolve(folders.file, value);
     if (node.relativeTo === "folder") return resolve(folders.current, value);
     if (node.relativeTo === "model" && isModelPath(value)) return resolve(folders.file, value);
+    if (node.relativeTo === "data" && isDataPath(value)) return resolve(folders.file, value);
     return value;
   }
   if (isFreeForm(schema)) return value;
@@ -38,4 +39,9 @@ export function normalizeLayer(value: unknown, schema: AnySchema | undefined, fo
 /** A model name is a path when it looks like one; every other name is looked up in the cache. */
 export function isModelPath(name: string): boolean {
   return /^(\.{1,2}(\/|$)|\/)/.test(name);
+}
+
+/** Data are a file when their name looks like one; every other name is a dataset of the hub. */
+export function isDataPath(name: string): boolean {
+  return isModelPath(name) || /\.(parquet|((jsonl|ndjson|csv|tsv)(\.gz)?))$/iu.test(name);
 }

@@ -16,7 +16,7 @@ import {
 } from "./environment-variables.ts";
 import { parseConfigArguments, type ConfigSource, type Override } from "./flags.ts";
 import { formatPath, isTable, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
-import { isModelPath, normalizeLayer } from "./layer.ts";
+import { isDataPath, isModelPath, normalizeLayer } from "./layer.ts";
 import { keyHint, problemAt, problemsOfIssues, throwProblems, type ConfigProblem } from "./problems.ts";
 import { readConfigFile } from "./read-file.ts";
 import { configSchemas, inputSchemas, SHARED_KEYS, type ConfigKind, type ConfigOf } from "./schema/index.ts";
@@ -208,7 +208,8 @@ class Loader<K extends ConfigKind> {
       if (isShared) return; // Said once, at the top.
       const isFolder = relativeTo === "model" && isModelPath(value);
       const isModule = relativeTo === "module";
-      if (relativeTo !== "file" && !isFolder && !isModule) return;
+      const isData = relativeTo === "data" && isDataPath(value);
+      if (relativeTo !== "file" && !isFolder && !isModule && !isData) return;
       const wanted = isFolder ? "folder" : "file";
       const found = await kindOf(isFolder ? value : value.replace(/#[^#/]*$/, ""));
       if (found === wanted || (isModule && found === "folder")) return;

@@ -92,7 +92,7 @@ export {
   parsePackageId,
   type EnvironmentPackage,
 } from "./environment-package.ts";
-export { rows, type DataSource, type RowsOptions } from "./data/rows.ts";
+export { placedRows, rows, sourceFiles, type DataSource, type PlacedRow, type RowsOptions } from "./data/rows.ts";
 export type { DatasetReference } from "./data/dataset.ts";
 export { ofSplit, type Use } from "./builtin/split.ts";
 export { BUILTIN } from "./builtin/index.ts";

@@ -2,3 +2,4 @@
 export { runSft, type SftJob, type SftResult } from "./run-sft.ts";
 export { runTrainer, type TrainerJob } from "./run-trainer.ts";
 export { learningRate } from "./schedule.ts";
+export { dataSource } from "./sft-data.ts";

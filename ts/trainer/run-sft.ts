@@ -1,17 +1,16 @@
 /**
- * The supervised stage: cross-entropy on an environment's own demonstrations.
+ * The supervised stage: cross-entropy on data or on an environment's own demonstrations.
  *
  * Batches go through the same packing and the same trainer as in RL.
  */
 
 import { optimOptions, type SftConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { loadEnvironment } from "../environments/index.ts";
 import type { Metrics } from "../monitors/index.ts";
-import { buildBatch, openTrainer, packSequences, type Sample } from "../native/index.ts";
+import { buildBatch, openTrainer, packSequences } from "../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
-import { demonstrationSamples } from "./demonstration-samples.ts";
 import { learningRate } from "./schedule.ts";
+import { openSftData } from "./sft-data.ts";
 
 export interface SftJob {
   /** Checkpoint to start from, tokenizer included. */
@@ -33,9 +32,8 @@ export interface SftResult {
 
 /** Trains `config.max_steps` steps and writes a Hugging Face folder. */
 export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJob): Promise<SftResult> {
-  const environment = (await loadEnvironment(config.data.env)).configure(config.data.env.args);
-  const pairs = environment.demonstrations(config.seed)[Symbol.iterator]();
   const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
+  const data = await openSftData(config, { tokenizer, renderer }, signal);
   const trainer = await openTrainer(modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
@@ -47,16 +45,7 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
     for (let step = 1; step <= config.max_steps; step++) {
       signal.throwIfAborted();
       const startedAt = performance.now();
-      const samples: Sample[] = [];
-      for (let taken = 0; taken < config.data.batch_size; taken++) {
-        const { value, done } = pairs.next();
-        if (done === true)
-          throw new PrlError(
-            "PRL_ENVIRONMENT_INVALID",
-            `${environment.name}: the demonstrations ended at step ${step}`,
-          );
-        samples.push(...demonstrationSamples(value, { tokenizer, renderer, seqLen: config.seq_len }));
-      }
+      const { samples, counts } = await data.next(config.data.batch_size);
       const plan = packSequences(
         samples.map((sample) => sample.tokenIds.length),
         { seqLen: config.seq_len },
@@ -70,7 +59,10 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
       const throughput = batch.inputIds.length / seconds;
       metrics.log(step, {
         ...lossMetrics,
+        ...counts,
         loss,
+        "loss/mean": loss,
+        "loss/perplexity": Math.exp(loss),
         "optim/lr": lr,
         "optim/grad_norm": gradNorm,
         "perf/throughput": throughput,
@@ -83,6 +75,6 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
     await trainer.save(outDir);
     return result;
   } finally {
-    await trainer.close();
+    await Promise.all([trainer.close(), data.close()]);
   }
 }

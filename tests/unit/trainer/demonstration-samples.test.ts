@@ -74,6 +74,39 @@ describe("demonstrationSamples", () => {
     expect(answer).toMatch(/^\\boxed\{\d+\}<\|im_end\|>$/u);
   });
 
+  it("learns the messages of the roles that are asked for, with the token that closes each", () => {
+    const messages: Message[] = [
+      { role: "system", content: "be kind" },
+      user("one"),
+      assistant("two"),
+      { role: "tool", content: "three" },
+      assistant("four"),
+      user("five"),
+    ];
+    const of = (roles: Partial<Record<Message["role"], boolean>>) => {
+      const all = { system: false, user: false, tool: false, assistant: false, ...roles };
+      const found = demonstrationSamples({ messages }, { tokenizer, renderer, seqLen: 4096, roles: all });
+      return found.flatMap((sample) => learnt(sample));
+    };
+    expect(of({ assistant: true })).toEqual(["two<|im_end|>", "four<|im_end|>"]);
+    expect(of({ user: true })).toEqual(["one<|im_end|>", "five<|im_end|>"]);
+    expect(of({ system: true })).toEqual(["be kind<|im_end|>"]);
+    expect(of({ tool: true }).join("")).toContain("three");
+    expect(of({ tool: true }).join("")).not.toContain("four");
+    const every = of({ system: true, user: true, assistant: true });
+    expect(every).toEqual(["be kind", "one", "two", "four", "five"].map((text) => `${text}<|im_end|>`));
+  });
+
+  it("only reads the messages before the first that is learnt", () => {
+    const messages = [user("one"), assistant("two"), user("three"), assistant("four")];
+    const [sample, ...others] = demonstrationSamples(
+      { messages, learntFrom: 3 },
+      { tokenizer, renderer, seqLen: 4096 },
+    );
+    expect(others).toEqual([]);
+    expect(sample && learnt(sample)).toEqual(["four<|im_end|>"]);
+  });
+
   it("refuses what is too long or teaches nothing", () => {
     const refused = expect.objectContaining({ code: "PRL_PACKING_INPUT" });
     expect(() => samples({ prompt: "aaaa", completion: "b" }, 5)).toThrow(refused);

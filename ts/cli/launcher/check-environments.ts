@@ -21,7 +21,7 @@ import {
 } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 
-type EnvironmentBlock = SftConfig["data"]["env"];
+type EnvironmentBlock = NonNullable<SftConfig["data"]["env"]>;
 
 /** One line of a run's `configs/environments.json`: what a source of tasks really was. */
 export interface EnvironmentRecord {
@@ -67,11 +67,12 @@ export async function checkRlEnvironments(
   return records;
 }
 
-/** The same, for an environment that has to give demonstrations. */
+/** The same, for an environment that has to give demonstrations; null where data do. */
 export async function checkSftEnvironment(
   { data }: SftConfig,
   provenance: Provenance | undefined,
-): Promise<EnvironmentRecord> {
+): Promise<EnvironmentRecord | null> {
+  if (data.env === null) return null;
   const { environment, origin } = await check(["data", "env"], data.env, provenance);
   if (environment.demonstrates) return environmentRecord("demonstrations", environment, origin);
   throw new PrlError(

@@ -75,7 +75,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const sources = await checkRlEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);
     const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
-    return { warmStart: warm?.config ?? null, environments: warm === null ? sources : [...sources, warm.environment] };
+    return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
   });
   const { directory, resumed } = await directoryOf(config, options.resume);
   const resolved = withThreads({ ...config, run: { ...config.run, name: directory.name } });
@@ -113,10 +113,10 @@ export async function prepareSft(
   options: PrepareOptions = {},
 ): Promise<{ config: SftConfig; directory: RunDirectory }> {
   const { provenance } = options;
-  const environment = await interruptible(options, async () => {
+  const environments = await interruptible(options, async () => {
     const source = await checkSftEnvironment(config, provenance);
     await checkModel(config.model.name, provenance);
-    return source;
+    return source === null ? [] : [source];
   });
   const directory = await prepareRunDirectory({
     name: config.run.name,
@@ -127,7 +127,7 @@ export async function prepareSft(
   });
   const named = { ...config, run: { ...config.run, name: directory.name } };
   await writeConfig(directory.path, "sft-run", named);
-  await writeConfig(directory.path, "environments", [environment]);
+  await writeConfig(directory.path, "environments", environments);
   return { config: named, directory };
 }
 
@@ -233,11 +233,14 @@ function withThreads(config: RlConfig): RlConfig {
 async function warmStartConfig(
   config: RlConfig,
   file: string,
-): Promise<{ config: SftConfig; environment: EnvironmentRecord }> {
+): Promise<{ config: SftConfig; environment: EnvironmentRecord[] }> {
   const overrides = { model: config.model, seed: config.seed };
   const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
   const environment = await checkSftEnvironment(sft, provenance);
-  return { config: { ...sft, threads: sft.threads ?? availableParallelism() }, environment };
+  return {
+    config: { ...sft, threads: sft.threads ?? availableParallelism() },
+    environment: environment === null ? [] : [environment],
+  };
 }
 
 function noteResumed(session: RunSession, { checkpoint, attempt, changed }: ResumedRun): void {

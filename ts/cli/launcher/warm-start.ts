@@ -5,7 +5,8 @@
  * levels are left out of the key.
  */
 import type { SftConfig } from "../../config/index.ts";
-import { loadEnvironment } from "../../environments/index.ts";
+import { loadEnvironment, sourceFiles } from "../../environments/index.ts";
+import { dataSource } from "../../trainer/index.ts";
 import type { BaseModel } from "./base-model.ts";
 import { packageManifest } from "../version.ts";
 import { cached, type CacheEntry, cacheKey, fileKey } from "./cache.ts";
@@ -41,13 +42,15 @@ export async function ensureWarmStart(
 /** Equal for equal weights: config, base model, data code. */
 export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
   const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...rest } = config;
-  const { path: _path, ...env } = config.data.env;
-  const settings = { ...rest, data: { ...rest.data, env } };
+  const { env, source: _source, ...data } = config.data;
+  const { path: _path, ...named } = env ?? { path: null };
+  const settings = { ...rest, data: { ...data, env: named } };
   return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
 }
 
-/** What the environment's code is: its name and version, and the file's digest when it is the user's own. */
+/** What the environment's code is: its name and version, and the file's digest when it is the user's own. Of data: their files' digests. */
 async function dataKey({ data }: SftConfig): Promise<unknown> {
+  if (data.env === null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
   const { name, version } = await loadEnvironment(data.env);
   const { path } = data.env;
   return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };

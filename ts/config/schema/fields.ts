@@ -11,9 +11,9 @@ const LONGEST_NAME = 128;
 
 /**
  * What a relative path in a config file is relative to: that file, or the folder the command was started in. A `module` is a file or, as a
- * package, a folder.
+ * package, a folder; `data` a file, or a dataset of the hub.
  */
-export type PathBase = "file" | "folder" | "model" | "module";
+export type PathBase = "file" | "folder" | "model" | "module" | "data";
 
 /** A path, relative to the file that names it. */
 export function filePath(description: string) {

@@ -1,6 +1,7 @@
-/** Schema of `sft.toml`: supervised fine-tuning on an environment's own demonstrations. */
+/** Schema of `sft.toml`: supervised fine-tuning on data or on an environment's own demonstrations. */
 import { z } from "zod";
-import { automatic, environmentBlock, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
+import { automatic, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
+import { sftDataBlock } from "./sft-data.ts";
 import { activations, dtype, optimBlock, scheduleProblem, schedulerBlock } from "./trainer.ts";
 
 /** The keys as they are written in files. */
@@ -16,12 +17,7 @@ export const sftInputSchema = z
     threads: automatic("Threads of the trainer; unset: all cores"),
     dtype,
     activations,
-    data: z
-      .strictObject({
-        batch_size: z.int().positive().default(128).describe("Demonstrations per step"),
-        env: environmentBlock,
-      })
-      .describe("Where the demonstrations come from"),
+    data: sftDataBlock,
     optim: optimBlock,
     scheduler: schedulerBlock,
     log: logBlock,

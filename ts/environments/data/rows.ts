@@ -39,9 +39,23 @@ export async function* rows<Schema extends z.ZodType>(
   schema: Schema,
   options: RowsOptions = {},
 ): AsyncGenerator<z.output<Schema>> {
+  for await (const { row } of placedRows(source, schema, options)) yield row;
+}
+
+/** A row and where it stands, `train.csv:17`. */
+export interface PlacedRow<Row> {
+  readonly row: Row;
+  readonly at: string;
+}
+
+/** The same with the place of each row, for those who find faults that the schema does not see. */
+export async function* placedRows<Schema extends z.ZodType>(
+  source: DataSource,
+  schema: Schema,
+  options: RowsOptions = {},
+): AsyncGenerator<PlacedRow<z.output<Schema>>> {
   const { shuffle, shuffleBuffer = SHUFFLE_BUFFER, use, limit = Infinity, signal } = options;
-  const files = "file" in source ? localFiles(source.file) : await datasetFiles(source, signal);
-  let stream: AsyncIterable<z.output<Schema>> = typed(files, schema, signal);
+  let stream: AsyncIterable<PlacedRow<z.output<Schema>>> = typed(await sourceFiles(source, signal), schema, signal);
   if (use !== undefined) stream = onlyOf(stream, use);
   if (shuffle !== undefined) stream = shuffled(stream, shuffle, shuffleBuffer);
   let given = 0;
@@ -52,6 +66,11 @@ export async function* rows<Schema extends z.ZodType>(
   }
 }
 
+/** The files that a source's rows come from, those of a dataset downloaded where they are not in the cache. Errors: PRL_HUB_... */
+export async function sourceFiles(source: DataSource, signal?: AbortSignal): Promise<string[]> {
+  return "file" in source ? localFiles(source.file) : datasetFiles(source, signal);
+}
+
 function localFiles(file: string | readonly string[]): string[] {
   return (typeof file === "string" ? [file] : [...file]).map((path) => resolve(path));
 }
@@ -60,11 +79,11 @@ async function* typed<Schema extends z.ZodType>(
   files: readonly string[],
   schema: Schema,
   signal: AbortSignal | undefined,
-): AsyncGenerator<z.output<Schema>> {
+): AsyncGenerator<PlacedRow<z.output<Schema>>> {
   for (const file of files) {
     for await (const raw of fileRows(file, columnsOf(schema))) {
       signal?.throwIfAborted();
-      yield parse(raw, schema);
+      yield { row: parse(raw, schema), at: raw.at };
     }
   }
 }
@@ -82,8 +101,8 @@ function columnsOf(schema: z.ZodType): readonly string[] | null {
   return schema.def.catchall === undefined ? Object.keys(schema.shape) : null;
 }
 
-async function* onlyOf<Row>(stream: AsyncIterable<Row>, use: Use): AsyncGenerator<Row> {
-  for await (const row of stream) yield* ofSplit([row], use, (content) => content);
+async function* onlyOf<Row>(stream: AsyncIterable<PlacedRow<Row>>, use: Use): AsyncGenerator<PlacedRow<Row>> {
+  for await (const placed of stream) yield* ofSplit([placed], use, ({ row }) => row);
 }
 
 /** Fills the reservoir, then gives a random one of it for every row that comes, and at the end the rest in random order. */

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+import { sftConfigSchema } from "../../../ts/config/schema/sft.ts";
+import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
+import { openSftData, type SftSamples } from "../../../ts/trainer/sft-data.ts";
+import { type SftFolder, sftFolder } from "../../support/sft-run.ts";
+
+let folder: SftFolder;
+let tokenizer: Tokenizer;
+let renderer: Renderer;
+beforeAll(async () => {
+  folder = await sftFolder();
+  [tokenizer, renderer] = await Promise.all([loadTokenizer(folder.modelDir), loadRenderer(folder.modelDir)]);
+});
+afterAll(() => folder.remove());
+
+async function batches(data: Record<string, unknown>, sizes: readonly number[], more = {}): Promise<SftSamples[]> {
+  const config = sftConfigSchema.parse({ model: { name: "m" }, max_steps: 1, data, ...more });
+  const opened = await openSftData(config, { tokenizer, renderer }, new AbortController().signal);
+  const found: SftSamples[] = [];
+  try {
+    for (const size of sizes) found.push(await opened.next(size));
+  } finally {
+    await opened.close();
+  }
+  return found;
+}
+
+const texts = ({ samples }: SftSamples): string[] => samples.map(({ tokenIds }) => tokenizer.decode(tokenIds));
+const pairs = (count: number) => Array.from({ length: count }, (_, i) => ({ prompt: `${i}: `, completion: `${i}` }));
+
+describe("rows as the data of prl sft", () => {
+  it("come once in every epoch, in an order of the seed that changes with the epoch", async () => {
+    const source = await folder.write("twenty.jsonl", pairs(20));
+    const [first, second] = await batches({ source }, [20, 20]);
+    const [again] = await batches({ source }, [20]);
+    const [other] = await batches({ source }, [20], { seed: 1 });
+    if (!first || !second || !again || !other) throw new Error("a batch is missing");
+    const inOrder = pairs(20).map(({ prompt, completion }) => `${prompt}${completion}<|im_end|>`);
+    expect(texts(first)).not.toEqual(inOrder);
+    expect(texts(first).toSorted()).toEqual(inOrder.toSorted());
+    expect(texts(second).toSorted()).toEqual(inOrder.toSorted());
+    expect(texts(second)).not.toEqual(texts(first));
+    expect(texts(again)).toEqual(texts(first));
+    expect(texts(other)).not.toEqual(texts(first));
+    expect([first, second].map(({ counts }) => counts["progress/epoch"])).toEqual([1, 2]);
+  });
+
+  it("go on from one epoch into the next within a batch", async () => {
+    const source = await folder.write("three.jsonl", pairs(3));
+    const [batch] = await batches({ source }, [7]);
+    expect(batch?.samples.length).toBe(7);
+    expect(batch?.counts["progress/epoch"]).toBeCloseTo(7 / 3, 12);
+  });
+
+  it("are cut to seq_len, and what is cut or left out is counted", async () => {
+    const short = { prompt: "a", completion: "b" };
+    const cut = { prompt: "a", completion: "b".repeat(100) };
+    const gone = { prompt: "a".repeat(100), completion: "b" };
+    const source = await folder.write("long.jsonl", [short, cut, gone]);
+    const [batch] = await batches({ source }, [4], { seq_len: 10 });
+    const length = (row: typeof short) =>
+      tokenizer.encode(row.prompt).length + tokenizer.encode(row.completion).length + 1;
+    expect(batch?.samples.every(({ tokenIds }) => tokenIds.length <= 10)).toBe(true);
+    const { "data/cut": cuts = 0, "data/left_out": left = 0, "data/cut_tokens": tokens = 0 } = batch?.counts ?? {};
+    expect(cuts).toBe(2);
+    expect(left).toBeGreaterThanOrEqual(1);
+    expect(tokens).toBe(cuts * (length(cut) - 10) + left * length(gone));
+  });
+
+  it("are refused with their place when they do not fit or teach nothing", async () => {
+    const good = {
+      messages: [
+        { role: "user", content: "a" },
+        { role: "assistant", content: "b" },
+      ],
+    };
+    for (const bad of [{ messages: "no" }, { messages: [{ role: "user", content: "a" }] }, {}]) {
+      const source = await folder.write("bad.jsonl", [good, good, bad]);
+      const refused = expect.objectContaining({
+        code: "PRL_DATA_ROW",
+        message: expect.stringContaining("bad.jsonl:3"),
+      });
+      await expect(batches({ source }, [1])).rejects.toEqual(refused);
+    }
+    const empty = await folder.write("empty.jsonl", []);
+    await expect(batches({ source: empty }, [1])).rejects.toMatchObject({ code: "PRL_DATA_FORMAT" });
+  });
+
+  it("need exactly one source", () => {
+    const parse = (data: object) => sftConfigSchema.safeParse({ model: { name: "m" }, max_steps: 1, data }).success;
+    expect(parse({})).toBe(false);
+    expect(parse({ source: "a.jsonl", env: { id: "reverse-text" } })).toBe(false);
+    expect(parse({ source: "owner/name" })).toBe(true);
+  });
+});
+
+describe("prl sft on a file", () => {
+  it("learns it", async () => {
+    const messages = [
+      { role: "user", content: "one" },
+      { role: "assistant", content: "two" },
+    ];
+    const source = await folder.write("learn.jsonl", [{ messages }, { prompt: "three ", completion: "four" }]);
+    const lines = await folder.train({ max_steps: 12, data: { source, batch_size: 2 }, optim: { lr: 1e-2 } });
+    expect(lines.length).toBe(12);
+    expect(lines.at(-1)?.["loss/mean"]).toBeLessThan((lines[0]?.["loss/mean"] ?? 0) / 2);
+    expect(lines[0]?.["loss/perplexity"]).toBeCloseTo(Math.exp(lines[0]?.["loss/mean"] ?? 0), 6);
+    expect(lines.at(-1)?.["progress/epoch"]).toBe(12);
+  });
+});

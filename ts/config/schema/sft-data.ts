@@ -1,0 +1,49 @@
+/** `[data]` and `[val]` of `sft.toml`: what is learnt, and what is only looked at. */
+import { z } from "zod";
+import { environmentBlock, type PathBase } from "./fields.ts";
+
+const source = z
+  .string()
+  .min(1)
+  .meta({
+    description:
+      "Rows of messages (and tools), or of prompt and completion: a .jsonl, .csv or .parquet file, or owner/name on the Hugging Face hub",
+    relativeTo: "data" satisfies PathBase,
+  })
+  .nullable()
+  .default(null);
+const split = z.string().min(1).default("train").describe("Split of a dataset of the hub");
+const subset = z.string().min(1).nullable().default(null).describe("Which of the configs of a dataset of the hub");
+const revision = z.string().min(1).default("main").describe("Branch, tag or commit of a dataset of the hub");
+
+export const lossMaskBlock = z
+  .strictObject({
+    system: z.boolean().default(false).describe("Learn what the system says"),
+    user: z.boolean().default(false).describe("Learn what the user says"),
+    tool: z.boolean().default(false).describe("Learn what tools answer"),
+    assistant: z.boolean().default(true).describe("Learn what the assistant says"),
+  })
+  .prefault({})
+  .describe("Whose messages carry loss, with the token that closes each; the template's own text never does");
+export type LossMask = z.output<typeof lossMaskBlock>;
+
+export const sftDataBlock = z
+  .strictObject({
+    batch_size: z.int().positive().default(128).describe("Demonstrations per step"),
+    env: environmentBlock.nullable().default(null),
+    source,
+    split,
+    subset,
+    revision,
+    loss_mask: lossMaskBlock,
+  })
+  .superRefine((data, context) => {
+    if ((data.env === null) === (data.source === null)) {
+      context.addIssue({
+        code: "custom",
+        message: "give exactly one of env (an environment's) and source (a file's or dataset's)",
+      });
+    }
+  })
+  .describe("Where the demonstrations come from; exactly one of env and source");
+export type SftDataBlock = z.output<typeof sftDataBlock>;
