@@ -3,21 +3,24 @@
 //! A sole exec is init's own child and the sandbox's last act. Any other has a leader (see `leader`), reached over a
 //! link of messages. Killing a tree is repeated until its leader has no process left, so that no fork escapes it.
 
-use std::collections::HashMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Instant;
 
 use prost::Message;
 
 use super::layer::Layer;
 use super::leader::{self, LEAVE, Pair, STAY};
-use super::zygote::{self, Born, Buried, Zygote};
+use super::zygote::{self, Born, Zygote};
 use super::{Control, tree};
 use crate::child::{self, Confinement, Launch};
 use crate::collect;
-use crate::sys::{check, check_long, pidfd_signal, receive_with_fds, send_with_fds};
+use crate::sys::{check, check_long, receive_with_fds, send_with_fds};
 use crate::wire::{Ended, Event, Finish, FromInit, Launching, Start, Terminal};
+
+mod all;
+
+pub(super) use all::Execs;
 
 /// Pause between two rounds of killing.
 const KILL_AGAIN_MS: libc::c_int = 2;
@@ -266,218 +269,6 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
     // SAFETY: a live winsize.
     check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) })?;
     Ok((ours, guest))
-}
-
-/// All execs that are not gone, by the ids of their orders.
-#[derive(Default)]
-pub(super) struct Execs {
-    all: HashMap<u64, Exec>,
-    /// Ready for the next exec.
-    pub(super) pair: Option<Pair>,
-    /// Whether execs will come: then one waits ready.
-    expected: bool,
-}
-
-impl Execs {
-    pub(super) fn insert(&mut self, id: u64, exec: Exec) {
-        self.all.insert(id, exec);
-    }
-
-    /// The program that was handed to a zygote begins now.
-    pub(super) fn began(&mut self, id: u64) {
-        if let Some(Exec::Sole { started, .. } | Exec::Nursed(Nursed { started, .. })) = self.all.get_mut(&id) {
-            *started = Instant::now();
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
-    /// The links to poll.
-    pub(super) fn links(&self) -> Vec<(u64, RawFd)> {
-        let led = self.all.iter().filter_map(|(id, exec)| match exec {
-            Exec::Led(led) if !led.closed => Some((*id, led.link.as_raw_fd())),
-            _ => None,
-        });
-        led.collect()
-    }
-
-    /// How long to wait for the next event.
-    pub(super) fn patience_ms(&self) -> libc::c_int {
-        let killing = self
-            .all
-            .values()
-            .any(|exec| matches!(exec, Exec::Led(led) if led.killing));
-        match (killing, self.expected && self.pair.is_none()) {
-            (true, _) => KILL_AGAIN_MS,
-            (false, true) => QUIET_MS,
-            (false, false) => -1,
-        }
-    }
-
-    /// More execs will be asked for.
-    pub(super) fn expect(&mut self) {
-        self.expected = true;
-    }
-
-    /// Gets a pair ready, when that is in nobody's way: nothing runs, or nothing happens. `quiet`: nothing has happened.
-    pub(super) fn prepare(&mut self, confinement: Confinement<'_>, quiet: bool) {
-        let running = self
-            .all
-            .values()
-            .any(|exec| matches!(exec, Exec::Led(led) if !led.ended));
-        if !self.expected || self.pair.is_some() || (running && !quiet) {
-            return;
-        }
-        match Pair::fork(confinement, None) {
-            Ok(pair) => self.pair = Some(pair),
-            // No process is free now: the next start tries again.
-            Err(_) => self.expected = false,
-        }
-    }
-
-    /// Takes in what a leader says, and passes it on.
-    pub(super) fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
-        let Some(Exec::Led(led)) = self.all.get_mut(&id) else {
-            return Ok(());
-        };
-        led.hear(id, control)
-    }
-
-    /// A child has ended. Returns what the sandbox is to finish with when that was its sole exec.
-    pub(super) fn reaped(
-        &mut self,
-        pid: libc::pid_t,
-        status: i32,
-        control: &Control,
-    ) -> io::Result<Option<(u64, Finish)>> {
-        let found = self.all.iter().find(|(_, exec)| match exec {
-            Exec::Sole { pid: sole, .. } => *sole == pid,
-            Exec::Led(led) => led.leader == pid,
-            // Its nursery is dead.
-            Exec::Nursed(nursed) => nursed.pid == pid,
-            Exec::Helper { pid: helper } => *helper == pid,
-        });
-        let Some((&id, _)) = found else {
-            if self.pair.as_ref().is_some_and(|pair| pair.leader == pid) {
-                self.pair = None;
-            }
-            return Ok(None);
-        };
-        match self.all.remove(&id) {
-            Some(Exec::Sole { started, finish, .. }) => {
-                control.tell(id, Event::Ended(leader::ended(status, started, false)))?;
-                Ok(Some((id, finish)))
-            }
-            Some(Exec::Led(mut led)) => {
-                while !led.closed {
-                    led.hear(id, control)?;
-                }
-                if !led.ended {
-                    // Where guest and leader are one user, a guest killed it, and those who wait were no safer.
-                    self.pair = None;
-                    if let Some(main) = &led.main {
-                        // Nobody would learn its end any more. That it has ended is no error.
-                        let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
-                    }
-                    control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
-                }
-                if let Some(enclosure) = &led.enclosure {
-                    control.tell(id, enclosure.finished()?)?;
-                }
-                control.tell(id, Event::Gone(true))?;
-                Ok(None)
-            }
-            Some(Exec::Nursed(nursed)) => {
-                nursed.end(id, status, 0, control)?;
-                Ok(None)
-            }
-            Some(Exec::Helper { .. }) => {
-                control.tell(id, Event::Gone(true))?;
-                Ok(None)
-            }
-            None => Ok(None),
-        }
-    }
-
-    /// A nursery's child has ended; one that no program was handed to is of no matter.
-    pub(super) fn buried(&mut self, buried: Buried, control: &Control) -> io::Result<()> {
-        let is_it = |exec: &Exec| matches!(exec, Exec::Nursed(nursed) if nursed.pid == buried.pid);
-        let found = self.all.iter().find(|(_, exec)| is_it(exec)).map(|(id, _)| *id);
-        let Some(id) = found else { return Ok(()) };
-        match self.all.remove(&id) {
-            Some(Exec::Nursed(nursed)) => nursed.end(id, buried.status, buried.cpu_us, control),
-            _ => Ok(()),
-        }
-    }
-
-    /// A signal to the main process, if it still runs.
-    pub(super) fn signal(&self, id: u64, number: i32) {
-        match self.all.get(&id) {
-            Some(Exec::Sole { pid, .. }) => {
-                // SAFETY: our own child, not reaped yet.
-                unsafe { libc::kill(*pid, number) };
-            }
-            Some(Exec::Led(Led { main: Some(main), .. }) | Exec::Nursed(Nursed { main, .. })) => {
-                // SAFETY: a live pidfd, no siginfo. That it has ended meanwhile is no error.
-                unsafe {
-                    libc::syscall(
-                        libc::SYS_pidfd_send_signal,
-                        main.as_raw_fd(),
-                        number,
-                        std::ptr::null::<()>(),
-                        0,
-                    )
-                };
-            }
-            _ => {}
-        }
-    }
-
-    /// Begins to kill everything of an exec.
-    pub(super) fn kill_tree(&mut self, id: u64) {
-        match self.all.get_mut(&id) {
-            Some(Exec::Sole { pid, .. }) => {
-                // SAFETY: our own child, not reaped yet. What it leaves behind ends when the sandbox finishes.
-                unsafe { libc::kill(*pid, libc::SIGKILL) };
-            }
-            Some(Exec::Helper { pid }) => {
-                // SAFETY: our own child, not reaped yet.
-                unsafe { libc::kill(*pid, libc::SIGKILL) };
-            }
-            Some(Exec::Nursed(nursed)) => {
-                // That it has ended is no error. What it leaves behind is killed when its nursery has told of its end.
-                let _ended = pidfd_signal(nursed.main.as_fd(), libc::SIGKILL);
-            }
-            // Once it was told to leave, what it left belongs to nobody.
-            Some(Exec::Led(led)) if !led.ended => led.killing = true,
-            _ => {}
-        }
-    }
-
-    /// One more round of killing.
-    pub(super) fn kill_on(&mut self) {
-        for exec in self.all.values() {
-            if let Exec::Led(led) = exec
-                && led.killing
-            {
-                tree::kill(led.leader);
-                // SAFETY: our child. Where guest and leader are one user, the guest may have stopped it.
-                unsafe { libc::kill(led.leader, libc::SIGCONT) };
-            }
-        }
-    }
-
-    /// CPU time of an exec's tree so far; 0 when it is gone.
-    pub(super) fn cpu_us(&self, id: u64) -> u64 {
-        match self.all.get(&id) {
-            Some(Exec::Sole { pid, .. }) => tree::cpu_us(*pid),
-            Some(Exec::Led(led)) => tree::cpu_us(led.leader),
-            Some(Exec::Nursed(nursed)) => tree::cpu_us(nursed.pid),
-            Some(Exec::Helper { .. }) | None => 0,
-        }
-    }
 }
 
 impl Nursed {
