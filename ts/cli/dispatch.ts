@@ -23,6 +23,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/eval.ts"),
   },
   { name: "runs", summary: "List, show and compare runs", load: () => import("./commands/runs.ts") },
+  {
+    name: "logs",
+    summary: "Print or follow the logs of a run's processes",
+    load: () => import("./commands/logs.ts"),
+  },
   { name: "env", summary: "Make, check, describe and install environments", load: () => import("./commands/env.ts") },
   { name: "chat", summary: "Talk to a model, line by line", load: () => import("./commands/chat.ts") },
   {
