@@ -1,7 +1,7 @@
 /**
  * The supervised stage: cross-entropy on data or on an environment's own demonstrations.
  *
- * Batches go through the same packing and the same trainer as in RL.
+ * Batches go through the same packing and the same trainer as in RL: bin after bin, whose gradients add up to those of the step.
  */
 
 import { optimOptions, type SftConfig } from "../config/index.ts";
@@ -11,6 +11,7 @@ import { buildBatch, openTrainer, packSequences } from "../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
 import { learningRate } from "./schedule.ts";
 import { openSftData } from "./sft-data.ts";
+import { validate } from "./sft-validation.ts";
 
 export interface SftJob {
   /** Checkpoint to start from, tokenizer included. */
@@ -33,7 +34,9 @@ export interface SftResult {
 /** Trains `config.max_steps` steps and writes a Hugging Face folder. */
 export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJob): Promise<SftResult> {
   const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
-  const data = await openSftData(config, { tokenizer, renderer }, signal);
+  const encoding = { tokenizer, renderer };
+  const binTokens = config.data.micro_batch_tokens ?? config.seq_len;
+  const data = await openSftData(config, encoding, signal);
   const trainer = await openTrainer(modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
@@ -42,21 +45,23 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
   });
   const result: SftResult = { steps: 0, loss: Number.NaN, tokens: 0 };
   try {
+    if (config.val?.eval_on_start === true) metrics.log(0, await validate(trainer, config, encoding, signal));
     for (let step = 1; step <= config.max_steps; step++) {
       signal.throwIfAborted();
       const startedAt = performance.now();
       const { samples, counts } = await data.next(config.data.batch_size);
       const plan = packSequences(
         samples.map((sample) => sample.tokenIds.length),
-        { seqLen: config.seq_len },
+        { seqLen: binTokens },
       );
-      const [batch] = buildBatch(samples, plan, { seqLen: config.seq_len, padTokenId: tokenizer.padTokenId ?? 0 });
+      const [batch] = buildBatch(samples, plan, { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0 });
       if (batch === undefined) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
       const { loss, metrics: lossMetrics } = await trainer.forwardBackward(batch);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
       const { gradNorm } = await trainer.step({ lr });
       const seconds = (performance.now() - startedAt) / 1000;
       const throughput = batch.inputIds.length / seconds;
+      const isValidated = config.val !== null && (step % config.val.interval === 0 || step === config.max_steps);
       metrics.log(step, {
         ...lossMetrics,
         ...counts,
@@ -67,6 +72,7 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
         "optim/grad_norm": gradNorm,
         "perf/throughput": throughput,
         "time/step": seconds,
+        ...(isValidated ? await validate(trainer, config, encoding, signal) : {}),
       });
       result.steps = step;
       result.loss = loss;

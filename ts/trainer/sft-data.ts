@@ -8,7 +8,7 @@
 import { loadEnvironment, createRng, placedRows, seed as seedOf, type DataSource } from "../environments/index.ts";
 import { isDataPath, type SftConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import type { Sample } from "../native/index.ts";
+import { digest, type Sample } from "../native/index.ts";
 import {
   type DemonstrationEncoding,
   type DemonstrationToLearn,
@@ -39,16 +39,21 @@ interface Taken {
   readonly epoch: number | null;
 }
 
-/** Where a block's rows are; its `source` is set. */
+/** Where the rows of `data` are; its `source` is set. */
 export function dataSource({
   source,
   split,
   subset,
   revision,
-}: Omit<SftConfig["data"], "env" | "loss_mask" | "batch_size">): DataSource {
+}: Pick<SftConfig["data"], "source" | "split" | "subset" | "revision">): DataSource {
   if (source === null) throw new PrlError("PRL_CONFIG_INVALID", "data.source is not set");
   if (isDataPath(source)) return { file: source };
   return { dataset: source, split, revision, ...(subset !== null && { config: subset }) };
+}
+
+/** Whether a row is held out for validation: by what is in it, so that equal rows are on one side. */
+export function isHeldOut(row: SftRow, share: number): boolean {
+  return Number.parseInt(digest(JSON.stringify(row)).slice(0, 8), 16) / 2 ** 32 < share;
 }
 
 /** Errors: PRL_DATA_..., PRL_HUB_..., those of loading an environment; PRL_DATA_FORMAT for data without rows. */
@@ -107,33 +112,52 @@ async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Tak
 
 async function rowStream(config: SftConfig, signal: AbortSignal): Promise<AsyncGenerator<Taken>> {
   const source = dataSource(config.data);
+  const share = config.val?.share ?? 0;
   let count = 0;
   for await (const { row, at } of placedRows(source, sftRowSchema, { signal })) {
     if (!teaches(row, config.data.loss_mask))
-      throw new PrlError("PRL_DATA_ROW", `${at} has no message to learn: see loss_mask`);
-    count++;
+      throw new PrlError("PRL_DATA_ROW", `${at} has no message to learn: see data.loss_mask`);
+    if (!isHeldOut(row, share)) count++;
   }
-  if (count === 0) throw new PrlError("PRL_DATA_FORMAT", `${config.data.source} has no rows`);
-  return epochs(source, count, config.seed, signal);
+  if (count === 0) {
+    const which = share > 0 ? "no rows that are not held out for validation" : "no rows";
+    throw new PrlError("PRL_DATA_FORMAT", `${config.data.source} has ${which}`);
+  }
+  return epochs(source, { count, share, seed: config.seed, signal });
 }
 
 function teaches(row: SftRow, roles: LearntRoles): boolean {
   return !("messages" in row) || row.messages.some(({ role }, index) => index >= row.learntFrom && roles[role]);
 }
 
-async function* epochs(source: DataSource, count: number, seed: number, signal: AbortSignal): AsyncGenerator<Taken> {
+interface EpochOptions {
+  /** Rows of one. */
+  count: number;
+  /** Of all rows that is held out. */
+  share: number;
+  seed: number;
+  signal: AbortSignal;
+}
+
+async function* epochs(source: DataSource, { count, share, seed, signal }: EpochOptions): AsyncGenerator<Taken> {
   for (let epoch = 0; ; epoch++) {
     const shuffle = createRng(seedOf(seed, "sft", "", "", epoch, 0, 0));
     let read = 0;
     for await (const { row, at } of placedRows(source, sftRowSchema, { shuffle, signal })) {
+      if (isHeldOut(row, share)) continue;
       yield { demonstration: row, at, epoch: epoch + ++read / count };
     }
-    if (read !== count)
+    if (read !== count) {
       throw new PrlError("PRL_DATA_FORMAT", `the data changed while they were read: ${count} rows, then ${read}`);
+    }
   }
 }
 
-function encodeAt({ demonstration, at }: Taken, settings: DemonstrationEncoding): EncodedDemonstration {
+/** As `encodeDemonstration`, errors with the place. */
+export function encodeAt(
+  { demonstration, at }: Pick<Taken, "demonstration" | "at">,
+  settings: DemonstrationEncoding,
+): EncodedDemonstration {
   try {
     return encodeDemonstration(demonstration, settings);
   } catch (cause) {

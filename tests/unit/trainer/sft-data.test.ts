@@ -109,3 +109,64 @@ describe("prl sft on a file", () => {
     expect(lines.at(-1)?.["progress/epoch"]).toBe(12);
   });
 });
+
+describe("validation", () => {
+  const rows = pairs(40);
+  const validated = (lines: Record<string, number>[]) =>
+    lines.filter((line) => "val/loss" in line).map(({ step }) => step);
+
+  it("has the loss that training has on the same rows, before the first step, at the interval and after the last", async () => {
+    const source = await folder.write("train.jsonl", rows.slice(0, 6));
+    const val = { source, interval: 2, eval_on_start: true };
+    const lines = await folder.train({ max_steps: 3, data: { source, batch_size: 6 }, val, optim: { lr: 1e-2 } });
+    expect(validated(lines)).toEqual([0, 2, 3]);
+    expect(lines[0]?.["val/loss"]).toBeCloseTo(lines[1]?.["loss/mean"] ?? Number.NaN, 4);
+    expect(lines[2]?.["val/loss"]).toBeCloseTo(lines[3]?.["loss/mean"] ?? Number.NaN, 4);
+    expect(lines[0]?.["val/perplexity"]).toBeCloseTo(Math.exp(lines[0]?.["val/loss"] ?? 0), 6);
+    expect(lines[0]?.["val/rows"]).toBe(6);
+  });
+
+  it("holds a share out that no seed changes and no step learns", async () => {
+    const source = await folder.write("share.jsonl", rows);
+    const val = { share: 0.3 };
+    const seen = new Set<string>();
+    for (const seed of [0, 1]) {
+      const found = await batches({ source }, [60, 60], { val, seed });
+      for (const text of found.flatMap(texts)) seen.add(text);
+    }
+    const lines = await folder.train({ max_steps: 1, data: { source, batch_size: 4 }, val });
+    expect(seen.size + (lines[0]?.["val/rows"] ?? 0)).toBe(40);
+    expect(lines[0]?.["val/rows"]).toBeGreaterThan(3);
+    const limited = await folder.train({ max_steps: 1, data: { source, batch_size: 4 }, val: { ...val, limit: 2 } });
+    expect(limited[0]?.["val/rows"]).toBe(2);
+  });
+
+  it.each([
+    [{ source: "a.jsonl" }, {}],
+    [{ source: "a.jsonl" }, { share: 0.5, source: "b.jsonl" }],
+    [{ source: "a.jsonl" }, { split: "test" }],
+    [{ env: { id: "reverse-text" } }, { share: 0.5 }],
+  ])("of %j does not take %j", (data, val) => {
+    expect(sftConfigSchema.safeParse({ model: { name: "m" }, max_steps: 1, data, val }).success).toBe(false);
+  });
+});
+
+describe("micro batches", () => {
+  it("change no number of a step but by rounding", async () => {
+    const source = await folder.write("micro.jsonl", pairs(24));
+    const run = async (tokens: number | null) => {
+      const data = { source, batch_size: 24, micro_batch_tokens: tokens };
+      return folder.train({ max_steps: 3, seq_len: 16, data, optim: { lr: 1e-3 } });
+    };
+    const [small, large] = [await run(null), await run(4096)];
+    for (const name of ["loss/mean", "optim/grad_norm"]) {
+      for (const [index, line] of small.entries()) {
+        expect(line[name]).toBeCloseTo(large[index]?.[name] ?? Number.NaN, 4);
+      }
+    }
+    expect(
+      sftConfigSchema.safeParse({ model: { name: "m" }, max_steps: 1, data: { source, micro_batch_tokens: 5 } })
+        .success,
+    ).toBe(false);
+  });
+});

@@ -150,6 +150,7 @@ export class RunSession {
     // What an earlier attempt did beyond the checkpoint is done again.
     if (line.attempt < this.directory.attempt && line.step > this.#options.startStep) return;
     if (line.component === "sft") {
+      if (line.step === 0) return; // A validation before the first step.
       const value = (name: string): number | undefined => {
         const found = line[name];
         return typeof found === "number" ? found : undefined;

@@ -36,6 +36,14 @@ export const sftDataBlock = z
     subset,
     revision,
     loss_mask: lossMaskBlock,
+    micro_batch_tokens: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Tokens that go through the model at once, at least seq_len; a step's gradients add up over as many as it needs; unset: seq_len",
+      ),
   })
   .superRefine((data, context) => {
     if ((data.env === null) === (data.source === null)) {
@@ -47,3 +55,27 @@ export const sftDataBlock = z
   })
   .describe("Where the demonstrations come from; exactly one of env and source");
 export type SftDataBlock = z.output<typeof sftDataBlock>;
+
+/** Of `[val]`: exactly one of source, split and share. */
+export const sftValidationBlock = z
+  .strictObject({
+    source,
+    split: z.string().min(1).nullable().default(null).describe("This split of the dataset data.source"),
+    share: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .nullable()
+      .default(null)
+      .describe("Share of the rows of data.source that is held out, chosen by what is in a row: no seed changes it"),
+    interval: z.int().positive().default(50).describe("Validate every so many steps, and after the last"),
+    eval_on_start: z.boolean().default(false).describe("Validate before the first step too"),
+    limit: z.int().positive().nullable().default(null).describe("Validate on the first so many rows; unset: all"),
+  })
+  .superRefine((val, context) => {
+    const given = [val.source, val.split, val.share].filter((one) => one !== null).length;
+    if (given !== 1) context.addIssue({ code: "custom", message: "give exactly one of source, split and share" });
+  })
+  .nullable()
+  .default(null)
+  .describe("Validation: loss and perplexity of rows that are not learnt");

@@ -1,7 +1,8 @@
 /** Schema of `sft.toml`: supervised fine-tuning on data or on an environment's own demonstrations. */
 import { z } from "zod";
 import { automatic, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
-import { sftDataBlock } from "./sft-data.ts";
+import { isDataPath } from "../layer.ts";
+import { sftDataBlock, sftValidationBlock } from "./sft-data.ts";
 import { activations, dtype, optimBlock, scheduleProblem, schedulerBlock } from "./trainer.ts";
 
 /** The keys as they are written in files. */
@@ -18,6 +19,7 @@ export const sftInputSchema = z
     dtype,
     activations,
     data: sftDataBlock,
+    val: sftValidationBlock,
     optim: optimBlock,
     scheduler: schedulerBlock,
     log: logBlock,
@@ -28,6 +30,19 @@ export const sftInputSchema = z
 export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   const schedule = scheduleProblem(config.scheduler, config.max_steps);
   if (schedule !== null) context.addIssue({ code: "custom", path: ["scheduler"], message: schedule });
+  const { data, val } = config;
+  if (data.micro_batch_tokens !== null && data.micro_batch_tokens < config.seq_len) {
+    const message = `${data.micro_batch_tokens} is less than seq_len ${config.seq_len}: the longest sequence has to fit`;
+    context.addIssue({ code: "custom", path: ["data", "micro_batch_tokens"], message });
+  }
+  if (val === null) return;
+  if (val.share !== null && data.source === null) {
+    context.addIssue({ code: "custom", path: ["val", "share"], message: "needs data.source: give val.source instead" });
+  }
+  if (val.split !== null && (data.source === null || isDataPath(data.source))) {
+    const message = "needs a dataset of the hub as data.source: give val.source or val.share instead";
+    context.addIssue({ code: "custom", path: ["val", "split"], message });
+  }
 });
 
 /** A resolved SFT config: every default filled, every path absolute when it came through `loadConfig`. */
