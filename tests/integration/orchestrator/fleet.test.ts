@@ -42,7 +42,7 @@ async function startFleet(env: object, least: number, most: number, rolloutsPerW
   const config = join(runDir, "env-worker.json");
   const sources = [{ name: "text", split: "train", env }];
   await writeFile(config, JSON.stringify({ run_id: "r", seed: 1, model_dir: MODEL, sources, max_concurrent: 512 }));
-  const base = { runDir, logs: join(runDir, "logs") };
+  const base = { runDir, logs: join(runDir, "logs"), attempt: 1 };
   fleet = new Fleet(supervisor, {
     runDir,
     component: "env-worker",

@@ -1,10 +1,16 @@
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
-import { loadConfig } from "../../../ts/config/index.ts";
+import { loadConfig, type SftConfig } from "../../../ts/config/index.ts";
 import { loadEnvironment } from "../../../ts/environments/index.ts";
 
 const file = (name: string) => fileURLToPath(new URL(`../../../configs/reverse-text/${name}`, import.meta.url));
+
+/** The environment of a stage that learns from demonstrations. */
+function demonstrating({ data }: SftConfig): NonNullable<SftConfig["data"]["env"]> {
+  if (data.env === null) throw new Error("the stage has no environment");
+  return data.env;
+}
 
 describe("the reverse-text example", () => {
   it("is a config whose environments exist and accept their arguments", async () => {
@@ -28,8 +34,9 @@ describe("the reverse-text example", () => {
 
   it("has a warm start that demonstrates cleanly for its first 560 steps", async () => {
     const { config } = await loadConfig([file("sft.toml")], [], { kind: "sft" });
-    expect(config.data.env.args["noise_after"]).toBe(560 * config.data.batch_size);
-    const environment = (await loadEnvironment(config.data.env)).configure(config.data.env.args);
+    const env = demonstrating(config);
+    expect(env.args["noise_after"]).toBe(560 * config.data.batch_size);
+    const environment = (await loadEnvironment(env)).configure(env.args);
     expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
   });
 });
@@ -46,7 +53,8 @@ describe.each(["alphabet-sort", "tool-lookup"])("the %s example", (name) => {
     expect(rl.config.warm_start?.sft).toBe(path("sft.toml"));
 
     const { config } = await loadConfig([path("sft.toml")], [], { kind: "sft" });
-    const { env, batch_size: batchSize } = config.data;
+    const { batch_size: batchSize } = config.data;
+    const env = demonstrating(config);
     const clean = Number(env.args["noiseAfter"] ?? env.args["guessAfter"]) / batchSize;
     expect(clean).toBeGreaterThan(0);
     expect(clean).toBeLessThan(config.max_steps);
