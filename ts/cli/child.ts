@@ -1,9 +1,10 @@
 /** What the processes of a run have in common: the options that the launcher starts them with, and how they end. */
 
 import { readFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { PrlError } from "../errors.ts";
+import { type Metrics, openMetrics, showMetrics } from "../monitors/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "./command.ts";
 
 export const CHILD_OPTIONS: readonly CommandOption[] = [
@@ -53,6 +54,22 @@ export async function readChildConfig<T>(path: string): Promise<T> {
     return JSON.parse(await readFile(path, "utf8")) as T;
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `cannot read the process config ${path}`, { cause });
+  }
+}
+
+/** Opens the run's metrics and, with a port, shows them to Prometheus. */
+export async function openChildMetrics(
+  component: string,
+  { runDir, attempt }: Pick<ChildOptions, "runDir" | "attempt">,
+  port: number | null,
+): Promise<Metrics> {
+  const metrics = openMetrics(runDir, component, attempt);
+  if (port === null) return metrics;
+  try {
+    return await showMetrics(metrics, { component, run: basename(runDir), attempt, port });
+  } catch (error) {
+    metrics.close();
+    throw error;
   }
 }
 

@@ -27,6 +27,8 @@ export interface Metrics {
   log(step: number, values: MetricValues): void;
   /** Appends `{component, attempt, time, type, ...fields}` to `events.jsonl`: restarts, drops, canaries, weight updates. */
   event(type: string, fields?: Record<string, unknown>): void;
+  /** Names a value that is read whenever somebody looks; only where somebody can. `what` says what it is. */
+  watch?(name: string, what: string, read: () => number): void;
   close(): void;
 }
 

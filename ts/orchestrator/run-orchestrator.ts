@@ -143,6 +143,11 @@ class Orchestrator {
     };
     this.#pending = pending;
     this.#dispatcher = new GroupDispatcher(options, resume?.dispatcher);
+    const { metrics } = job;
+    metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => this.#dispatcher.inFlight);
+    metrics.watch?.("groups_open", "Groups under way.", () => this.#dispatcher.open);
+    metrics.watch?.("groups_queued", "Finished groups that wait for a batch.", () => this.#completed.length);
+    metrics.watch?.("policy_version", "Version that the engines sample with.", () => this.#version);
   }
 
   async run(): Promise<void> {

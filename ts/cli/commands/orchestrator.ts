@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../../errors.ts";
 import { InferenceAdmin } from "../../inference/index.ts";
 import { flopModel } from "../../native/index.ts";
-import { joinRun, openMetrics, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
+import { joinRun, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import {
   connectEnvWorkers,
   type Engine,
@@ -16,7 +16,7 @@ import {
   runOrchestrator,
 } from "../../orchestrator/index.ts";
 import { openOrchestratorTransports } from "../../transports/index.ts";
-import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
+import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { OrchestratorChildConfig } from "../launcher/index.ts";
 
@@ -43,7 +43,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<OrchestratorChildConfig>(configPath);
-  const metrics = openMetrics(runDir, COMPONENT, attempt);
+  const port = config.monitors.prometheus?.port ?? null;
+  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, port);
   return untilStopped(io, async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));

@@ -1,9 +1,9 @@
 /** `prl trainer`: the trainer of a run, as a process. */
 
-import { joinRun, openMetrics } from "../../monitors/index.ts";
+import { joinRun } from "../../monitors/index.ts";
 import { runTrainer } from "../../trainer/index.ts";
 import { openTrainerTransports } from "../../transports/index.ts";
-import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
+import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { TrainerChildConfig } from "../launcher/index.ts";
 
@@ -24,7 +24,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<TrainerChildConfig>(configPath);
-  const metrics = openMetrics(runDir, COMPONENT, attempt);
+  const port = config.monitors.prometheus?.port;
+  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, port === undefined ? null : port + 1);
   const work = async () => {
     const { rollouts, weights, addresses } = await openTrainerTransports(
       { runDir, runId: config.run_id, attempt },

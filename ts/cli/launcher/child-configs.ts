@@ -50,6 +50,7 @@ export interface TrainerChildConfig {
   trainer: RlConfig["trainer"];
   weight_broadcast: RlConfig["weight_broadcast"];
   rollout_transport: RlConfig["rollout_transport"];
+  monitors: RlConfig["monitors"];
 }
 
 /** The whole resolved config, and what the launcher found out. */
@@ -124,6 +125,7 @@ export function rlChildConfigs(
       trainer: config.trainer,
       weight_broadcast: config.weight_broadcast,
       rollout_transport: config.rollout_transport,
+      monitors: config.monitors,
     },
     orchestrator: {
       ...config,

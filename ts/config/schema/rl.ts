@@ -11,6 +11,7 @@ import { ckptBlock, ckptProblem } from "./ckpt.ts";
 import { curriculumProblem } from "./curriculum.ts";
 import { filterProblems } from "./filters.ts";
 import { lossProblems } from "./loss.ts";
+import { monitorsBlock } from "./monitors.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
 import { sandboxBlock } from "./sandbox.ts";
@@ -32,6 +33,7 @@ export const rlInputSchema = z
     seq_len: seqLen.default(2048),
     model: modelBlock,
     log: logBlock,
+    monitors: monitorsBlock,
     trainer: trainerBlock,
     orchestrator: orchestratorBlock,
     inference: inferenceBlock,

@@ -1,0 +1,13 @@
+import { describe, expect, test } from "vitest";
+import { monitorsBlock } from "../../../ts/config/schema/monitors.ts";
+
+describe("[monitors]", () => {
+  test("nothing listens unless a port is given", () => {
+    expect(monitorsBlock.parse(undefined)).toEqual({ prometheus: null });
+    expect(monitorsBlock.parse({ prometheus: { port: 9400 } })).toEqual({ prometheus: { port: 9400 } });
+  });
+
+  test.each([0, 65_535, 1.5, "9400"])("%j leaves no port for the trainer, or is none", (port) => {
+    expect(monitorsBlock.safeParse({ prometheus: { port } }).success).toBe(false);
+  });
+});
