@@ -12,6 +12,8 @@ export class Interpreter {
   readonly #box: () => Promise<Box>;
   readonly #timeoutMs: number;
   #repl: Repl | null = null;
+  /** Calls of one reply come at once and run one after the other, in their order. */
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(box: () => Promise<Box>, timeoutMs: number) {
     this.#box = box;
@@ -20,6 +22,15 @@ export class Interpreter {
 
   /** What it printed, the value of the last expression, and what was raised. Errors: those of `Box.repl`, PRL_SANDBOX_INFRA. */
   async run(code: string, signal: AbortSignal): Promise<string> {
+    const before = this.#last;
+    const result = before.then(() => this.#run(code, signal));
+    // What went wrong is the caller's; the next call begins all the same.
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  async #run(code: string, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
     this.#repl ??= await (await this.#box()).repl("python");
     const { run, value, error, alive } = await this.#repl.run(code, { timeoutMs: this.#timeoutMs, signal });
     signal.throwIfAborted();
