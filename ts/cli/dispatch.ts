@@ -28,6 +28,11 @@ const COMMANDS: readonly CommandEntry[] = [
     summary: "Print or follow the logs of a run's processes",
     load: () => import("./commands/logs.ts"),
   },
+  {
+    name: "export",
+    summary: "Write the traces of a run as data for prl sft",
+    load: () => import("./commands/export.ts"),
+  },
   { name: "env", summary: "Make, check, describe and install environments", load: () => import("./commands/env.ts") },
   { name: "chat", summary: "Talk to a model, line by line", load: () => import("./commands/chat.ts") },
   {

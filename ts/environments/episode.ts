@@ -55,6 +55,17 @@ const traceSchema = z.strictObject({
       sampled: z.boolean(),
     }),
   ),
+  /** What all its prompts were besides messages; `varied`: not all the same. Absent where nothing was sampled. */
+  asked: z
+    .union([
+      z.strictObject({
+        /** Raw texts, which no template touched. */
+        is_text: z.boolean(),
+        tools: z.array(z.record(z.string(), z.unknown())).optional(),
+      }),
+      z.literal("varied"),
+    ])
+    .optional(),
   rewards: scoresSchema,
   /** Sum of score times weight; null when the episode has errors. */
   reward: z.number().nullable(),

@@ -5,7 +5,7 @@ import type { TurnLimits } from "./limits.ts";
 import { type Prompt, promptMessages } from "./message.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
-import { blameFor, limited, type Sampler } from "./sampler.ts";
+import { blameFor, limited, promptForm, type Sampler } from "./sampler.ts";
 import { turnSeed } from "./seed.ts";
 import type { PolicyTokenizer } from "./tokenizer.ts";
 import type { TraceGraph } from "./trace.ts";
@@ -49,6 +49,7 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
       completionIds: completion.tokenIds,
       logprobs: completion.logprobs,
       response: message,
+      asked: promptForm(prompt, options),
       finishReason,
       ...(usage === null ? {} : { usage }),
     });

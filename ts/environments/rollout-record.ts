@@ -7,7 +7,7 @@ import type { EpisodeError, EpisodeTrace } from "./episode.ts";
 import type { EpisodeFrame } from "./episode-frame.ts";
 import type { Sampler } from "./sampler.ts";
 import type { AgentRole } from "./seats.ts";
-import type { TraceGraph } from "./trace.ts";
+import type { PromptForm, TraceGraph } from "./trace.ts";
 import { versionRange } from "./trace-columns.ts";
 
 /** Times of a rollout: `start` in seconds since 1970, the others by `performance.now()`, 0 while they have not come. */
@@ -82,6 +82,7 @@ function recordOf(
     agent: role.name,
     trainable: role.trains,
     nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
+    ...(trace.asked === null ? {} : { asked: recordedForm(trace.asked) }),
     rewards: score?.rewards ?? {},
     reward: score?.reward ?? null,
     metrics: score === null ? {} : { ...end.metrics, ...counted, ...score.metrics },
@@ -98,4 +99,9 @@ function recordOf(
       total_ms: now - clock.begun,
     },
   };
+}
+
+function recordedForm(asked: PromptForm | "varied"): EpisodeTrace["asked"] {
+  if (asked === "varied") return asked;
+  return { is_text: asked.isText, ...(asked.tools !== undefined && { tools: [...asked.tools] }) };
 }

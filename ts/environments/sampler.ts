@@ -6,7 +6,7 @@ import { type Message, type Prompt, promptMessages, type ToolCall } from "./mess
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import { turnSeed } from "./seed.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
-import type { TraceGraph } from "./trace.ts";
+import type { PromptForm, TraceGraph } from "./trace.ts";
 
 /** What sampling needs of a rollout's request. */
 export interface SamplerParts {
@@ -84,12 +84,17 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       policyVersions,
       response: message,
       finishReason,
+      asked: promptForm(prompt, options),
     });
     const usage = { promptTokens: promptIds.length, completionTokens: completionIds.length };
     return { ...completion, text, message, toolCalls, usage };
   };
 
   return { sample, countTokens, rerendered: () => rerendered, blame };
+}
+
+export function promptForm(prompt: Prompt, { tools }: SampleOptions): PromptForm {
+  return { isText: typeof prompt === "string", ...(tools !== undefined && tools.length > 0 && { tools }) };
 }
 
 /** With the shorter of both limits. */

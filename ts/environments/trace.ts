@@ -27,6 +27,13 @@ export interface TraceNode {
   readonly policyVersions: readonly (readonly [number, number])[];
 }
 
+/** What a prompt was besides its messages. */
+export interface PromptForm {
+  /** A raw text, which no template touched. */
+  readonly isText: boolean;
+  readonly tools?: readonly Readonly<Record<string, unknown>>[];
+}
+
 /** One model call. */
 export interface Turn {
   /** The messages that the prompt was made from, at least one. */
@@ -40,6 +47,8 @@ export interface Turn {
   readonly policyVersions?: readonly (readonly [number, number])[];
   /** For each message of the prompt the end of its tokens in `promptIds`; without it new messages own their tokens together. */
   readonly messageSpans?: readonly number[];
+  /** What the prompt was besides its messages. Default: messages for a template, and no tools. */
+  readonly asked?: PromptForm;
   /** What the completion says. */
   readonly response: Message;
   readonly finishReason?: "stop" | "length" | "abort";
@@ -86,6 +95,7 @@ export class TraceGraph implements Trace {
   info: Readonly<Record<string, unknown>> = {};
   readonly #nodes: TraceNode[] = [];
   readonly #children = new Map<number | null, number[]>();
+  #asked: PromptForm | "varied" | null = null;
   #truncated = false;
   #turns = 0;
   #promptTokens = 0;
@@ -116,6 +126,11 @@ export class TraceGraph implements Trace {
 
   get turns(): number {
     return this.#turns;
+  }
+
+  /** The form of all prompts; null while there was none. */
+  get asked(): PromptForm | "varied" | null {
+    return this.#asked;
   }
 
   /** Prompt tokens that the policy was sent, over all turns. */
@@ -166,6 +181,9 @@ export class TraceGraph implements Trace {
       cursor += tokenIds.length;
     });
     const scaffold = promptIds.subarray(cursor);
+    const asked = turn.asked ?? { isText: false };
+    if (this.#asked === null) this.#asked = asked;
+    else if (this.#asked !== "varied" && !sameForm(this.#asked, asked)) this.#asked = "varied";
     this.#truncated = turn.finishReason === "length";
     this.#turns += 1;
     this.#promptTokens += turn.usage?.promptTokens ?? promptIds.length;
@@ -250,6 +268,11 @@ export class TraceGraph implements Trace {
     else siblings.push(index);
     return index;
   }
+}
+
+function sameForm(a: PromptForm, b: PromptForm): boolean {
+  if (a.isText !== b.isText) return false;
+  return a.tools === b.tools || JSON.stringify(a.tools) === JSON.stringify(b.tools);
 }
 
 interface Match {

@@ -7,6 +7,7 @@ export {
   type PreparedEvaluation,
   runEvaluations,
 } from "./evaluate.ts";
+export { exportSft, type ExportOptions, type ExportReport, type LeftOut } from "./export-sft.ts";
 export { type ReplayedRollout, type ReplayReport, replayRun } from "./replay.ts";
 export { type EvaluationReport, report, type ReportOptions } from "./report.ts";
 export { resultTable } from "./result-table.ts";
