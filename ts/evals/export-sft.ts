@@ -9,8 +9,9 @@ import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-import { type Episode, episodeSchema, type EpisodeTrace } from "../environments/index.ts";
+import type { EpisodeTrace } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { readEpisode } from "./read-episode.ts";
 
 /** Why a trace, or all of a branch or an episode, is no row. */
 export type LeftOut =
@@ -95,15 +96,6 @@ async function traceFiles(dir: string): Promise<string[]> {
 }
 
 const stepOf = (path: string): number => Number(/step_(\d+)/u.exec(path)?.[1] ?? 0);
-
-function readEpisode(line: string): Episode | null {
-  try {
-    const parsed = episodeSchema.safeParse(JSON.parse(line));
-    return parsed.success ? parsed.data : null;
-  } catch {
-    return null;
-  }
-}
 
 function traceRows(trace: EpisodeTrace, minReward: number, count: (reason: LeftOut) => void): Row[] {
   const reason = unfit(trace, minReward);

@@ -13,13 +13,13 @@ import { z } from "zod";
 import {
   type ConfiguredEnvironment,
   type Episode,
-  episodeSchema,
   loadEnvironment,
   rewardOf,
   toEpisodeError,
   withGroupScores,
 } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { readEpisode } from "./read-episode.ts";
 
 /** A rollout, as it was scored and as it is scored now; NaN where the rewards failed. */
 export interface ReplayedRollout {
@@ -163,15 +163,6 @@ async function replaySource(source: Source, files: readonly string[], signal: Ab
 }
 
 /** Null for what is no whole episode. Lines of a training run have the advantages beside it. */
-function readEpisode(line: string): Episode | null {
-  try {
-    const { advantage: _one, advantages: _all, ...episode } = JSON.parse(line) as Record<string, unknown>;
-    return episodeSchema.parse(episode);
-  } catch {
-    return null;
-  }
-}
-
 async function rescoreGroup(
   environment: ConfiguredEnvironment,
   group: readonly Episode[],

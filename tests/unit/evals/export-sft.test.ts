@@ -128,7 +128,10 @@ describe("traces as rows for prl sft", () => {
     ] as const) {
       await mkdir(join(dir, "rollouts", path), { recursive: true });
       const nodes = [node(null, user), node(0, assistant(content), true)];
-      await writeFile(join(dir, "rollouts", path, "traces.jsonl"), `${JSON.stringify(episode([trace({ nodes })]))}\n`);
+      await writeFile(
+        join(dir, "rollouts", path, "traces.jsonl"),
+        `${JSON.stringify({ ...episode([trace({ nodes })]), advantage: 0.5 })}\n`,
+      );
     }
     const out = join(dir, "out.jsonl");
     expect(await exportSft(dir, out)).toMatchObject({ rows: 2 });
