@@ -34,7 +34,8 @@ export function stepCount(step: number, maxSteps: number | null): string {
 
 /** `SFT step 200/4000 | Loss ... | Tokens/s ...` */
 export function sftLine(step: SftStep): string {
-  return `SFT step ${step.step}/${step.maxSteps} | Loss ${formatNumber(step.loss)} | Tokens/s ${formatCount(step.tokensPerSecond)}`;
+  const validated = step.valLoss === undefined ? "" : ` | Val loss ${formatNumber(step.valLoss)}`;
+  return `SFT step ${step.step}/${step.maxSteps} | Loss ${formatNumber(step.loss)}${validated} | Tokens/s ${formatCount(step.tokensPerSecond)}`;
 }
 
 /** `Evaluated reverse-text | Policy v40 | Reward 0.95 | exact_match 0.71 | 256 rollouts` */
@@ -50,10 +51,10 @@ export function evaluationLine(report: EvaluationReport): string {
   ].join(" | ");
 }
 
-/** True for the supervised steps that get a line of their own: evenly spread, the last one among them. */
+/** True for the supervised steps that get a line of their own: evenly spread, the last one among them, and those that validated. */
 export function isReportedSftStep(step: SftStep): boolean {
   const every = Math.max(1, Math.ceil(step.maxSteps / SFT_LINES));
-  return step.step === 1 || step.step % every === 0 || step.step === step.maxSteps;
+  return step.valLoss !== undefined || step.step === 1 || step.step % every === 0 || step.step === step.maxSteps;
 }
 
 export class PlainProgress implements ProgressView {

@@ -8,6 +8,8 @@ export interface SftStep {
   maxSteps: number;
   /** Mean cross-entropy per token, in nats. */
   loss: number | undefined;
+  /** The same of the rows that are held out; absent where the step did not validate. */
+  valLoss?: number | undefined;
   tokensPerSecond: number | undefined;
   learningRate: number | undefined;
 }

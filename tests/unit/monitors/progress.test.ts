@@ -115,6 +115,17 @@ describe("plain lines", () => {
     expect(written).toHaveLength(22);
     expect(written.at(-2)).toContain("SFT step 1000/1000");
   });
+
+  it("has a line for every supervised step that validated", () => {
+    const written: string[] = [];
+    const view = new PlainProgress((text) => written.push(text));
+    const told = { maxSteps: 1000, loss: 1, tokensPerSecond: 1, learningRate: 1 };
+    view.show({ type: "sft-step", step: { step: 7, ...told } });
+    view.show({ type: "sft-step", step: { step: 8, ...told, valLoss: 0.5 } });
+    view.end();
+    expect(written.map((text) => text.includes("SFT step 8/1000 | Loss 1"))).toEqual([true]);
+    expect(written[0]).toMatch(/Val loss 0\.50*/u);
+  });
 });
 
 describe("live block", () => {

@@ -159,6 +159,7 @@ export class RunSession {
         step: line.step,
         maxSteps: this.#options.sftSteps ?? line.step,
         loss: value("loss"),
+        valLoss: value("val/loss"),
         tokensPerSecond: value("perf/throughput"),
         learningRate: value("optim/lr"),
       };
