@@ -45,22 +45,23 @@ export async function numpySum({ python, rivals, rounds, report, signal }: Bench
     report.note(`sandbox_numpy: not measured, ${python} has no numpy; see --python`);
     return;
   }
-  const floor = await Floor.start(["numpy"], signal, python);
   const pool = await SandboxPool.start({ warm: { numpy: 8 }, python });
+  let floor: Floor | undefined;
   const ours = async (): Promise<void> => {
     const result = await pool.runOnce({ command: ["python3", "-c", SUM], runtime: "numpy" });
     outputOf(result, "45\n");
   };
   try {
+    const server = (floor = await Floor.start(["numpy"], signal, python));
     const contenders: Contender[] = [
       { name: "ours", run: ours },
-      { name: "floor", run: async () => floor.run(SUM, "", "45\n") },
+      { name: "floor", run: async () => server.run(SUM, "", "45\n") },
       ...rivals.map((name) => ({ name, run: async () => runRival(name, [python, "-c", SUM], "", "45\n") })),
     ];
     const samples = await interleaved(contenders, rounds, signal);
     quantiles("sandbox_numpy", samples, [{ of: "bubblewrap", factor: 0.1 }], report);
   } finally {
-    await Promise.all([pool.close(), floor.close()]);
+    await Promise.all([pool.close(), floor?.close()]);
   }
 }
 
