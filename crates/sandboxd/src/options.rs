@@ -11,7 +11,7 @@ use crate::plan::PATH;
 use crate::tier::{Tier, Wanted};
 use crate::zygote::{Profiles, path_with};
 
-/// Printed for `--help` and behind usage errors.
+/// Printed for `--help`.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
   --socket PATH        serve on a Unix socket of mode 0600
   --listen ADDR:PORT   serve on TCP; every call needs a bearer token, or a client certificate, or both
@@ -116,11 +116,11 @@ impl Options {
         while let Some(name) = rest.next() {
             let mut value = || {
                 rest.next()
-                    .ok_or_else(|| SandboxError::Usage(format!("{name} needs a value\n{HELP}")))
+                    .ok_or_else(|| SandboxError::Usage(format!("{name} needs a value; see --help")))
             };
             let number = |text: &String| {
                 text.parse::<usize>()
-                    .map_err(|_| SandboxError::Usage(format!("{name} needs a number, not {text:?}\n{HELP}")))
+                    .map_err(|_| SandboxError::Usage(format!("{name} needs a number, not {text:?}; see --help")))
             };
             match name.as_str() {
                 "--socket" => options.socket = Some(PathBuf::from(value()?)),
@@ -151,11 +151,12 @@ impl Options {
                 }
                 "--preload" => {
                     let added = options.profiles.preload(value()?);
-                    added.map_err(|wrong| SandboxError::Usage(format!("--preload: {wrong}\n{HELP}")))?;
+                    added.map_err(|wrong| SandboxError::Usage(format!("--preload: {wrong}; see --help")))?;
                 }
                 "--python" => {
                     let path = path_with(value()?, PATH);
-                    options.path = path.map_err(|wrong| SandboxError::Usage(format!("--python: {wrong}\n{HELP}")))?;
+                    options.path =
+                        path.map_err(|wrong| SandboxError::Usage(format!("--python: {wrong}; see --help")))?;
                 }
                 "--allow-forward" => {
                     let service = Service::parse(value()?)
@@ -182,27 +183,29 @@ impl Options {
                 "--cpus" => {
                     let text = value()?;
                     let cpus = text.parse::<f64>().ok().filter(|cpus| (0.01..=4096.0).contains(cpus));
-                    let wrong = || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}\n{HELP}"));
+                    let wrong =
+                        || SandboxError::Usage(format!("--cpus needs a number like 0.5, not {text:?}; see --help"));
                     options.cpus = Some(cpus.ok_or_else(wrong)?);
                 }
                 "--tier" => {
                     let wanted = Tier::parse(value()?);
-                    options.tier = wanted.map_err(|wrong| SandboxError::Usage(format!("--tier: {wrong}\n{HELP}")))?;
+                    options.tier =
+                        wanted.map_err(|wrong| SandboxError::Usage(format!("--tier: {wrong}; see --help")))?;
                 }
                 "--rootless" => options.tier = Wanted::WithoutRights,
                 "--work-dir" => options.work_dir = PathBuf::from(value()?),
                 "--stop-with-stdin" => options.stop_with_stdin = true,
-                _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}\n{HELP}"))),
+                _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}; see --help"))),
             }
         }
         // Also of profiles that were named later.
         for text in warm {
             let parked = options.profiles.park(text);
-            parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}\n{HELP}")))?;
+            parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;
         }
         if options.socket.is_none() && options.listen.is_none() {
             return Err(SandboxError::Usage(format!(
-                "nothing to serve on: give --socket or --listen\n{HELP}"
+                "nothing to serve on: give --socket or --listen; see --help"
             )));
         }
         Ok(options)
