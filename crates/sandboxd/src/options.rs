@@ -204,9 +204,8 @@ impl Options {
             parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;
         }
         if options.socket.is_none() && options.listen.is_none() {
-            return Err(SandboxError::Usage(format!(
-                "nothing to serve on: give --socket or --listen; see --help"
-            )));
+            let nothing = "nothing to serve on: give --socket or --listen; see --help";
+            return Err(SandboxError::Usage(nothing.to_owned()));
         }
         Ok(options)
     }
