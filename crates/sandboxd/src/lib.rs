@@ -27,6 +27,7 @@ mod init;
 mod keys;
 mod landlock;
 mod listen;
+mod log;
 mod mux;
 mod once;
 mod options;
@@ -64,7 +65,7 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(|| log::Line)
         .init();
     let arguments = match defence::take(arguments) {
         Ok(arguments) => arguments,
