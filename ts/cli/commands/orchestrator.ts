@@ -56,7 +56,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
     const engines = servers.map(connectEngine);
     const workers = connectEnvWorkers(
-      await readyEnvWorkers(runDir),
+      await someEnvWorkers(runDir, signal),
       // Training and an evaluation may each have as many under way.
       { connections: 2 * config.orchestrator.max_inflight, replacedWithinMs: REPLACED_WITHIN_MS },
     );
@@ -109,6 +109,16 @@ function addressOf({ url }: ReadyFile, name: string): string {
   if (url === undefined)
     throw new PrlError("PRL_PROCESS_NOT_READY", `${name} is ready but its ready file names no url`);
   return url;
+}
+
+/** At least one: those that had been ready may have died since, and the launcher starts others. */
+async function someEnvWorkers(runDir: string, signal: AbortSignal) {
+  const end = Date.now() + REPLACED_WITHIN_MS;
+  for (;;) {
+    const found = await readyEnvWorkers(runDir);
+    if (found.length > 0 || Date.now() > end) return found;
+    await sleep(READY_POLL_MS, undefined, { signal });
+  }
 }
 
 async function waitUntilReady(
