@@ -11,7 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { rlConfigSchema } from "../dist/config/schema/rl.js";
 import { watchLoopLag } from "../dist/monitors/index.js";
 import { connectEnvWorkers, readyEnvWorkers, runOrchestrator } from "../dist/orchestrator/index.js";
-import { filesystemRollouts } from "../dist/transports/index.js";
+import { filesystemRollouts, writeHalf } from "../dist/transports/index.js";
 import { report } from "./report.mjs";
 
 const IN_FLIGHT = 1024;
@@ -106,7 +106,11 @@ async function train(runDir, url) {
     resume: async () => {},
     promptLogprobs: async () => new Float32Array(0),
   };
+  const never = { recovery_interval: Infinity, interval: null, keep_last: null, keep_interval: null };
+  const checkpoints = { root: join(runDir, "checkpoints"), run: "bench", attempt: 1, rules: never };
   await runOrchestrator({
+    resume: null,
+    checkpoints,
     runDir,
     config,
     modelName: "m",
@@ -116,6 +120,8 @@ async function train(runDir, url) {
       async send(step, batches, envNames) {
         await files.send(step, batches, envNames);
         published.add(step);
+        // The last step always has a checkpoint; the trainer's half of it is empty here.
+        if (step === STEPS) await writeHalf(checkpoints, step, "trainer", async () => undefined);
         if (step === WARM_UP) {
           watch.take();
           begun = performance.now();
