@@ -1,10 +1,11 @@
 /** What the processes of a run have in common: the options that the launcher starts them with, and how they end. */
 
 import { readFile } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import type { MonitorsBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { type Metrics, openMetrics, showMetrics } from "../monitors/index.ts";
+import { type Metrics, openMetrics, showMetrics, writeTensorBoard } from "../monitors/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "./command.ts";
 
 export const CHILD_OPTIONS: readonly CommandOption[] = [
@@ -57,16 +58,30 @@ export async function readChildConfig<T>(path: string): Promise<T> {
   }
 }
 
-/** Opens the run's metrics and, with a port, shows them to Prometheus. */
+export interface ChildMonitors {
+  /** `[monitors]` of the run. */
+  monitors: MonitorsBlock;
+  /** Of the Prometheus endpoints of a run, which is this one's: 0 the orchestrator's. */
+  portOffset: number;
+  /** Step that the process goes on from; 0 for a new run. */
+  startStep: number;
+}
+
+/** Opens the run's metrics, in every way that `[monitors]` asks for. */
 export async function openChildMetrics(
   component: string,
   { runDir, attempt }: Pick<ChildOptions, "runDir" | "attempt">,
-  port: number | null,
+  { monitors: { prometheus, tensorboard }, portOffset, startStep }: ChildMonitors,
 ): Promise<Metrics> {
-  const metrics = openMetrics(runDir, component, attempt);
-  if (port === null) return metrics;
+  const run = basename(runDir);
+  let metrics = openMetrics(runDir, component, attempt);
   try {
-    return await showMetrics(metrics, { component, run: basename(runDir), attempt, port });
+    if (tensorboard !== null) {
+      const folder = tensorboard.path === null ? join(runDir, "tensorboard") : join(tensorboard.path, run);
+      metrics = writeTensorBoard(metrics, { folder: join(folder, component), startStep });
+    }
+    if (prometheus === null) return metrics;
+    return await showMetrics(metrics, { component, run, attempt, port: prometheus.port + portOffset });
   } catch (error) {
     metrics.close();
     throw error;

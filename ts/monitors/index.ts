@@ -21,5 +21,7 @@ export { RunHistory } from "./run-history.ts";
 export type { EvaluationReport, RlStep } from "./run-history.ts";
 export { bar, sparkline } from "./sparkline.ts";
 export { renderTable } from "./table.ts";
+export { writeTensorBoard } from "./tensorboard/index.ts";
+export type { TensorBoardOptions } from "./tensorboard/index.ts";
 export { terminalPlot } from "./terminal-plot.ts";
 export type { TerminalPlot } from "./terminal-plot.ts";

@@ -3,8 +3,9 @@ import { monitorsBlock } from "../../../ts/config/schema/monitors.ts";
 
 describe("[monitors]", () => {
   test("nothing listens unless a port is given", () => {
-    expect(monitorsBlock.parse(undefined)).toEqual({ prometheus: null });
-    expect(monitorsBlock.parse({ prometheus: { port: 9400 } })).toEqual({ prometheus: { port: 9400 } });
+    expect(monitorsBlock.parse(undefined)).toEqual({ prometheus: null, tensorboard: null });
+    expect(monitorsBlock.parse({ prometheus: { port: 9400 } })).toMatchObject({ prometheus: { port: 9400 } });
+    expect(monitorsBlock.parse({ tensorboard: {} })).toEqual({ prometheus: null, tensorboard: { path: null } });
   });
 
   test.each([0, 65_535, 1.5, "9400"])("%j leaves no port for the trainer, or is none", (port) => {

@@ -43,8 +43,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<OrchestratorChildConfig>(configPath);
-  const port = config.monitors.prometheus?.port ?? null;
-  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, port);
+  const { monitors, start_step: startStep } = config;
+  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 0, startStep });
   return untilStopped(io, async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));

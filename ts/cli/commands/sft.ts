@@ -8,8 +8,9 @@ import { readFile } from "node:fs/promises";
 
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { joinRun, openMetrics } from "../../monitors/index.ts";
+import { joinRun } from "../../monitors/index.ts";
 import { runSft } from "../../trainer/index.ts";
+import { openChildMetrics } from "../child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { prepareSft, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
 
@@ -60,7 +61,9 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   if (runDir === undefined) throw new PrlError("PRL_CLI_USAGE", "--config needs --run-dir");
   const child = await readChildConfig(configPath);
   const index = Number(options.get("--index") ?? 0);
-  const metrics = openMetrics(runDir, "sft", Number(options.get("--attempt") ?? 1));
+  const attempt = Number(options.get("--attempt") ?? 1);
+  const { monitors } = child.config;
+  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset: 0, startStep: 0 });
   const member = joinRun({ component: "sft", index, runDir });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);

@@ -24,8 +24,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<TrainerChildConfig>(configPath);
-  const port = config.monitors.prometheus?.port;
-  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, port === undefined ? null : port + 1);
+  const { monitors, start_step: startStep } = config;
+  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 1, startStep });
   const work = async () => {
     const { rollouts, weights, addresses } = await openTrainerTransports(
       { runDir, runId: config.run_id, attempt },

@@ -58,7 +58,9 @@ export type OrchestratorChildConfig = RlConfig & {
   run_id: string;
   model_dir: string;
   checkpoints: string;
-  /** Folder of the checkpoint to go on from. */
+  /** Step of the checkpoint to go on from; 0 for a new run. */
+  start_step: number;
+  /** Its folder. */
   resume_from: string | null;
 };
 
@@ -132,6 +134,7 @@ export function rlChildConfigs(
       run_id: runId,
       model_dir: modelDir,
       checkpoints,
+      start_step: startStep,
       resume_from: resume?.dir ?? null,
     },
   };

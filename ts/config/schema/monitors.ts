@@ -1,5 +1,6 @@
 /** `[monitors]`: what watches a run from outside. */
 import { z } from "zod";
+import { filePath } from "./fields.ts";
 
 const LAST_PORT = 65_535;
 
@@ -12,11 +13,25 @@ export const monitorsBlock = z
           .int()
           .positive()
           .max(LAST_PORT - 1)
-          .describe("Port of 127.0.0.1 where the orchestrator answers GET /metrics; the trainer does on the next one"),
+          .describe(
+            "Port of 127.0.0.1 where the orchestrator (of prl sft: the trainer) answers GET /metrics; the trainer does on the next one",
+          ),
       })
       .nullable()
       .default(null)
       .describe("Prometheus endpoints of orchestrator and trainer; absent: none. Inference servers always have theirs"),
+    tensorboard: z
+      .strictObject({
+        path: filePath(
+          "Folder for the event files of all runs, each in one of its name; unset: tensorboard/ of the run directory",
+        )
+          .nullable()
+          .default(null),
+      })
+      .nullable()
+      .default(null)
+      .describe("Event files of TensorBoard, one folder per process; an empty table is enough; absent: none"),
   })
   .prefault({})
   .describe("Watching the run from outside");
+export type MonitorsBlock = z.output<typeof monitorsBlock>;

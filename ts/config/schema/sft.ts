@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { automatic, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { isDataPath } from "../layer.ts";
+import { monitorsBlock } from "./monitors.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft-data.ts";
 import { activations, dtype, optimBlock, scheduleProblem, schedulerBlock } from "./trainer.ts";
 
@@ -23,6 +24,7 @@ export const sftInputSchema = z
     optim: optimBlock,
     scheduler: schedulerBlock,
     log: logBlock,
+    monitors: monitorsBlock,
   })
   .describe("Supervised fine-tuning");
 
