@@ -1,9 +1,14 @@
 //! Sandboxes made in advance.
 //!
 //! A parked sandbox has never run anything and is given out once. The pool keeps as many as it was told to and makes
-//! more at once for those who wait; how many wait is bounded by the admission in `queue`, not here.
+//! more at once for those who wait; how many wait is bounded by the admission in `queue`, not here. Whoever waits may go
+//! away at any time: what was made for them is given to the next.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
+use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
@@ -17,39 +22,90 @@ const MAKING_AT_ONCE: usize = 8;
 /// Pause before the pool tries again to fill itself after a failure.
 const AFTER_FAILURE: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// See the module.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    maker: Maker,
-    target: usize,
-    state: Mutex<State>,
+/// What makes the sandboxes of a pool.
+pub(crate) trait Make: Send + Sync + 'static {
+    type Made: Destroy;
+
+    /// `image`: its number, counted from 1; 0 is the machine's own root.
+    fn make(&self, image: u32) -> impl Future<Output = Result<Self::Made, SandboxError>> + Send;
 }
 
-#[derive(Debug, Default)]
-struct State {
-    idle: VecDeque<Sandbox>,
+/// What must be ended, and not only dropped.
+pub(crate) trait Destroy: Send + 'static {
+    /// Returns when nothing of it is left.
+    fn destroy(self) -> impl Future<Output = ()> + Send;
+}
+
+impl Make for Maker {
+    type Made = Sandbox;
+
+    async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
+        self.make(image).await
+    }
+}
+
+impl Destroy for Sandbox {
+    async fn destroy(self) {
+        self.destroy().await;
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Pool<M: Make = Maker> {
+    maker: M,
+    target: usize,
+    state: Mutex<State<M::Made>>,
+}
+
+type Answer<T> = Result<T, SandboxError>;
+
+#[derive(Debug)]
+struct State<T> {
+    idle: VecDeque<T>,
     making: usize,
-    waiting: VecDeque<oneshot::Sender<Result<Sandbox, SandboxError>>>,
+    waiting: VecDeque<oneshot::Sender<Answer<T>>>,
     closed: bool,
 }
 
-impl Pool {
-    pub(crate) fn new(maker: Maker, target: usize) -> Arc<Self> {
+/// A place in the line. Dropped with a sandbox in it, it gives that back: nobody has used it.
+struct Place<M: Make> {
+    pool: Arc<Pool<M>>,
+    answer: oneshot::Receiver<Answer<M::Made>>,
+}
+
+impl<M: Make> Drop for Place<M> {
+    fn drop(&mut self) {
+        self.answer.close();
+        if let Ok(Ok(unused)) = self.answer.try_recv() {
+            let pool = Arc::clone(&self.pool);
+            tokio::spawn(async move { pool.hand_out(Ok(unused), false).await });
+        }
+    }
+}
+
+impl<M: Make> Pool<M> {
+    pub(crate) fn new(maker: M, target: usize) -> Arc<Self> {
         let pool = Arc::new(Self {
             maker,
             target,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                idle: VecDeque::new(),
+                making: 0,
+                waiting: VecDeque::new(),
+                closed: false,
+            }),
         });
         pool.fill();
         pool
     }
 
-    /// A sandbox that nobody has used. Those with an image are made when they are asked for.
-    pub(crate) async fn acquire(self: &Arc<Self>, image: u32) -> Result<Sandbox, SandboxError> {
+    /// A sandbox that nobody has used. Those with an image are made when they are asked for, and must be waited for.
+    pub(crate) async fn acquire(self: &Arc<Self>, image: u32) -> Answer<M::Made> {
         if image > 0 {
             return self.maker.make(image).await;
         }
-        let receiver = {
+        let mut place = {
             let mut state = self.lock();
             if state.closed {
                 return Err(SandboxError::Draining);
@@ -59,12 +115,13 @@ impl Pool {
                 self.fill();
                 return Ok(sandbox);
             }
-            let (sender, receiver) = oneshot::channel();
+            let (sender, answer) = oneshot::channel();
             state.waiting.push_back(sender);
-            receiver
+            let pool = Arc::clone(self);
+            Place { pool, answer }
         };
         self.fill();
-        receiver.await.unwrap_or(Err(SandboxError::Draining))
+        (&mut place.answer).await.unwrap_or(Err(SandboxError::Draining))
     }
 
     /// How many are parked.
@@ -91,7 +148,7 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State<M::Made>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,6 +157,7 @@ impl Pool {
         loop {
             {
                 let mut state = self.lock();
+                state.waiting.retain(|waiter| !waiter.is_closed());
                 let wanted = state.waiting.len() + self.target;
                 if state.closed || state.making >= MAKING_AT_ONCE || state.idle.len() + state.making >= wanted {
                     return;
@@ -109,39 +167,47 @@ impl Pool {
             let pool = Arc::clone(self);
             tokio::spawn(async move {
                 let made = pool.maker.make(0).await;
-                pool.hand_out(made).await;
+                pool.hand_out(made, true).await;
                 pool.fill();
             });
         }
     }
 
-    async fn hand_out(self: &Arc<Self>, made: Result<Sandbox, SandboxError>) {
-        let mut made = made;
-        let failed = {
+    /// Gives one to whoever waits longest, else parks it.
+    async fn hand_out(&self, made: Answer<M::Made>, was_making: bool) {
+        let left = {
             let mut state = self.lock();
-            state.making -= 1;
-            loop {
-                let Some(waiter) = state.waiting.pop_front() else { break };
-                match waiter.send(made) {
-                    Ok(()) => return,
-                    // It no longer waits: the next one may have it.
-                    Err(back) => made = back,
-                }
-            }
-            match made {
-                Ok(sandbox) if !state.closed => {
-                    state.idle.push_back(sandbox);
-                    return;
-                }
-                other => other,
-            }
+            state.making -= usize::from(was_making);
+            state.offer(made)
         };
-        match failed {
-            Ok(sandbox) => sandbox.destroy().await,
-            Err(error) => {
+        match left {
+            None => {}
+            Some(Ok(sandbox)) => sandbox.destroy().await,
+            Some(Err(error)) => {
                 tracing::error!(error = %error.chain(), "cannot make a sandbox in advance");
                 tokio::time::sleep(AFTER_FAILURE).await;
             }
+        }
+    }
+}
+
+impl<T> State<T> {
+    /// Returns what nobody takes.
+    fn offer(&mut self, made: Answer<T>) -> Option<Answer<T>> {
+        let mut made = made;
+        while let Some(waiter) = self.waiting.pop_front() {
+            match waiter.send(made) {
+                Ok(()) => return None,
+                // It no longer waits: the next one may have it.
+                Err(back) => made = back,
+            }
+        }
+        match made {
+            Ok(sandbox) if !self.closed => {
+                self.idle.push_back(sandbox);
+                None
+            }
+            left => Some(left),
         }
     }
 }

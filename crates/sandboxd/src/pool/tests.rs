@@ -1,0 +1,179 @@
+//! The pool beside a model: whatever callers and set-ups do, no sandbox is given out twice or forgotten, as many are made
+//! at a time as may be, and as many wait as shall.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use tokio::task::JoinHandle;
+
+use super::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Acquire,
+    /// A guest's run ends, or its sandbox dies: it is taken apart either way, and never comes back.
+    Release(usize),
+    /// A caller that waits goes away, before or after a sandbox was found for it.
+    GoAway(usize),
+    /// So many of the next set-ups fail.
+    Fail(usize),
+    Pass(u64),
+    /// The others get a little further. Without it a caller may go away between an answer and its look at it.
+    Yield,
+    Close,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => Just(Step::Acquire),
+        5 => any::<usize>().prop_map(Step::Release),
+        3 => any::<usize>().prop_map(Step::GoAway),
+        1 => (1_usize..4).prop_map(Step::Fail),
+        5 => (0_u64..60).prop_map(Step::Pass),
+        3 => Just(Step::Yield),
+        1 => Just(Step::Close),
+    ]
+}
+
+/// Everything that was ever made.
+#[derive(Debug, Default)]
+struct World {
+    next: AtomicUsize,
+    alive: Mutex<BTreeSet<usize>>,
+    making: AtomicUsize,
+    most_making: AtomicUsize,
+    to_fail: AtomicUsize,
+}
+
+impl World {
+    fn alive(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.alive.lock().expect("no panic")
+    }
+}
+
+struct Guest {
+    id: usize,
+    world: Arc<World>,
+}
+
+impl Destroy for Guest {
+    async fn destroy(self) {
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        assert!(self.world.alive().remove(&self.id), "destroyed twice");
+    }
+}
+
+struct Making(Arc<World>);
+
+impl Make for Making {
+    type Made = Guest;
+
+    async fn make(&self, _image: u32) -> Answer<Guest> {
+        let world = &self.0;
+        let at_once = world.making.fetch_add(1, Ordering::Relaxed) + 1;
+        world.most_making.fetch_max(at_once, Ordering::Relaxed);
+        let id = world.next.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(1 + id as u64 * 7 % 31)).await;
+        world.making.fetch_sub(1, Ordering::Relaxed);
+        let fails = world
+            .to_fail
+            .try_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        if fails.is_ok() {
+            return Err(SandboxError::InitDied);
+        }
+        world.alive().insert(id);
+        Ok(Guest {
+            id,
+            world: Arc::clone(world),
+        })
+    }
+}
+
+/// Longer than any set-up, any pause after a failure and any end together.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Callers of the pool, as the daemon has them.
+struct Callers {
+    pool: Arc<Pool<Making>>,
+    waiting: Vec<JoinHandle<Answer<Guest>>>,
+    running: Vec<Guest>,
+    seen: BTreeSet<usize>,
+    failed: usize,
+}
+
+impl Callers {
+    async fn take(&mut self, step: &Step) {
+        match step {
+            Step::Acquire => {
+                let pool = Arc::clone(&self.pool);
+                self.waiting.push(tokio::spawn(async move { pool.acquire(0).await }));
+            }
+            Step::Release(which) if !self.running.is_empty() => {
+                let guest = self.running.swap_remove(which % self.running.len());
+                tokio::spawn(guest.destroy());
+            }
+            Step::GoAway(which) if !self.waiting.is_empty() => {
+                self.waiting.swap_remove(which % self.waiting.len()).abort();
+            }
+            Step::Fail(count) => self.pool.maker.0.to_fail.store(*count, Ordering::Relaxed),
+            Step::Pass(milliseconds) => tokio::time::sleep(Duration::from_millis(*milliseconds)).await,
+            Step::Yield => tokio::task::yield_now().await,
+            Step::Close => self.pool.close().await,
+            Step::Release(_) | Step::GoAway(_) => {}
+        }
+        self.collect().await;
+    }
+
+    /// Those that were answered run.
+    async fn collect(&mut self) {
+        let (answered, waiting) = self.waiting.drain(..).partition(JoinHandle::is_finished);
+        self.waiting = waiting;
+        for call in answered {
+            match call.await.expect("no panic") {
+                Ok(guest) => {
+                    assert!(self.seen.insert(guest.id), "given out twice");
+                    assert!(self.pool.maker.0.alive().contains(&guest.id), "given out dead");
+                    self.running.push(guest);
+                }
+                Err(_) => self.failed += 1,
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("PRL_TEST_LONG").is_some() { 20_000 } else { 500 }))]
+    #[test]
+    fn no_sandbox_is_shared_or_forgotten(target in 0_usize..6, steps in prop::collection::vec(step(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(async move {
+            let world = Arc::new(World::default());
+            let pool = Pool::new(Making(Arc::clone(&world)), target);
+            let mut callers = Callers { pool, waiting: Vec::new(), running: Vec::new(), seen: BTreeSet::new(), failed: 0 };
+            let mut failures = 0;
+            for step in &steps {
+                callers.take(step).await;
+                failures += if let Step::Fail(count) = step { *count } else { 0 };
+                assert!(callers.pool.parked() <= target + MAKING_AT_ONCE);
+            }
+            let closed = steps.iter().any(|step| matches!(step, Step::Close));
+            tokio::time::sleep(LONG).await;
+            callers.collect().await;
+            // Everybody has an answer, and only failures of ours and the end are bad ones.
+            assert!(callers.waiting.is_empty(), "{} still wait", callers.waiting.len());
+            assert!(closed || callers.failed <= failures, "{} of {failures}", callers.failed);
+            assert!(world.most_making.load(Ordering::Relaxed) <= MAKING_AT_ONCE);
+            let parked = callers.pool.parked();
+            assert!(if closed { parked == 0 } else { (target..=target + MAKING_AT_ONCE).contains(&parked) }, "{parked} of {target} parked");
+            assert_eq!(world.alive().len(), callers.running.len() + parked, "forgotten");
+            callers.pool.close().await;
+            for guest in callers.running.drain(..) {
+                guest.destroy().await;
+            }
+            tokio::time::sleep(LONG).await;
+            assert!(world.alive().is_empty(), "left behind");
+        });
+    }
+}
