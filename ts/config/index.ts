@@ -19,6 +19,7 @@ export type { CurriculumBlock } from "./schema/curriculum.ts";
 export { filterName, type FilterBlock } from "./schema/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";
+export { demonstrators } from "./schema/sft-data.ts";
 export { lossOptions } from "./schema/loss.ts";
 export { optimOptions } from "./schema/trainer.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";

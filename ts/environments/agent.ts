@@ -14,6 +14,7 @@ import {
 import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { ownInterceptionServer } from "./interception/own-server.ts";
 import type { InterceptionSession, SessionParts } from "./interception/session.ts";
+import { RolloutStop } from "./limits.ts";
 import { promptOf } from "./multi-turn.ts";
 import type { Trace } from "./trace.ts";
 import { MODEL_PORT, type Requirements } from "./sandboxes.ts";
@@ -93,11 +94,11 @@ async function run<Row extends object, Config>(
   });
   try {
     const result = await execute(options, context, session, stopped.signal);
-    context.signal.throwIfAborted();
+    if (!(context.signal.reason instanceof RolloutStop)) context.signal.throwIfAborted();
     // Nothing that the program left behind takes a turn while it is scored.
     close();
     await session.settled();
-    return toEnd(result, session);
+    return toEnd(result, session, context.signal.aborted);
   } finally {
     clearTimeout(grace);
     close();
@@ -147,14 +148,15 @@ function withMode(file: Files[string]): { content: FileContent; mode: number | n
   return typeof file === "string" || file instanceof Uint8Array ? { content: file, mode: null } : file;
 }
 
-function toEnd(result: RunResult, session: InterceptionSession): RolloutEnd {
+/** `isStopped`: by a limit of the environment's, whose name the rollout has already. */
+function toEnd(result: RunResult, session: InterceptionSession, isStopped: boolean): RolloutEnd {
   // Called off by us: the rollout has stopped and the program would not end.
-  if (result.cause !== "CANCELLED" || session.stopCondition === null) requireRun(result);
+  if (result.cause !== "CANCELLED" || (session.stopCondition === null && !isStopped)) requireRun(result);
   if (session.failure !== null) throw session.failure;
   const { cause, exitCode, signal, usage, timings } = result;
   const stdout = result.stdout.toString("utf8").slice(-SHOWN_CHARACTERS);
   const stderr = result.stderr.toString("utf8").slice(-SHOWN_CHARACTERS);
-  if (session.turns === 0 && session.stopCondition === null) {
+  if (session.turns === 0 && session.stopCondition === null && !isStopped) {
     const how = exitCode === null ? cause : `exit code ${exitCode}`;
     const said = stderr.trim() || stdout.trim();
     throw new PrlError("PRL_AGENT_SILENT", `the agent program ended (${how}) without a model call: ${said}`);

@@ -36,6 +36,9 @@ import { type Task, TaskReader, type TaskSource } from "./tasks.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 import { type Trace, TraceGraph } from "./trace.ts";
 
+/** For a stopped rollout to end what it runs in its sandbox; longer than a daemon's confirmation may take. */
+const STOPPED_MS = 12_000;
+
 /** One rollout to run, whoever the policy is. */
 export interface RolloutOrder {
   episodeId: string;
@@ -102,8 +105,8 @@ export interface ConfiguredEnvironment {
   /** An episode of these conversations, scored without sampling and without what a group adds. Rejects as a reward does. */
   scoreConversations(task: Task, conversations: Conversations): Promise<Episode>;
   /**
-   * Scores a recorded episode again: rewards and metrics of each trace are those of now, what the rollout itself told stays. Those of a
-   * group are `scoreGroup`'s. Rejects as a reward does, and with PRL_ENVIRONMENT_UNSUPPORTED where one asks for the rollout's sandbox.
+   * Scores a recorded episode whose rollout came to its end again: rewards and metrics of each trace are those of now, what the rollout
+   * itself told stays. Those of a group are `scoreGroup`'s. Rejects as a reward does, and with PRL_ENVIRONMENT_UNSUPPORTED where one asks for the rollout's sandbox.
    */
   rescore(episode: Episode, signal: AbortSignal): Promise<Episode>;
   /**
@@ -180,9 +183,9 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
     );
     const traces = episode.traces.map((trace, index) => {
       const { metrics: measured = {}, ...score } = scores[index] ?? { reward: Number.NaN, rewards: {} };
-      return { ...trace, ...score, metrics: { ...trace.metrics, ...measured } };
+      return { ...trace, ...score, metrics: { ...trace.metrics, ...measured }, is_completed: true };
     });
-    return { ...episode, traces };
+    return { ...episode, ok: true, errors: [], traces };
   };
   const scoreAlone = async (task: Task, conversations: Conversations): Promise<Episode> => {
     const episode = await scoreConversations(task, conversations);
@@ -288,10 +291,13 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       signal,
       ...sandboxes.access,
     };
+    const rollout = (async () => definition.rollout(context))();
     end = await endOf(
-      untilAborted(async () => definition.rollout(context), signal),
+      untilAborted(() => rollout, signal),
       request.signal,
     );
+    // What it runs in its sandbox is to be over before anything there is scored.
+    if (signal.aborted && sandboxes.required) end = { ...(await lateEndOf(rollout, request.signal)), ...end };
     time.release();
     for (const { trace } of seats.spoken) trace.info = end.info ?? {};
     clock.generated = performance.now();
@@ -320,6 +326,20 @@ async function endOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal
     cancelled.throwIfAborted();
     if (error instanceof RolloutStop) return { stopCondition: error.stopCondition };
     throw error;
+  }
+}
+
+/** What a rollout that was stopped from outside still tells. Rejects where its sandbox failed it, or when it is cancelled. */
+async function lateEndOf(rollout: Promise<RolloutEnd | void>, cancelled: AbortSignal): Promise<RolloutEnd> {
+  const time = new LinkedAbort(cancelled).abortAfter(STOPPED_MS, () => new RolloutStop("late"));
+  try {
+    return (await untilAborted(() => rollout, time.signal)) ?? {};
+  } catch (error) {
+    cancelled.throwIfAborted();
+    if (toEpisodeError(error).class === "infra") throw error;
+    return {};
+  } finally {
+    time.release();
   }
 }
 

@@ -72,7 +72,7 @@ const traceSchema = z.strictObject({
   metrics: z.record(z.string(), z.number()),
   /** What the rollout told beside numbers. */
   info: z.record(z.string(), z.unknown()).optional(),
-  /** Why it ended: `agent_completed`, `max_output_tokens`, or a name that the environment gave; null when it failed. */
+  /** Why it ended: `agent_completed`, `max_output_tokens`, or a name that the environment gave; null when it failed before its end. */
   stop_condition: z.string().nullable(),
   /** It ran to its end and was scored. */
   is_completed: z.boolean(),

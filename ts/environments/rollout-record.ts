@@ -69,6 +69,8 @@ function recordOf(
   { clock, end }: RolloutOutcome,
   now: number,
 ): Omit<EpisodeTrace, "policy"> {
+  // Conversations that were only scored have no generation of their own.
+  const hasEnded = clock.generated > 0 || score !== null;
   const generated = clock.generated || now;
   // Turns that could not extend the tokens of the one before, and further branches: never hidden, and no noise where there are none.
   const rerendered = sampler?.rerendered() ?? 0;
@@ -85,10 +87,11 @@ function recordOf(
     ...(trace.asked === null ? {} : { asked: recordedForm(trace.asked) }),
     rewards: score?.rewards ?? {},
     reward: score?.reward ?? null,
-    metrics: score === null ? {} : { ...end.metrics, ...counted, ...score.metrics },
+    metrics: hasEnded ? { ...end.metrics, ...counted, ...score?.metrics } : {},
     ...(end.info === undefined ? {} : { info: end.info }),
-    stop_condition:
-      score === null ? null : (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed")),
+    stop_condition: hasEnded
+      ? (end.stopCondition ?? (trace.truncated ? "max_output_tokens" : "agent_completed"))
+      : null,
     is_completed: score !== null,
     is_truncated: trace.truncated,
     usage: { prompt_tokens: trace.promptTokens, completion_tokens: trace.completionTokens },

@@ -1,8 +1,9 @@
 /**
  * Scores saved traces again with the rewards that the environments have now, of evaluations and of training runs.
  *
- * Nothing is sampled and nothing in the run directory changes. Rollouts that had failed are left out; what a rollout left in a sandbox is
- * gone, and a reward that asks for it fails (PRL_ENVIRONMENT_UNSUPPORTED).
+ * Nothing is sampled and nothing in the run directory changes. A rollout that came to its end and failed in its scoring is scored now; one
+ * that failed before its end is left out, counted by its error. What a rollout left in a sandbox is gone, and a reward that asks for it
+ * fails (PRL_ENVIRONMENT_UNSUPPORTED).
  */
 import { createReadStream } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
@@ -21,7 +22,7 @@ import {
 import { PrlError } from "../errors.ts";
 import { readEpisode } from "./read-episode.ts";
 
-/** A rollout, as it was scored and as it is scored now; NaN where the rewards failed. */
+/** A rollout, as it was scored and as it is scored now; NaN where the rewards failed, then or now. */
 export interface ReplayedRollout {
   readonly id: string;
   readonly before: number;
@@ -36,8 +37,8 @@ export interface ReplayReport {
   readonly source: string;
   readonly environment: { readonly name: string; readonly version: string };
   readonly rollouts: readonly ReplayedRollout[];
-  /** Rollouts that had failed, and lines that hold no episode. */
-  readonly left_out: number;
+  /** Rollouts that had failed before their end, by the code of their error, and lines that hold no episode (`torn`). */
+  readonly left_out: Readonly<Record<string, number>>;
 }
 
 interface Source {
@@ -69,7 +70,7 @@ export async function replayRun(dir: string, signal: AbortSignal): Promise<Repla
   const reports: ReplayReport[] = [];
   const files = await traceFiles(dir);
   for (const source of await readSources(dir)) reports.push(await replaySource(source, files, signal));
-  return reports.filter(({ rollouts, left_out }) => rollouts.length + left_out > 0);
+  return reports.filter(({ rollouts, left_out }) => rollouts.length + Object.keys(left_out).length > 0);
 }
 
 async function readSources(dir: string): Promise<Source[]> {
@@ -126,7 +127,7 @@ const stepOf = (path: string): number => Number(/step_(\d+)/u.exec(path)?.[1] ??
 async function replaySource(source: Source, files: readonly string[], signal: AbortSignal): Promise<ReplayReport> {
   const { type, name, environment } = source;
   const rollouts: ReplayedRollout[] = [];
-  let leftOut = 0;
+  const leftOut: Record<string, number> = {};
   const flush = async (batch: readonly (readonly Episode[])[]): Promise<void> => {
     const scored = await Promise.all(batch.map((group) => rescoreGroup(environment, group, signal)));
     rollouts.push(...scored.flat());
@@ -139,8 +140,9 @@ async function replaySource(source: Source, files: readonly string[], signal: Ab
       signal.throwIfAborted();
       const episode = readEpisode(line);
       if (episode !== null && (episode.env.name !== name || episode.run.type !== type)) continue;
-      if (episode?.ok !== true) leftOut += 1;
-      else {
+      const failure = episode === null ? "torn" : earlyFailure(episode);
+      if (failure !== null) leftOut[failure] = (leftOut[failure] ?? 0) + 1;
+      else if (episode !== null) {
         const key = `${episode.run.step} ${episode.group.id}`;
         groups.set(key, [...(groups.get(key) ?? []), episode]);
         held += 1;
@@ -162,7 +164,12 @@ async function replaySource(source: Source, files: readonly string[], signal: Ab
   };
 }
 
-/** Null for what is no whole episode. Lines of a training run have the advantages beside it. */
+/** The code of the error that ended a rollout early; null when all of its conversations are there. */
+function earlyFailure({ ok, errors, traces }: Episode): string | null {
+  const hasEnded = traces.length > 0 && traces.every(({ stop_condition: stop }) => stop !== null);
+  return ok || hasEnded ? null : (errors[0]?.code ?? "PRL_ENVIRONMENT_FAILED");
+}
+
 async function rescoreGroup(
   environment: ConfiguredEnvironment,
   group: readonly Episode[],

@@ -6,7 +6,7 @@
  * found there. What seq_len cuts is counted, never silent; an environment's demonstrations have to fit.
  */
 import { loadEnvironment, createRng, placedRows, seed as seedOf, type DataSource } from "../environments/index.ts";
-import { isDataPath, type SftConfig } from "../config/index.ts";
+import { demonstrators, isDataPath, type SftConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { digest, type Sample } from "../native/index.ts";
 import {
@@ -62,7 +62,7 @@ export async function openSftData(
   encoding: Pick<DemonstrationEncoding, "tokenizer" | "renderer">,
   signal: AbortSignal,
 ): Promise<SftData> {
-  const isRows = config.data.env === null;
+  const isRows = config.data.source !== null;
   const stream = isRows ? await rowStream(config, signal) : environmentStream(config);
   const settings: DemonstrationEncoding = {
     ...encoding,
@@ -104,10 +104,21 @@ function nothingFits(seqLen: number, at: string): PrlError {
   return new PrlError("PRL_PACKING_INPUT", text);
 }
 
+/** Of several environments that comes next of which most is missing to its share; of equals the first. */
 async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Taken> {
-  if (data.env === null) return;
-  const environment = (await loadEnvironment(data.env)).configure(data.env.args);
-  for (const demonstration of environment.demonstrations(seed)) yield { demonstration, at: "", epoch: null };
+  const streams = await Promise.all(
+    demonstrators(data).map(async ({ env, ratio }) => {
+      const environment = (await loadEnvironment(env)).configure(env.args);
+      return { demonstrations: environment.demonstrations(seed)[Symbol.iterator](), ratio, taken: 0 };
+    }),
+  );
+  for (;;) {
+    const next = streams.reduce((a, b) => ((b.taken + 1) / b.ratio < (a.taken + 1) / a.ratio ? b : a));
+    next.taken++;
+    const { value: demonstration, done } = next.demonstrations.next();
+    if (done === true) return;
+    yield { demonstration, at: "", epoch: null };
+  }
 }
 
 async function rowStream(config: SftConfig, signal: AbortSignal): Promise<AsyncGenerator<Taken>> {

@@ -1,10 +1,12 @@
 /** Agent programs in sandboxes: they reach the policy and nothing else, and how they end is told apart. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 
 import {
   agent,
   type AgentProgramOptions,
   defineEnvironment,
+  type Limits,
   type PolicyClient,
   SandboxSource,
   z,
@@ -57,13 +59,23 @@ for (let turn = 0; turn < 50; turn++) {
 }
 `;
 
-async function run(options: AgentProgramOptions<Row>, client: PolicyClient) {
+async function run(options: AgentProgramOptions<Row>, client: PolicyClient, limits: Limits = {}) {
   const environment = defineEnvironment<object, Row>({
     name: "agent-test",
     version: "1.0.0",
     config: z.strictObject({}),
     tasks: () => [],
     rollout: agent(options),
+    limits,
+    metrics: {
+      still_writing: async ({ sandbox }) => {
+        const size = async () =>
+          (await (await sandbox()).exec(["sh", "-c", "wc -c < ticks || true"])).stdout.toString();
+        const before = await size();
+        await sleep(300);
+        return before !== (await size());
+      },
+    },
     rewards: {
       wrote: async ({ sandbox, task, trace }) => {
         expect(trace.info).toHaveProperty("agent.cause");
@@ -140,6 +152,21 @@ while True:
 `;
     const { trace } = await run({ ...python, files: { "agent.py": stubborn }, maxTurns: 2 }, policy([]).client);
     expect(trace).toMatchObject({ stop_condition: "max_turns", info: { agent: { cause: "CANCELLED" } } });
+  });
+
+  test("that a limit of the environment's stops is gone before it is scored, and its end is told", async () => {
+    const busy = PYTHON_AGENT.replace(
+      "break",
+      'exec(\'while True:\\n with open("ticks", "a") as file: file.write(".")\')',
+    );
+    const ticking = { ...python, files: { "agent.py": busy } };
+    const late = await run(ticking, policy([`Done.${END}`]).client, { timeMs: 2500 });
+    expect(late.episode.errors).toEqual([]);
+    expect(late.trace).toMatchObject({
+      stop_condition: "max_time",
+      metrics: { still_writing: 0, agent_retries: 0 },
+      info: { agent: { cause: "CANCELLED" } },
+    });
   });
 
   test("that fails after its first turn is scored; that never calls the model is an error with what it said", async () => {

@@ -24,8 +24,8 @@ beforeEach(() => {
 afterEach(() => rmSync(dir, { recursive: true }));
 
 /** Evaluates: 0 and 2 are said right, 3 fails. Then the run knows the environment by another file, `now.mjs`. */
-async function evaluated(now: string): Promise<string> {
-  writeFileSync(join(dir, "say.mjs"), environment(EXACT));
+async function evaluated(now: string, then = EXACT): Promise<string> {
+  writeFileSync(join(dir, "say.mjs"), environment(then));
   writeFileSync(join(dir, "now.mjs"), now);
   const mock = await mockEndpoint(({ body }) => {
     const asked = (body["messages"] as { content: string }[])[0]?.content.replace("say ", "") ?? "";
@@ -52,7 +52,7 @@ describe("prl env replay", () => {
         {
           type: "eval",
           environment: { name: "say", version: "2.0.0" },
-          left_out: 1,
+          left_out: { PRL_INFERENCE_AUTH: 1 },
           changed: 3,
           failed: 0,
           before: 2 / 3,
@@ -87,6 +87,19 @@ describe("prl env replay", () => {
     const { code, stdout } = await prl(["env", "replay", run], dir);
     expect(code).toBe(1);
     expect(stdout).toContain("PRL_ENVIRONMENT_UNSUPPORTED");
+  });
+
+  test("a rollout that came to its end is scored now although its rewards had failed", async () => {
+    const throwing = "exact: ({ trace }) => { if (trace.lastReply === 'one') throw new Error('a bug'); return 1; }";
+    const run = await evaluated(environment(EXACT), throwing);
+    const { code, stdout } = await prl(["env", "replay", run, "--json"], dir);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      sources: [{ left_out: { PRL_INFERENCE_AUTH: 1 }, failed: 0, before: 1, now: 2 / 3 }],
+    });
+    const text = (await prl(["env", "replay", run], dir)).stdout;
+    expect(text).toMatch(/1 left out, PRL_INFERENCE_AUTH/u);
+    expect(text).toMatch(/: - is 0\.0000/u);
   });
 
   test("of a training run: its steps, with the advantages that stand beside the episodes, and its evaluations", async () => {

@@ -162,7 +162,12 @@ describe("a rollout", () => {
       expect(episode.errors).toEqual([
         { class: "environment", code: "PRL_ENVIRONMENT_FAILED", message: expect.stringContaining(problem) },
       ]);
-      expect(episode.traces[0]).toMatchObject({ reward: null, rewards: {}, is_completed: false, stop_condition: null });
+      expect(episode.traces[0]).toMatchObject({
+        reward: null,
+        rewards: {},
+        is_completed: false,
+        stop_condition: "agent_completed",
+      });
     }
     const metric = { metrics: { bad: reward<Row>(0, () => Number.NaN) } };
     expect((await run(environment(metric), policy("cba"))).episode.ok).toBe(false);

@@ -170,3 +170,26 @@ describe("micro batches", () => {
     ).toBe(false);
   });
 });
+
+describe("demonstrations of several environments", () => {
+  const letters = (alphabet: string) => ({ id: "reverse-text", args: { alphabet, min_len: 6, max_len: 6 } });
+
+  it("take turns by their ratios, each in its own order", async () => {
+    const mix = [{ env: letters("abc"), ratio: 2 }, { env: letters("xyz") }];
+    const [first, second] = await batches({ mix }, [6, 3]);
+    const [alone] = await batches({ env: letters("abc") }, [6]);
+    if (!first || !second || !alone) throw new Error("a batch is missing");
+    const all = [...texts(first), ...texts(second)];
+    const of = (pattern: RegExp) => all.filter((text) => pattern.test(text));
+    expect(all.map((text) => (/: [abc]/u.test(text) ? "a" : "x")).join("")).toBe("aaxaaxaax");
+    expect(of(/: [abc]/u)).toEqual(texts(alone));
+    expect(of(/: [xyz]/u)).toHaveLength(3);
+  });
+
+  it("exactly one of env, mix and source is given", () => {
+    const parse = (data: object) => sftConfigSchema.safeParse({ model: { name: "m" }, max_steps: 1, data });
+    for (const data of [{}, { mix: [] }, { mix: [{ env: letters("ab") }], source: "x.csv" }])
+      expect(parse(data).success).toBe(false);
+    expect(parse({ mix: [{ env: letters("ab") }] }).success).toBe(true);
+  });
+});

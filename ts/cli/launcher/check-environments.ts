@@ -5,6 +5,7 @@
  */
 import {
   checkSettings,
+  demonstrators,
   type KeyPath,
   placeOf,
   type Provenance,
@@ -67,18 +68,21 @@ export async function checkRlEnvironments(
   return records;
 }
 
-/** The same, for an environment that has to give demonstrations; null where data do. */
-export async function checkSftEnvironment(
+/** The same, for environments that have to give demonstrations; none where data do. */
+export async function checkSftEnvironments(
   { data }: SftConfig,
   provenance: Provenance | undefined,
-): Promise<EnvironmentRecord | null> {
-  if (data.env === null) return null;
-  const { environment, origin } = await check(["data", "env"], data.env, provenance);
-  if (environment.demonstrates) return environmentRecord("demonstrations", environment, origin);
-  throw new PrlError(
-    "PRL_CONFIG_INVALID",
-    `${placeOf(["data", "env"], provenance)}: the environment "${environment.name}" gives no demonstrations to learn from`,
-  );
+): Promise<EnvironmentRecord[]> {
+  const records: EnvironmentRecord[] = [];
+  for (const { key, env } of demonstrators(data)) {
+    const { environment, origin } = await check(key, env, provenance);
+    if (!environment.demonstrates) {
+      const problem = `the environment "${environment.name}" gives no demonstrations to learn from`;
+      throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${problem}`);
+    }
+    records.push(environmentRecord("demonstrations", environment, origin));
+  }
+  return records;
 }
 
 async function check(

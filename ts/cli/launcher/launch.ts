@@ -12,7 +12,7 @@ import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../.
 import { PrlError } from "../../errors.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { checkModel, ensureBaseModel } from "./base-model.ts";
-import { checkRlEnvironments, checkSftEnvironment, type EnvironmentRecord } from "./check-environments.ts";
+import { checkRlEnvironments, checkSftEnvironments, type EnvironmentRecord } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
@@ -114,9 +114,9 @@ export async function prepareSft(
 ): Promise<{ config: SftConfig; directory: RunDirectory }> {
   const { provenance } = options;
   const environments = await interruptible(options, async () => {
-    const source = await checkSftEnvironment(config, provenance);
+    const sources = await checkSftEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);
-    return source === null ? [] : [source];
+    return sources;
   });
   const directory = await prepareRunDirectory({
     name: config.run.name,
@@ -236,10 +236,10 @@ async function warmStartConfig(
 ): Promise<{ config: SftConfig; environment: EnvironmentRecord[] }> {
   const overrides = { model: config.model, seed: config.seed };
   const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
-  const environment = await checkSftEnvironment(sft, provenance);
+  const environment = await checkSftEnvironments(sft, provenance);
   return {
     config: { ...sft, threads: sft.threads ?? availableParallelism() },
-    environment: environment === null ? [] : [environment],
+    environment,
   };
 }
 

@@ -4,7 +4,7 @@
  * A warm start takes model and seed from its run and is cached by everything that its weights depend on; places, names, threads and log
  * levels are left out of the key.
  */
-import type { SftConfig } from "../../config/index.ts";
+import { demonstrators, type SftConfig } from "../../config/index.ts";
 import { loadEnvironment, sourceFiles } from "../../environments/index.ts";
 import { dataSource } from "../../trainer/index.ts";
 import type { BaseModel } from "./base-model.ts";
@@ -42,16 +42,20 @@ export async function ensureWarmStart(
 /** Equal for equal weights: config, base model, data code. */
 export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
   const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...rest } = config;
-  const { env, source: _source, ...data } = config.data;
-  const { path: _path, ...named } = env ?? { path: null };
-  const settings = { ...rest, data: { ...data, env: named } };
+  const { env: _env, mix: _mix, source: _source, ...data } = config.data;
+  const environments = demonstrators(config.data).map(({ env: { path: _path, ...named }, ratio }) => [named, ratio]);
+  const settings = { ...rest, data, environments };
   return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
 }
 
-/** What the environment's code is: its name and version, and the file's digest when it is the user's own. Of data: their files' digests. */
+/** What the environments' code is: name and version, and the file's digest when it is the user's own. Of data: their files' digests. */
 async function dataKey({ data }: SftConfig): Promise<unknown> {
-  if (data.env === null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
-  const { name, version } = await loadEnvironment(data.env);
-  const { path } = data.env;
-  return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };
+  if (data.source !== null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
+  return Promise.all(
+    demonstrators(data).map(async ({ env }) => {
+      const { name, version } = await loadEnvironment(env);
+      const { path } = env;
+      return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };
+    }),
+  );
 }

@@ -1,6 +1,6 @@
 /** `[data]` and `[val]` of `sft.toml`: what is learnt, and what is only looked at. */
 import { z } from "zod";
-import { environmentBlock, type PathBase } from "./fields.ts";
+import { environmentBlock, type EnvironmentReference, type PathBase } from "./fields.ts";
 
 const source = z
   .string()
@@ -27,10 +27,21 @@ export const lossMaskBlock = z
   .describe("Whose messages carry loss, with the token that closes each; the template's own text never does");
 export type LossMask = z.output<typeof lossMaskBlock>;
 
+const mixedEnvironment = z.strictObject({
+  env: environmentBlock,
+  ratio: z.number().positive().default(1).describe("Share of this environment among them all, as a weight"),
+});
+
 export const sftDataBlock = z
   .strictObject({
     batch_size: z.int().positive().default(128).describe("Demonstrations per step"),
     env: environmentBlock.nullable().default(null),
+    mix: z
+      .array(mixedEnvironment)
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("Several environments, whose demonstrations take turns by their ratios"),
     source,
     split,
     subset,
@@ -46,15 +57,26 @@ export const sftDataBlock = z
       ),
   })
   .superRefine((data, context) => {
-    if ((data.env === null) === (data.source === null)) {
+    if ([data.env, data.mix, data.source].filter((one) => one !== null).length !== 1) {
       context.addIssue({
         code: "custom",
-        message: "give exactly one of env (an environment's) and source (a file's or dataset's)",
+        message:
+          "give exactly one of env (an environment's), mix (several environments') and source (a file's or dataset's)",
       });
     }
   })
-  .describe("Where the demonstrations come from; exactly one of env and source");
+  .describe("Where the demonstrations come from; exactly one of env, mix and source");
 export type SftDataBlock = z.output<typeof sftDataBlock>;
+
+/** Who gives the demonstrations, and where the config says so; none where data do. */
+export function demonstrators({ env, mix }: Pick<SftDataBlock, "env" | "mix">): {
+  key: (string | number)[];
+  env: EnvironmentReference;
+  ratio: number;
+}[] {
+  if (env !== null) return [{ key: ["data", "env"], env, ratio: 1 }];
+  return (mix ?? []).map((one, index) => ({ key: ["data", "mix", index, "env"], ...one }));
+}
 
 /** Of `[val]`: exactly one of source, split and share. */
 export const sftValidationBlock = z

@@ -22,8 +22,9 @@ export async function run({ positionals }: PlainArguments, io: CommandIo): Promi
 }
 
 interface Summary {
-  /** Means over the rollouts that could be scored again; null when there is none. */
+  /** Mean of those that were scored then; null when there is none. */
   readonly before: number | null;
+  /** Mean of those that are scored now. */
   readonly now: number | null;
   readonly changed: number;
   readonly failed: number;
@@ -31,8 +32,10 @@ interface Summary {
 
 function summaryOf({ rollouts }: ReplayReport): Summary {
   const scored = rollouts.filter(({ error }) => error === null);
-  const mean = (key: "before" | "now"): number | null =>
-    scored.length === 0 ? null : scored.reduce((sum, rollout) => sum + rollout[key], 0) / scored.length;
+  const mean = (key: "before" | "now"): number | null => {
+    const values = scored.map((rollout) => rollout[key]).filter((value) => !Number.isNaN(value));
+    return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  };
   const changed = scored.filter(({ before, now }) => before !== now).length;
   return { before: mean("before"), now: mean("now"), changed, failed: rollouts.length - scored.length };
 }
@@ -42,7 +45,10 @@ function textOf(sources: readonly (ReplayReport & Summary)[]): string[] {
   const rows = sources.map((one) => [
     `${one.type}/${one.source}`,
     `${one.environment.name} ${one.environment.version}`,
-    ...[one.rollouts.length, one.changed, one.failed, one.left_out].map(String),
+    ...[one.rollouts.length, one.changed, one.failed].map(String),
+    Object.values(one.left_out)
+      .reduce((sum, count) => sum + count, 0)
+      .toString(),
     shown(one.before),
     shown(one.now),
   ]);
@@ -53,9 +59,12 @@ function textOf(sources: readonly (ReplayReport & Summary)[]): string[] {
     .slice(0, SHOWN)
     .map(({ id, before, now, error }) => `${id}: ${shown(before)} ${error === null ? `is ${shown(now)}` : error}`);
   const more = differ.length > SHOWN ? [`... and ${differ.length - SHOWN} more (--json has all)`] : [];
-  return [...renderTable(header, rows), ...(lines.length === 0 ? [] : ["", ...lines, ...more])];
+  const missing = sources.flatMap(({ type, source, left_out }) =>
+    Object.entries(left_out).map(([why, count]) => `${type}/${source}: ${count} left out, ${why}`),
+  );
+  return [...renderTable(header, rows), ...missing, ...(lines.length === 0 ? [] : ["", ...lines, ...more])];
 }
 
 function shown(value: number | null): string {
-  return value === null ? "-" : value.toFixed(4);
+  return value === null || Number.isNaN(value) ? "-" : value.toFixed(4);
 }
