@@ -16,7 +16,6 @@ export const ERROR_CODES = {
   PRL_USER_MODULE: "a module named by a path cannot be loaded or has no such export",
   // ---- run directory and processes ----
   PRL_RUN_EXISTS: "the run directory is not empty",
-  PRL_RUN_RESUME_UNSUPPORTED: "this kind of run cannot be resumed yet",
   PRL_RUN_UNKNOWN: "there is no such run",
   PRL_RUN_DRIFT: "the config is no longer that of the run that is resumed",
   PRL_RUN_LOCKED: "the run directory is in use by a live run",

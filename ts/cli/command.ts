@@ -23,7 +23,6 @@ const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "PRL_USER_MODULE",
   "PRL_RUN_EXISTS",
   "PRL_RUN_UNKNOWN",
-  "PRL_RUN_RESUME_UNSUPPORTED",
   "PRL_RUN_UNKNOWN",
   "PRL_RUN_DRIFT",
   "PRL_RUN_LOCKED",

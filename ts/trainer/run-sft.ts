@@ -10,7 +10,8 @@ import type { Metrics } from "../monitors/index.ts";
 import { buildBatch, openTrainer, packSequences } from "../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
 import { learningRate } from "./schedule.ts";
-import { openSftData } from "./sft-data.ts";
+import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
+import { openSftData, type SftData } from "./sft-data.ts";
 import { validate } from "./sft-validation.ts";
 
 export interface SftJob {
@@ -19,6 +20,10 @@ export interface SftJob {
   /** Folder that gets the trained checkpoint. */
   outDir: string;
   config: SftConfig;
+  /** Where checkpoints go; absent: none are written. */
+  checkpoints?: SftCheckpoints | undefined;
+  /** The checkpoint whose weights `modelDir` holds; absent: step 1 comes first. */
+  start?: SftStart | undefined;
   metrics: Metrics;
   signal: AbortSignal;
 }
@@ -32,21 +37,27 @@ export interface SftResult {
 }
 
 /** Trains `config.max_steps` steps and writes a Hugging Face folder. */
-export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJob): Promise<SftResult> {
+export async function runSft(job: SftJob): Promise<SftResult> {
+  const { modelDir, outDir, config, metrics, signal } = job;
   const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
   const encoding = { tokenizer, renderer };
   const binTokens = config.data.micro_batch_tokens ?? config.seq_len;
-  const data = await openSftData(config, encoding, signal);
   const trainer = await openTrainer(modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
     optim: optimOptions(config.optim),
     activations: config.activations,
   });
-  const result: SftResult = { steps: 0, loss: Number.NaN, tokens: 0 };
+  const startStep = job.start?.step ?? 0;
+  const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };
+  const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
+  let data: SftData | null = null;
   try {
-    if (config.val?.eval_on_start === true) metrics.log(0, await validate(trainer, config, encoding, signal));
-    for (let step = 1; step <= config.max_steps; step++) {
+    const position = job.start === undefined ? null : await restoreSft(trainer, job.start);
+    data = await openSftData(config, encoding, signal, position);
+    if (config.val?.eval_on_start === true && startStep === 0)
+      metrics.log(0, await validate(trainer, config, encoding, signal));
+    for (let step = startStep + 1; step <= config.max_steps; step++) {
       signal.throwIfAborted();
       const startedAt = performance.now();
       const { samples, counts } = await data.next(config.data.batch_size);
@@ -58,6 +69,7 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
       if (batch === undefined) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
       const { loss, metrics: lossMetrics } = await trainer.forwardBackward(batch);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
+      await saver?.saved;
       const { gradNorm } = await trainer.step({ lr });
       const seconds = (performance.now() - startedAt) / 1000;
       const throughput = batch.inputIds.length / seconds;
@@ -77,10 +89,13 @@ export async function runSft({ modelDir, outDir, config, metrics, signal }: SftJ
       result.steps = step;
       result.loss = loss;
       result.tokens += batch.inputIds.length;
+      await saver?.afterStep(step, config.max_steps, trainer, data.position);
     }
+    await saver?.saved;
     await trainer.save(outDir);
     return result;
   } finally {
-    await Promise.all([trainer.close(), data.close()]);
+    await Promise.allSettled([saver?.saved]);
+    await Promise.all([trainer.close(), data?.close()]);
   }
 }

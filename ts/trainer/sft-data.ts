@@ -25,9 +25,18 @@ export interface SftSamples {
   counts: Record<string, number>;
 }
 
+/** How far the data are read. */
+export interface SftPosition {
+  /** Demonstrations taken since the run began, those that seq_len left nothing of too. */
+  taken: number;
+  /** Rows of an epoch; null where demonstrations are made. */
+  rows: number | null;
+}
+
 export interface SftData {
   /** `size` demonstrations; those that seq_len leaves nothing of do not count. Errors: see `encodeDemonstration`, and those of `rows`. */
   next(size: number): Promise<SftSamples>;
+  readonly position: SftPosition;
   close(): Promise<void>;
 }
 
@@ -56,14 +65,23 @@ export function isHeldOut(row: SftRow, share: number): boolean {
   return Number.parseInt(digest(JSON.stringify(row)).slice(0, 8), 16) / 2 ** 32 < share;
 }
 
-/** Errors: PRL_DATA_..., PRL_HUB_..., those of loading an environment; PRL_DATA_FORMAT for data without rows. */
+/**
+ * Opens the data at their beginning, or where an earlier attempt had got to.
+ *
+ * Errors: PRL_DATA_..., PRL_HUB_..., those of loading an environment; PRL_DATA_FORMAT for data without rows, PRL_RUN_DRIFT for other data
+ * than the earlier attempt's.
+ */
 export async function openSftData(
   config: SftConfig,
   encoding: Pick<DemonstrationEncoding, "tokenizer" | "renderer">,
   signal: AbortSignal,
+  from: SftPosition | null = null,
 ): Promise<SftData> {
   const isRows = config.data.source !== null;
-  const stream = isRows ? await rowStream(config, signal) : environmentStream(config);
+  const taken = from?.taken ?? 0;
+  const rows = isRows ? await countRows(config, signal) : null;
+  if (from !== null && from.rows !== rows) throw otherData(from.rows, rows);
+  const stream = rows === null ? after(taken, environmentStream(config)) : rowStream(config, rows, taken, signal);
   const settings: DemonstrationEncoding = {
     ...encoding,
     seqLen: config.seq_len,
@@ -71,20 +89,23 @@ export async function openSftData(
     overlong: isRows ? "cut" : "refuse",
   };
   let leftOutInARow = 0;
+  const position = { taken, rows };
   return {
+    position,
     async next(size) {
       const samples: Sample[] = [];
       const total = { cut: 0, cutTokens: 0, leftOut: 0 };
       let epoch: number | null = null;
-      for (let taken = 0; taken < size;) {
+      for (let learnt = 0; learnt < size;) {
         signal.throwIfAborted();
         const { value, done } = await stream.next();
         if (done === true) throw new PrlError("PRL_ENVIRONMENT_INVALID", "the demonstrations of the environment ended");
+        position.taken++;
         const encoded = encodeAt(value, settings);
         for (const key of ["cut", "cutTokens", "leftOut"] as const) total[key] += encoded[key];
         samples.push(...encoded.samples);
         epoch = value.epoch;
-        if (encoded.samples.length > 0) taken++;
+        if (encoded.samples.length > 0) learnt++;
         leftOutInARow = encoded.samples.length > 0 ? 0 : leftOutInARow + 1;
         if (leftOutInARow >= MOST_LEFT_OUT) throw nothingFits(config.seq_len, value.at);
       }
@@ -121,7 +142,14 @@ async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Tak
   }
 }
 
-async function rowStream(config: SftConfig, signal: AbortSignal): Promise<AsyncGenerator<Taken>> {
+/** Leaves out what comes first. */
+async function* after(skipped: number, stream: AsyncGenerator<Taken>): AsyncGenerator<Taken> {
+  let at = 0;
+  for await (const taken of stream) if (at++ >= skipped) yield taken;
+}
+
+/** Rows that are learnt in an epoch; each is looked at once. */
+async function countRows(config: SftConfig, signal: AbortSignal): Promise<number> {
   const source = dataSource(config.data);
   const share = config.val?.share ?? 0;
   let count = 0;
@@ -130,33 +158,37 @@ async function rowStream(config: SftConfig, signal: AbortSignal): Promise<AsyncG
       throw new PrlError("PRL_DATA_ROW", `${at} has no message to learn: see data.loss_mask`);
     if (!isHeldOut(row, share)) count++;
   }
-  if (count === 0) {
-    const which = share > 0 ? "no rows that are not held out for validation" : "no rows";
-    throw new PrlError("PRL_DATA_FORMAT", `${config.data.source} has ${which}`);
-  }
-  return epochs(source, { count, share, seed: config.seed, signal });
+  if (count > 0) return count;
+  const which = share > 0 ? "no rows that are not held out for validation" : "no rows";
+  throw new PrlError("PRL_DATA_FORMAT", `${config.data.source} has ${which}`);
+}
+
+function otherData(then: number | null, now: number | null): PrlError {
+  const text = (rows: number | null): string => (rows === null ? "demonstrations of an environment" : `${rows} rows`);
+  const problem = `the data are not those of the run that is resumed: ${text(then)} then, ${text(now)} now`;
+  return new PrlError("PRL_RUN_DRIFT", problem);
 }
 
 function teaches(row: SftRow, roles: LearntRoles): boolean {
   return !("messages" in row) || row.messages.some(({ role }, index) => index >= row.learntFrom && roles[role]);
 }
 
-interface EpochOptions {
-  /** Rows of one. */
-  count: number;
-  /** Of all rows that is held out. */
-  share: number;
-  seed: number;
-  signal: AbortSignal;
-}
-
-async function* epochs(source: DataSource, { count, share, seed, signal }: EpochOptions): AsyncGenerator<Taken> {
-  for (let epoch = 0; ; epoch++) {
-    const shuffle = createRng(seedOf(seed, "sft", "", "", epoch, 0, 0));
+/** Epoch after epoch of `count` rows, from row `skipped` of them all on. */
+async function* rowStream(
+  config: SftConfig,
+  count: number,
+  skipped: number,
+  signal: AbortSignal,
+): AsyncGenerator<Taken> {
+  const source = dataSource(config.data);
+  const share = config.val?.share ?? 0;
+  for (let epoch = Math.floor(skipped / count); ; epoch++) {
+    const shuffle = createRng(seedOf(config.seed, "sft", "", "", epoch, 0, 0));
+    const first = Math.max(0, skipped - epoch * count);
     let read = 0;
     for await (const { row, at } of placedRows(source, sftRowSchema, { shuffle, signal })) {
       if (isHeldOut(row, share)) continue;
-      yield { demonstration: row, at, epoch: epoch + ++read / count };
+      if (++read > first) yield { demonstration: row, at, epoch: epoch + read / count };
     }
     if (read !== count) {
       throw new PrlError("PRL_DATA_FORMAT", `the data changed while they were read: ${count} rows, then ${read}`);

@@ -1,5 +1,6 @@
 /**
- * Joint checkpoints of trainer and orchestrator: `<root>/step_<s>/{trainer,orchestrator}/` and `manifest.json`.
+ * Joint checkpoints of trainer and orchestrator: `<root>/step_<s>/{trainer,orchestrator}/` and `manifest.json`. Supervised runs have the
+ * trainer's half only.
  *
  * Each half is written by its process and ends with `half.json`, the list of its files with their digests; the manifest, written last, joins
  * both. A checkpoint exists when its manifest does: whole or absent, never half. Whoever resumes compares every file with its digest first.
@@ -34,7 +35,7 @@ const manifestSchema = z.strictObject({
   step: z.int().nonnegative(),
   run: z.string(),
   attempt: z.int().positive(),
-  halves: z.strictObject({ trainer: z.array(fileSchema), orchestrator: z.array(fileSchema) }),
+  halves: z.strictObject({ trainer: z.array(fileSchema), orchestrator: z.array(fileSchema).optional() }),
 });
 export type CheckpointManifest = z.output<typeof manifestSchema>;
 
@@ -81,11 +82,11 @@ export async function writeHalf(
   await atomicWriteJson(join(dir, HALF_FILE), { step, run, attempt, files });
 }
 
-/** Waits until both halves of this attempt are there and joins them. Errors: PRL_DEADLINE; PRL_CHECKPOINT_CORRUPT when a half is malformed. */
+/** Waits until the halves of this attempt are there (both, or the trainer's of a supervised run) and joins them. Errors: PRL_DEADLINE; PRL_CHECKPOINT_CORRUPT when a half is malformed. */
 export async function joinHalves(
   { root, run, attempt }: CheckpointWriter,
   step: number,
-  { deadlineMs, signal }: { deadlineMs: number; signal: AbortSignal },
+  { deadlineMs, signal, isSupervised = false }: { deadlineMs: number; signal: AbortSignal; isSupervised?: boolean },
 ): Promise<CheckpointManifest> {
   const dir = checkpointDir(root, step);
   const read = async (half: CheckpointHalf) => {
@@ -96,8 +97,8 @@ export async function joinHalves(
     const what = `is of run ${found.run}, attempt ${found.attempt}, step ${found.step}`;
     throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} ${what}, not of ${run}, attempt ${attempt}, step ${step}`);
   };
-  const [trainer, orchestrator] = [await read("trainer"), await read("orchestrator")];
-  const manifest: CheckpointManifest = { format: FORMAT, step, run, attempt, halves: { trainer, orchestrator } };
+  const halves = { trainer: await read("trainer"), ...(!isSupervised && { orchestrator: await read("orchestrator") }) };
+  const manifest: CheckpointManifest = { format: FORMAT, step, run, attempt, halves };
   await atomicWriteJson(join(dir, MANIFEST_FILE), manifest);
   return manifest;
 }
@@ -146,7 +147,7 @@ export async function verifyCheckpoint(root: string, step: number): Promise<Chec
     throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} is of step ${manifest.step}`);
   }
   for (const half of HALVES) {
-    for (const { file, bytes, digest } of manifest.halves[half]) {
+    for (const { file, bytes, digest } of manifest.halves[half] ?? []) {
       const found = await digestOf(join(dir, half, file));
       if (found.bytes === bytes && found.digest === digest) continue;
       const expected = `${bytes} bytes with digest ${digest}`;

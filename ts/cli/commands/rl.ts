@@ -1,8 +1,7 @@
 /** `prl rl`: reinforcement learning, from a config to a trained policy. */
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { prepareRl, rl, RUN_OPTIONS, showRun } from "../launcher/index.ts";
+import { prepareRl, resumeRequest, rl, RUN_OPTIONS, showRun } from "../launcher/index.ts";
 
 export const command: Command = {
   name: "rl",
@@ -33,10 +32,4 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return showRun(io, title, (onEvent) =>
     rl(loaded, { signal: io.signal, hurry: io.hurry, onEvent, ...(resume !== undefined && { resume }) }),
   );
-}
-
-function resumeRequest(value: string | undefined): "latest" | number | undefined {
-  if (value === undefined || value === "latest") return value;
-  if (/^[1-9]\d*$/.test(value)) return Number(value);
-  throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
 }

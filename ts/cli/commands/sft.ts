@@ -1,5 +1,5 @@
 /**
- * `prl sft`: supervised fine-tuning on an environment's demonstrations.
+ * `prl sft`: supervised fine-tuning on rows of data or an environment's demonstrations.
  *
  * With config files it is a run of its own: directory, progress, summary. With `--config <file.json>` it is the process that such a run,
  * or the warm start of an RL run, consists of.
@@ -12,7 +12,7 @@ import { joinRun } from "../../monitors/index.ts";
 import { runSft } from "../../trainer/index.ts";
 import { openChildMetrics } from "../child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { prepareSft, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
+import { prepareSft, resumeRequest, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
 
 const CHILD_OPTIONS = [
   { flag: "--config", value: "<file>", summary: "Resolved config, written by the launcher: be a process of its run" },
@@ -24,7 +24,7 @@ const OPTIONS = [...RUN_OPTIONS, ...CHILD_OPTIONS];
 
 export const command: Command = {
   name: "sft",
-  summary: "Train a policy on an environment's demonstrations",
+  summary: "Train a policy on demonstrations: rows of data, or an environment's",
   usage: "sft [@] <file.toml>... [--key value]...",
   details: "The trained checkpoint is model/ in the run directory.",
   options: OPTIONS,
@@ -36,22 +36,17 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { files, overrides, options } = parseConfigArguments("sft", args, OPTIONS);
   const childConfig = options.get("--config");
   if (childConfig !== undefined) return runChild(childConfig, options, io);
-  if (options.has("--resume")) {
-    throw new PrlError(
-      "PRL_RUN_RESUME_UNSUPPORTED",
-      "--resume goes on with RL runs only so far: start the stage again, or use --clean",
-    );
-  }
+  const resume = resumeRequest(options.get("--resume"));
   const loaded = await loadConfig(files, overrides, { kind: "sft", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
-    const { directory } = await prepareSft(loaded.config, { provenance: loaded.provenance, signal: io.signal });
+    const { directory } = await prepareSft(loaded.config, { provenance: loaded.provenance, signal: io.signal, resume });
     const written = `${directory.path}/configs/sft-run.json`;
     if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
     else io.stdout.write(`The resolved config is in ${written}\n`);
     return EXIT.done;
   }
   return showRun(io, loaded.config.run.name ?? "sft", (onEvent) =>
-    sft(loaded, { signal: io.signal, hurry: io.hurry, onEvent }),
+    sft(loaded, { signal: io.signal, hurry: io.hurry, onEvent, ...(resume !== undefined && { resume }) }),
   );
 }
 
@@ -62,13 +57,23 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   const child = await readChildConfig(configPath);
   const index = Number(options.get("--index") ?? 0);
   const attempt = Number(options.get("--attempt") ?? 1);
-  const { monitors } = child.config;
-  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset: 0, startStep: 0 });
+  const {
+    run_id: runId,
+    model_dir: modelDir,
+    out_dir: outDir,
+    start_step: startStep,
+    checkpoints: root,
+    config,
+  } = child;
+  const { monitors, ckpt: rules } = config;
+  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset: 0, startStep });
   const member = joinRun({ component: "sft", index, runDir });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   try {
-    await runSft({ modelDir: child.model_dir, outDir: child.out_dir, config: child.config, metrics, signal });
+    const checkpoints = root === null ? undefined : { root, run: runId, attempt, rules };
+    const start = startStep === 0 ? undefined : { step: startStep, dir: modelDir };
+    await runSft({ modelDir, outDir, config, metrics, signal, checkpoints, start });
   } catch (error) {
     if (signal.aborted) return EXIT.terminated;
     throw error;

@@ -66,7 +66,12 @@ export type OrchestratorChildConfig = RlConfig & {
 
 export interface SftChildConfig {
   run_id: string;
+  /** The run's model, or the trainer's half of the checkpoint that it goes on from. */
   model_dir: string;
+  /** Step of that checkpoint; 0 for a new run. */
+  start_step: number;
+  /** Folder of the checkpoints; null: none are written. */
+  checkpoints: string | null;
   /** Folder that gets the trained checkpoint. */
   out_dir: string;
   config: SftConfig;

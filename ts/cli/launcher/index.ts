@@ -11,5 +11,5 @@ export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./evaluate.
 export { prepareRl, prepareSft } from "./launch.ts";
 export { rl, sft } from "./run-handle.ts";
 export type { Run, RunOptions } from "./run-handle.ts";
-export { RUN_OPTIONS, showRun } from "./show-run.ts";
+export { resumeRequest, RUN_OPTIONS, showRun } from "./show-run.ts";
 export type { EvaluationSummary, RunSummary } from "./summary.ts";

@@ -11,7 +11,7 @@ import { join, resolve } from "node:path";
 import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { RunEvent } from "../../monitors/index.ts";
-import { checkModel, ensureBaseModel } from "./base-model.ts";
+import { type BaseModel, checkModel, ensureBaseModel } from "./base-model.ts";
 import { checkRlEnvironments, checkSftEnvironments, type EnvironmentRecord } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
@@ -77,8 +77,10 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
     return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
   });
-  const { directory, resumed } = await directoryOf(config, options.resume);
-  const resolved = withThreads({ ...config, run: { ...config.run, name: directory.name } });
+  const threaded = withThreads(config);
+  const names = config.orchestrator.train.source.map((source) => source.name);
+  const { directory, resumed } = await directoryOf("rl", threaded, names, options.resume);
+  const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
   await writeConfig(directory.path, "rl", resolved);
   await writeConfig(directory.path, "environments", environments);
   if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
@@ -86,81 +88,61 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   return { config: resolved, warmStart, directory, needsSandboxes, resumed };
 }
 
+/** What naming a run, and finding the one that is resumed, needs of its config. */
+type NamedConfig = Pick<RlConfig, "run" | "output_dir" | "model" | "clean" | "ckpt">;
+
+/** The run's directory: a new one, or with `resume` that of the run that is meant. */
 async function directoryOf(
-  config: RlConfig,
+  kind: "rl" | "sft",
+  config: NamedConfig,
+  environments: readonly string[],
   resume: ResumeRequest | undefined,
 ): Promise<{ directory: RunDirectory; resumed: ResumedRun | null }> {
-  const place = {
-    name: config.run.name,
-    outputDir: config.output_dir,
-    environments: config.orchestrator.train.source.map((source) => source.name),
-    model: config.model.name,
-    clean: config.clean,
-  };
-  if (resume === undefined) return { directory: await prepareRunDirectory(place), resumed: null };
-  if (config.clean)
-    throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
-  const name = config.run.name ?? (await newestRun(config));
-  const path = resolve(config.output_dir, name);
+  const { output_dir: outputDir, clean } = config;
+  if (resume === undefined) {
+    const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean };
+    return { directory: await prepareRunDirectory(place), resumed: null };
+  }
+  if (clean) throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
+  const name = config.run.name ?? (await newestRun(config, environments));
+  const path = resolve(outputDir, name);
   await assertUnlocked(path);
-  const resumed = await findResumedRun(withThreads({ ...config, run: { ...config.run, name } }), path, name, resume);
+  const resumed = await findResumedRun(kind, config, path, name, resume);
   return { directory: { name, path, attempt: resumed.attempt }, resumed };
 }
 
+/** A supervised run that may start. */
+export interface PreparedSft {
+  config: SftConfig;
+  directory: RunDirectory;
+  /** What it goes on from. */
+  resumed: ResumedRun | null;
+}
+
 /** The same for `prl sft`: `configs/sft-run.json`. */
-export async function prepareSft(
-  config: SftConfig,
-  options: PrepareOptions = {},
-): Promise<{ config: SftConfig; directory: RunDirectory }> {
+export async function prepareSft(config: SftConfig, options: PrepareOptions = {}): Promise<PreparedSft> {
   const { provenance } = options;
   const environments = await interruptible(options, async () => {
     const sources = await checkSftEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);
     return sources;
   });
-  const directory = await prepareRunDirectory({
-    name: config.run.name,
-    outputDir: config.output_dir,
-    environments: ["sft"],
-    model: config.model.name,
-    clean: config.clean,
-  });
+  const { directory, resumed } = await directoryOf("sft", config, ["sft"], options.resume);
   const named = { ...config, run: { ...config.run, name: directory.name } };
   await writeConfig(directory.path, "sft-run", named);
   await writeConfig(directory.path, "environments", environments);
-  return { config: named, directory };
+  return { config: named, directory, resumed };
 }
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const { config, warmStart, directory, needsSandboxes, resumed } = await prepareRl(given, options);
-  const checkpoints = checkpointRoot(config, directory.path, directory.name);
-  const checkpoint = resumed?.checkpoint ?? null;
-  if (checkpoint !== null) await clearLaterSteps(directory.path, checkpoints, checkpoint.step);
+  const prepared = await prepareRl(given, options);
+  const { config, warmStart, resumed } = prepared;
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
-  const startStep = checkpoint?.step ?? 0;
-  const kind = { startStep, maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
-  const session = await openSession(directory, kind, options);
-  return endWith(session, async () => {
-    const signal = session.stage.signal;
-    session.enter("base model");
-    await warnOfFileLimit(session);
-    const model = await untilAborted(signal, ensureBaseModel(config.model.name, config.seed));
-    noteDamage(session, model.damage, "base model");
-    session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
-    const base: RunBase = {
-      runId: directory.name,
-      runDir: directory.path,
-      logs: session.logs,
-      attempt: directory.attempt,
-      modelDir: model.dir,
-      checkpoints,
-      resume: checkpoint,
-      needsSandboxes,
-    };
-    if (resumed !== null) noteResumed(session, resumed);
-    else if (warmStart !== null) {
+  const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
+  return launch(prepared, kind, options, async (session, model, base) => {
+    if (resumed === null && warmStart !== null) {
       session.enter("warm start");
       const { path, hit, damage } = await ensureWarmStart(warmStart, model, base, session.stage);
       noteDamage(session, damage, "warm start");
@@ -180,32 +162,50 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
 export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const { config, directory } = await prepareSft(given, options);
-  const kind = { startStep: 0, maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
-  const session = await openSession(directory, kind, options);
+  const prepared = { ...(await prepareSft(given, options)), needsSandboxes: false };
+  const { config, directory } = prepared;
+  const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
+  return launch(prepared, kind, options, async (session, _model, base) => {
+    session.enter("training");
+    const outDir = join(directory.path, "model");
+    await mkdir(outDir, { recursive: true });
+    await runSftProcess(config, base, { outDir, checkpoints: base.checkpoints }, session.stage);
+    session.note(`Trained model: ${outDir}`);
+  });
+}
+
+/** What every run begins and ends with: its session, its base model, the checkpoint that it goes on from. */
+async function launch(
+  { config, directory, needsSandboxes, resumed }: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
+  kind: Omit<SessionKind, "startStep">,
+  options: LaunchOptions,
+  body: (session: RunSession, model: BaseModel, base: RunBase) => Promise<void>,
+): Promise<RunEnd> {
+  const checkpoints = checkpointRoot(config, directory.path, directory.name);
+  const resume = resumed?.checkpoint ?? null;
+  if (resume !== null) await clearLaterSteps(directory.path, checkpoints, resume.step);
+  const session = await openSession(directory, { ...kind, startStep: resume?.step ?? 0 }, options);
   return endWith(session, async () => {
     session.enter("base model");
     await warnOfFileLimit(session);
     const model = await untilAborted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
     noteDamage(session, model.damage, "base model");
     session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
-    session.enter("training");
-    const base: RunBase = {
+    if (resumed !== null) noteResumed(session, resumed);
+    await body(session, model, {
       runId: directory.name,
       runDir: directory.path,
       logs: session.logs,
       attempt: directory.attempt,
       modelDir: model.dir,
-      checkpoints: join(directory.path, "checkpoints"),
-      resume: null,
-      needsSandboxes: false,
-    };
-    const outDir = join(directory.path, "model");
-    await mkdir(outDir, { recursive: true });
-    await runSftProcess(config, base, outDir, session.stage);
-    session.note(`Trained model: ${outDir}`);
+      checkpoints,
+      resume,
+      needsSandboxes,
+    });
   });
 }
+
+type AnyConfig = Pick<RlConfig, "ckpt" | "model" | "seed">;
 
 /** Checks import modules of the user, which may take for ever. */
 function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {

@@ -19,16 +19,30 @@ export interface ResumedRun {
   changed: string[];
 }
 
-/**
- * Changing these would make another run of it: what is learnt, from what, and what the checkpoint's parts mean. `orchestrator.train.source`
- * stands for each source's name and environment.
- */
-const FIXED = ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"];
+/** What a run's directory and its resolved config are known by. */
+interface ResumableKind {
+  /** In `configs/` of the run directory. */
+  file: string;
+  /** Changing these would make another run of it: what is learnt, from what, and what the checkpoint's parts mean. */
+  fixed: readonly string[];
+}
+
+const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
+  // `orchestrator.train.source` stands for each source's name and environment.
+  rl: {
+    file: "rl.json",
+    fixed: ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"],
+  },
+  sft: { file: "sft-run.json", fixed: ["seed", "model", "seq_len", "optim.type", "dtype", "data", "val.share"] },
+};
 /** Nothing of a run depends on them. */
-const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path"];
+const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path", "monitors"];
+
+/** A config of a run that has checkpoints. */
+type ResumableConfig = Pick<RlConfig, "ckpt" | "output_dir" | "model">;
 
 /** Where a run's checkpoints are. */
-export function checkpointRoot(config: RlConfig, runDir: string, name: string): string {
+export function checkpointRoot(config: Pick<ResumableConfig, "ckpt">, runDir: string, name: string): string {
   return config.ckpt.path === null ? join(runDir, "checkpoints") : join(config.ckpt.path, name);
 }
 
@@ -37,9 +51,8 @@ export function checkpointRoot(config: RlConfig, runDir: string, name: string): 
  *
  * @throws PrlError `PRL_RUN_UNKNOWN`
  */
-export async function newestRun(config: RlConfig): Promise<string> {
+export async function newestRun(config: ResumableConfig, environments: readonly string[]): Promise<string> {
   const outputDir = resolve(config.output_dir);
-  const environments = config.orchestrator.train.source.map((source) => source.name);
   const prefix = runNamePrefix(environments, config.model.name);
   const names = (await listed(outputDir)).filter((name) => name.startsWith(prefix));
   const dated = await Promise.all(
@@ -58,16 +71,18 @@ export async function newestRun(config: RlConfig): Promise<string> {
  * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`
  */
 export async function findResumedRun(
-  config: RlConfig,
+  kind: "rl" | "sft",
+  config: ResumableConfig,
   runDir: string,
   name: string,
   request: ResumeRequest,
 ): Promise<ResumedRun> {
-  const earlier = await earlierConfig(runDir);
+  const { file, fixed } = KINDS[kind];
+  const earlier = await earlierConfig(join(runDir, "configs", file), runDir);
   const differences = differingKeys(earlier, config).filter((key) => !isBelow(key, IRRELEVANT));
-  const drift = differences.filter((key) => isBelow(key, FIXED));
+  const drift = differences.filter((key) => isBelow(key, fixed));
   if (drift.length > 0) {
-    const advice = "resume with the values of the earlier attempt (configs/rl.json), or start a new run";
+    const advice = `resume with the values of the earlier attempt (configs/${file}), or start a new run`;
     throw new PrlError(
       "PRL_RUN_DRIFT",
       `${runDir}: ${drift.join(", ")} differ from the run that is resumed: ${advice}`,
@@ -82,7 +97,7 @@ export async function findResumedRun(
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
 }
 
-/** Takes away what the run is about to make again: later steps, the last attempt's processes' files, its summary. */
+/** Takes away what the run is about to make again: later steps, the last attempt's processes' files, its summary, its model. */
 export async function clearLaterSteps(runDir: string, checkpointsRoot: string, step: number): Promise<void> {
   await dropLaterCheckpoints(checkpointsRoot, step);
   for (const [folder, first] of [
@@ -96,13 +111,12 @@ export async function clearLaterSteps(runDir: string, checkpointsRoot: string, s
         await rm(join(runDir, folder, entry), { recursive: true, force: true });
     }
   }
-  for (const entry of ["run", "received", "spool", "summary.json"]) {
+  for (const entry of ["run", "received", "spool", "summary.json", "model"]) {
     await rm(join(runDir, entry), { recursive: true, force: true });
   }
 }
 
-async function earlierConfig(runDir: string): Promise<unknown> {
-  const path = join(runDir, "configs", "rl.json");
+async function earlierConfig(path: string, runDir: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, "utf8"));
   } catch (cause) {

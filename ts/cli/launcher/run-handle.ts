@@ -9,7 +9,7 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Aborting it as well kills what has not stopped yet, instead of waiting up to ten seconds. */
   hurry?: AbortSignal;
-  /** `rl` only: go on with an earlier run, from its newest checkpoint or that of a step. */
+  /** Go on with an earlier run, from its newest checkpoint or that of a step. */
   resume?: "latest" | number;
   /** Everything that happens, as it happens: phases, notes, evaluations, steps. Must not throw. */
   onEvent?: (event: RunEvent) => void;

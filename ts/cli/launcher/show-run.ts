@@ -3,6 +3,8 @@ import type { RunEvent } from "../../monitors/index.ts";
 import { LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
 import { type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { runReport } from "./report.ts";
+import { PrlError } from "../../errors.ts";
+import type { ResumeRequest } from "./resume-run.ts";
 import type { RunSummary } from "./summary.ts";
 
 /** Options of both commands that are no config keys. */
@@ -15,6 +17,13 @@ export const RUN_OPTIONS = [
     summary: "Go on with an earlier run: from its newest checkpoint, or that of a step",
   },
 ] as const;
+
+/** What `--resume` asks for; undefined without it. */
+export function resumeRequest(value: string | undefined): ResumeRequest | undefined {
+  if (value === undefined || value === "latest") return value;
+  if (/^[1-9]\d*$/.test(value)) return Number(value);
+  throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
+}
 
 /** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. */
 export async function showRun(

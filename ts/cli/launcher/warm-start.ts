@@ -1,9 +1,11 @@
 /**
  * The supervised stage that may come before RL, and `prl sft` itself: one child process that trains and leaves a checkpoint folder.
  *
- * A warm start takes model and seed from its run and is cached by everything that its weights depend on; places, names, threads and log
- * levels are left out of the key.
+ * A warm start takes model and seed from its run and is cached by everything that its weights depend on; places, names, threads, log
+ * levels, checkpoints and monitors are left out of the key.
  */
+import { join } from "node:path";
+
 import { demonstrators, type SftConfig } from "../../config/index.ts";
 import { loadEnvironment, sourceFiles } from "../../environments/index.ts";
 import { dataSource } from "../../trainer/index.ts";
@@ -14,14 +16,29 @@ import { type SftChildConfig, writeConfig } from "./child-configs.ts";
 import { childSpec, type RunBase } from "./rl-processes.ts";
 import { runStage, type StageOptions } from "./stage.ts";
 
-/** Trains `config` from `base.modelDir` into `outDir` in a process of its own. */
+export interface SftPlaces {
+  /** Gets the trained model. */
+  outDir: string;
+  /** Gets the checkpoints; null: none are written, and none is gone on from. */
+  checkpoints: string | null;
+}
+
+/** Trains `config` from `base.modelDir`, or from the checkpoint to go on from, in a process of its own. */
 export async function runSftProcess(
   config: SftConfig,
   base: RunBase,
-  outDir: string,
+  { outDir, checkpoints }: SftPlaces,
   stage: StageOptions,
 ): Promise<void> {
-  const child: SftChildConfig = { run_id: base.runId, model_dir: base.modelDir, out_dir: outDir, config };
+  const resume = checkpoints === null ? null : base.resume;
+  const child: SftChildConfig = {
+    run_id: base.runId,
+    model_dir: resume === null ? base.modelDir : join(resume.dir, "trainer"),
+    out_dir: outDir,
+    start_step: resume?.step ?? 0,
+    checkpoints,
+    config,
+  };
   const path = await writeConfig(base.runDir, "sft", child);
   await runStage(stage, async (supervisor) => {
     await supervisor.finished(supervisor.start(childSpec(base, "sft", 0, path, true)));
@@ -36,12 +53,13 @@ export async function ensureWarmStart(
   stage: StageOptions,
 ): Promise<CacheEntry> {
   const key = await warmStartKey(config, model);
-  return cached("warm-starts", key, (dir) => runSftProcess(config, base, dir, stage));
+  return cached("warm-starts", key, (outDir) => runSftProcess(config, base, { outDir, checkpoints: null }, stage));
 }
 
 /** Equal for equal weights: config, base model, data code. */
 export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
-  const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...rest } = config;
+  const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...others } = config;
+  const { ckpt: _ckpt, monitors: _monitors, ...rest } = others;
   const { env: _env, mix: _mix, source: _source, ...data } = config.data;
   const environments = demonstrators(config.data).map(({ env: { path: _path, ...named }, ratio }) => [named, ratio]);
   const settings = { ...rest, data, environments };

@@ -4,25 +4,28 @@ import { filePath } from "./fields.ts";
 
 const steps = (text: string) => z.int().positive().nullable().default(null).describe(text);
 
-export const ckptBlock = z
-  .strictObject({
-    recovery_interval: z
-      .int()
-      .positive()
-      .default(10)
-      .describe("Steps between the rolling checkpoints, of which the newest stays; always on"),
-    interval: steps("Steps between checkpoints that are kept; unset: none are"),
-    keep_last: steps("Newest kept checkpoints that stay; unset: all"),
-    keep_interval: steps("Kept checkpoints at multiples of this step stay for good"),
-    save_async: z.boolean().default(true).describe("Write while the next batch is waited for; false: before"),
-    path: filePath(
-      "Folder for the checkpoints of all runs, each in one of its name; unset: checkpoints/ of the run directory",
-    )
-      .nullable()
-      .default(null),
-  })
-  .prefault({})
-  .describe("Checkpoints");
+/** The same of every kind of run but for how far the rolling checkpoints are apart. */
+export const ckptBlockOf = (recoveryInterval: number) =>
+  z
+    .strictObject({
+      recovery_interval: z
+        .int()
+        .positive()
+        .default(recoveryInterval)
+        .describe("Steps between the rolling checkpoints, of which the newest stays; always on"),
+      interval: steps("Steps between checkpoints that are kept; unset: none are"),
+      keep_last: steps("Newest kept checkpoints that stay; unset: all"),
+      keep_interval: steps("Kept checkpoints at multiples of this step stay for good"),
+      save_async: z.boolean().default(true).describe("Write while the next batch is waited for; false: before"),
+      path: filePath(
+        "Folder for the checkpoints of all runs, each in one of its name; unset: checkpoints/ of the run directory",
+      )
+        .nullable()
+        .default(null),
+    })
+    .prefault({})
+    .describe("Checkpoints");
+export const ckptBlock = ckptBlockOf(10);
 export type CkptBlock = z.output<typeof ckptBlock>;
 
 /** What does not fit together, or null. */

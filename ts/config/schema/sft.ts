@@ -3,8 +3,12 @@ import { z } from "zod";
 import { automatic, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { isDataPath } from "../layer.ts";
 import { monitorsBlock } from "./monitors.ts";
+import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft-data.ts";
 import { activations, dtype, optimBlock, scheduleProblem, schedulerBlock } from "./trainer.ts";
+
+/** Supervised steps are short: a checkpoint may take longer than several of them. */
+const RECOVERY_INTERVAL = 50;
 
 /** The keys as they are written in files. */
 export const sftInputSchema = z
@@ -25,6 +29,7 @@ export const sftInputSchema = z
     scheduler: schedulerBlock,
     log: logBlock,
     monitors: monitorsBlock,
+    ckpt: ckptBlockOf(RECOVERY_INTERVAL),
   })
   .describe("Supervised fine-tuning");
 
@@ -33,6 +38,8 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   const schedule = scheduleProblem(config.scheduler, config.max_steps);
   if (schedule !== null) context.addIssue({ code: "custom", path: ["scheduler"], message: schedule });
   const { data, val } = config;
+  const ckpt = ckptProblem(config.ckpt);
+  if (ckpt !== null) context.addIssue({ code: "custom", path: ["ckpt"], message: ckpt });
   if (data.micro_batch_tokens !== null && data.micro_batch_tokens < config.seq_len) {
     const message = `${data.micro_batch_tokens} is less than seq_len ${config.seq_len}: the longest sequence has to fit`;
     context.addIssue({ code: "custom", path: ["data", "micro_batch_tokens"], message });
