@@ -11,6 +11,7 @@ mod fuzz;
 mod images;
 mod kills;
 mod leaks;
+mod model;
 mod network;
 mod process;
 mod programs;
