@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 // The orchestrator is no public entry: what is measured is the program as it is built.
 import { rlConfigSchema } from "../dist/config/schema/rl.js";
 import { watchLoopLag } from "../dist/monitors/index.js";
-import { connectEnvWorkers, readyEnvWorkers, runOrchestrator } from "../dist/orchestrator/index.js";
+import { connectEnvWorkers, EngineFleet, readyEnvWorkers, runOrchestrator } from "../dist/orchestrator/index.js";
 import { filesystemRollouts, writeHalf } from "../dist/transports/index.js";
 import { report } from "./report.mjs";
 
@@ -102,10 +102,16 @@ async function train(runDir, url) {
   const admin = {
     prefetchWeights: async () => {},
     pause: async () => {},
-    updateWeights: async () => ({ skipped: false }),
+    updateWeights: async ({ version: policyVersion, digest }) => {
+      Object.assign(holding, { policyVersion, digest });
+      return { skipped: false };
+    },
     resume: async () => {},
     promptLogprobs: async () => new Float32Array(0),
+    health: async () => holding,
+    metrics: async () => new Map(),
   };
+  const holding = { status: "ok", paused: false, policyVersion: 0, digest: "", running: 0, waiting: 0 };
   const never = { recovery_interval: Infinity, interval: null, keep_last: null, keep_interval: null };
   const checkpoints = { root: join(runDir, "checkpoints"), run: "bench", attempt: 1, rules: never };
   await runOrchestrator({
@@ -114,7 +120,16 @@ async function train(runDir, url) {
     runDir,
     config,
     modelName: "m",
-    engines: [{ url, isa: "portable", dtype: "float32", weights: null, admin }],
+    engines: new EngineFleet(
+      [
+        {
+          name: "inference-0",
+          identity: url,
+          engine: { url, isa: "portable", dtype: "float32", weights: null, admin },
+        },
+      ],
+      { maxMeanAbs: 0, metrics },
+    ),
     workers,
     rollouts: {
       async send(step, batches, envNames) {
@@ -145,7 +160,7 @@ async function train(runDir, url) {
           shards: [],
           canary: null,
         };
-        return { manifest, source: { dir: runDir }, release: async () => {} };
+        return { manifest, source: { dir: runDir }, acknowledge: async () => {}, release: async () => {} };
       },
       close: async () => {},
     },

@@ -76,6 +76,7 @@ export const ERROR_CODES = {
   PRL_INFERENCE_UNREACHABLE: "an inference server does not answer",
   PRL_INFERENCE_TIMEOUT: "an inference server did not answer in time",
   PRL_INFERENCE_FAILED: "an inference server answered with an error",
+  PRL_INFERENCE_LOST: "an inference server left service while a rollout was sampled on it",
   PRL_INFERENCE_AUTH: "an inference server refuses the key",
   PRL_INFERENCE_RATE_LIMIT: "an inference server takes no more requests for now",
   PRL_INFERENCE_ANSWER: "an inference server's answer is broken off or makes no sense",

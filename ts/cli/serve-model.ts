@@ -42,6 +42,7 @@ export async function serve(
     ...(name === undefined ? {} : { modelName: name }),
     ...(puller === null ? {} : { puller }),
     verifyWeights: config.weight_broadcast.verify,
+    startPaused: config.start_paused,
   });
   try {
     const { host, port } = config.inference.server;

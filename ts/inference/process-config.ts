@@ -31,6 +31,8 @@ const schema = z.object({
     })
     .prefault({}),
   weight_broadcast: weightBroadcastBlock,
+  /** Requests wait for the first `/resume`: whoever controls the server brings it weights before. */
+  start_paused: z.boolean().default(false),
 });
 
 export type InferenceProcessConfig = z.infer<typeof schema>;

@@ -38,6 +38,8 @@ export interface InferenceServerOptions {
   deadlines?: Partial<Deadlines>;
   /** For weights from other nodes (`source.grpc`); without it they come from folders only. It is not closed with the server. */
   puller?: WeightPuller;
+  /** Requests wait for the first `/resume`. Default false. */
+  startPaused?: boolean;
   /** `always` digests every byte of every version that is loaded; `once` (default) leaves out what this machine has digested. */
   verifyWeights?: "once" | "always";
 }
@@ -67,6 +69,7 @@ const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
 /** A server over `model`; call `listen` to start it. */
 export async function createInferenceServer(model: Model, options: InferenceServerOptions): Promise<InferenceServer> {
   const context = await createContext(model, options);
+  if (context.paused) await model.pause("keep");
   const app = fastify({
     bodyLimit: Math.max(LEAST_BODY_LIMIT_BYTES, context.limits.maxModelLen * BODY_BYTES_PER_TOKEN),
     requestTimeout: RECEIVE_TIMEOUT_MS,
@@ -129,7 +132,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines },
     packageVersion: await packageVersion(),
     active: new Set(),
-    paused: false,
+    paused: options.startPaused ?? false,
     closing: false,
     nextId: () => String(requests++),
     nextSeed: () => seeds.next(),

@@ -1,4 +1,4 @@
-/** The inference servers as one policy: which weights they hold, and whether they compute what the trainer computes. */
+/** One inference server, and how it comes to a version: swap, and the proof that it computes what the trainer computes. */
 
 import { PrlError } from "../errors.ts";
 import type { InferenceAdmin } from "../inference/index.ts";
@@ -14,12 +14,14 @@ export interface Engine {
   /** `host:port` where others can pull the weights that it has; null when it serves none. */
   weights: string | null;
   admin: EngineAdmin;
+  /** Name that it knows the model by; unset: the run's. */
+  model?: string;
 }
 
 /** What is asked of a server beside rollouts. */
 export type EngineAdmin = Pick<
   InferenceAdmin,
-  "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs"
+  "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs" | "health" | "metrics"
 >;
 
 /** Largest and mean |difference| of log-probabilities, in nats. */
@@ -39,47 +41,48 @@ export interface UpdateOptions {
 const FAN_OUT = 2;
 
 /**
- * Moves every engine to a version: what travels does so while they sample; then pause with requests kept, swap, resume, canary. Any failure is an error of the run, so an engine whose
+ * Moves an engine to a version: what travels does so while it samples; then pause with requests kept, swap, resume, canary. An engine whose
  * update failed stays paused: it must not go on sampling with weights that nobody asked for.
+ *
+ * @throws PrlError `PRL_CANARY_OUT_OF_BAND`, and those of the calls
  */
-export async function updateEngines(
-  engines: readonly Engine[],
+export async function updateEngine(
+  engine: Engine,
   { source, manifest }: Pick<AvailableWeights, "source" | "manifest">,
+  options: UpdateOptions,
+): Promise<void> {
+  const { admin } = engine;
+  const { signal } = options;
+  const weights = { version: manifest.version, digest: manifest.digest, source };
+  if ("grpc" in source) await admin.prefetchWeights(weights, signal);
+  await admin.pause("keep", signal);
+  await admin.updateWeights(weights, signal);
+  await admin.resume(signal);
+  if (manifest.canary !== null) await checkCanary(engine, manifest.version, manifest.canary, options);
+}
+
+async function checkCanary(
+  { url, isa, dtype, admin }: Engine,
+  version: number,
+  canary: Canary,
   { maxMeanAbs, metrics, signal }: UpdateOptions,
 ): Promise<void> {
-  const { canary, version, digest } = manifest;
-  await Promise.all(
-    engines.map(async ({ admin }, i) => {
-      const weights = { version, digest, source: sourceOf(engines, i, source) };
-      if ("grpc" in source) await admin.prefetchWeights(weights, signal);
-      await admin.pause("keep", signal);
-      await admin.updateWeights(weights, signal);
-      await admin.resume(signal);
-    }),
-  );
-  if (canary === null) return;
-  await Promise.all(
-    engines.map(async (engine) => {
-      const logprobs = await engine.admin.promptLogprobs(canary.tokenIds, signal);
-      const { maxAbs, meanAbs } = compareCanary(canary, logprobs);
-      const band = engine.isa === canary.isa && engine.dtype === canary.dtype ? 0 : maxMeanAbs;
-      metrics.event("canary", { engine: engine.url, version, max_abs: maxAbs, mean_abs: meanAbs, band });
-      if (!(meanAbs <= band)) {
-        throw new PrlError(
-          "PRL_CANARY_OUT_OF_BAND",
-          `the engine at ${engine.url} computes other log-probabilities than the trainer for version ${version}: mean |difference| ` +
-            `${meanAbs}, allowed ${band}; its weights or kernels differ (trainer ${canary.isa}/${canary.dtype}, engine ${engine.isa}/${engine.dtype})`,
-        );
-      }
-    }),
+  const { maxAbs, meanAbs } = compareCanary(canary, await admin.promptLogprobs(canary.tokenIds, signal));
+  const band = isa === canary.isa && dtype === canary.dtype ? 0 : maxMeanAbs;
+  metrics.event("canary", { engine: url, version, max_abs: maxAbs, mean_abs: meanAbs, band });
+  if (meanAbs <= band) return;
+  throw new PrlError(
+    "PRL_CANARY_OUT_OF_BAND",
+    `the engine at ${url} computes other log-probabilities than the trainer for version ${version}: mean |difference| ` +
+      `${meanAbs}, allowed ${band}; its weights or kernels differ (trainer ${canary.isa}/${canary.dtype}, engine ${isa}/${dtype})`,
   );
 }
 
 /**
- * Where engine `i` pulls from: engines form a tree below the publisher, so that it sends each version once. Its ancestors come first, the
- * nearest one before the others, the publisher last.
+ * Where engine `i` of those that move to a version pulls from: they form a tree below the publisher, so that it sends each version once. Its
+ * ancestors come first, the nearest one before the others, the publisher last.
  */
-function sourceOf(engines: readonly Engine[], i: number, source: WeightSource): WeightSource {
+export function sourceOf(engines: readonly Engine[], i: number, source: WeightSource): WeightSource {
   if ("dir" in source) return source;
   const ancestors: string[] = [];
   for (let above = i; above > 0;) {

@@ -100,12 +100,12 @@ export function connectEnvWorkers(
       }
     },
     async run(request, signal) {
-      if (signal.aborted) return failed(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+      if (signal.aborted) return failedEpisode(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
       let worker: EnvWorker;
       try {
         worker = await workers.take(signal);
       } catch (error) {
-        return failed(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
+        return failedEpisode(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
       }
       const exchange = new AbortController();
       const latest = request.deadline_ms + RUN_GRACE_MS;
@@ -122,9 +122,9 @@ export function connectEnvWorkers(
         return await order(worker.rollouts, request, exchange.signal);
       } catch (error) {
         if (error instanceof PrlError) throw error;
-        if (signal.aborted) return failed(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+        if (signal.aborted) return failedEpisode(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
         workers.suspect(worker);
-        return failed(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
+        return failedEpisode(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
       } finally {
         clearTimeout(deadline);
         clearTimeout(grace);
@@ -206,7 +206,8 @@ async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
   return cancelled === true;
 }
 
-function failed(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
+/** The episode of a rollout that nobody ran to its end. */
+export function failedEpisode(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
   const episode: Episode = {
     id: request.episode_id,
     env: { id: request.env, name: request.env },

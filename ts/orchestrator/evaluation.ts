@@ -12,7 +12,6 @@ import { PrlError } from "../errors.ts";
 import { rewardOf, seed, type ReceivedEpisode, type RunRequest, type Task } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { rolloutsDir } from "../transports/index.ts";
-import type { Engine } from "./engines.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { byAgent } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
@@ -25,7 +24,6 @@ export interface EvaluationContext {
   config: RlConfig;
   modelName: string;
   workers: EnvWorkers;
-  engines: readonly Engine[];
   metrics: Metrics;
   signal: AbortSignal;
 }
@@ -51,7 +49,7 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
 }
 
 async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<ReceivedEpisode[]> {
-  const { workers, config, engines, signal } = context;
+  const { workers, config, signal } = context;
   const { tasks, scoresGroups } = await evalTasks(workers, source.name, source.num_examples, signal);
   const requests = tasks.flatMap((task) =>
     Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
@@ -63,10 +61,7 @@ async function runSource(context: EvaluationContext, source: EvalSource, version
     for (let i = next++; i < requests.length; i = next++) {
       signal.throwIfAborted();
       const request = requests[i];
-      const engine = engines[i % engines.length];
-      if (request === undefined || engine === undefined) continue;
-      const inference = { ...request.inference, url: engine.url };
-      results[i] = await runRollout(workers, { ...request, inference }, signal);
+      if (request !== undefined) results[i] = await runRollout(workers, request, signal);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));

@@ -1,6 +1,8 @@
 /** Scheduling of rollouts, advantages, batches, staleness, evaluations. */
 export { connectEnvWorkers, type EnvWorkerConnection, type EnvWorkers } from "./env-workers.ts";
 export { followEnvWorkers, readyEnvWorkers } from "./env-worker-directory.ts";
+export { EngineDirectory } from "./engine-directory.ts";
+export { EngineFleet, type EngineFleetOptions, type PlacedEngine } from "./engine-fleet.ts";
 export type { Engine } from "./engines.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
 export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";

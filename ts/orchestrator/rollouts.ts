@@ -16,6 +16,8 @@ import {
 import type { EnvWorkers } from "./env-workers.ts";
 
 const RETRIES = 3;
+/** An engine that leaves service takes nobody's retries; that many are no accident. */
+const MOST_LOSSES = 10;
 const BACKOFF_MS = 100;
 /** Three such pauses outlast the replacement of a sandbox daemon. */
 const SANDBOX_BACKOFF_MS = 400;
@@ -26,14 +28,23 @@ export async function runRollout(
   request: RunRequest,
   signal: AbortSignal,
 ): Promise<ReceivedEpisode> {
+  let losses = 0;
   for (let attempt = 0; ; attempt++) {
     const result = await workers.run({ ...request, episode_id: `${request.episode_id}-${attempt}` }, signal);
     const { ok, errors } = result.episode;
-    if (ok || attempt === RETRIES || !errors.every(isRetryable)) return result;
+    if (ok || !errors.every(isRetryable)) return result;
+    if (errors.some(({ code }) => code === "PRL_INFERENCE_LOST")) {
+      losses += 1;
+      // The next try waits for an engine in service.
+      if (losses > MOST_LOSSES || signal.aborted) return result;
+      continue;
+    }
+    const retry = attempt - losses;
+    if (retry >= RETRIES) return result;
     // Chance has no part in what is sampled, so it does no harm here.
     const isSandbox = errors.some(({ code }) => code.startsWith("PRL_SANDBOX_"));
     const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;
-    if (!(await pause(base * 2 ** attempt * (0.5 + Math.random()), signal))) return result;
+    if (!(await pause(base * 2 ** retry * (0.5 + Math.random()), signal))) return result;
   }
 }
 

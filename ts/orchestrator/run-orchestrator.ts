@@ -27,13 +27,14 @@ import {
 } from "../transports/index.ts";
 import { isRejected } from "./curriculum/gates.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
-import { updateEngines, type Engine } from "./engines.ts";
+import type { EngineFleet } from "./engine-fleet.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { stepMetrics } from "./metrics.ts";
 import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
+import { routedWorkers } from "./routed-workers.ts";
 import { TrainTasks, type TrainSource, type TrainTask } from "./tasks.ts";
 import { buildTrainBatch, type TrainBatch, type TrainRanks } from "./train-batch.ts";
 import { TraceWorth, type WorthState } from "./worth.ts";
@@ -53,7 +54,7 @@ export interface OrchestratorJob {
   config: RlConfig;
   /** Name that the inference servers know the model by. */
   modelName: string;
-  engines: readonly Engine[];
+  engines: EngineFleet;
   workers: EnvWorkers;
   rollouts: RolloutSender;
   weights: WeightFollower;
@@ -72,7 +73,10 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   const signal = AbortSignal.any([job.signal, failure.signal]);
   // Every rollout of an evaluation listens to it.
   setMaxListeners(0, signal);
-  const orchestrator = new Orchestrator({ ...job, signal }, (error) => failure.abort(error));
+  const fail = (error: unknown): void => failure.abort(error);
+  const workers = routedWorkers(job.workers, job.engines);
+  const orchestrator = new Orchestrator({ ...job, workers, signal }, fail);
+  job.engines.start(fail);
   try {
     await orchestrator.run();
   } catch (error) {
@@ -81,6 +85,7 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   } finally {
     failure.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
     await orchestrator.stop();
+    await job.engines.stop();
   }
 }
 
@@ -302,15 +307,14 @@ class Orchestrator {
   }
 
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {
-    const { config, engines, modelName, workers } = this.#job;
+    const { config, modelName, workers } = this.#job;
     const { train, request_timeout_s: timeout } = config.orchestrator;
-    const engine = engines[group.index % engines.length];
-    if (engine === undefined) throw new PrlError("PRL_INFERENCE_UNREACHABLE", "there is no inference server");
     const { source, task, epoch } = group.task;
     const request = {
       env: source,
       task,
-      inference: { url: engine.url, model: modelName },
+      // The fleet says where.
+      inference: { url: "", model: modelName },
       sampling: train.sampling,
       seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
       cache_salt: String(group.dispatchVersion),
@@ -391,12 +395,12 @@ class Orchestrator {
   }
 
   async #adopt(version: number): Promise<void> {
-    const { weights, engines, config, metrics, signal } = this.#job;
+    const { weights, engines, metrics, signal } = this.#job;
     const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
     this.#dropStale();
     const startedAt = performance.now();
-    await updateEngines(engines, received, { maxMeanAbs: config.orchestrator.canary.max_mean_abs, metrics, signal });
-    await received.release();
+    await engines.adopt(received, signal);
+    await received.acknowledge();
     this.#version = version;
     const { digest } = received.manifest;
     metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });

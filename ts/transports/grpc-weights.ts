@@ -62,7 +62,8 @@ export function grpcWeightFollower(runDir: string, address: string, options: Tra
       return {
         manifest,
         source: { grpc: [address] },
-        release: () => acknowledge(acknowledging, version, digest, address),
+        acknowledge: () => acknowledge(acknowledging, version, digest, address),
+        release: async () => {},
       };
     },
     async close() {

@@ -31,11 +31,13 @@ export interface PublishedWeights {
 /** Where an engine gets a version: a folder, or nodes to pull it from (`host:port`, the preferred first). */
 export type WeightSource = { dir: string } | { grpc: string[] };
 
-/** A version that engines can load. It stays available until it is released. */
+/** A version that engines can load. */
 export interface AvailableWeights {
   readonly manifest: WeightManifest;
   readonly source: WeightSource;
   /** All engines have it: whoever published it need not wait for them any more. */
+  acknowledge(): Promise<void>;
+  /** No engine will load it any more, not even one that is started anew. What is in a folder stays there until then. */
   release(): Promise<void>;
 }
 
@@ -107,7 +109,12 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
       const weights = await receiver();
       const complete = async () => {
         const received = await weights.receive(version);
-        return { ...received, source: { dir: received.dir }, release: async () => received.release() };
+        return {
+          ...received,
+          source: { dir: received.dir },
+          acknowledge: async () => {},
+          release: async () => received.release(),
+        };
       };
       try {
         return await complete();

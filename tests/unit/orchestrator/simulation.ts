@@ -21,6 +21,7 @@ import {
 } from "../../../ts/environments/index.ts";
 import { RolloutSamples } from "../../../ts/native/index.ts";
 import {
+  EngineFleet,
   readOrchestratorState,
   runOrchestrator,
   type Engine,
@@ -227,6 +228,18 @@ function makeParts(options: SimulationOptions, runDir: string) {
           calls[e]?.push(`canary ${version}`);
           return Float32Array.from(tokenIds, (_id, t) => (t === 0 ? 0 : -version - t));
         },
+        health: async () => {
+          const version = versions[e] ?? -1;
+          return {
+            status: "ok",
+            paused: isPaused,
+            policyVersion: version,
+            digest: String(version),
+            running: 0,
+            waiting: 0,
+          };
+        },
+        metrics: async () => new Map(),
       },
     };
   });
@@ -288,7 +301,12 @@ function makeParts(options: SimulationOptions, runDir: string) {
         signal.throwIfAborted();
         const found = published.get(version);
         if (found !== undefined) {
-          return { manifest: found.manifest, source: { dir: found.dir }, release: async () => {} };
+          return {
+            manifest: found.manifest,
+            source: { dir: found.dir },
+            acknowledge: async () => {},
+            release: async () => {},
+          };
         }
         await sleep(1, undefined, { signal });
       }
@@ -304,6 +322,15 @@ function makeParts(options: SimulationOptions, runDir: string) {
     published.delete(version - config.weight_broadcast.keep);
   };
 
+  const metrics = {
+    log: (step: number, values: object) => {
+      simulation.logged.set(step, { ...simulation.logged.get(step), ...values });
+    },
+    event: (type: string, fields?: Record<string, unknown>) => {
+      simulation.events.push({ type, ...fields });
+    },
+    close: () => undefined,
+  };
   const resume = options.resume ?? null;
   const rules =
     options.checkpoints === true
@@ -318,19 +345,14 @@ function makeParts(options: SimulationOptions, runDir: string) {
       runDir,
       config,
       modelName: "m",
-      engines,
+      engines: new EngineFleet(
+        engines.map((engine) => ({ name: engine.url, identity: engine.url, engine })),
+        { maxMeanAbs: 0, metrics },
+      ),
       workers,
       rollouts,
       weights,
-      metrics: {
-        log: (step: number, values: object) => {
-          simulation.logged.set(step, { ...simulation.logged.get(step), ...values });
-        },
-        event: (type: string, fields?: Record<string, unknown>) => {
-          simulation.events.push({ type, ...fields });
-        },
-        close: () => undefined,
-      },
+      metrics,
     },
     /** The trainer: the version it starts from, then one per batch, with its half of the checkpoints. */
     async train(signal: AbortSignal): Promise<void> {

@@ -145,7 +145,7 @@ describe("weights over gRPC", () => {
         expect(await changedIn(received.dir)).toBe(version);
         received.release();
       }
-      await available.release();
+      await available.acknowledge();
     }
     await sender.delivered(never);
   });

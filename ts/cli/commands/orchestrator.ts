@@ -4,12 +4,12 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../../errors.ts";
-import { InferenceAdmin } from "../../inference/index.ts";
 import { flopModel } from "../../native/index.ts";
 import { joinRun, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import {
   connectEnvWorkers,
-  type Engine,
+  EngineDirectory,
+  EngineFleet,
   followEnvWorkers,
   readOrchestratorState,
   readyEnvWorkers,
@@ -54,7 +54,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       ready("trainer", 1),
     ]);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
-    const engines = servers.map(connectEngine);
+    const directory = new EngineDirectory();
+    const engines = new EngineFleet(await directory.ready(runDir, servers.length), {
+      maxMeanAbs: config.orchestrator.canary.max_mean_abs,
+      metrics,
+    });
     const workers = connectEnvWorkers(
       await someEnvWorkers(runDir, signal),
       // Training and an evaluation may each have as many under way.
@@ -69,7 +73,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     try {
       await member.ready();
       const running = AbortSignal.any([signal, ended.signal]);
-      const following = followEnvWorkers(runDir, workers, running).catch((error: unknown) => ended.abort(error));
+      const following = Promise.all([
+        followEnvWorkers(runDir, workers, running),
+        directory.follow(runDir, servers.length, engines, running),
+      ]).catch((error: unknown) => ended.abort(error));
       await runOrchestrator({
         runDir,
         config,
@@ -88,27 +95,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       await following;
     } finally {
       ended.abort();
-      await Promise.allSettled([
-        workers.close(),
-        rollouts.close(),
-        weights.close(),
-        ...engines.map(({ admin }) => admin.close()),
-      ]);
+      await Promise.allSettled([workers.close(), rollouts.close(), weights.close(), directory.close()]);
       metrics.close();
     }
   });
-}
-
-function connectEngine(file: ReadyFile, i: number): Engine & { admin: InferenceAdmin } {
-  const url = addressOf(file, `inference-${i}`);
-  const { isa = "", dtype = "", weights = null } = file;
-  return { url, isa, dtype, weights, admin: new InferenceAdmin({ url }) };
-}
-
-function addressOf({ url }: ReadyFile, name: string): string {
-  if (url === undefined)
-    throw new PrlError("PRL_PROCESS_NOT_READY", `${name} is ready but its ready file names no url`);
-  return url;
 }
 
 /** At least one: those that had been ready may have died since, and the launcher starts others. */

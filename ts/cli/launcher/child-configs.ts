@@ -19,6 +19,8 @@ export interface InferenceChildConfig {
   seed: number;
   inference: RlConfig["inference"];
   weight_broadcast: RlConfig["weight_broadcast"];
+  /** Nothing is sampled before the orchestrator has brought the run's weights. */
+  start_paused: boolean;
 }
 
 export interface EnvWorkerChildConfig {
@@ -108,6 +110,7 @@ export function rlChildConfigs(
       seed,
       inference: config.inference,
       weight_broadcast: config.weight_broadcast,
+      start_paused: true,
     },
     "env-worker": {
       run_id: runId,

@@ -23,6 +23,8 @@ export interface ChildSpec {
   logs: string;
   /** It ends by itself with exit code 0 when its part is done; otherwise every exit before `stop` is a failure. */
   finishes: boolean;
+  /** What a person can do when its end has failed the run, for the error's message. */
+  advice?: string;
   /** Asked when it ends before `stop`: true when that is seen to, and no failure of the run. Unset: it is one. */
   onExit?: (exit: ChildExit) => Promise<boolean>;
 }
@@ -42,6 +44,7 @@ export class RunChild {
   readonly logPath: string;
   readonly finishes: boolean;
   readonly onExit: ChildSpec["onExit"];
+  readonly advice: string | undefined;
   /** Resolves when the process has ended or could not be started. */
   readonly exited: Promise<ChildExit>;
   /** When the last heartbeat came, or the start; on the clock of `performance.now()`. */
@@ -54,6 +57,7 @@ export class RunChild {
     this.name = `${spec.component}-${spec.index}`;
     this.finishes = spec.finishes;
     this.onExit = spec.onExit;
+    this.advice = spec.advice;
     this.logPath = join(spec.logs, `${this.name}.log`);
     const log = openLog(this.logPath);
     try {

@@ -1,7 +1,7 @@
 /**
  * Processes of one kind that others do without for a while: another for each that dies, and as many as the load asks for.
  *
- * Env workers follow the load, between a least and a most; the sandbox daemon is one. The orchestrator says how much there is to do
+ * Env workers follow the load, between a least and a most; of inference servers there are as many as were asked for, the sandbox daemon is one. The orchestrator says how much there is to do
  * (`LoadFile`) and finds the workers by their ready files, so a worker is retired by taking its file away: it gets nothing more, and is
  * stopped when it has ended what it had. One that dies is started again after a pause that doubles;
  * one that dies before any was ready, or again and again, fails the run.
@@ -25,7 +25,18 @@ export interface FleetOptions {
   spec: (index: number) => ChildSpec;
   /** Told what became of workers. */
   note: (message: string) => void;
+  /** Told of each that is started again. */
+  onRestart?: (restart: Restart) => void;
   times?: FleetTimes;
+}
+
+export interface Restart {
+  component: string;
+  index: number;
+  /** How the one before ended. */
+  exit: string;
+  /** Deaths in a row, this one included; each doubles the pause before the start. */
+  deaths: number;
 }
 
 export interface FleetTimes {
@@ -139,6 +150,8 @@ export class Fleet {
     this.#options.note(
       `${slot.child.name} ended (${describeExit(exit)}) and is started again; the rollouts that it had a part in are too`,
     );
+    const { component, onRestart } = this.#options;
+    onRestart?.({ component, index, exit: describeExit(exit), deaths: slot.deaths });
     const pause = setTimeout(() => {
       this.#pauses.delete(pause);
       if (this.#stopped || this.#supervisor.stopping) return;

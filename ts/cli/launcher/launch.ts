@@ -154,6 +154,7 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
       await runRlProcesses(supervisor, config, base, {
         onReady: () => session.enter("training"),
         note: (message) => session.note(message),
+        onRestart: (restart) => session.restarted(restart),
       });
       session.enter("stopping");
     });

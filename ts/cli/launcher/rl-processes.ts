@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
-import { Fleet } from "./fleet.ts";
+import { Fleet, type Restart } from "./fleet.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -29,6 +29,7 @@ export interface RunBase {
   needsSandboxes: boolean;
 }
 
+const INFERENCE = "inference";
 const ENV_WORKER = "env-worker";
 const SANDBOXD = "sandboxd";
 
@@ -64,45 +65,56 @@ export function childSpec(
   };
 }
 
+/** The run's state is theirs: nobody can take their place while it runs. */
+const RESUME_ADVICE = "go on with --resume, from the newest checkpoint, or anew with --clean when there is none yet";
+
+export interface RlProcessEvents {
+  onReady: () => void;
+  note: (message: string) => void;
+  onRestart: (restart: Restart) => void;
+}
+
 /** Starts everything at once, waits until it is ready, then until trainer and orchestrator are done. */
 export async function runRlProcesses(
   supervisor: Supervisor,
   config: RlConfig,
   base: RunBase,
-  { onReady, note }: { onReady: () => void; note: (message: string) => void },
+  { onReady, note, onRestart }: RlProcessEvents,
 ): Promise<void> {
   // The run directory's path may be too long for a socket.
   const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
   const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
   const configs = rlChildConfigs(config, base, socket);
   const paths = {
-    inference: await writeConfig(base.runDir, "inference", configs.inference),
+    [INFERENCE]: await writeConfig(base.runDir, INFERENCE, configs.inference),
     [ENV_WORKER]: await writeConfig(base.runDir, ENV_WORKER, configs[ENV_WORKER]),
     [SANDBOXD]: await writeConfig(base.runDir, SANDBOXD, configs[SANDBOXD]),
     trainer: await writeConfig(base.runDir, "trainer", configs.trainer),
     orchestrator: await writeConfig(base.runDir, "orchestrator", configs.orchestrator),
   };
-  const start = (component: keyof typeof paths, count: number, finishes: boolean) =>
-    Array.from({ length: count }, (_, index) =>
-      supervisor.start(childSpec(base, component, index, paths[component], finishes)),
-    );
+  const start = (component: "trainer" | "orchestrator") => {
+    const spec = childSpec(base, component, 0, paths[component], true);
+    return supervisor.start({ ...spec, advice: RESUME_ADVICE });
+  };
   const fleetOf = (component: keyof typeof paths, least: number, most: number, rolloutsPerWorker: number): Fleet => {
     const spec = (index: number): ChildSpec => childSpec(base, component, index, paths[component], false);
-    return new Fleet(supervisor, { runDir: base.runDir, component, least, most, rolloutsPerWorker, spec, note });
+    const { runDir } = base;
+    return new Fleet(supervisor, { runDir, component, least, most, rolloutsPerWorker, spec, note, onRestart });
   };
   const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: perWorker } = config.orchestrator;
+  const { replicas } = config.inference;
   const fleets = [
+    fleetOf(INFERENCE, replicas, replicas, Infinity),
     fleetOf(ENV_WORKER, least, most ?? Math.max(least, availableParallelism()), perWorker),
     ...(socket === null ? [] : [fleetOf(SANDBOXD, 1, 1, Infinity)]),
   ];
   try {
-    const trainers = start("trainer", 1, true);
-    const servers = start("inference", config.inference.replicas, false);
+    const trainer = start("trainer");
     const replaceable = fleets.flatMap((fleet) => fleet.start());
-    const orchestrators = start("orchestrator", 1, true);
-    await supervisor.ready([...trainers, ...servers, ...replaceable], READY_DEADLINE_MS);
+    const orchestrator = start("orchestrator");
+    await supervisor.ready([trainer, ...replaceable], READY_DEADLINE_MS);
     onReady();
-    await Promise.all([...trainers, ...orchestrators].map((child) => supervisor.finished(child)));
+    await Promise.all([trainer, orchestrator].map((child) => supervisor.finished(child)));
   } finally {
     for (const fleet of fleets) fleet.stop();
     if (socketDir !== null) await rm(socketDir, { recursive: true, force: true });

@@ -21,6 +21,7 @@ import {
   type SftStep,
 } from "../../monitors/index.ts";
 import { MemoryPeak } from "./memory-peak.ts";
+import type { Restart } from "./fleet.ts";
 import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
 import { releaseLock } from "./run-lock.ts";
 import type { StageOptions } from "./stage.ts";
@@ -54,6 +55,8 @@ export class RunSession {
   readonly #tail: MetricsTail;
   readonly #startedAt = performance.now();
   readonly #phases = new Map<RunPhase, number>();
+  /** Processes that were started again, by component. */
+  readonly #restarts = new Map<string, number>();
   readonly #memory: MemoryPeak;
   readonly #onAbort = (): void => {
     this.note("Stopping every process of the run");
@@ -92,6 +95,11 @@ export class RunSession {
   note(message: string): void {
     this.#emit({ type: "note", message });
     this.#events.event("note", { message });
+  }
+
+  restarted(restart: Restart): void {
+    this.#restarts.set(restart.component, (this.#restarts.get(restart.component) ?? 0) + 1);
+    this.#events.event("restart", { ...restart });
   }
 
   /** What a stage of this run needs. */

@@ -154,7 +154,7 @@ export class Supervisor {
     this.#failed.reject(
       new PrlError(
         "PRL_PROCESS_DIED",
-        `${child.name} ended unexpectedly: ${describeExit(exit)}. The end of ${child.logPath}:\n${tail}`,
+        `${child.name} ended unexpectedly: ${describeExit(exit)}${advice(child)}. The end of ${child.logPath}:\n${tail}`,
       ),
     );
   }
@@ -178,10 +178,14 @@ export class Supervisor {
     this.#failed.reject(
       new PrlError(
         "PRL_PROCESS_DIED",
-        `${child.name} gave no sign of life for ${seconds} s. The end of ${child.logPath}:\n${tail}`,
+        `${child.name} gave no sign of life for ${seconds} s${advice(child)}. The end of ${child.logPath}:\n${tail}`,
       ),
     );
   }
+}
+
+function advice(child: RunChild): string {
+  return child.advice === undefined ? "" : `; ${child.advice}`;
 }
 
 function indent(text: string): string {

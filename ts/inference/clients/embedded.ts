@@ -104,6 +104,17 @@ export class InferenceAdmin {
     return { ...rest, policyVersion };
   }
 
+  /** What the engine is, and where it serves weights; "" and null where it does not say. */
+  async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: string | null }> {
+    const answer = this.#parse("/version", await this.#get("/version", signal));
+    const {
+      isa = "",
+      dtype = "",
+      weights = null,
+    } = answer as { isa?: string; dtype?: string; weights?: string | null };
+    return { isa, dtype, weights };
+  }
+
   async models(signal?: AbortSignal): Promise<ServedModel[]> {
     const { data } = this.#parse("/v1/models", await this.#get("/v1/models", signal)) as WireModels;
     return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));

@@ -23,7 +23,8 @@ export function registerStatus(app: FastifyInstance, context: ServerContext): vo
   app.get("/version", () => {
     const { version, digest } = context.model.stats();
     const { isa, dtype } = context.model;
-    return { version: context.packageVersion, policy_version: version, digest, isa, dtype };
+    const weights = context.puller === null ? {} : { weights: context.puller.address };
+    return { version: context.packageVersion, policy_version: version, digest, isa, dtype, ...weights };
   });
 
   app.get("/v1/models", () => ({

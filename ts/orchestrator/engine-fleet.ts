@@ -1,0 +1,429 @@
+/**
+ * The inference servers of a run as one policy: who gets rollouts, who is brought to the current weights, who is left out.
+ *
+ * States of an engine, and what moves it:
+ *
+ * | from             | what happens                                                 | to      |
+ * | ---------------- | ------------------------------------------------------------ | ------- |
+ * | (not there)      | its address appears                                          | joining |
+ * | joining          | it has the current weights and its canary is right           | serving |
+ * | serving          | a rollout did not reach it                                   | suspect |
+ * | suspect          | its health answers with the weights that it was given        | serving |
+ * | serving, suspect | it holds other weights; its swap is late, others are done    | joining |
+ * | serving, suspect | it cannot be reached; three probes in a row are late         | out     |
+ * | any of these     | its swap fails                                               | out     |
+ * | out              | its health answers                                           | joining |
+ * | any              | its address is gone, or another process has it               | (gone)  |
+ *
+ * Only a serving engine gets rollouts, and one is serving only with the current weights: a pair of version and digest. While `adopt` moves
+ * it to the next ones it keeps serving: what reaches it meanwhile waits there. Rollouts on an engine that leaves service are
+ * given up (`EngineLease.lost`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
+ * request that an engine refuses, no engine in service for `patienceMs`, an engine that answers but fails `MOST_FAILURES` swaps in a row.
+ */
+import { setMaxListeners } from "node:events";
+
+import { PrlError } from "../errors.ts";
+import type { EngineHealth } from "../inference/index.ts";
+import type { Metrics } from "../monitors/index.ts";
+import type { AvailableWeights } from "../transports/index.ts";
+import { chooseEngine } from "./engine-choice.ts";
+import { type Engine, sourceOf, updateEngine } from "./engines.ts";
+
+/** An engine by its place; a process that replaces another is another engine in the same place. */
+export interface PlacedEngine {
+  /** `inference-0` */
+  readonly name: string;
+  /** Differs from that of the process that was there before. */
+  readonly identity: string;
+  readonly engine: Engine;
+}
+
+/** A rollout's place on an engine. */
+export interface EngineLease {
+  readonly url: string;
+  /** Name that the engine knows the model by; undefined: the run's. */
+  readonly model: string | undefined;
+  /** Aborted when the engine is taken out of service. */
+  readonly lost: AbortSignal;
+  /** The engine was not reached: it gets nothing more until its health answers. False when it is out of service. */
+  suspect(): Promise<boolean>;
+  release(): void;
+}
+
+export interface EngineTimes {
+  /** Between two probes of an engine. */
+  probeMs: number;
+  /** Within it a swap is awaited although other engines have done it. */
+  swapMs: number;
+  /** How long there may be no engine in service. */
+  patienceMs: number;
+  /** Before a failed swap is tried again; doubles with each. */
+  backoffMs: number;
+}
+
+export const ENGINE_TIMES: EngineTimes = { probeMs: 1_000, swapMs: 300_000, patienceMs: 300_000, backoffMs: 500 };
+
+export interface EngineFleetOptions {
+  /** Of the canary, as in `UpdateOptions`. */
+  maxMeanAbs: number;
+  metrics: Metrics;
+  times?: Partial<EngineTimes>;
+}
+
+type State = "joining" | "serving" | "suspect" | "out" | "gone";
+
+interface Member extends PlacedEngine {
+  state: State;
+  /** Of the weights that it was given, as `<version> <digest>`; null when that is not known. */
+  held: string | null;
+  inFlight: number;
+  /** For the rollouts that it has; another one after each time that it was out. */
+  leases: AbortController;
+  /** Ends with its place. */
+  readonly life: AbortController;
+  swapping: Promise<void> | null;
+  isProbed: boolean;
+  lateProbes: number;
+  failures: number;
+  retryAt: number;
+}
+
+const LATE_PROBES = 3;
+const MOST_FAILURES = 8;
+const LONGEST_BACKOFF_MS = 10_000;
+/** The engine, or the way to it, may be better the next time. */
+const PASSING: ReadonlySet<unknown> = new Set([
+  "PRL_INFERENCE_UNREACHABLE",
+  "PRL_INFERENCE_TIMEOUT",
+  "PRL_INFERENCE_FAILED",
+]);
+
+export class EngineFleet {
+  readonly #options: EngineFleetOptions;
+  readonly #times: EngineTimes;
+  readonly #ending = new AbortController();
+  readonly #waiters = new Set<() => void>();
+  #members: Member[] = [];
+  #target: AvailableWeights | null = null;
+  #fail: (error: unknown) => void = () => undefined;
+  #probes: NodeJS.Timeout | undefined;
+
+  constructor(engines: readonly PlacedEngine[], options: EngineFleetOptions) {
+    this.#options = options;
+    this.#times = { ...ENGINE_TIMES, ...options.times };
+    const { metrics } = options;
+    metrics.watch?.("engines_serving", "Inference servers that get rollouts.", () => this.serving);
+    metrics.watch?.("engines_known", "Inference servers.", () => this.#members.length);
+    this.update(engines);
+  }
+
+  /** Engines that get rollouts. */
+  get serving(): number {
+    return this.#members.filter(({ state }) => state === "serving").length;
+  }
+
+  /** Those in service, for whoever wants to know how they are. */
+  get engines(): readonly Engine[] {
+    return this.#members.filter(({ state }) => state === "serving").map(({ engine }) => engine);
+  }
+
+  /** Watches the engines from now on; `fail` is told of what ends the run. */
+  start(fail: (error: unknown) => void): void {
+    this.#fail = fail;
+    this.#probes = setInterval(() => {
+      for (const member of this.#members) void this.#probe(member);
+    }, this.#times.probeMs);
+    this.#probes.unref();
+  }
+
+  /** Nothing is asked of an engine any more. */
+  async stop(): Promise<void> {
+    clearInterval(this.#probes);
+    this.#ending.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
+    for (const { life } of this.#members) life.abort(this.#ending.signal.reason);
+    this.#wake();
+    await Promise.allSettled(this.#members.flatMap(({ swapping }) => swapping ?? []));
+    await this.#target?.release();
+  }
+
+  /** Makes these the engines. Those that are there already stay as they are. */
+  update(placed: readonly PlacedEngine[]): void {
+    const kept = this.#members.filter((member) => placed.some((one) => isSame(one, member)));
+    const gone = this.#members.filter((member) => !kept.includes(member));
+    const added = placed.filter((one) => !kept.some((member) => isSame(one, member)));
+    for (const member of gone) this.#leave(member, "gone", "its process has ended");
+    this.#members = [...kept, ...added.map(newMember)].toSorted((a, b) => a.name.localeCompare(b.name));
+    for (const member of this.#members) if (member.state === "joining") void this.#swap(member);
+  }
+
+  /**
+   * A place for a rollout, on the same engine for the same key while there is room; waits while no engine is in service. Rejects with the
+   * signal's reason, or with PRL_INFERENCE_UNREACHABLE, which has ended the run then.
+   */
+  async take(key: string, signal: AbortSignal): Promise<EngineLease> {
+    const member = await this.#untilServing(signal, () =>
+      chooseEngine(
+        key,
+        this.#members.filter(({ state }) => state === "serving"),
+      ),
+    );
+    member.inFlight += 1;
+    let isHeld = true;
+    return {
+      url: member.engine.url,
+      model: member.engine.model,
+      lost: member.leases.signal,
+      suspect: () => this.#suspect(member),
+      release: () => {
+        if (isHeld) member.inFlight -= 1;
+        isHeld = false;
+      },
+    };
+  }
+
+  /**
+   * Moves the engines to these weights, which the fleet releases when the next ones have come. Resolves when every engine in service has
+   * them; one that takes longer than `swapMs`, or fails, is out of service until it has caught up. Rejects as `take` does, and with what the
+   * swap of an engine was refused for.
+   */
+  async adopt(weights: AvailableWeights, signal: AbortSignal): Promise<void> {
+    const previous = this.#target;
+    this.#target = weights;
+    const wanted = keyOf(weights);
+    const latest = performance.now() + this.#times.swapMs;
+    const awaited = this.#members.filter(({ state }) => state !== "out");
+    for (;;) {
+      const moving = awaited.filter((member) => isThere(member) && member.state !== "out" && member.held !== wanted);
+      const left = latest - performance.now();
+      if (moving.length === 0 || left <= 0) break;
+      for (const member of moving) void this.#swap(member);
+      await this.#change(left, signal);
+      this.#throwIfEnded(signal);
+    }
+    await this.#untilServing(signal, () =>
+      this.#members.find(({ state, held }) => state === "serving" && held === wanted),
+    );
+    for (const member of this.#members) {
+      if (member.state === "serving" && member.held !== wanted) this.#leave(member, "joining", "its swap is late");
+    }
+    await previous?.release();
+  }
+
+  /** Waits until `find` finds one, as long as patience lasts since an engine was last in service. */
+  async #untilServing(signal: AbortSignal, find: () => Member | undefined): Promise<Member> {
+    let latest = performance.now() + this.#times.patienceMs;
+    for (;;) {
+      this.#throwIfEnded(signal);
+      const found = find();
+      if (found !== undefined) return found;
+      // A swap under way has deadlines of its own.
+      if (this.#members.some(({ swapping }) => swapping !== null)) latest = performance.now() + this.#times.patienceMs;
+      const left = latest - performance.now();
+      if (left <= 0) {
+        const seconds = Math.round(this.#times.patienceMs / 1000);
+        const urls = this.#members.map(({ engine }) => engine.url).join(", ") || "none is known";
+        const error = new PrlError(
+          "PRL_INFERENCE_UNREACHABLE",
+          `no inference server was in service for ${seconds} s (${urls}): see their logs, then go on with --resume`,
+        );
+        this.#fail(error);
+        throw error;
+      }
+      await this.#change(left, signal);
+    }
+  }
+
+  #throwIfEnded(signal: AbortSignal): void {
+    signal.throwIfAborted();
+    this.#ending.signal.throwIfAborted();
+  }
+
+  /** Brings a member to the current weights and into service; joins in when that is under way. */
+  #swap(member: Member): Promise<void> {
+    member.swapping ??= this.#bring(member).finally(() => {
+      member.swapping = null;
+      this.#wake();
+    });
+    return member.swapping;
+  }
+
+  async #bring(member: Member): Promise<void> {
+    const { metrics, maxMeanAbs } = this.#options;
+    while (this.#target !== null && isThere(member)) {
+      const target = this.#target;
+      const wanted = keyOf(target);
+      if (member.held === wanted) break;
+      member.held = null;
+      try {
+        const weights = { manifest: target.manifest, source: this.#sourceFor(member, target) };
+        await updateEngine(member.engine, weights, { maxMeanAbs, metrics, signal: member.life.signal });
+        member.held = wanted;
+        member.failures = 0;
+      } catch (error) {
+        this.#failed(member, (await this.#isReplaced(member, error, wanted)) ? unreachable(member, error) : error);
+        return;
+      }
+    }
+    if (member.held === null || !isThere(member)) return;
+    if (member.leases.signal.aborted) member.leases = newLeases();
+    if (member.state !== "serving") metrics.event("engine_in", { engine: member.engine.url, weights: member.held });
+    member.state = "serving";
+    member.lateProbes = 0;
+    this.#wake();
+  }
+
+  /** A canary says nothing of an engine that was started anew between swap and canary. */
+  async #isReplaced(member: Member, error: unknown, wanted: string): Promise<boolean> {
+    if (!(error instanceof PrlError) || error.code !== "PRL_CANARY_OUT_OF_BAND") return false;
+    try {
+      return holdingOf(await member.engine.admin.health(member.life.signal)) !== wanted;
+    } catch {
+      return true;
+    }
+  }
+
+  /** One that joins late pulls from those that have the version; when all move together they form a tree. */
+  #sourceFor(member: Member, { source }: AvailableWeights): AvailableWeights["source"] {
+    const others = this.#members.filter((one) => one === member || one.state === "serving" || one.state === "joining");
+    const engines = others.map(({ engine }) => engine);
+    return sourceOf(engines, others.indexOf(member), source);
+  }
+
+  #failed(member: Member, error: unknown): void {
+    if (this.#ending.signal.aborted || member.state === "gone") return;
+    const code = error instanceof PrlError ? error.code : null;
+    member.failures += 1;
+    if (!PASSING.has(code) || (member.failures >= MOST_FAILURES && code === "PRL_INFERENCE_FAILED")) {
+      this.#fail(error);
+      return;
+    }
+    const pauseMs = Math.min(LONGEST_BACKOFF_MS, this.#times.backoffMs * 2 ** (member.failures - 1));
+    member.retryAt = performance.now() + pauseMs;
+    this.#leave(member, "out", textOf(error));
+  }
+
+  /** True when it turns out to be in service all the same. */
+  async #suspect(member: Member): Promise<boolean> {
+    if (member.state === "serving" && member.swapping === null) {
+      member.state = "suspect";
+      await this.#probe(member);
+    }
+    while (member.state === "suspect" && !this.#ending.signal.aborted) {
+      await this.#change(this.#times.probeMs, this.#ending.signal);
+    }
+    return member.state === "serving";
+  }
+
+  /** Its health, unless something is being asked of it already. */
+  async #probe(member: Member): Promise<void> {
+    if (member.isProbed || member.swapping !== null || !isThere(member) || this.#target === null) return;
+    if (member.state === "out" && performance.now() < member.retryAt) return;
+    member.isProbed = true;
+    try {
+      const holds = holdingOf(await member.engine.admin.health(member.life.signal));
+      if (isThere(member) && member.swapping === null) this.#answered(member, holds);
+    } catch (error) {
+      if (isThere(member) && member.swapping === null) this.#silent(member, error);
+    } finally {
+      member.isProbed = false;
+    }
+  }
+
+  #answered(member: Member, holds: string): void {
+    member.lateProbes = 0;
+    if (member.state === "out") member.state = "joining";
+    else if (member.held !== null && holds !== member.held)
+      this.#leave(member, "joining", `it holds other weights (${holds}) than it was given (${member.held})`);
+    else if (member.state === "suspect") {
+      member.state = "serving";
+      this.#wake();
+    }
+    if (member.state !== "joining") return;
+    // Its weights are not to be relied on after it was out of sight.
+    member.held = null;
+    void this.#swap(member);
+  }
+
+  #silent(member: Member, error: unknown): void {
+    if (member.state === "out") return;
+    member.lateProbes += 1;
+    const isGone = error instanceof PrlError && error.code === "PRL_INFERENCE_UNREACHABLE";
+    if (isGone || member.lateProbes >= LATE_PROBES) this.#leave(member, "out", textOf(error));
+  }
+
+  #leave(member: Member, state: "joining" | "out" | "gone", reason: string): void {
+    const wasThere = member.state === "serving" || member.state === "suspect";
+    member.state = state;
+    if (wasThere || state === "gone")
+      this.#options.metrics.event("engine_out", { engine: member.engine.url, reason, rollouts: member.inFlight });
+    const error = new PrlError("PRL_INFERENCE_UNREACHABLE", `${member.engine.url} is out of service: ${reason}`);
+    member.leases.abort(error);
+    if (state === "gone") member.life.abort(error);
+    this.#wake();
+  }
+
+  async #change(ms: number, signal: AbortSignal): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#waiters.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      this.#waiters.add(done);
+      signal.addEventListener("abort", done, { once: true });
+    });
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters) waiter();
+  }
+}
+
+function newMember(placed: PlacedEngine): Member {
+  return {
+    ...placed,
+    state: "joining",
+    held: null,
+    inFlight: 0,
+    leases: newLeases(),
+    life: new AbortController(),
+    swapping: null,
+    isProbed: false,
+    lateProbes: 0,
+    failures: 0,
+    retryAt: 0,
+  };
+}
+
+/** Every rollout on the engine listens to it. */
+function newLeases(): AbortController {
+  const leases = new AbortController();
+  setMaxListeners(0, leases.signal);
+  return leases;
+}
+
+function isThere({ state, life }: Member): boolean {
+  return state !== "gone" && !life.signal.aborted;
+}
+
+function isSame(a: PlacedEngine, b: PlacedEngine): boolean {
+  return a.name === b.name && a.identity === b.identity;
+}
+
+function keyOf({ manifest }: AvailableWeights): string {
+  return `${manifest.version} ${manifest.digest}`;
+}
+
+function holdingOf({ policyVersion, digest }: EngineHealth): string {
+  return `${policyVersion} ${digest ?? ""}`;
+}
+
+function unreachable({ engine }: Member, cause: unknown): PrlError {
+  return new PrlError("PRL_INFERENCE_UNREACHABLE", `${engine.url} was started anew while it was swapped`, { cause });
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
