@@ -21,7 +21,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
 use crate::boxes::BoxService;
-use crate::calls::{Admission, Doorkeeper, LoadLayer, RequestLayer};
+use crate::calls::{Admission, Doorkeeper, LoadLayer, ReplyLayer, RequestLayer};
 use crate::error::SandboxError;
 use crate::options::Options;
 use crate::service::{Service, Shop};
@@ -57,6 +57,7 @@ impl Listening {
             move || shop.load()
         });
         let requests = RequestLayer::new();
+        let replies = ReplyLayer(Arc::clone(&shop.results));
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
         let mut address = None;
@@ -68,7 +69,11 @@ impl Listening {
                 Admission::note(&request);
                 Ok(request)
             });
-            let mut layered = builder().layer(admit).layer(load.clone()).layer(requests.clone());
+            let mut layered = builder()
+                .layer(admit)
+                .layer(load.clone())
+                .layer(requests.clone())
+                .layer(replies.clone());
             let incoming = doorkeeper.clone().guard(UnixListenerStream::new(listener));
             let server = layered.add_routes(routes.clone());
             servers.spawn(server.serve_with_incoming_shutdown(incoming, until(stopped.clone())));
@@ -98,7 +103,7 @@ impl Listening {
                 })?,
                 None => builder(),
             };
-            let mut layered = server.layer(admit).layer(load).layer(requests);
+            let mut layered = server.layer(admit).layer(load).layer(requests).layer(replies);
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
             let server = layered.add_routes(routes);
             servers.spawn(server.serve_with_incoming_shutdown(doorkeeper.guard(incoming), until(stopped)));

@@ -6,15 +6,19 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use prl_sandbox_proto::{Cause, Isolation, RunOnceResult};
 use tokio::sync::watch;
-use tonic::Status;
+use tonic::{Response, Status};
 
 use crate::error::SandboxError;
 use crate::keys::{Claim, Handle, Shared};
 use crate::run::Cancel;
 use crate::service::Shop;
+
+/// How long one that asks for a result again waits for room for it.
+const ROOM_FOR_ANOTHER: Duration = Duration::from_secs(10);
 
 /// Where the work puts its result, once. Until it is dropped the work can be cancelled.
 pub(crate) struct Publisher {
@@ -51,7 +55,7 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
     key: String,
     mark: u64,
     work: impl FnOnce(Cancel, Publisher) -> F,
-) -> Result<RunOnceResult, Status> {
+) -> Result<Response<RunOnceResult>, Status> {
     let (cancel, cancelled) = watch::channel(false);
     let (end, ended) = watch::channel(None);
     let mut handle = Handle {
@@ -70,12 +74,14 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
                 handle = known;
             }
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => {
-                return Ok(infra(&error, shop.probe.isolation));
+                return Ok(Response::new(infra(&error, shop.probe.isolation)));
             }
             Err(error) => return Err(error.into()),
         }
     }
-    if !replayed {
+    if replayed {
+        shop.results.room(ROOM_FOR_ANOTHER).await?;
+    } else {
         let publisher = Publisher {
             shop: Arc::clone(shop),
             key,
@@ -93,7 +99,7 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
         Some(Ok(result)) => {
             let mut result = Arc::unwrap_or_clone(result);
             result.replayed = replayed;
-            Ok(result)
+            Ok(shop.results.counted(result))
         }
         Some(Err(error)) => Err(status_of(&error)),
         None => Err(SandboxError::Protocol("a run ended without a result".to_owned()).into()),

@@ -27,6 +27,8 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --journal DIR        remember there which keys were begun, for the daemon that is started after this one; one daemon
                        at a time; default: nowhere, and who repeats a call with the instance_id is told of the restart
   --snapshot-bytes N   of all snapshots together (default 4 GiB)
+  --result-bytes N     of results that their callers have not read yet, all together (default 1 GiB); while there are
+                       more, nothing new is begun
   --park N             sandboxes made in advance (default 2 per core)
   --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload
                        (default: python, 2 per core; --park alone: none)
@@ -60,6 +62,7 @@ pub(crate) struct Options {
     pub(crate) max_held: usize,
     pub(crate) journal: Option<PathBuf>,
     pub(crate) snapshot_bytes: u64,
+    pub(crate) result_bytes: usize,
     pub(crate) park: usize,
     pub(crate) profiles: Profiles,
     pub(crate) path: String,
@@ -99,6 +102,7 @@ impl Options {
             max_held: 1000,
             journal: None,
             snapshot_bytes: 4 << 30,
+            result_bytes: 1 << 30,
             park: 2 * cores,
             profiles: Profiles::new(2 * cores),
             path: PATH.to_owned(),
@@ -142,6 +146,7 @@ impl Options {
                 "--max-held" => options.max_held = number(value()?)?,
                 "--journal" => options.journal = Some(PathBuf::from(value()?)),
                 "--snapshot-bytes" => options.snapshot_bytes = number(value()?)? as u64,
+                "--result-bytes" => options.result_bytes = number(value()?)?.max(1),
                 "--park" => {
                     options.park = number(value()?)?;
                     options.profiles.park_none();

@@ -11,6 +11,7 @@ use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::boxes::{Registry, Snapshots};
+use crate::calls::Results;
 use crate::cgroup::{self, Layout};
 use crate::error::SandboxError;
 use crate::factory::Factory;
@@ -72,6 +73,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         keys,
         boxes: Registry::new(options.max_held),
         snapshots: Snapshots::new(options.snapshot_bytes),
+        results: Results::new(options.result_bytes),
         completed: AtomicU64::new(0),
     });
     let served = listen(&options, &shop, &factory, isolation_name(isolation)).await;

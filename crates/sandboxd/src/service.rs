@@ -9,10 +9,12 @@ use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
     Load, RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use crate::boxes::{Registry, Snapshots};
+use crate::calls::Results;
 use crate::cases;
 use crate::egress::Grants;
 use crate::error::SandboxError;
@@ -47,6 +49,7 @@ pub(crate) struct Shop {
     pub(crate) keys: Keys,
     pub(crate) boxes: Registry,
     pub(crate) snapshots: Snapshots,
+    pub(crate) results: Arc<Results>,
     pub(crate) completed: AtomicU64,
 }
 
@@ -102,7 +105,7 @@ impl Sandboxes for Service {
         let mut plan = plan::plan(request, shop.terms())?;
         let pool = shop.warm.choose(&mut plan)?.unwrap_or_else(|| Arc::clone(&shop.pool));
         let work = |cancel, publisher| carry_out(Arc::clone(shop), pool, plan, cancel, publisher);
-        Ok(Response::new(once(shop, key, mark, work).await?))
+        Ok(once(shop, key, mark, work).await?)
     }
 
     type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
@@ -124,7 +127,9 @@ impl Sandboxes for Service {
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
             Err(error) => return Err(error.into()),
         };
-        Ok(Response::new(Box::pin(ReceiverStream::new(events))))
+        // What is taken from here is written down at once, and counts as such.
+        let events = ReceiverStream::new(events).map(|(event, _kept)| event);
+        Ok(Response::new(Box::pin(events)))
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {
@@ -193,8 +198,14 @@ pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
 /// One run from the queue to the last trace of its sandbox.
 async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
     let arrived = Instant::now();
+    let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
+    let entering = async {
+        let slot = shop.queue.enter(patience).await?;
+        shop.results.room(patience.saturating_sub(arrived.elapsed())).await?;
+        Ok(slot)
+    };
     let admitted = tokio::select! {
-        admitted = shop.queue.enter(plan.queue.unwrap_or(DEFAULT_QUEUE)) => Some(admitted),
+        admitted = entering => Some(admitted),
         () = run::raised(&mut cancel) => None,
     };
     let mut slot = match admitted {

@@ -46,7 +46,8 @@ use crate::error::SandboxError;
 use crate::keys::mark;
 use crate::once::once;
 use crate::plan;
-use crate::service::{Shop, demand};
+use crate::run::raised;
+use crate::service::{DEFAULT_QUEUE, Shop, demand};
 use crate::tenants::Tenant;
 
 /// The box ends when no call named it for so long, if its request does not say.
@@ -241,10 +242,19 @@ impl Boxes for BoxService {
         }
         let running = Arc::clone(&held);
         let python = shop.warm.python(&plan);
-        let work = |cancel, publisher: crate::once::Publisher| async move {
-            publisher.publish(Ok(Arc::new(exec::exec(&running, plan, python, cancel).await)));
+        let results = Arc::clone(&shop.results);
+        let work = |mut cancel, publisher: crate::once::Publisher| async move {
+            let room = tokio::select! {
+                room = results.room(DEFAULT_QUEUE) => room,
+                // It ends as it begins.
+                () = raised(&mut cancel) => Ok(()),
+            };
+            publisher.publish(match room {
+                Ok(()) => Ok(Arc::new(exec::exec(&running, plan, python, cancel).await)),
+                Err(error) => Err(Arc::new(error)),
+            });
         };
-        Ok(Response::new(once(shop, key, fingerprint, work).await?))
+        Ok(once(shop, key, fingerprint, work).await?)
     }
 
     async fn start(&self, request: Request<StartRequest>) -> Result<Response<Process>, Status> {
@@ -318,8 +328,10 @@ impl Boxes for BoxService {
     async fn evaluate(&self, request: Request<EvaluateRequest>) -> Result<Response<EvaluateReply>, Status> {
         let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
+        let results = &self.0.results;
+        results.room(DEFAULT_QUEUE).await?;
         let reply = repl::evaluate(&held, &process, &request.code, request.limits).await?;
-        Ok(Response::new(reply))
+        Ok(results.counted(reply))
     }
 
     type ReadFileStream = BoxStream<Chunk>;

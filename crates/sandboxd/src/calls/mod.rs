@@ -1,12 +1,14 @@
 //! What every call has in common, whatever it asks for: how many connections there are and how long one may be useless,
-//! how much of requests may be in memory at a time and how slowly they may come, and the load that replies tell.
+//! how much of requests and of results may be in memory at a time and how slowly they may come, and the load that replies tell.
 //!
 //! It does not know what calls mean.
 
 mod connection;
 mod load;
+mod reply;
 mod request;
 
 pub(crate) use connection::{Admission, Doorkeeper};
 pub(crate) use load::LoadLayer;
+pub(crate) use reply::{Kept, ReplyLayer, Results};
 pub(crate) use request::RequestLayer;

@@ -9,31 +9,40 @@ mod case;
 mod key;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{
     CaseResult, Cause, CreateRequest, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest,
 };
+use prost::Message;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tonic::Status;
 
 use crate::boxes::{End, HeldBox, Standby};
+use crate::calls::{Kept, Results};
 use crate::error::SandboxError;
 use crate::plan::{self, Plan};
+use crate::run::raised;
 use crate::service::{DEFAULT_QUEUE, Shop};
 use crate::wire::{Enclosed, Sizes};
 use crate::zygote::{Parked, Python};
 
 const MAX_CASES: usize = 10_000;
-/// Results that wait for a slow reader; the next case waits with them.
+/// Results that wait for a slow reader, and their bytes; the next case waits with them.
 const MAX_UNREAD: usize = 16;
+const MAX_UNREAD_BYTES: usize = 32 << 20;
+/// How long a case waits while others' readers are slow.
+const ROOM: Duration = Duration::from_secs(60);
 /// Longer than any sandbox lives.
 const FOREVER_MS: u64 = 10 * 365 * 24 * 3600 * 1000;
 
 pub(crate) use key::Key;
 
-pub(crate) type Stream = mpsc::Receiver<Result<RunTestsEvent, Status>>;
+/// Each event with the bytes that it counts for until it is taken.
+type Item = (Result<RunTestsEvent, Status>, Option<[Kept; 2]>);
+pub(crate) type Stream = mpsc::Receiver<Item>;
 
 /// A stream of tests that were not begun, for a reason that is not the caller's.
 pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
@@ -47,7 +56,7 @@ pub(crate) async fn not_begun(error: &SandboxError) -> Stream {
         event: Some(Told::End(end)),
     };
     // There is room for one, and nobody has left yet.
-    let _kept = events.send(Ok(event)).await;
+    let _kept = events.send((Ok(event), None)).await;
     stream
 }
 
@@ -79,6 +88,7 @@ pub(crate) async fn run_tests(
         let course = async {
             let mut run = Run {
                 events,
+                results: [Arc::clone(&shop.results), Results::new(MAX_UNREAD_BYTES)],
                 cancelled,
                 completed: 0,
             };
@@ -167,15 +177,32 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
 }
 
 struct Run {
-    events: mpsc::Sender<Result<RunTestsEvent, Status>>,
+    events: mpsc::Sender<Item>,
+    /// Of all callers, and of this one.
+    results: [Arc<Results>; 2],
     cancelled: watch::Receiver<bool>,
     completed: u32,
 }
 
 impl Run {
     async fn tell(&self, event: Told) {
+        let event = RunTestsEvent { event: Some(event) };
+        let kept = self.results.each_ref().map(|results| results.keep(event.encoded_len()));
         // When nobody listens the run is being cancelled.
-        let _dropped = self.events.send(Ok(RunTestsEvent { event: Some(event) })).await;
+        let _dropped = self.events.send((Ok(event), Some(kept))).await;
+    }
+
+    /// Waits until there is room for another result; without end for this caller's own reading.
+    async fn room(&mut self) -> Result<(), SandboxError> {
+        let [all, own] = &self.results;
+        let room = async {
+            while own.room(ROOM).await.is_err() {}
+            all.room(ROOM).await
+        };
+        tokio::select! {
+            room = room => room,
+            () = raised(&mut self.cancelled) => Ok(()),
+        }
     }
 
     /// Returns the sandbox too, of which nothing is wanted any more.
@@ -237,6 +264,7 @@ impl Run {
                 None => None,
             };
             next = bear(index < last);
+            self.room().await?;
             let mut plan = tests.program.clone();
             plan.stdin = case.stdin;
             plan.start.program.command.extend(case.args);

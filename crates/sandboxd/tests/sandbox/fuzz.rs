@@ -126,7 +126,7 @@ async fn forget_all(daemon: &Daemon) -> Outcome {
 
 /// Sends and receives bytes as they are.
 #[derive(Clone, Default)]
-struct Raw;
+pub(crate) struct Raw;
 
 impl Codec for Raw {
     type Encode = Vec<u8>;

@@ -17,6 +17,7 @@ mod process;
 mod programs;
 mod protocol;
 mod run_tests;
+mod slow_readers;
 mod support;
 mod tiers;
 mod zygote;
