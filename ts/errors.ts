@@ -22,6 +22,7 @@ export const ERROR_CODES = {
   PRL_RUN_INTERRUPTED: "the run was interrupted",
   PRL_PROCESS_DIED: "a process of the run ended unexpectedly",
   PRL_PROCESS_NOT_READY: "a process of the run did not become ready in time",
+  PRL_TMUX: "tmux is not there, or refused",
   PRL_IO: "a file could not be read or written",
   // ---- native addon and engine ----
   PRL_NATIVE_MISSING: "the native addon is not built",

@@ -29,6 +29,11 @@ const COMMANDS: readonly CommandEntry[] = [
     load: () => import("./commands/logs.ts"),
   },
   {
+    name: "tmux",
+    summary: "Show the logs of a run side by side in tmux",
+    load: () => import("./commands/tmux.ts"),
+  },
+  {
     name: "export",
     summary: "Write the traces of a run as data for prl sft",
     load: () => import("./commands/export.ts"),

@@ -11,5 +11,6 @@ export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./evaluate.
 export { prepareRl, prepareSft } from "./launch.ts";
 export { rl, sft } from "./run-handle.ts";
 export type { Run, RunOptions } from "./run-handle.ts";
+export { selfCommand } from "./self-command.ts";
 export { resumeRequest, RUN_OPTIONS, showRun } from "./show-run.ts";
 export type { EvaluationSummary, RunSummary } from "./summary.ts";
