@@ -1,37 +1,18 @@
 /**
- * Progress on a terminal: a block of a few lines that is redrawn in place, below the lines that stay (notes, evaluations).
+ * Progress on a terminal: the block of `live-block.ts`, redrawn in place below the lines that stay (notes, evaluations).
  *
- * The block never grows wider than the terminal, so that it never wraps and the cursor's way back up is known. Drawing is limited to
- * some ten times a second; the last state is always drawn. `liveBlock` is the pure part.
+ * The block is never wider than the terminal, so that it never wraps and the cursor's way back up is known. Drawing is limited to some
+ * ten times a second; the last state is always drawn. Each drawing is one write, so that nothing flickers.
  */
-import { styleText } from "node:util";
-
-import { formatCount, formatNumber, formatSeconds } from "./number-format.ts";
-import { evaluationLine, type ProgressView, stepCount } from "./plain-progress.ts";
-import type { RunEvent, RunPhase, SftStep } from "./run-event.ts";
-import type { RlStep } from "./run-history.ts";
-import { bar, sparkline } from "./sparkline.ts";
+import { liveBlock, type LiveState } from "./live-block.ts";
+import { evaluationLine, type ProgressView } from "./plain-progress.ts";
+import type { RunEvent, SftStep } from "./run-event.ts";
+import type { EvaluationReport, RlStep } from "./run-history.ts";
 
 const REDRAW_INTERVAL_MS = 100;
-const MAX_BAR_COLUMNS = 40;
-const LABEL_COLUMNS = 9;
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";
 const CLEAR_TO_END = "\u001b[0J";
-
-type Style = Parameters<typeof styleText>[0];
-
-/** What the block shows. */
-export interface LiveState {
-  title: string;
-  phase: RunPhase;
-  /** Null: until interrupted. */
-  maxSteps: number | null;
-  steps: readonly RlStep[];
-  sft: SftStep | undefined;
-  /** Seconds since the run began. */
-  elapsed: number;
-}
 
 export interface LiveTerminal {
   write(text: string): unknown;
@@ -40,77 +21,23 @@ export interface LiveTerminal {
   colour: boolean;
 }
 
-/** The block's lines, none wider than `columns` (escape sequences apart). */
-export function liveBlock(state: LiveState, columns: number, colour: boolean): string[] {
-  const paint = (style: Style, text: string): string =>
-    colour ? styleText(style, text, { validateStream: false }) : text;
-  const label = (text: string): string => paint("dim", text.padEnd(LABEL_COLUMNS));
-  const width = Math.max(10, Math.min(MAX_BAR_COLUMNS, columns - LABEL_COLUMNS - 30));
-  const fit = (plain: string, painted: string): string => (plain.length <= columns ? painted : plain.slice(0, columns));
-  const lines: string[] = [];
-  const push = (name: string, parts: readonly [string, Style | null][]): void => {
-    const plain = name.padEnd(LABEL_COLUMNS) + parts.map(([text]) => text).join("");
-    const painted = label(name) + parts.map(([text, style]) => (style === null ? text : paint(style, text))).join("");
-    lines.push(fit(plain, painted));
-  };
-
-  push(state.phase === "warm start" ? "SFT" : "RL", [
-    [state.title, "bold"],
-    [`  ${state.phase}`, "cyan"],
-    [`  ${formatSeconds(state.elapsed)}`, "dim"],
-  ]);
-  if (state.phase === "warm start" && state.sft !== undefined) {
-    const { step, maxSteps, loss, tokensPerSecond } = state.sft;
-    push("Step", [
-      [`${step}/${maxSteps} `.padStart(12), null],
-      [bar(step / maxSteps, width), "green"],
-    ]);
-    push("Loss", [
-      [formatNumber(loss), null],
-      [`   Tokens/s ${formatCount(tokensPerSecond)}`, null],
-    ]);
-    return lines;
-  }
-  const last = state.steps.at(-1);
-  const done = last?.step ?? 0;
-  push("Step", [
-    [`${stepCount(done, state.maxSteps)} `.padStart(12), null],
-    [state.maxSteps === null ? "" : bar(done / state.maxSteps, width), "green"],
-    [last === undefined ? "" : ` ${formatSeconds(last.seconds)}/step`, "dim"],
-  ]);
-  if (last === undefined) return lines;
-  const rewards = state.steps.map((step) => step.reward ?? NaN);
-  push("Reward", [
-    [formatNumber(last.reward).padStart(11), "bold"],
-    [` ${sparkline(rewards, width)}`, "yellow"],
-  ]);
-  push("Policy", [
-    [
-      `Loss ${formatNumber(last.loss)}  Entropy ${formatNumber(last.entropy)}  Mismatch KL ${formatNumber(last.mismatchKl)}`,
-      null,
-    ],
-  ]);
-  push("Speed", [
-    [`Tokens/s ${formatCount(last.tokensPerSecond)}  Staleness ${formatNumber(last.staleness, 2)}`, null],
-    [last.maxStaleness === undefined ? "" : ` (max ${formatNumber(last.maxStaleness, 0)})`, "dim"],
-  ]);
-  return lines;
-}
-
 export class LiveProgress implements ProgressView {
   readonly #terminal: LiveTerminal;
   readonly #started = performance.now();
   readonly #steps: RlStep[] = [];
-  #state: Omit<LiveState, "steps" | "elapsed">;
+  readonly #evaluations: EvaluationReport[] = [];
+  #sft: SftStep[] = [];
+  #state: Pick<LiveState, "title" | "phase" | "maxSteps" | "restarts">;
   #drawnLines = 0;
   #drawnAt = -Infinity;
+  #frame = 0;
   #ended = false;
   readonly #ticker: NodeJS.Timeout;
 
   constructor(terminal: LiveTerminal, title: string) {
     this.#terminal = terminal;
-    this.#state = { title, phase: "starting", maxSteps: null, sft: undefined };
-    this.#ticker = setInterval(() => this.#draw(false), REDRAW_INTERVAL_MS * 10);
+    this.#state = { title, phase: "starting", maxSteps: null, restarts: 0 };
+    this.#ticker = setInterval(() => this.#draw(false), REDRAW_INTERVAL_MS * 2);
     this.#ticker.unref();
     terminal.write(HIDE_CURSOR);
   }
@@ -124,20 +51,27 @@ export class LiveProgress implements ProgressView {
         break;
       case "phase":
         this.#state.phase = event.phase;
+        // What comes after a warm start is another stage.
+        if (event.phase === "starting") this.#sft = [];
         this.#draw(true);
         break;
       case "note":
         this.#keep(event.message);
         break;
       case "sft-step":
-        this.#state.sft = event.step;
-        this.#draw(false);
+        this.#sft.push(event.step);
+        this.#draw(event.step.step === event.step.maxSteps);
         break;
       case "step":
         this.#steps.push(event.step);
         this.#draw(event.step.step === event.step.maxSteps);
         break;
+      case "restart":
+        this.#state.restarts++;
+        this.#draw(false);
+        break;
       case "evaluation":
+        this.#evaluations.push(event.report);
         this.#keep(evaluationLine(event.report));
         break;
     }
@@ -145,6 +79,7 @@ export class LiveProgress implements ProgressView {
 
   end(): void {
     if (this.#ended) return;
+    this.#frame = -1;
     this.#draw(true);
     this.#ended = true;
     clearInterval(this.#ticker);
@@ -161,7 +96,14 @@ export class LiveProgress implements ProgressView {
   #draw(always: boolean): void {
     const now = performance.now();
     if (this.#ended || (!always && now - this.#drawnAt < REDRAW_INTERVAL_MS)) return;
-    const state: LiveState = { ...this.#state, steps: this.#steps, elapsed: (now - this.#started) / 1000 };
+    const state: LiveState = {
+      ...this.#state,
+      steps: this.#steps,
+      sft: this.#sft,
+      evaluations: this.#evaluations,
+      elapsed: (now - this.#started) / 1000,
+      frame: this.#frame++,
+    };
     const lines = liveBlock(state, this.#terminal.columns, this.#terminal.colour);
     this.#terminal.write(`${this.#eraser()}${lines.join("\n")}\n`);
     this.#drawnLines = lines.length;

@@ -85,6 +85,8 @@ export function plainLine(event: RunEvent): string | null {
       return isReportedSftStep(event.step) ? sftLine(event.step) : null;
     case "step":
       return stepLine(event.step);
+    case "restart":
+      return null; // A note tells it, with the reason.
     case "evaluation":
       return evaluationLine(event.report);
   }

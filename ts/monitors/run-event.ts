@@ -12,6 +12,7 @@ export interface SftStep {
   valLoss?: number | undefined;
   tokensPerSecond: number | undefined;
   learningRate: number | undefined;
+  seconds?: number | undefined;
 }
 
 /** Where a run is: one word or two, for the progress display. */
@@ -22,6 +23,8 @@ export type RunEvent =
   | { type: "phase"; phase: RunPhase }
   /** Something worth a line that is no error. */
   | { type: "note"; message: string }
+  /** A process of the run ended and is started again. */
+  | { type: "restart"; process: string }
   | { type: "sft-step"; step: SftStep }
   | { type: "step"; step: RlStep }
   | { type: "evaluation"; report: EvaluationReport };

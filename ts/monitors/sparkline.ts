@@ -21,6 +21,16 @@ export function sparkline(values: readonly number[], width: number): string {
     .join("");
 }
 
+/** At most `width` values that stand for all of them: means of equal parts, in order; what is not finite has no part in them. */
+export function condensed(values: readonly number[], width: number): number[] {
+  if (values.length <= width) return [...values];
+  return Array.from({ length: width }, (_, i) => {
+    const part = values.slice(Math.floor((i * values.length) / width), Math.floor(((i + 1) * values.length) / width));
+    const finite = part.filter((value) => Number.isFinite(value));
+    return finite.reduce((sum, value) => sum + value, 0) / finite.length;
+  });
+}
+
 /** A bar of exactly `width` characters, filled to `fraction` (clamped to 0..1) in steps of an eighth of a character. */
 export function bar(fraction: number, width: number): string {
   const clamped = Math.min(1, Math.max(0, Number.isFinite(fraction) ? fraction : 0));

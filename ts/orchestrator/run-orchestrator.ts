@@ -206,6 +206,8 @@ class Orchestrator {
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
         ...stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }),
+        "dispatcher/in_flight": this.#dispatcher.inFlight,
+        "dispatcher/queued_groups": this.#completed.length,
         ...this.#tasks.metrics(),
         ...this.#lag.take(),
       });

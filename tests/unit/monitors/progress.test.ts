@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import {
   bar,
+  condensed,
   evaluationLine,
   formatNumber,
   formatSeconds,
@@ -128,21 +129,55 @@ describe("plain lines", () => {
   });
 });
 
+const evaluated = (version: number, reward: number) => ({ source: "held", version, reward, metrics: {}, num: 1 });
+
+describe("condensed", () => {
+  it("stands for all values, in order, and leaves out what is not finite", () => {
+    expect(condensed([1, 2, 3], 3)).toEqual([1, 2, 3]);
+    expect(condensed([1, 3, NaN, 5, 7, 9], 3)).toEqual([2, 5, 8]);
+    for (let n = 1; n < 200; n += 7) expect(condensed(Array(n).fill(2), 9)).toEqual(Array(Math.min(n, 9)).fill(2));
+  });
+});
+
 describe("live block", () => {
   const state = {
     title: "run",
     phase: "training" as const,
     maxSteps: 40,
     steps: [step()],
-    sft: undefined,
+    sft: [],
+    evaluations: [],
+    restarts: 0,
     elapsed: 61,
+    frame: 0,
   };
 
   it("shows everything that is promised", () => {
     const text = liveBlock(state, 100, false).join("\n");
     for (const part of ["12/40", "█", "0.6300", "▁", "Loss -0.0123", "Entropy 0.4100", "Mismatch KL 2.3e-6"])
       expect(text).toContain(part);
-    for (const part of ["Tokens/s 41,234", "Staleness 0.80 (max 1)", "training", "1m 01s"])
+    for (const part of ["41,234 tokens/s", "Staleness 0.80 (max 1)", "training", "1m 01s", "11.6s to go", "Policy v12"])
+      expect(text).toContain(part);
+    const more = { restarts: 2, evaluations: [evaluated(0, 0.25), evaluated(10, 0.75)] };
+    const all = liveBlock({ ...state, ...more }, 100, false).join("\n");
+    expect(all).toContain("2 restarts");
+    expect(all).toContain("held 0.2500 → 0.7500");
+  });
+  it("shows a supervised stage by itself, with its validation", () => {
+    const told = { maxSteps: 100, tokensPerSecond: 1234, learningRate: 0.001, seconds: 2 };
+    const sft = [1, 2, 3].map((n) => ({ ...told, step: n, loss: 4 - n, valLoss: n === 3 ? undefined : 5 - n }));
+    const text = liveBlock({ ...state, steps: [], sft }, 100, false).join("\n");
+    for (const part of [
+      "SFT",
+      "3/100",
+      "2.00s/step",
+      "3m 14s to go",
+      "1.0000",
+      "█▅▁",
+      "Val",
+      "3.0000",
+      "1,234 tokens/s",
+    ])
       expect(text).toContain(part);
   });
   it("never grows wider than the terminal", () => {
@@ -169,7 +204,14 @@ describe("live block", () => {
     const shown = screen.lines.filter((line) => line !== "");
     expect(shown.slice(0, 2)).toEqual(["Run directory /runs/a", "first note"]);
     expect(shown.filter((line) => line.startsWith("Step"))).toEqual([expect.stringContaining("40/40")]);
-    expect(shown).toHaveLength(7);
+    expect(shown.slice(2).map((line) => line.split(" ")[0])).toEqual([
+      "RL",
+      "Step",
+      "Reward",
+      "Policy",
+      "Speed",
+      "Async",
+    ]);
   });
 });
 

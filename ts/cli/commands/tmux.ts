@@ -51,12 +51,12 @@ async function watch(runDir: string, io: CommandIo): Promise<number> {
   return EXIT.done;
 }
 
-async function kill(run: string | undefined, io: CommandIo): Promise<number> {
+async function kill(given: string | undefined, io: CommandIo): Promise<number> {
   const ours = await sessions(io.env);
-  const meant = run === undefined ? ours : ours.filter(({ name }) => name === sessionName(run));
-  if (meant.length === 0 && run !== undefined) {
+  const meant = given === undefined ? ours : ours.filter(({ name }) => name === sessionName(given));
+  if (meant.length === 0 && given !== undefined) {
     const there = ours.length === 0 ? "there is none" : `there are ${ours.map(({ name }) => name).join(", ")}`;
-    throw new PrlError("PRL_TMUX", `prl made no session ${sessionName(run)}: ${there}`);
+    throw new PrlError("PRL_TMUX", `prl made no session ${sessionName(given)}: ${there}`);
   }
   for (const { name } of meant) await killSession(name, io.env);
   const names = meant.map(({ name }) => name);
@@ -65,8 +65,8 @@ async function kill(run: string | undefined, io: CommandIo): Promise<number> {
   return EXIT.done;
 }
 
-async function chosen(outputDir: string, run: string | undefined, cwd: string): Promise<string> {
-  if (run !== undefined) return findRun(outputDir, run, cwd);
+async function chosen(outputDir: string, given: string | undefined, cwd: string): Promise<string> {
+  if (given !== undefined) return findRun(outputDir, given, cwd);
   const newest = await newestRun(outputDir);
   if (newest !== null) return newest;
   throw new PrlError("PRL_RUN_UNKNOWN", `no run in ${outputDir} has logs; --output-dir names another folder`);
@@ -85,6 +85,6 @@ async function panesOf(runDir: string): Promise<Pane[]> {
 }
 
 /** tmux takes no dot and no colon in a name. */
-function sessionName(run: string): string {
-  return PREFIX + basename(run).replaceAll(/[.:]/g, "_");
+function sessionName(runDir: string): string {
+  return PREFIX + basename(runDir).replaceAll(/[.:]/g, "_");
 }

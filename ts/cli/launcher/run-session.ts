@@ -170,6 +170,7 @@ export class RunSession {
         valLoss: value("val/loss"),
         tokensPerSecond: value("perf/throughput"),
         learningRate: value("optim/lr"),
+        seconds: value("time/step"),
       };
       this.#emit({ type: "sft-step", step: this.#lastSftStep });
       return;
