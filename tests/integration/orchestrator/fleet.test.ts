@@ -29,7 +29,7 @@ beforeEach(async () => {
   notes = [];
   await mkdir(join(runDir, "logs"));
   await mkdir(join(runDir, "run"));
-  supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 500, heartbeatTimeoutMs: 3_000 });
+  supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 500 });
 });
 afterEach(async () => {
   fleet?.stop();
@@ -141,6 +141,9 @@ test(
 );
 
 test("code that hangs or crashes its worker is the loss of its own rollouts alone", { timeout: 120_000 }, async () => {
+  await supervisor.stop();
+  // Long enough for a worker that starts on a busy machine, whose imports keep it silent.
+  supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 500, heartbeatTimeoutMs: 6_000 });
   const path = join(runDir, "bad.ts");
   await writeFile(
     path,

@@ -1,6 +1,6 @@
 //! A program that takes more than it was given.
 
-use prl_sandbox_proto::{Cause, InputFile, Limit};
+use prl_sandbox_proto::{Cause, InputFile, Limit, RunOnceRequest};
 
 use crate::cases::Defence::{By, Layers};
 use crate::cases::Program::{Py, Sh};
@@ -146,15 +146,15 @@ print('refused' if refused else 'done')"#), "refused"),
     case("core dump", By("core-size"), Sh("ulimit -c 1000 2>/dev/null; ulimit -Hc; kill -ABRT $$"), "0\n").ends(Cause::Signaled)
         .with(|r| r.collect = vec!["**".to_owned()]).checked(|r| if r.files.is_empty() { signal(r, 6) } else { Err("a core file".to_owned()) }),
     // ---- processor ----
-    case("spin", By("cpu"), Py("import time\nwhile time.process_time() < 1.5: pass"), "").with(|r| limits(r, |l| l.cpu_ms = Some(300))).ends(Cause::CpuTimeout).hits(Limit::Cpu),
-    case("spin in many processes", By("cpu"), Py("import time\nfor i in range(3): os.fork()\nwhile time.process_time() < 0.4: pass"), "").with(|r| limits(r, |l| l.cpu_ms = Some(600))).ends(Cause::CpuTimeout),
+    case("spin", By("cpu"), Py("import time\nwhile time.process_time() < 1.5: pass"), "").with(|r| spins(r, 300)).ends(Cause::CpuTimeout).hits(Limit::Cpu),
+    case("spin in many processes", By("cpu"), Py("import time\nfor i in range(3): os.fork()\nwhile time.process_time() < 0.4: pass"), "").with(|r| spins(r, 600)).ends(Cause::CpuTimeout),
     case("spin in processes that end", By("cpu"), Py(r#"
 import time
 for i in range(20):
     if os.fork() == 0:
         while time.process_time() < 0.1: pass
         os._exit(0)
-    os.wait()"#), "").with(|r| limits(r, |l| l.cpu_ms = Some(600))).ends(Cause::CpuTimeout),
+    os.wait()"#), "").with(|r| spins(r, 600)).ends(Cause::CpuTimeout),
     case("higher priority", By("privileges"), Py("print(attempt(os.nice, -5))"), "E"),
     case("priority of everybody", By("privileges"), Py("print(attempt(os.setpriority, 0, 0, -10))"), "EACCES"),
     case("idle disk priority of others", By("privileges"), Py("print(sc(251, 1, os.getpid(), 1 << 13))"), "EPERM"),
@@ -179,3 +179,11 @@ for i in range(20):
     }),
     case("input that nobody reads", Layers("input is fed beside the run"), Sh("echo ok"), "ok").with(|r| r.stdin = vec![b'x'; 4 << 20].into()),
 ];
+
+/// A limit of processor time that is reached first, also where the machine has none to give.
+fn spins(request: &mut RunOnceRequest, cpu_ms: u64) {
+    limits(request, |limits| {
+        limits.cpu_ms = Some(cpu_ms);
+        limits.wall_ms = Some(60_000);
+    });
+}
