@@ -75,7 +75,7 @@ describe("prl sft --resume", () => {
     const args = ["sft", CONFIG, "--max-steps", "400", "--ckpt.recovery-interval", "5"];
     const { child, finished } = start([...args, "--run.name", "killed"], options());
     const end = Date.now() + DEADLINE_MS;
-    const kept = () => readdir(join(runDir("killed"), "checkpoints")).catch(() => []);
+    const kept = (): Promise<string[]> => readdir(join(runDir("killed"), "checkpoints")).catch(() => []);
     while (!(await kept()).includes("step_10") && Date.now() < end) await sleep(20);
     const pids = Object.values(await childPids(runDir("killed")));
     child.kill("SIGKILL");
