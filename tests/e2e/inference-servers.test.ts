@@ -63,12 +63,15 @@ test(
     expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
     const expected = await resultOf("undisturbed");
 
-    const run = start(argsOf("killed"), options());
+    const port = 20_000 + (process.pid % 10_000);
+    const run = start(argsOf("killed", "--monitors.prometheus.port", String(port)), options());
     const killed = new Set<number>();
     await appears(join(runDir("killed"), "rollouts/step_1/traces.jsonl"), 20);
     await sleep(150);
     await kill("killed", 0, killed);
     await kill("killed", 0, killed);
+    const shown = await (await fetch(`http://127.0.0.1:${port + 2}/metrics`)).text();
+    expect(shown).toMatch(/^prl_restarts_inference\{.*\} [12]$/m);
     await appears(join(runDir("killed"), "rollouts/step_4/rank_0.safetensors"), 20);
     // The swap begins as soon as the version is there.
     await appears(join(runDir("killed"), "weights/step_4/manifest.json"), 1);

@@ -136,4 +136,19 @@ describe("prl rl --resume", () => {
     child.kill("SIGTERM");
     await finished;
   });
+
+  test("of two launchers at the same moment one has the run, the other names it", { timeout: 120_000 }, async () => {
+    for (const more of [[], ["--resume", "1"]]) {
+      const args = argsOf("both", ...more);
+      const both = [start(args, options()), start(args, options())];
+      const ended = await Promise.all(both.map(({ finished }) => finished));
+      const winner = ended.findIndex(({ code }) => code === 0);
+      const loser = ended[1 - winner];
+      expect(winner).toBeGreaterThanOrEqual(0);
+      expect(loser?.code).toBe(2);
+      expect(loser?.stderr).toContain("PRL_RUN_LOCKED");
+      expect(loser?.stderr).toContain(`process ${both[winner]?.child.pid}`);
+      expect(await readJson(join(runDir("both"), "summary.json"))).toMatchObject({ status: "completed", steps: STEPS });
+    }
+  });
 });

@@ -25,9 +25,9 @@ async function lock(runDir: string): Promise<() => Promise<void>> {
   const stat = await readFile("/proc/self/stat", "utf8");
   const started = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
   await writeRun(join(runDir, ".."), runDir.split("/").at(-1) ?? "", {
-    "run/lock.json": { pid: process.pid, started },
+    "run/lock-1.json": { pid: process.pid, started },
   });
-  return () => rm(join(runDir, "run", "lock.json"), { force: true });
+  return () => rm(join(runDir, "run", "lock-1.json"), { force: true });
 }
 
 function follow(folder: string, ...args: string[]): { code: Promise<number>; text: () => string } {

@@ -71,9 +71,9 @@ describe("prl runs list", () => {
     const folder = await temporaryFolder();
     const lock = { pid: process.pid, started: await startOfThisProcess() };
     const files = { "configs/rl.json": CONFIG, "summary.json": SUMMARY, "metrics.jsonl": step(1, 0.5) };
-    const live = await writeRun(folder, "live", { ...files, "run/lock.json": lock });
-    const reused = await writeRun(folder, "reused", { ...files, "run/lock.json": { ...lock, started: "1" } });
-    const dead = await writeRun(folder, "dead", { ...files, "run/lock.json": { ...lock, pid: 2 ** 30 } });
+    const live = await writeRun(folder, "live", { ...files, "run/lock-1.json": lock });
+    const reused = await writeRun(folder, "reused", { ...files, "run/lock-1.json": { ...lock, started: "1" } });
+    const dead = await writeRun(folder, "dead", { ...files, "run/lock-1.json": { ...lock, pid: 2 ** 30 } });
     expect(await readRun(live)).toMatchObject({ status: "running", pid: process.pid, problems: [] });
     expect(await readRun(reused)).toMatchObject({ status: "completed", pid: null });
     expect(await readRun(dead)).toMatchObject({ status: "completed", pid: null });
@@ -97,7 +97,7 @@ describe("prl runs list", () => {
         const path = await writeRun(folder, "any", {
           "summary.json": a,
           "configs/rl.json": b,
-          "run/lock.json": c,
+          "run/lock-1.json": c,
           "events.jsonl": c,
           "metrics.jsonl": lines,
         });

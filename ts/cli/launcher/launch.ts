@@ -4,7 +4,7 @@
  * Errors before the run directory is ours (it exists, the model is missing from the config, ...) reject; from then on a failure or an
  * interruption is written to `summary.json` and returned with it.
  */
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -25,8 +25,8 @@ import {
   type ResumeRequest,
 } from "./resume-run.ts";
 import { type RunBase, runRlProcesses } from "./rl-processes.ts";
-import { prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
-import { assertUnlocked } from "./run-lock.ts";
+import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
+import { assertUnlocked, takeLock } from "./run-lock.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
 import { runStage, untilAborted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
@@ -45,7 +45,10 @@ export interface LaunchOptions {
 }
 
 /** What checking a run before it starts needs of these. */
-export type PrepareOptions = Pick<LaunchOptions, "signal" | "provenance" | "resume">;
+export type PrepareOptions = Pick<LaunchOptions, "signal" | "provenance" | "resume"> & {
+  /** The run follows at once: the directory is its own from now on. */
+  hold?: boolean;
+};
 
 /** A finished run: its summary, and the error that ended it early. */
 export interface RunEnd {
@@ -79,11 +82,13 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   });
   const threaded = withThreads(config);
   const names = config.orchestrator.train.source.map((source) => source.name);
-  const { directory, resumed } = await directoryOf("rl", threaded, names, options.resume);
+  const { directory, resumed } = await directoryOf("rl", threaded, names, options);
   const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
-  await writeConfig(directory.path, "rl", resolved);
-  await writeConfig(directory.path, "environments", environments);
-  if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
+  await whileHeld(directory.path, async () => {
+    await writeConfig(directory.path, "rl", resolved);
+    await writeConfig(directory.path, "environments", environments);
+    if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
+  });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
   return { config: resolved, warmStart, directory, needsSandboxes, resumed };
 }
@@ -96,19 +101,28 @@ async function directoryOf(
   kind: "rl" | "sft",
   config: NamedConfig,
   environments: readonly string[],
-  resume: ResumeRequest | undefined,
+  { resume, hold = false }: PrepareOptions,
 ): Promise<{ directory: RunDirectory; resumed: ResumedRun | null }> {
   const { output_dir: outputDir, clean } = config;
   if (resume === undefined) {
-    const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean };
+    const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean, hold };
     return { directory: await prepareRunDirectory(place), resumed: null };
   }
   if (clean) throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
   const name = config.run.name ?? (await newestRun(config, environments));
   const path = resolve(outputDir, name);
   await assertUnlocked(path);
-  const resumed = await findResumedRun(kind, config, path, name, resume);
-  return { directory: { name, path, attempt: resumed.attempt }, resumed };
+  // Where there is no run there is nothing to lock.
+  const isThere = await stat(join(path, "configs")).then(
+    () => true,
+    () => false,
+  );
+  const isHeld = hold && isThere;
+  if (isHeld) await takeLock(path);
+  return whileHeld(path, async () => {
+    const resumed = await findResumedRun(kind, config, path, name, resume);
+    return { directory: { name, path, attempt: resumed.attempt, isHeld }, resumed };
+  });
 }
 
 /** A supervised run that may start. */
@@ -127,16 +141,18 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     await checkModel(config.model.name, provenance);
     return sources;
   });
-  const { directory, resumed } = await directoryOf("sft", config, ["sft"], options.resume);
+  const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
   const named = { ...config, run: { ...config.run, name: directory.name } };
-  await writeConfig(directory.path, "sft-run", named);
-  await writeConfig(directory.path, "environments", environments);
+  await whileHeld(directory.path, async () => {
+    await writeConfig(directory.path, "sft-run", named);
+    await writeConfig(directory.path, "environments", environments);
+  });
   return { config: named, directory, resumed };
 }
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const prepared = await prepareRl(given, options);
+  const prepared = await prepareRl(given, { ...options, hold: true });
   const { config, warmStart, resumed } = prepared;
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
@@ -163,7 +179,7 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
 export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const prepared = { ...(await prepareSft(given, options)), needsSandboxes: false };
+  const prepared = { ...(await prepareSft(given, { ...options, hold: true })), needsSandboxes: false };
   const { config, directory } = prepared;
   const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
   return launch(prepared, kind, options, async (session, _model, base) => {
@@ -184,8 +200,12 @@ async function launch(
 ): Promise<RunEnd> {
   const checkpoints = checkpointRoot(config, directory.path, directory.name);
   const resume = resumed?.checkpoint ?? null;
-  if (resume !== null) await clearLaterSteps(directory.path, checkpoints, resume.step);
-  const session = await openSession(directory, { ...kind, startStep: resume?.step ?? 0 }, options);
+  const session = await whileHeld(directory.path, async () => {
+    if (resume !== null) await clearLaterSteps(directory.path, checkpoints, resume.step);
+    const port = config.monitors.prometheus?.port ?? null;
+    const launcherPort = port === null ? null : port + 2;
+    return openSession(directory, { ...kind, startStep: resume?.step ?? 0 }, launcherPort, options);
+  });
   return endWith(session, async () => {
     session.enter("base model");
     await warnOfFileLimit(session);
@@ -206,7 +226,7 @@ async function launch(
   });
 }
 
-type AnyConfig = Pick<RlConfig, "ckpt" | "model" | "seed">;
+type AnyConfig = Pick<RlConfig, "ckpt" | "model" | "seed" | "monitors">;
 
 /** Checks import modules of the user, which may take for ever. */
 function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
@@ -264,9 +284,15 @@ async function warnOfFileLimit(session: RunSession): Promise<void> {
 
 type SessionKind = Pick<SessionOptions, "startStep" | "maxSteps" | "sftSteps" | "supervised" | "evaluationSources">;
 
-async function openSession(directory: RunDirectory, kind: SessionKind, options: LaunchOptions): Promise<RunSession> {
+async function openSession(
+  directory: RunDirectory,
+  kind: SessionKind,
+  prometheusPort: number | null,
+  options: LaunchOptions,
+): Promise<RunSession> {
   return RunSession.open({
     ...kind,
+    prometheusPort,
     directory,
     signal: options.signal ?? new AbortController().signal,
     hurry: options.hurry ?? new AbortController().signal,

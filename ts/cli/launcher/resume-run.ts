@@ -8,6 +8,7 @@ import { formatPath, type KeyPath, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { runNamePrefix } from "./run-directory.ts";
+import { isLockFile } from "./run-lock.ts";
 
 /** The newest checkpoint, or that of a step. */
 export type ResumeRequest = "latest" | number;
@@ -97,7 +98,7 @@ export async function findResumedRun(
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
 }
 
-/** Takes away what the run is about to make again: later steps, the last attempt's processes' files, its summary, its model. */
+/** Takes away what the run, which has the directory's lock, is about to make again: later steps, the last attempt's processes' files, its summary, its model. */
 export async function clearLaterSteps(runDir: string, checkpointsRoot: string, step: number): Promise<void> {
   await dropLaterCheckpoints(checkpointsRoot, step);
   for (const [folder, first] of [
@@ -111,7 +112,8 @@ export async function clearLaterSteps(runDir: string, checkpointsRoot: string, s
         await rm(join(runDir, folder, entry), { recursive: true, force: true });
     }
   }
-  for (const entry of ["run", "received", "spool", "summary.json", "model"]) {
+  const ofProcesses = (await listed(join(runDir, "run"))).filter((name) => !isLockFile(name));
+  for (const entry of [...ofProcesses.map((name) => `run/${name}`), "received", "spool", "summary.json", "model"]) {
     await rm(join(runDir, entry), { recursive: true, force: true });
   }
 }

@@ -9,7 +9,7 @@ import { mkdir, readdir, rm, symlink } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 
 import { PrlError } from "../../errors.ts";
-import { assertUnlocked, takeLock } from "./run-lock.ts";
+import { assertUnlocked, isLockFile, releaseLock, takeLock } from "./run-lock.ts";
 
 /** What the name and the place of a run directory depend on. */
 export interface RunPlace {
@@ -22,6 +22,8 @@ export interface RunPlace {
   model: string;
   /** Empty the directory first. */
   clean: boolean;
+  /** Take its lock first of all. */
+  hold?: boolean;
 }
 
 export interface RunDirectory {
@@ -31,6 +33,8 @@ export interface RunDirectory {
   path: string;
   /** Launches of the directory, this one included. */
   attempt: number;
+  /** The lock is this run's already. */
+  isHeld?: boolean;
 }
 
 const RUN_NAME_DIGIT_BYTES = 4;
@@ -62,28 +66,49 @@ function fileNamePart(text: string): string {
 /**
  * Names the run and makes sure that its directory may be used; makes `configs/` in it.
  *
- * @throws PrlError `PRL_RUN_EXISTS` when it is not empty and `clean` is off, or lies outside `output_dir` and `clean` is on.
+ * @throws PrlError `PRL_RUN_LOCKED`; `PRL_RUN_EXISTS` when it is not empty and `clean` is off, or lies outside `output_dir` and `clean` is on.
  */
 export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory> {
   const name = place.name ?? madeUpRunName(place.environments, place.model);
   const outputDir = resolve(place.outputDir);
   const path = resolve(outputDir, name);
   await assertUnlocked(path);
-  if (place.clean) await cleanRunDirectory(path, outputDir);
-  const inTheWay = (await listIfThere(path)).filter((entry) => !TOLERATED.has(entry));
-  if (inTheWay.length > 0) {
-    throw new PrlError(
-      "PRL_RUN_EXISTS",
-      `the run directory ${path} already holds ${inTheWay.toSorted().slice(0, 4).join(", ")}${inTheWay.length > 4 ? ", ..." : ""}: ` +
-        "choose another name with --run.name, go on with --resume, or delete what is there with --clean",
-    );
-  }
+  if (place.clean) assertInside(path, outputDir);
+  await listIfThere(path);
+  const hold = place.hold ?? false;
+  if (hold) await takeLock(path);
+  return whileHeld(path, async () => {
+    if (place.clean) await emptyDirectory(path, hold);
+    else await refuseWhatIsThere(path);
+    try {
+      await mkdir(join(path, "configs"), { recursive: true });
+    } catch (cause) {
+      throw new PrlError("PRL_IO", `cannot make the run directory ${path}`, { cause });
+    }
+    return { name, path, attempt: 1, isHeld: hold };
+  });
+}
+
+/** `work` on a directory that may be locked for it; it stays locked unless the work fails. */
+export async function whileHeld<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
-    await mkdir(join(path, "configs"), { recursive: true });
-  } catch (cause) {
-    throw new PrlError("PRL_IO", `cannot make the run directory ${path}`, { cause });
+    return await work();
+  } catch (error) {
+    await releaseLock(path);
+    throw error;
   }
-  return { name, path, attempt: 1 };
+}
+
+async function refuseWhatIsThere(path: string): Promise<void> {
+  const entries = (await listIfThere(path)).filter((entry) => !TOLERATED.has(entry));
+  const isLocksOnly = entries.includes("run") && (await listIfThere(join(path, "run"))).every(isLockFile);
+  const inTheWay = isLocksOnly ? entries.filter((entry) => entry !== "run") : entries;
+  if (inTheWay.length === 0) return;
+  throw new PrlError(
+    "PRL_RUN_EXISTS",
+    `the run directory ${path} already holds ${inTheWay.toSorted().slice(0, 4).join(", ")}${inTheWay.length > 4 ? ", ..." : ""}: ` +
+      "choose another name with --run.name, go on with --resume, or delete what is there with --clean",
+  );
 }
 
 /**
@@ -91,28 +116,35 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
  *
  * @throws PrlError `PRL_RUN_LOCKED`, `PRL_IO`
  */
-export async function openRunDirectory({ path, attempt }: RunDirectory): Promise<{ logs: string }> {
+export async function openRunDirectory({ path, attempt, isHeld }: RunDirectory): Promise<{ logs: string }> {
+  if (isHeld !== true) await takeLock(path);
   const logs = join(path, "logs", `attempt_${attempt}`);
   try {
     await mkdir(logs, { recursive: true });
-    await mkdir(join(path, "run"), { recursive: true });
     await rm(join(path, "logs", "latest"), { force: true });
     await symlink(basename(logs), join(path, "logs", "latest"));
   } catch (cause) {
     throw new PrlError("PRL_IO", `cannot prepare the run directory ${path}`, { cause });
   }
-  await takeLock(path);
   return { logs };
 }
 
-async function cleanRunDirectory(path: string, outputDir: string): Promise<void> {
-  if (!path.startsWith(outputDir.endsWith(sep) ? outputDir : outputDir + sep)) {
-    throw new PrlError("PRL_RUN_EXISTS", `--clean deletes only inside output_dir: ${path} is not in ${outputDir}`);
-  }
+function assertInside(path: string, outputDir: string): void {
+  if (path.startsWith(outputDir.endsWith(sep) ? outputDir : outputDir + sep)) return;
+  throw new PrlError("PRL_RUN_EXISTS", `--clean deletes only inside output_dir: ${path} is not in ${outputDir}`);
+}
+
+/** Deletes everything but, where the directory is held, the lock. */
+async function emptyDirectory(path: string, isHeld: boolean): Promise<void> {
+  const all = await listIfThere(path);
+  const entries = all.filter((entry) => !isHeld || entry !== "run");
+  const inRun = isHeld ? (await listIfThere(join(path, "run"))).filter((entry) => !isLockFile(entry)) : [];
   try {
-    await rm(path, { recursive: true, force: true });
+    for (const entry of [...entries, ...inRun.map((name) => join("run", name))]) {
+      await rm(join(path, entry), { recursive: true, force: true });
+    }
   } catch (cause) {
-    throw new PrlError("PRL_IO", `--clean cannot delete ${path}`, { cause });
+    throw new PrlError("PRL_IO", `--clean cannot delete what is in ${path}`, { cause });
   }
 }
 

@@ -1,61 +1,136 @@
 /**
- * One launcher per run directory: `run/lock.json` names the process that has it.
+ * One launcher per run directory: `run/lock-<pid>.json` names a process that has it, or wants it.
  *
- * A lock whose process is gone is nobody's. A process number that another program has by now is told by the time at which it started.
+ * Whoever wants the directory first writes its own file and then looks for others: of two at the same moment at least one sees the other and
+ * steps back, so never do both have it. A file whose process is gone is nobody's. A process number that another program has by now is told
+ * by the time at which it started.
  */
-import { readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 
-const lockSchema = z.object({ pid: z.int().positive(), started: z.string() });
+const lockSchema = z.object({
+  pid: z.int().positive(),
+  started: z.string(),
+  /** False while it is not known whether another one wants the directory too. */
+  held: z.boolean().default(true),
+});
+type Lock = z.output<typeof lockSchema>;
+
+const LOCK_FILE = /^lock-\d+\.json$/;
 /** Of /proc/<pid>/stat, counted behind the command's closing bracket: when the process started, in clock ticks since boot. */
 const START_FIELD = 19;
+/** Two that stepped back for each other try again, each after a pause of its own. */
+const TRIES = 20;
+const LONGEST_PAUSE_MS = 100;
+
+/** Directories that this process has. */
+const held = new Set<string>();
+
+/** True for the files of this module in `run/`, half-written ones included. */
+export function isLockFile(name: string): boolean {
+  return /^\.?lock-\d+\.json/.test(name);
+}
 
 /** @throws PrlError `PRL_RUN_LOCKED` naming the process that uses the run directory */
 export async function assertUnlocked(runDir: string): Promise<void> {
   const pid = await lockHolder(runDir);
-  if (pid === null || pid === process.pid) return;
-  throw new PrlError(
-    "PRL_RUN_LOCKED",
-    `the run directory ${runDir} is in use by a live run, process ${pid}: wait for it, end it, or choose another name with --run.name`,
-  );
+  if (pid !== null) throw locked(runDir, pid);
 }
 
 /**
  * The live process that has the run directory, null when there is none.
  *
- * @throws PrlError `PRL_IO` when the lock cannot be read
+ * @throws PrlError `PRL_IO` when a lock cannot be read
  */
 export async function lockHolder(runDir: string): Promise<number | null> {
-  const lock = await readLock(runDir);
-  return lock !== null && (await startOf(lock.pid)) === lock.started ? lock.pid : null;
+  return (await liveLocks(runDir)).find((lock) => lock.held)?.pid ?? null;
 }
 
-/** Takes the directory; `run/` must be there. */
+/**
+ * Takes the directory, which must be there.
+ *
+ * @throws PrlError `PRL_RUN_LOCKED` when another process has it, or this one for another run
+ */
 export async function takeLock(runDir: string): Promise<void> {
-  await assertUnlocked(runDir);
-  await atomicWriteJson(lockPath(runDir), { pid: process.pid, started: (await startOf(process.pid)) ?? "" });
+  if (held.has(runDir)) throw locked(runDir, process.pid);
+  held.add(runDir);
+  try {
+    await mkdir(join(runDir, "run"), { recursive: true });
+    await contend(runDir);
+  } catch (error) {
+    await releaseLock(runDir);
+    throw error;
+  }
 }
 
 export async function releaseLock(runDir: string): Promise<void> {
-  await rm(lockPath(runDir), { force: true });
+  if (held.delete(runDir)) await rm(ownPath(runDir), { force: true });
 }
 
-function lockPath(runDir: string): string {
-  return join(runDir, "run", "lock.json");
+async function contend(runDir: string): Promise<void> {
+  const own = { pid: process.pid, started: (await startOf(process.pid)) ?? "" };
+  let rival: Lock | undefined;
+  for (let tried = 0; tried < TRIES; tried++) {
+    await atomicWriteJson(ownPath(runDir), { ...own, held: false });
+    rival = (await liveLocks(runDir)).find(({ pid }) => pid !== process.pid);
+    if (rival === undefined) {
+      await atomicWriteJson(ownPath(runDir), { ...own, held: true });
+      await sweep(runDir);
+      return;
+    }
+    await rm(ownPath(runDir), { force: true });
+    if (rival.held) break;
+    await sleep(Math.random() * LONGEST_PAUSE_MS);
+  }
+  throw locked(runDir, rival?.pid ?? 0);
 }
 
-async function readLock(runDir: string): Promise<z.output<typeof lockSchema> | null> {
+function locked(runDir: string, pid: number): PrlError {
+  return new PrlError(
+    "PRL_RUN_LOCKED",
+    `the run directory ${runDir} is in use by a live run, process ${pid}: wait for it, end it, or choose another name with --run.name`,
+  );
+}
+
+function ownPath(runDir: string): string {
+  return join(runDir, "run", `lock-${process.pid}.json`);
+}
+
+/** Files of processes that are gone. */
+async function sweep(runDir: string): Promise<void> {
+  const live = new Set((await liveLocks(runDir)).map(({ pid }) => `lock-${pid}.json`));
+  for (const name of await readdir(join(runDir, "run"))) {
+    if (LOCK_FILE.test(name) && !live.has(name)) await rm(join(runDir, "run", name), { force: true });
+  }
+}
+
+/** Those of live processes. */
+async function liveLocks(runDir: string): Promise<Lock[]> {
+  const dir = join(runDir, "run");
+  const names = await readdir(dir).catch((error: unknown) => {
+    if (isMissing(error)) return [];
+    throw new PrlError("PRL_IO", `${dir} cannot be listed`, { cause: error });
+  });
+  const locks = await Promise.all(
+    names.filter((name) => LOCK_FILE.test(name)).map((name) => readLock(join(dir, name))),
+  );
+  const live = await Promise.all(
+    locks.map(async (lock) => (lock !== null && (await startOf(lock.pid)) === lock.started ? [lock] : [])),
+  );
+  return live.flat();
+}
+
+async function readLock(path: string): Promise<Lock | null> {
   try {
-    return lockSchema.parse(JSON.parse(await readFile(lockPath(runDir), "utf8")));
+    return lockSchema.parse(JSON.parse(await readFile(path, "utf8")));
   } catch (error) {
     if (isMissing(error)) return null;
-    throw new PrlError("PRL_IO", `${lockPath(runDir)} cannot be read: delete it if no run uses the directory`, {
-      cause: error,
-    });
+    throw new PrlError("PRL_IO", `${path} cannot be read: delete it if no run uses the directory`, { cause: error });
   }
 }
 

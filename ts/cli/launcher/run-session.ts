@@ -17,6 +17,7 @@ import {
   rewardPlot,
   type RunEvent,
   RunHistory,
+  showMetrics,
   type RunPhase,
   type SftStep,
 } from "../../monitors/index.ts";
@@ -41,7 +42,13 @@ export interface SessionOptions {
   signal: AbortSignal;
   hurry: AbortSignal;
   onEvent: (event: RunEvent) => void;
+  /** Where the launcher shows restarts to Prometheus; null: nowhere. */
+  prometheusPort: number | null;
 }
+
+const COMPONENT = "launcher";
+/** Processes that are started again when they die. */
+const REPLACEABLE = ["inference", "env-worker", "sandboxd"] as const;
 
 export const SUMMARY_FILE = "summary.json";
 export const PLOT_FILE = "reward.svg";
@@ -68,15 +75,33 @@ export class RunSession {
 
   static async open(options: SessionOptions): Promise<RunSession> {
     const { logs } = await openRunDirectory(options.directory);
-    return new RunSession(options, logs);
+    const { path: runDir, name: run, attempt } = options.directory;
+    const written = openMetrics(runDir, COMPONENT, attempt);
+    const { prometheusPort: port } = options;
+    if (port === null) return new RunSession(options, logs, written);
+    try {
+      const events = await showMetrics(written, { component: COMPONENT, run, attempt, port });
+      return new RunSession(options, logs, events);
+    } catch (error) {
+      written.close();
+      throw error;
+    }
   }
 
-  private constructor(options: SessionOptions, logs: string) {
+  private constructor(options: SessionOptions, logs: string, events: Metrics) {
     this.#options = options;
     this.directory = options.directory;
     this.logs = logs;
     this.history = new RunHistory(options.maxSteps);
-    this.#events = openMetrics(options.directory.path, "launcher", options.directory.attempt);
+    this.#events = events;
+    for (const component of REPLACEABLE) {
+      const name = `restarts_${component.replaceAll("-", "_")}`;
+      events.watch?.(
+        name,
+        `${component} processes that died and were started again.`,
+        () => this.#restarts.get(component) ?? 0,
+      );
+    }
     this.#tail = new MetricsTail(join(options.directory.path, METRICS_FILE));
     this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()]);
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });

@@ -1,5 +1,5 @@
 /**
- * A run as its directory tells it: `summary.json`, `configs/`, `metrics.jsonl`, `events.jsonl`, `run/lock.json`.
+ * A run as its directory tells it: `summary.json`, `configs/`, `metrics.jsonl`, `events.jsonl`, `run/lock-*.json`.
  *
  * Reading never fails for what a directory holds or lacks: what is wrong stands in `problems`, and what can be read is still there. Knows
  * nothing of printing.
@@ -54,7 +54,7 @@ export async function readRun(runDir: string): Promise<RunRecord> {
   const { kind, config } = await readConfig(runDir, problems);
   const metrics = await orProblem(readMetrics(join(runDir, METRICS_FILE), kind === "sft"), METRICS_FILE, problems);
   const events = await orProblem(readEvents(join(runDir, EVENTS_FILE)), EVENTS_FILE, problems);
-  const pid = await orProblem(lockHolder(runDir), "run/lock.json", problems);
+  const pid = await orProblem(lockHolder(runDir), "run/lock-*.json", problems);
   const status = statusOf(pid, summary, problems);
   const attempts = Math.max(metrics?.attempts ?? 0, events?.attempts ?? 0);
   if (status === "unfinished" && summary === null) {

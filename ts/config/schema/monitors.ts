@@ -4,7 +4,7 @@ import { filePath } from "./fields.ts";
 
 const LAST_PORT = 65_535;
 
-/** Two processes answer, each on a port of its own. */
+/** Three processes answer, each on a port of its own. */
 export const monitorsBlock = z
   .strictObject({
     prometheus: z
@@ -12,14 +12,16 @@ export const monitorsBlock = z
         port: z
           .int()
           .positive()
-          .max(LAST_PORT - 1)
+          .max(LAST_PORT - 2)
           .describe(
-            "Port of 127.0.0.1 where the orchestrator (of prl sft: the trainer) answers GET /metrics; the trainer does on the next one",
+            "Port of 127.0.0.1 where the orchestrator (of prl sft: the trainer) answers GET /metrics; the trainer does on the next one, the launcher on the one after it",
           ),
       })
       .nullable()
       .default(null)
-      .describe("Prometheus endpoints of orchestrator and trainer; absent: none. Inference servers always have theirs"),
+      .describe(
+        "Prometheus endpoints of orchestrator, trainer and launcher; absent: none. Inference servers always have theirs",
+      ),
     tensorboard: z
       .strictObject({
         path: filePath(

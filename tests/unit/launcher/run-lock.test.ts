@@ -1,0 +1,80 @@
+/** Who may have a run directory: one process at a time, also when several want it at the same moment. */
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, rm, writeFile, mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { assertUnlocked, lockHolder, releaseLock, takeLock } from "../../../ts/cli/launcher/run-lock.ts";
+
+const MODULE = pathToFileURL(join(import.meta.dirname, "../../../dist/cli/launcher/run-lock.js")).href;
+const RIVALS = 6;
+
+let runDir: string;
+beforeEach(async () => {
+  runDir = await mkdtemp(join(tmpdir(), "prl-lock-"));
+});
+afterEach(async () => {
+  await releaseLock(runDir);
+  await rm(runDir, { recursive: true, force: true });
+});
+
+test("a directory is taken once, and free again when it is released", async () => {
+  await takeLock(runDir);
+  expect(await lockHolder(runDir)).toBe(process.pid);
+  await expect(takeLock(runDir)).rejects.toMatchObject({ code: "PRL_RUN_LOCKED" });
+  await expect(assertUnlocked(runDir)).rejects.toThrow(`process ${process.pid}`);
+  await releaseLock(runDir);
+  expect(await lockHolder(runDir)).toBeNull();
+  expect(await readdir(join(runDir, "run"))).toEqual([]);
+});
+
+test("what processes that are gone left behind is nobody's, and swept away", async () => {
+  await mkdir(join(runDir, "run"));
+  await writeFile(join(runDir, "run/lock-1073741824.json"), JSON.stringify({ pid: 2 ** 30, started: "1", held: true }));
+  await writeFile(join(runDir, "run/lock-1.json"), JSON.stringify({ pid: 1, started: "another process", held: true }));
+  await takeLock(runDir);
+  expect(await readdir(join(runDir, "run"))).toEqual([`lock-${process.pid}.json`]);
+});
+
+/** Takes the lock at `at`, says so, holds it until its standard input ends. */
+const SCRIPT = `
+  const { takeLock, releaseLock } = await import(process.argv[2]);
+  const dir = process.argv[3];
+  while (Date.now() < Number(process.argv[4]));
+  try {
+    await takeLock(dir);
+    process.stdout.write("has it\\n");
+    for await (const _ of process.stdin);
+    await releaseLock(dir);
+  } catch (error) {
+    process.stdout.write(error.code + " " + error.message + "\\n");
+  }
+`;
+
+test(
+  "of several processes at the same moment exactly one has it, and the others name it",
+  { timeout: 60_000 },
+  async () => {
+    const script = join(runDir, "take.mjs");
+    await writeFile(script, SCRIPT);
+    for (let round = 0; round < 3; round++) {
+      const at = String(Date.now() + 1_500);
+      const rivals = Array.from({ length: RIVALS }, () => spawn(process.execPath, [script, MODULE, runDir, at]));
+      const ended = Promise.all(rivals.map((rival) => new Promise((resolve) => rival.once("close", resolve))));
+      const answers = await Promise.all(
+        rivals.map(
+          (rival) => new Promise<string>((resolve) => rival.stdout.once("data", (data) => resolve(String(data)))),
+        ),
+      );
+      const winners = rivals.filter((_, i) => answers[i] === "has it\n");
+      expect(winners).toHaveLength(1);
+      const others = answers.filter((answer) => answer !== "has it\n");
+      for (const answer of others) expect(answer).toMatch(new RegExp(`^PRL_RUN_LOCKED .*process ${winners[0]?.pid}:`));
+      for (const rival of rivals) rival.stdin.end();
+      await ended;
+    }
+    expect(await lockHolder(runDir)).toBeNull();
+  },
+);
