@@ -24,7 +24,7 @@ type ForTask<Row, Config, Value> =
   | Value
   | ((task: Row, context: RolloutContext<Row, Config>) => Value | Promise<Value>);
 
-export interface AgentProgramOptions<Row, Config = unknown> extends Pick<SessionParts, "maxOutputTokens"> {
+export interface AgentProgramOptions<Row, Config = unknown> extends Pick<SessionParts, "maxOutputTokens" | "formats"> {
   /** Program and arguments; no shell in between. */
   command: ForTask<Row, Config, readonly string[]>;
   /** Model calls at most; then it stops as `max_turns`. Default 100. */
@@ -78,7 +78,7 @@ async function run<Row extends object, Config>(
   options: AgentProgramOptions<Row, Config>,
   context: RolloutContext<Row, Config>,
 ): Promise<RolloutEnd> {
-  const { maxTurns, maxOutputTokens, stops = {} } = options;
+  const { maxTurns, maxOutputTokens, formats, stops = {} } = options;
   const named = Object.entries(stops).map(
     ([name, holds]) => [name, (trace: Trace) => holds(trace, context.task)] as const,
   );
@@ -89,6 +89,7 @@ async function run<Row extends object, Config>(
     ...context,
     ...(maxTurns === undefined ? {} : { maxTurns: typeof maxTurns === "number" ? maxTurns : maxTurns(context.config) }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(formats === undefined ? {} : { formats }),
     stops: Object.fromEntries(named),
     onStop: () => void (grace = setTimeout(() => stopped.abort(), STOP_GRACE_MS)),
   });

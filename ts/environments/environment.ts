@@ -13,7 +13,7 @@ import type { JudgeOptions } from "./judge.ts";
 import type { Limits } from "./limits.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import type { Message, Prompt } from "./message.ts";
-import type { ParsedToolCall } from "../renderers/index.ts";
+import type { ParsedToolCall, ReplyDelta } from "../renderers/index.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { checkRewards, type RewardMap, rewardWeights } from "./reward.ts";
 import type { Rng } from "./rng.ts";
@@ -85,6 +85,14 @@ export interface SampleOptions {
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
   /** Of this completion, where it is less than the rollout's own limit. */
   readonly maxCompletionTokens?: number;
+  /** Texts that end the reply and are no part of it; their tokens were sampled and train. */
+  readonly stop?: readonly string[];
+  /** It has to call a function: any, or the one of this name. The beginning of a call is put before what the policy samples. */
+  readonly toolChoice?: "required" | { readonly name: string };
+  /** What the reply begins with: part of the prompt, which does not train, and of the message. */
+  readonly begun?: string;
+  /** Hears the reply as it is sampled, as far as it is certain; calls of tools are not in it. */
+  readonly onDelta?: (delta: ReplyDelta) => void;
 }
 
 export interface SampledTurn extends PolicyCompletion {

@@ -17,6 +17,10 @@ export interface PolicyRequest {
   sampling: Sampling;
   seed: number;
   signal: AbortSignal;
+  /** Texts that end the completion, which holds the tokens up to the end of the first. */
+  stop?: readonly string[];
+  /** Hears the tokens as they are sampled, where the client streams; a call of which it has heard is not tried again. */
+  onTokens?: (tokenIds: readonly number[]) => void;
 }
 
 export interface PolicyCompletion {
@@ -27,6 +31,8 @@ export interface PolicyCompletion {
   /** `[first token, version]`: which policy version sampled the tokens from that index on; ascending, from 0. */
   policyVersions: readonly (readonly [number, number])[];
   finishReason: "stop" | "length" | "abort";
+  /** The text of `stop`, or the token, that ended it. */
+  stopReason?: number | string | null;
 }
 
 export interface PolicyClient {

@@ -26,13 +26,26 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
 
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
     limits.beforeTurn(trace);
+    const { begun, onDelta } = options;
+    if (begun !== undefined && begun !== "")
+      throw new PrlError(
+        "PRL_ENVIRONMENT_UNSUPPORTED",
+        "a model behind an endpoint cannot go on from a reply that is begun",
+      );
     const goesOn =
       trace.turns > 0 && trace.prepareTurn(promptMessages(prompt)).matchedMessages >= trace.messages.length;
     if (goesOn) limits.beforePrompt(lastTokens);
     const seed = turnSeed(parts.seed, turns);
     turns += 1;
     const reply = await whileWaiting(
-      endpoint.reply({ prompt, ...options, sampling: limited(sampling, options), seed, signal }),
+      endpoint.reply({
+        prompt,
+        ...options,
+        ...(onDelta !== undefined && { onText: (content: string) => onDelta({ content }) }),
+        sampling: limited(sampling, options),
+        seed,
+        signal,
+      }),
     ).catch((error: unknown) => limits.refused(error, trace));
     signal.throwIfAborted();
     const { message, toolCalls, finishReason, usage } = reply;

@@ -3,6 +3,7 @@ import { PrlError } from "../errors.ts";
 import type { SampledTurn, SampleOptions } from "./environment.ts";
 import type { TurnLimits } from "./limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
+import { beginning, joined, listenerOf, NOTHING, withoutStop } from "./reply-tokens.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import { turnSeed } from "./seed.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
@@ -34,8 +35,22 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   let rerendered = 0;
   const { whileWaiting, blame } = blameFor(signal);
 
-  const generate = (promptIds: Uint32Array, seed: number, options: SampleOptions): Promise<PolicyCompletion> =>
-    whileWaiting(client.generate({ tokenIds: promptIds, sampling: limited(sampling, options), seed, signal }));
+  const generate = (
+    promptIds: Uint32Array,
+    seed: number,
+    options: SampleOptions,
+    hear: ((ids: readonly number[]) => void) | null,
+  ): Promise<PolicyCompletion> =>
+    whileWaiting(
+      client.generate({
+        tokenIds: promptIds,
+        sampling: limited(sampling, options),
+        seed,
+        signal,
+        ...(options.stop !== undefined && { stop: options.stop }),
+        ...(hear !== null && { onTokens: hear }),
+      }),
+    );
 
   const renderAnew = (messages: readonly Message[], tools: SampleOptions["tools"]): Uint32Array =>
     renderer.render(messages, tools === undefined ? {} : { tools });
@@ -58,11 +73,16 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
 
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
     limits.beforeTurn(trace);
-    const promptIds = toIds(prompt, options);
+    const askedIds = toIds(prompt, options);
+    const begunIds = typeof prompt === "string" ? NOTHING : beginning({ tokenizer, renderer }, askedIds, options);
+    const promptIds = joined(askedIds, begunIds);
     limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
-    const completion = await generate(promptIds, turnSeed(parts.seed, turn), options).catch((error: unknown) =>
+    const { onDelta } = options;
+    const hear =
+      onDelta === undefined ? null : listenerOf({ tokenizer, renderer }, { promptIds, begunIds }, options, onDelta);
+    const completion = await generate(promptIds, turnSeed(parts.seed, turn), options, hear).catch((error: unknown) =>
       limits.refused(error, trace),
     );
     signal.throwIfAborted();
@@ -74,7 +94,7 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     const { message, toolCalls } =
       typeof prompt === "string"
         ? { message: { role: "assistant", content: text } as const, toolCalls: [] }
-        : readReply(renderer, completion.tokenIds, turn);
+        : readReply(renderer, joined(begunIds, completion.tokenIds), turn, completion.stopReason);
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason } = completion;
     trace.commitTurn({
       prompt: promptMessages(prompt),
@@ -135,8 +155,9 @@ function readReply(
   renderer: PolicyRenderer,
   completionIds: Uint32Array,
   turn: number,
+  stopReason: PolicyCompletion["stopReason"] = null,
 ): Pick<SampledTurn, "toolCalls"> & { message: Message } {
-  const { content, reasoning, toolCalls } = renderer.parse(completionIds);
+  const { content, reasoning, toolCalls } = withoutStop(renderer.parse(completionIds), stopReason);
   const calls = toolCalls.flatMap((call, index): ToolCall[] =>
     call.status !== "ok" || call.name === null
       ? []

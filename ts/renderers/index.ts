@@ -8,3 +8,4 @@ export { loadRenderer } from "./renderer.ts";
 export type { Renderer, RendererOptions, RenderOptions as RendererRenderOptions } from "./renderer.ts";
 export type { RendererName } from "./families.ts";
 export type { ParsedCompletion, ParsedToolCall, ToolCallStatus } from "./parse-completion.ts";
+export { ReplyGrowth, type ReplyDelta } from "./reply-growth.ts";

@@ -56,6 +56,8 @@ export interface Renderer {
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array | null;
   parse(completionIds: Uint32Array): ParsedCompletion;
+  /** How a call of the function begins, of any for null: what stands before it forces a policy to call. Null where the family has no calls. */
+  callBeginning(name: string | null): string | null;
 }
 
 /** Stands for a reply while the rest is rendered; no template changes it and no conversation holds it. */
@@ -151,6 +153,11 @@ export function createRenderer(
       bridged.set(completionIds, promptIds.length);
       bridged.set(suffix, promptIds.length + completionIds.length);
       return bridged;
+    },
+    callBeginning(name) {
+      if (family.toolCalls === null) return null;
+      const [open, key] = family.toolCalls === "tagged" ? ["<tool_call>\n", "arguments"] : ["", "parameters"];
+      return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
     },
     parse: (completionIds) => parseCompletion(tokenizer, family, stopIds, completionIds),
   };

@@ -6,6 +6,7 @@
 import type { Dispatcher } from "undici";
 
 import { PrlError, type ErrorCode } from "../errors.ts";
+import { EventStreamParser } from "./server-events.ts";
 
 export interface Exchange {
   method: "GET" | "POST";
@@ -19,6 +20,8 @@ export interface Exchange {
   signal?: AbortSignal | undefined;
   /** How often it is sent again when the server could not be reached or the connection broke. Only for what is safe to repeat. */
   retries: number;
+  /** Hears the data of each server-sent event of a 2xx answer; nothing is sent again once it has. */
+  onEvent?: (data: string) => void;
 }
 
 /** An answer other than 2xx. */
@@ -53,7 +56,7 @@ const CONNECTION_CODES = new Set([
 ]);
 
 /**
- * The body of a 2xx answer as text. Errors: PRL_INFERENCE_UNREACHABLE (no connection), PRL_INFERENCE_TIMEOUT (the deadline),
+ * The body of a 2xx answer as text, empty where `onEvent` heard it. Errors: PRL_INFERENCE_UNREACHABLE (no connection), PRL_INFERENCE_TIMEOUT (the deadline),
  * PRL_INFERENCE_CONTEXT (a prompt that is too long), PRL_INFERENCE_REQUEST (other 4xx), PRL_INFERENCE_UNSUPPORTED (501), PRL_INFERENCE_FAILED (other); an abort rejects with its reason.
  */
 export async function exchange(dispatcher: Dispatcher, url: string, request: Exchange): Promise<string> {
@@ -89,11 +92,14 @@ async function sendWithRetries(
   request: Exchange,
   signal: AbortSignal,
 ): Promise<string> {
+  const { onEvent } = request;
+  let heard = false;
+  const hearing = onEvent && { onEvent: (data: string) => ((heard = true), onEvent(data)) };
   for (let attempt = 0; ; attempt++) {
     try {
-      return await send(dispatcher, url, request, signal);
+      return await send(dispatcher, url, { ...request, ...hearing }, signal);
     } catch (error) {
-      if (attempt >= request.retries || signal.aborted || !isConnectionError(error)) throw error;
+      if (heard || attempt >= request.retries || signal.aborted || !isConnectionError(error)) throw error;
       await backoff(attempt, signal);
     }
   }
@@ -112,6 +118,12 @@ async function send(dispatcher: Dispatcher, url: string, request: Exchange, sign
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  if (request.onEvent !== undefined && response.statusCode === 200) {
+    const events = new EventStreamParser();
+    for await (const bytes of response.body as AsyncIterable<Uint8Array>)
+      for (const { data } of events.push(bytes)) request.onEvent(data);
+    return "";
+  }
   const text = await response.body.text();
   if (response.statusCode >= 200 && response.statusCode < 300) return text;
   throw httpError(`${request.method} ${url}${request.path}`, response.statusCode, text);
@@ -120,7 +132,8 @@ async function send(dispatcher: Dispatcher, url: string, request: Exchange, sign
 /** vLLM has no code for a prompt that is too long. */
 const VLLM_CONTEXT = /maximum context length|longer than the maximum model length/iu;
 
-function httpError(what: string, status: number, text: string): InferenceHttpError {
+/** What a server says in an answer other than 2xx, or as an event of a stream that it ends early. */
+export function httpError(what: string, status: number, text: string): InferenceHttpError {
   const { code, message } = errorBody(text);
   const ours: ErrorCode =
     status === 501

@@ -39,3 +39,4 @@ export {
   type SamplingOptions,
 } from "./inference-client.ts";
 export { exchange, InferenceHttpError, type Exchange } from "./http-json.ts";
+export { EventStreamParser, type ServerEvent } from "./server-events.ts";

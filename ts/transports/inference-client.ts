@@ -7,7 +7,8 @@
 import { Pool } from "undici";
 
 import { PrlError } from "../errors.ts";
-import { exchange } from "./http-json.ts";
+import { CompletionChunks, type WireResponse } from "./completion-chunks.ts";
+import { exchange, type Exchange, httpError } from "./http-json.ts";
 
 export interface SamplingOptions {
   /** Most tokens, the stop token included. Default: what the context has left. */
@@ -38,6 +39,8 @@ export interface GenerateOptions {
   signal?: AbortSignal;
   /** For the whole request, waiting included. Default: the client's. */
   deadlineMs?: number;
+  /** Hears the tokens as they are sampled, all of them by the end. A request that it has heard of is not sent again. */
+  onTokens?: (tokenIds: readonly number[]) => void;
 }
 
 export interface Completion {
@@ -76,6 +79,7 @@ const DEFAULT_DEADLINE_MS = 600_000;
 /** Idle connections are closed before the server's keep-alive ends (75 s). */
 const KEEP_ALIVE_MS = 30_000;
 const RETRIES = 3;
+const GENERATE = "/inference/v1/generate";
 
 /** Samples from one inference server. */
 export class InferenceClient {
@@ -100,7 +104,7 @@ export class InferenceClient {
    */
   async generate(options: GenerateOptions): Promise<Completion> {
     const { sampling = {} } = options;
-    const answer = await this.#post(options, {
+    const params = {
       max_tokens: sampling.maxTokens,
       min_tokens: sampling.minTokens,
       temperature: sampling.temperature,
@@ -111,8 +115,9 @@ export class InferenceClient {
       stop: sampling.stop,
       ignore_eos: sampling.ignoreEos,
       logprobs: 0,
-    });
-    return this.#completion(answer);
+    };
+    const { onTokens } = options;
+    return this.#completion(await (onTokens ? this.#stream(options, params, onTokens) : this.#post(options, params)));
   }
 
   /** Log-probabilities of a prompt under the current weights; works while the engine is paused. Errors as `generate`. */
@@ -141,9 +146,38 @@ export class InferenceClient {
   }
 
   async #post(options: GenerateOptions, samplingParams: Record<string, unknown>): Promise<WireResponse> {
-    const text = await exchange(this.#pool, this.url, {
+    return this.#json(await exchange(this.#pool, this.url, this.#request(options, samplingParams)));
+  }
+
+  async #stream(
+    options: GenerateOptions,
+    samplingParams: Record<string, unknown>,
+    onTokens: (tokenIds: readonly number[]) => void,
+  ): Promise<WireResponse> {
+    const chunks = new CompletionChunks();
+    const request = this.#request(options, samplingParams, {
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    let failure: string | null = null;
+    const onEvent = (data: string): void => {
+      if (data === "[DONE]") return;
+      const chunk = this.#json(data);
+      if ("error" in chunk) failure = data;
+      const ids = chunks.push(chunk);
+      if (ids.length > 0) onTokens(ids);
+    };
+    await exchange(this.#pool, this.url, { ...request, onEvent });
+    if (failure !== null) throw httpError(`POST ${this.url}${GENERATE}`, 500, failure);
+    const { whole } = chunks;
+    if (whole !== null) return whole;
+    throw new PrlError("PRL_INFERENCE_UNREACHABLE", `POST ${this.url}${GENERATE}: the stream broke off`);
+  }
+
+  #request(options: GenerateOptions, samplingParams: Record<string, unknown>, more: object = {}): Exchange {
+    return {
       method: "POST",
-      path: "/inference/v1/generate",
+      path: GENERATE,
       body: JSON.stringify({
         model: this.#model,
         token_ids: Array.from(options.tokenIds),
@@ -151,11 +185,15 @@ export class InferenceClient {
         cache_salt: options.cacheSalt,
         priority: options.priority,
         request_id: options.requestId,
+        ...more,
       }),
       deadlineMs: options.deadlineMs ?? this.#deadlineMs,
       signal: options.signal,
       retries: RETRIES,
-    });
+    };
+  }
+
+  #json(text: string): WireResponse {
     try {
       return JSON.parse(text) as WireResponse;
     } catch (cause) {
@@ -197,21 +235,4 @@ export class InferenceClient {
       cause,
     });
   }
-}
-
-/** The server's answer, as far as it is read; nothing of it is taken for granted. */
-interface WireResponse {
-  choices?: {
-    token_ids?: number[];
-    logprobs?: { content?: { logprob?: number }[] } | null;
-    finish_reason?: string | null;
-    stop_reason?: number | string | null;
-    policy_versions?: [number, number][];
-  }[];
-  prompt_logprobs?: (Record<string, { logprob?: number }> | null)[] | null;
-  usage?: {
-    prompt_tokens?: number;
-    completion_tokens?: number;
-    prompt_tokens_details?: { cached_tokens?: number } | null;
-  };
 }

@@ -238,3 +238,18 @@ describe("POST /inference/v1/generate", () => {
     expect(body).toEqual(error("PRL_INFERENCE_REQUEST"));
   });
 });
+
+describe("the client, told tokens as they are sampled", () => {
+  it("hears and gets the completion of a request that is not streamed", async () => {
+    const request = { tokenIds: PROMPT, sampling: { maxTokens: 12, temperature: 1, seed: 9, ignoreEos: true } };
+    const whole = await client.generate(request);
+    const heard: number[] = [];
+    const streamed = await client.generate({
+      ...request,
+      onTokens: (ids) => void heard.push(...ids),
+    });
+    expect({ ...streamed, usage: null }).toEqual({ ...whole, usage: null });
+    expect(streamed.usage.completionTokens).toBe(12);
+    expect(heard).toEqual([...whole.tokenIds]);
+  });
+});

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 
 import { type EndpointOptions, openEndpoint } from "../../../ts/environments/index.ts";
 import { readMessage } from "../../../ts/environments/endpoint/anthropic.ts";
-import { EventStreamParser } from "../../../ts/environments/endpoint/event-stream.ts";
+import { EventStreamParser } from "../../../ts/transports/server-events.ts";
 import { readChat } from "../../../ts/environments/endpoint/openai.ts";
 import { anthropicJoiner, openaiJoiner } from "../../../ts/environments/endpoint/stream-joiners.ts";
 import { chatCompletions } from "../../../ts/environments/interception/chat-completions.ts";
@@ -34,6 +34,10 @@ const request: AgentRequest = {
   oneCall: false,
   streamUsage: true,
   follows: null,
+  stop: [],
+  toolChoice: null,
+  begun: "",
+  format: null,
 };
 const calls = [
   { id: "a", type: "function", function: { name: "add", arguments: '{"x":1}' } },
@@ -45,12 +49,13 @@ const reply: AgentReply = {
   model: "m",
   message: { role: "assistant", content: "héllo 🙂\n\ndata: x", reasoning_content: "hm", tool_calls: calls },
   finishReason: "tool_calls",
+  stopSequence: null,
   usage: { promptTokens: 5, completionTokens: 7 },
 };
 
 describe("events", () => {
   it("are the same however the bytes are cut, with either line end, comments left out", () => {
-    const text = wire(messages.events(reply, request));
+    const text = wire(messages.stream(reply, request).end(reply));
     const whole = new EventStreamParser().push(Buffer.from(text));
     expect(whole.map(({ event }) => event).filter((name) => name === "content_block_stop")).toHaveLength(4);
     fc.assert(
@@ -75,7 +80,7 @@ describe("events", () => {
   ])("of %s join to the reply that comes without streaming", (_, dialect, joiner, read) => {
     const joined = joiner();
     const heard = new EventStreamParser()
-      .push(Buffer.from(wire(dialect.events(reply, request))))
+      .push(Buffer.from(wire(dialect.stream(reply, request).end(reply))))
       .map((one) => joined.push(one));
     expect(heard.join("")).toBe(reply.message.content);
     expect(read(joined.whole())).toEqual(read(JSON.stringify(dialect.answer(reply))));
@@ -113,7 +118,7 @@ const streamed =
     if (ending === "end") response.end();
     if (ending === "cut") setTimeout(() => socket.destroy(), 10);
   };
-const good = wire(chatCompletions.events(reply, request));
+const good = wire(chatCompletions.stream(reply, request).end(reply));
 const half = good.slice(0, good.indexOf("tool_calls"));
 
 describe("an endpoint that streams", () => {
@@ -166,7 +171,7 @@ describe("an endpoint that streams", () => {
   });
 
   it("what somebody has heard is not said again", async () => {
-    const begun = wire(chatCompletions.events(reply, request).slice(0, 3));
+    const begun = wire(chatCompletions.stream(reply, request).end(reply).slice(0, 3));
     const { mock, ask } = await connect([streamed(begun, "cut"), streamed(good)]);
     const heard: string[] = [];
     await expect(ask((text) => heard.push(text))).rejects.toMatchObject({ code: "PRL_INFERENCE_ANSWER" });

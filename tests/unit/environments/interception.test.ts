@@ -115,8 +115,10 @@ describe("chat completions, by the openai package", () => {
       const refused: [object, RegExp][] = [
         [{ n: 2 }, /n: one choice/u],
         [{ response_format: { type: "json_object" } }, /response_format/u],
-        [{ tools, tool_choice: "required" }, /tool_choice/u],
-        [{ stop: ["x"] }, /stop/u],
+        [{ response_format: { type: "grammar" } }, /response_format\.type: "grammar"/u],
+        [{ tool_choice: "required" }, /tool_choice: there are no tools/u],
+        [{ tools, tool_choice: { type: "function", function: { name: "sub" } } }, /there is no tool "sub"/u],
+        [{ stop: [""] }, /stop/u],
         [{ logprobs: true }, /logprobs/u],
         [{ messages: [{ role: "user", content: [image] }] }, /messages\[0\]\.content\[0\]: parts of type "image_url"/u],
         [{ messages: [] }, /PRL_AGENT_REQUEST|messages/u],
@@ -237,10 +239,8 @@ describe("messages, by the anthropic package", () => {
       async (way) => {
         const create = (rest: object, who = anthropic(way, 2)) =>
           who.messages.create({ model: "m", max_tokens: 9, messages: [{ role: "user", content: "hi" }], ...rest });
-        await expect(create({ stop_sequences: ["x"] })).rejects.toThrow(/invalid_request_error.*stop_sequences/u);
-        await expect(create({ messages: [{ role: "assistant", content: "I" }] })).rejects.toThrow(
-          /begun by the agent/u,
-        );
+        await expect(create({ stop_sequences: [""] })).rejects.toThrow(/invalid_request_error.*stop_sequences/u);
+        await expect(create({ tool_choice: { type: "any" } })).rejects.toThrow(/there are no tools/u);
         await expect(create({ tools: [{ type: "bash_20250124", name: "bash" }] })).rejects.toThrow(/bash_20250124/u);
         await expect(create({}, anthropic({ ...way, key: "wrong" }))).rejects.toThrow(Anthropic.AuthenticationError);
         await create({});

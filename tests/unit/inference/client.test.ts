@@ -66,6 +66,76 @@ describe("InferenceClient", () => {
     await expect(client.generate({ tokenIds: Uint32Array.of(1), sampling })).rejects.toMatchObject({ code });
   });
 
+  describe("as tokens are sampled", () => {
+    const chunk = (ids: number[], version: number, more: object = {}) => ({
+      request_id: "r",
+      choices: [
+        {
+          index: 0,
+          token_ids: ids,
+          logprobs: { content: ids.map((id) => ({ logprob: -id })) },
+          finish_reason: null,
+          policy_versions: [[0, version]],
+          ...more,
+        },
+      ],
+    });
+    const usage = { choices: [], usage: { prompt_tokens: 1, completion_tokens: 3 } };
+    const stream = (response: ServerResponse, events: readonly unknown[], isWhole = true) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const event of events) response.write(`data: ${JSON.stringify(event)}\n\n`);
+      if (isWhole) response.end("data: [DONE]\n\n");
+      else setTimeout(() => response.destroy(), 20);
+    };
+    const generate = (client: InferenceClient, heard: number[]) =>
+      client.generate({ tokenIds: [1], onTokens: (ids) => void heard.push(...ids) });
+
+    it("tells them, and then the whole completion", async () => {
+      let sent: unknown;
+      const { client } = await connect((_, response, body) => {
+        sent = JSON.parse(body);
+        const last = chunk([9], 4, { finish_reason: "stop", stop_reason: "; " });
+        stream(response, [chunk([7], 3), chunk([8], 4), last, usage]);
+      });
+      const heard: number[] = [];
+      expect(await generate(client, heard)).toEqual({
+        tokenIds: Uint32Array.of(7, 8, 9),
+        logprobs: Float32Array.of(-7, -8, -9),
+        policyVersions: [
+          [0, 3],
+          [1, 4],
+        ],
+        finishReason: "stop",
+        stopReason: "; ",
+        usage: { promptTokens: 1, completionTokens: 3, cachedTokens: 0 },
+      });
+      expect(heard).toEqual([7, 8, 9]);
+      expect(sent).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    });
+
+    it("asks again only as long as nothing was heard", async () => {
+      const { client, requests } = await connect((count, response) => {
+        if (count === 1) response.destroy();
+        else stream(response, [chunk([7], 3)], false);
+      });
+      const heard: number[] = [];
+      await expect(generate(client, heard)).rejects.toMatchObject({ code: "PRL_INFERENCE_UNREACHABLE" });
+      expect([requests(), heard]).toEqual([2, [7]]);
+    });
+
+    it("an error in the stream, and one that ends without an end, are errors", async () => {
+      const error = { error: { code: "PRL_ENGINE_CLOSED", message: "no luck" } };
+      const { client } = await connect((count, response) =>
+        stream(response, [chunk([7], 3), count === 1 ? error : usage]),
+      );
+      await expect(generate(client, [])).rejects.toMatchObject({
+        code: "PRL_INFERENCE_FAILED",
+        message: expect.stringContaining("no luck") as string,
+      });
+      await expect(generate(client, [])).rejects.toMatchObject({ code: "PRL_INFERENCE_UNREACHABLE" });
+    });
+  });
+
   it("sends vLLM's request and reads its answer into typed arrays", async () => {
     let sent: unknown;
     const { client } = await connect((_count, response, body) => {

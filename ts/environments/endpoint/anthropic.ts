@@ -34,7 +34,8 @@ const answerSchema = z.looseObject({
 type Block = Readonly<Record<string, unknown>>;
 
 /** Body of `/v1/messages`. There is no seed in this API. */
-export function messagesBody(model: string, { prompt, tools, sampling }: ReplyRequest): Record<string, unknown> {
+export function messagesBody(model: string, request: ReplyRequest): Record<string, unknown> {
+  const { prompt, tools, toolChoice, stop = [], sampling } = request;
   const messages = promptMessages(prompt);
   const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
   const { temperature, topP, topK, maxCompletionTokens } = sampling;
@@ -44,6 +45,10 @@ export function messagesBody(model: string, { prompt, tools, sampling }: ReplyRe
     messages: toTurns(messages.filter(({ role }) => role !== "system")),
     ...(system.length === 0 ? {} : { system: system.join("\n\n") }),
     ...(tools === undefined || tools.length === 0 ? {} : { tools: tools.map(toTool) }),
+    ...(toolChoice !== undefined && {
+      tool_choice: toolChoice === "required" ? { type: "any" } : { type: "tool", ...toolChoice },
+    }),
+    ...(stop.length > 0 && { stop_sequences: stop }),
     temperature,
     ...(topP === 1 ? {} : { top_p: topP }),
     ...(topK > 0 ? { top_k: topK } : {}),

@@ -9,7 +9,7 @@ import { Agent, request as send, type Dispatcher } from "undici";
 import { type ErrorCode, PrlError } from "../../errors.ts";
 import { fairTurn } from "../fair-turn.ts";
 import { LinkedAbort } from "../linked-abort.ts";
-import { EventStreamParser } from "./event-stream.ts";
+import { EventStreamParser } from "../../transports/index.ts";
 import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
 import { askedWait, pause, RateGate } from "./rate-gate.ts";
 

@@ -45,23 +45,32 @@ const textSchema = z.looseObject({
 
 /** Body of `/chat/completions`. */
 export function chatBody(model: string, request: ReplyRequest): Record<string, unknown> {
-  const { prompt, tools, sampling, seed } = request;
+  const { prompt, tools, toolChoice, stop = [], sampling, seed } = request;
   const { maxCompletionTokens } = sampling;
   return {
     model,
     messages: promptMessages(prompt).map(toWire),
     ...(tools === undefined || tools.length === 0 ? {} : { tools }),
+    ...(toolChoice !== undefined && {
+      tool_choice: toolChoice === "required" ? toolChoice : { type: "function", function: toolChoice },
+    }),
+    ...(stop.length > 0 && { stop }),
     ...samplingBody(sampling, seed),
     ...(maxCompletionTokens === null ? {} : { max_completion_tokens: maxCompletionTokens }),
   };
 }
 
 /** Body of `/completions`: the text as it is. */
-export function textBody(model: string, prompt: string, { sampling, seed }: ReplyRequest): Record<string, unknown> {
+export function textBody(
+  model: string,
+  prompt: string,
+  { sampling, seed, stop = [] }: ReplyRequest,
+): Record<string, unknown> {
   const { maxCompletionTokens } = sampling;
   return {
     model,
     prompt,
+    ...(stop.length > 0 && { stop }),
     ...samplingBody(sampling, seed),
     ...(maxCompletionTokens === null ? {} : { max_tokens: maxCompletionTokens }),
   };

@@ -1,22 +1,29 @@
 /**
  * OpenAI's chat completions, as agents send and expect them.
  *
- * Sampling parameters are the run's, not the agent's: they have no effect here, `max_tokens` excepted. What would change the reply in kind
- * (choices, formats, stop strings, images) is refused by name; every other field is nobody's concern.
+ * Sampling parameters are the run's, not the agent's: they have no effect here, `max_tokens` and `stop` excepted. What would change the
+ * reply in kind (choices, log-probabilities, images) is refused by name; every other field is nobody's concern.
  */
 import { z } from "zod";
 
+import { ReplyGrowth } from "../../renderers/index.ts";
 import type { Message, ToolCall } from "../message.ts";
 import {
   type AgentReply,
   type AgentRequest,
   type Dialect,
+  forcedCall,
   malformed,
   openaiError,
   refuseUnless,
+  type ReplyFormat,
+  type ReplyHead,
+  stopsOf,
   type StreamEvent,
+  type StreamWriter,
   unsupported,
 } from "./dialect.ts";
+import type { SoFar } from "./reply-progress.ts";
 
 const part = z.looseObject({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 const content = z.union([z.string(), z.array(part)]).nullish();
@@ -42,7 +49,9 @@ const body = z.looseObject({
   max_tokens: z.int().positive().nullish(),
   max_completion_tokens: z.int().positive().nullish(),
   parallel_tool_calls: z.boolean().nullish(),
-  response_format: z.looseObject({ type: z.string() }).nullish(),
+  response_format: z
+    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: z.unknown().optional() }).optional() })
+    .nullish(),
 });
 
 type WireMessage = z.output<typeof message>;
@@ -53,8 +62,6 @@ function read(value: unknown): AgentRequest {
   refuseUnless("logprobs", request["logprobs"], [false], "log-probabilities are not given to agents");
   refuseUnless("audio", request["audio"], [], "texts only");
   refuseUnless("functions", request["functions"], [], "use tools");
-  refuseUnless("response_format", request.response_format?.type, ["text"], "text only");
-  refuseStops("stop", request["stop"]);
   const tools = request.tools ?? [];
   for (const [index, { type }] of tools.entries())
     refuseUnless(`tools[${index}].type`, type, ["function"], `"${type}"`);
@@ -67,6 +74,10 @@ function read(value: unknown): AgentRequest {
     oneCall: request.parallel_tool_calls === false,
     streamUsage: request.stream_options?.include_usage === true,
     follows: null,
+    stop: stopsOf("stop", request["stop"]),
+    toolChoice: toolChoiceOf(request["tool_choice"], tools),
+    begun: "",
+    format: formatOf("response_format", request.response_format, request.response_format?.json_schema?.schema),
   };
 }
 
@@ -107,16 +118,41 @@ function toText(value: z.output<typeof content>, field: string): string {
     .join("");
 }
 
-/** Whether the choice forbids tools; one that forces a call is refused. */
+/** Whether the choice forbids tools. */
 export function withoutTools(choice: unknown): boolean {
-  if (choice === "none") return true;
-  if (choice === undefined || choice === null || choice === "auto") return false;
-  throw unsupported("tool_choice", 'only "auto" and "none"');
+  return choice === "none";
 }
 
-export function refuseStops(field: string, stops: unknown): void {
-  const isNone = stops === undefined || stops === null || (Array.isArray(stops) && stops.length === 0);
-  if (!isNone) throw unsupported(field, "stop strings would cut what the policy sampled");
+const namedChoice = z.looseObject({
+  type: z.literal("function"),
+  name: z.string().optional(),
+  function: z.looseObject({ name: z.string() }).optional(),
+});
+
+/** Null where the policy is free to call or not. Both of OpenAI's dialects. */
+export function toolChoiceOf(
+  choice: unknown,
+  tools: readonly Readonly<Record<string, unknown>>[],
+): AgentRequest["toolChoice"] {
+  if (choice === undefined || choice === null || choice === "auto" || choice === "none") return null;
+  if (choice === "required") return forcedCall("tool_choice", null, tools);
+  const named = namedChoice.safeParse(choice).data;
+  const name = named?.function?.name ?? named?.name;
+  if (name === undefined) throw unsupported("tool_choice", 'only "auto", "none", "required" and a function');
+  return forcedCall("tool_choice", name, tools);
+}
+
+/** Of both of OpenAI's dialects. */
+export function formatOf(
+  field: string,
+  format: { readonly type: string } | null | undefined,
+  schema: unknown,
+): ReplyFormat | null {
+  const type = format?.type ?? "text";
+  if (type === "text") return null;
+  if (type === "json_object") return { field, schema: { type: "object" } };
+  if (type === "json_schema" && schema !== undefined) return { field, schema };
+  throw unsupported(`${field}.type`, `${JSON.stringify(type)}: text, json_object, and json_schema with a schema`);
 }
 
 /** The body as its schema has it. Errors: PRL_AGENT_REQUEST naming every field that is wrong. */
@@ -143,29 +179,41 @@ function answer(reply: AgentReply): unknown {
   };
 }
 
-function events(reply: AgentReply, { streamUsage }: AgentRequest): StreamEvent[] {
-  const { message: said, finishReason } = reply;
+function stream(head: ReplyHead, { streamUsage }: AgentRequest): StreamWriter {
+  const growth = new ReplyGrowth([]);
+  let isOpen = false;
   const chunk = (delta: Record<string, unknown>, finish: string | null = null): StreamEvent => ({
     data: {
-      ...envelope(reply, "chat.completion.chunk"),
+      ...envelope(head, "chat.completion.chunk"),
       choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
       ...(streamUsage ? { usage: null } : {}),
     },
   });
-  return [
-    chunk({ role: "assistant", content: "" }),
-    ...(said.reasoning_content === undefined ? [] : [chunk({ reasoning_content: said.reasoning_content })]),
-    ...(said.content === "" ? [] : [chunk({ content: said.content })]),
-    ...(said.tool_calls ?? []).map((one, index) => chunk({ tool_calls: [{ index, ...one }] })),
-    chunk({}, finishReason),
-    ...(streamUsage
-      ? [{ data: { ...envelope(reply, "chat.completion.chunk"), choices: [], usage: usageOf(reply) } }]
-      : []),
-    { data: "[DONE]" },
-  ];
+  const grow = (soFar: SoFar): StreamEvent[] => {
+    const opening = isOpen ? [] : [chunk({ role: "assistant", content: "" })];
+    isOpen = true;
+    const { reasoning, content: text } = growth.rest(soFar) ?? {};
+    return [
+      ...opening,
+      ...(reasoning === undefined ? [] : [chunk({ reasoning_content: reasoning })]),
+      ...(text === undefined ? [] : [chunk({ content: text })]),
+    ];
+  };
+  return {
+    grow,
+    end: (reply) => [
+      ...grow({ content: reply.message.content, reasoning: reply.message.reasoning_content ?? "" }),
+      ...(reply.message.tool_calls ?? []).map((one, index) => chunk({ tool_calls: [{ index, ...one }] })),
+      chunk({}, reply.finishReason),
+      ...(streamUsage
+        ? [{ data: { ...envelope(head, "chat.completion.chunk"), choices: [], usage: usageOf(reply) } }]
+        : []),
+      { data: "[DONE]" },
+    ],
+  };
 }
 
-function envelope({ id, created, model }: AgentReply, object: string): Record<string, unknown> {
+function envelope({ id, created, model }: ReplyHead, object: string): Record<string, unknown> {
   return { id: `chatcmpl-${id}`, object, created, model };
 }
 
@@ -181,7 +229,7 @@ export const chatCompletions: Dialect = {
   name: "chat completions",
   read,
   answer,
-  events,
+  stream,
   error: openaiError,
   errorEvent: (problem) => ({ data: openaiError(problem) }),
 };

@@ -4,8 +4,10 @@
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
 import { type ErrorCode, PrlError } from "../../errors.ts";
+import type { SampleOptions } from "../environment.ts";
 import { RolloutStop } from "../limits.ts";
 import type { Message } from "../message.ts";
+import type { SoFar } from "./reply-progress.ts";
 
 /** One model call that an agent asks for. */
 export interface AgentRequest {
@@ -23,17 +25,39 @@ export interface AgentRequest {
   readonly streamUsage: boolean;
   /** The reply that `messages` go on from, by its id without prefix; null: `messages` are all. */
   readonly follows: string | null;
+  /** Texts that end the reply. */
+  readonly stop: readonly string[];
+  /** It has to call a tool: any, or the one of this name. */
+  readonly toolChoice: SampleOptions["toolChoice"] | null;
+  /** What the reply begins with; it is not told again. */
+  readonly begun: string;
+  /** What the reply is to be; null: any text. */
+  readonly format: ReplyFormat | null;
 }
 
-/** What the policy said. */
-export interface AgentReply {
+/** JSON, with a schema or without. */
+export interface ReplyFormat {
+  /** The field that asks for it. */
+  readonly field: string;
+  /** JSON Schema. */
+  readonly schema: unknown;
+}
+
+/** What is known of a reply before it is sampled. */
+export interface ReplyHead {
   /** Hex; each dialect puts its prefix before it. */
   readonly id: string;
   /** Seconds since 1970. */
   readonly created: number;
   readonly model: string;
+}
+
+/** What the policy said. */
+export interface AgentReply extends ReplyHead {
   readonly message: Message;
   readonly finishReason: "stop" | "length" | "tool_calls";
+  /** The text of `stop` that ended it. */
+  readonly stopSequence: string | null;
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
@@ -53,13 +77,20 @@ export interface StreamEvent {
   readonly data: unknown;
 }
 
+/** Tells one reply in pieces; an SDK that puts them together has the answer. */
+export interface StreamWriter {
+  /** With everything that is certain so far. */
+  grow(soFar: SoFar): readonly StreamEvent[];
+  /** What is missing. */
+  end(reply: AgentReply): readonly StreamEvent[];
+}
+
 export interface Dialect {
   readonly name: "chat completions" | "responses" | "messages";
   /** Errors: PRL_AGENT_REQUEST (malformed), PRL_AGENT_UNSUPPORTED (named). */
   read(body: unknown): AgentRequest;
   answer(reply: AgentReply): unknown;
-  /** The same in pieces; an SDK that puts them together has the answer. */
-  events(reply: AgentReply, request: AgentRequest): readonly StreamEvent[];
+  stream(head: ReplyHead, request: AgentRequest): StreamWriter;
   error(problem: Problem): unknown;
   /** In a stream that has begun. */
   errorEvent(problem: Problem): StreamEvent;
@@ -76,6 +107,27 @@ export function unsupported(field: string, problem: string): PrlError {
 /** A field that may be there only with one of the values that change nothing. */
 export function refuseUnless(field: string, value: unknown, harmless: readonly unknown[], problem: string): void {
   if (value !== undefined && value !== null && !harmless.includes(value)) throw unsupported(field, problem);
+}
+
+/** The stop strings of a field that is one or several. */
+export function stopsOf(field: string, stops: unknown): string[] {
+  const list = stops === undefined || stops === null ? [] : [stops].flat();
+  for (const stop of list)
+    if (typeof stop !== "string" || stop === "") throw malformed(field, "a stop is a text that is not empty");
+  return list as string[];
+}
+
+/** A choice that forces a call, with a function that is there. */
+export function forcedCall(
+  field: string,
+  name: string | null,
+  tools: readonly Readonly<Record<string, unknown>>[],
+): NonNullable<AgentRequest["toolChoice"]> {
+  const names = tools.map((tool) => ((tool["function"] ?? tool) as { name?: unknown }).name);
+  if (names.length === 0) throw malformed(field, "there are no tools to choose from");
+  if (name === null) return "required";
+  if (!names.includes(name)) throw malformed(field, `there is no tool ${JSON.stringify(name)}`);
+  return { name };
 }
 
 const STATUS: Partial<Record<ErrorCode, number>> = {

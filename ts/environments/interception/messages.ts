@@ -1,22 +1,27 @@
 /**
  * Anthropic's messages, as agents send and expect them.
  *
- * Sampling parameters are the run's, `max_tokens` excepted. Server tools, images, documents, stop sequences and a reply that is begun by
- * the agent are refused by name; every other field is nobody's concern.
+ * Sampling parameters are the run's, `max_tokens` and `stop_sequences` excepted. Server tools, images and documents are refused by name;
+ * every other field is nobody's concern.
  */
 import { z } from "zod";
 
+import { ReplyGrowth } from "../../renderers/index.ts";
 import type { Message, ToolCall } from "../message.ts";
-import { parseBody, refuseStops } from "./chat-completions.ts";
+import { parseBody } from "./chat-completions.ts";
 import {
   type AgentReply,
   type AgentRequest,
   type Dialect,
+  forcedCall,
   type Problem,
-  refuseUnless,
+  type ReplyHead,
+  stopsOf,
   type StreamEvent,
+  type StreamWriter,
   unsupported,
 } from "./dialect.ts";
+import type { SoFar } from "./reply-progress.ts";
 
 const block = z.looseObject({
   type: z.string(),
@@ -35,7 +40,13 @@ const body = z.looseObject({
   messages: z.array(z.looseObject({ role: z.enum(["user", "assistant", "system"]), content })).min(1),
   system: content.nullish(),
   tools: z.array(z.looseObject({ type: z.string().nullish(), name: z.string() })).nullish(),
-  tool_choice: z.looseObject({ type: z.string(), disable_parallel_tool_use: z.boolean().nullish() }).nullish(),
+  tool_choice: z
+    .looseObject({
+      type: z.enum(["auto", "any", "tool", "none"]),
+      name: z.string().optional(),
+      disable_parallel_tool_use: z.boolean().nullish(),
+    })
+    .nullish(),
   stream: z.boolean().nullish(),
 });
 
@@ -43,12 +54,10 @@ type Block = z.output<typeof block>;
 
 function read(value: unknown): AgentRequest {
   const request = parseBody(body, value);
-  const { messages, tools, tool_choice: choice } = request;
+  const { tools, tool_choice: choice } = request;
   const system = request.system ?? null;
-  refuseStops("stop_sequences", request["stop_sequences"]);
-  refuseUnless("tool_choice", choice?.type, ["auto", "none"], 'only "auto" and "none"');
-  if (messages.at(-1)?.role === "assistant")
-    throw unsupported(`messages[${messages.length - 1}]`, "a reply that is begun by the agent");
+  const { messages, begun } = splitBegun(request.messages);
+  const isForced = choice?.type === "any" || choice?.type === "tool";
   return {
     messages: [
       ...(system === null ? [] : [{ role: "system", content: toText(system, "system") } as const]),
@@ -66,7 +75,18 @@ function read(value: unknown): AgentRequest {
     oneCall: choice?.disable_parallel_tool_use === true,
     streamUsage: true,
     follows: null,
+    stop: stopsOf("stop_sequences", request["stop_sequences"]),
+    toolChoice: isForced ? forcedCall("tool_choice", choice.name ?? null, tools ?? []) : null,
+    begun,
+    format: null,
   };
+}
+
+/** A last message of the model is what its reply begins with. */
+function splitBegun(messages: z.output<typeof body>["messages"]): { messages: typeof messages; begun: string } {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant") return { messages, begun: "" };
+  return { messages: messages.slice(0, -1), begun: toText(last.content, `messages[${messages.length - 1}].content`) };
 }
 
 /** Results of tools are messages of their own; texts between them are the user's. */
@@ -152,65 +172,75 @@ function blocksOf({ id, message }: AgentReply): Record<string, unknown>[] {
 }
 
 function answer(reply: AgentReply): Record<string, unknown> {
-  const { usage, finishReason, id, model } = reply;
+  const { usage, finishReason, stopSequence, id, model } = reply;
   return {
     id: `msg_${id}`,
     type: "message",
     role: "assistant",
     model,
     content: blocksOf(reply),
-    stop_reason: STOP_REASON[finishReason],
-    stop_sequence: null,
+    stop_reason: stopSequence === null ? STOP_REASON[finishReason] : "stop_sequence",
+    stop_sequence: stopSequence,
     usage: { input_tokens: usage.promptTokens, output_tokens: usage.completionTokens },
   };
 }
 
-function events(reply: AgentReply): StreamEvent[] {
-  const event = (type: string, rest: Record<string, unknown>): StreamEvent => ({
-    event: type,
-    data: { type, ...rest },
-  });
-  const whole = answer(reply);
-  const blocks = blocksOf(reply).flatMap((one, index) => {
-    const { empty, deltas } = inPieces(one);
-    return [
-      event("content_block_start", { index, content_block: empty }),
-      ...deltas.map((delta) => event("content_block_delta", { index, delta })),
-      event("content_block_stop", { index }),
-    ];
-  });
-  const usage = { input_tokens: reply.usage.promptTokens, output_tokens: 0 };
-  return [
-    event("message_start", { message: { ...whole, content: [], stop_reason: null, usage } }),
-    ...blocks,
-    event("message_delta", {
-      delta: { stop_reason: whole["stop_reason"], stop_sequence: null },
-      usage: { output_tokens: reply.usage.completionTokens },
-    }),
-    event("message_stop", {}),
-  ];
-}
+const event = (type: string, rest: Record<string, unknown>): StreamEvent => ({ event: type, data: { type, ...rest } });
 
-/** A block as it begins, and what then fills it. */
-function inPieces(one: Readonly<Record<string, unknown>>): {
-  empty: Record<string, unknown>;
-  deltas: Record<string, unknown>[];
-} {
-  if (one["type"] === "tool_use") {
-    const partial = { type: "input_json_delta", partial_json: JSON.stringify(one["input"]) };
-    return { empty: { ...one, input: {} }, deltas: [partial] };
-  }
-  if (one["type"] === "thinking") {
-    const { thinking, signature } = one;
-    return {
-      empty: { type: "thinking", thinking: "", signature: "" },
-      deltas: [
-        { type: "thinking_delta", thinking },
-        { type: "signature_delta", signature },
-      ],
-    };
-  }
-  return { empty: { ...one, text: "" }, deltas: [{ type: "text_delta", text: one["text"] }] };
+/** Blocks come one after the other: thinking, text, calls. */
+function stream(head: ReplyHead): StreamWriter {
+  const growth = new ReplyGrowth([]);
+  let index = -1;
+  let open: "thinking" | "text" | null = null;
+  const delta = (part: Record<string, unknown>): StreamEvent => event("content_block_delta", { index, delta: part });
+  const begin = (empty: Record<string, unknown>): StreamEvent =>
+    event("content_block_start", { index: ++index, content_block: empty });
+  const close = (): StreamEvent[] => {
+    const signed = open === "thinking" ? [delta({ type: "signature_delta", signature: head.id })] : [];
+    const closing = open === null ? [] : [...signed, event("content_block_stop", { index })];
+    open = null;
+    return closing;
+  };
+  let isBegun = false;
+  const start = (): StreamEvent[] => {
+    if (isBegun) return [];
+    isBegun = true;
+    const usage = { input_tokens: 0, output_tokens: 0 };
+    const whole = { id: `msg_${head.id}`, type: "message", role: "assistant", model: head.model, content: [] };
+    return [event("message_start", { message: { ...whole, stop_reason: null, stop_sequence: null, usage } })];
+  };
+  const grow = (soFar: SoFar): StreamEvent[] => {
+    const { reasoning, content: text } = growth.rest(soFar) ?? {};
+    const events = start();
+    if (reasoning !== undefined && open !== "text") {
+      if (open === null) events.push(begin({ type: "thinking", thinking: "", signature: "" }));
+      open = "thinking";
+      events.push(delta({ type: "thinking_delta", thinking: reasoning }));
+    }
+    if (text !== undefined) {
+      if (open !== "text") events.push(...close(), begin({ type: "text", text: "" }));
+      open = "text";
+      events.push(delta({ type: "text_delta", text }));
+    }
+    return events;
+  };
+  return {
+    grow,
+    end(reply) {
+      const { content: text, reasoning_content: reasoning = "", tool_calls: calls = [] } = reply.message;
+      const { stop_reason, stop_sequence, usage } = answer(reply);
+      const events = [...grow({ content: text, reasoning }), ...close()];
+      if (text === "" && calls.length === 0)
+        events.push(begin({ type: "text", text: "" }), event("content_block_stop", { index }));
+      for (const { id, function: called } of calls) {
+        events.push(begin({ type: "tool_use", id, name: called.name, input: {} }));
+        events.push(delta({ type: "input_json_delta", partial_json: called.arguments }));
+        events.push(event("content_block_stop", { index }));
+      }
+      events.push(event("message_delta", { delta: { stop_reason, stop_sequence }, usage }), event("message_stop", {}));
+      return events;
+    },
+  };
 }
 
 const ERROR_TYPE: Readonly<Record<number, string>> = {
@@ -231,7 +261,7 @@ export const messages: Dialect = {
   name: "messages",
   read,
   answer,
-  events,
+  stream,
   error,
   errorEvent: (problem) => ({ event: "error", data: error(problem) }),
 };

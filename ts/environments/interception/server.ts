@@ -1,8 +1,8 @@
 /**
  * The interception server: a model endpoint for agent programs, in three dialects, for any number of rollouts at the same time.
  *
- * The key of a request names the rollout. A reply is sampled whole and is in the trace before the agent sees any of it; a stream then tells
- * it in pieces, and says until then that it is alive. Every error is in the dialect and tells SDKs not to try again: what is worth trying
+ * The key of a request names the rollout. A stream tells a reply as it is sampled, as far as it is certain, and calls of tools at its end;
+ * it says that it is alive in between. What the agent has heard of a reply that then fails is in no trace. Every error is in the dialect and tells SDKs not to try again: what is worth trying
  * again has been. Bodies are bounded; a request ends with its rollout. Knows no sandbox.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -10,17 +10,10 @@ import type { AddressInfo } from "node:net";
 
 import { PrlError } from "../../errors.ts";
 import { chatCompletions } from "./chat-completions.ts";
-import {
-  type AgentReply,
-  type AgentRequest,
-  type Dialect,
-  openaiError,
-  type StreamEvent,
-  toProblem,
-} from "./dialect.ts";
+import { type AgentRequest, type Dialect, openaiError, type StreamEvent, toProblem } from "./dialect.ts";
 import { messages } from "./messages.ts";
 import { responses } from "./responses.ts";
-import { InterceptionSession, type SessionParts } from "./session.ts";
+import { type AnswerOnItsWay, InterceptionSession, type SessionParts } from "./session.ts";
 
 export interface InterceptionOptions {
   /** Default 127.0.0.1. */
@@ -151,9 +144,9 @@ export class InterceptionServer {
     const left = new Promise<boolean>((resolve) => {
       response.once("close", () => resolve(response.writableFinished));
     });
-    const reply = session.answer(asked, arrival, left);
-    if (asked.stream) await this.#stream(response, dialect, asked, reply);
-    else sendJson(response, 200, dialect.answer(await reply));
+    const coming = session.answer(asked, arrival, left);
+    if (asked.stream) await this.#stream(response, dialect, asked, coming);
+    else sendJson(response, 200, dialect.answer(await coming.reply));
   }
 
   /** Errors before the first sign of life have a status of their own. */
@@ -161,24 +154,29 @@ export class InterceptionServer {
     response: ServerResponse,
     dialect: Dialect,
     request: AgentRequest,
-    reply: Promise<AgentReply>,
+    { head, reply, progress }: AnswerOnItsWay,
   ): Promise<void> {
-    const alive = setInterval(() => {
+    const send = (text: string): void => {
+      if (response.destroyed) return;
       if (!response.headersSent) response.writeHead(200, SSE);
-      response.write(": alive\n\n");
-    }, this.#keepAliveMs);
+      response.write(text);
+    };
+    const writer = dialect.stream(head, request);
+    const alive = setInterval(() => send(": alive\n\n"), this.#keepAliveMs);
     response.once("close", () => clearInterval(alive));
+    const stopListening = progress.listen((soFar) => send(toText(writer.grow(soFar))));
     let events: readonly StreamEvent[];
     try {
-      events = dialect.events(await reply, request);
+      events = writer.end(await reply);
     } catch (error) {
       if (!response.headersSent) throw error;
       events = [dialect.errorEvent(toProblem(error))];
     } finally {
       clearInterval(alive);
+      stopListening();
     }
     if (!response.headersSent) response.writeHead(200, SSE);
-    response.end(events.map(toText).join(""));
+    response.end(toText(events));
   }
 }
 
@@ -240,7 +238,11 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   response.end(JSON.stringify(body));
 }
 
-function toText({ event, data }: StreamEvent): string {
-  const name = event === undefined ? "" : `event: ${event}\n`;
-  return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+function toText(events: readonly StreamEvent[]): string {
+  return events
+    .map(({ event, data }) => {
+      const name = event === undefined ? "" : `event: ${event}\n`;
+      return `${name}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
+    })
+    .join("");
 }

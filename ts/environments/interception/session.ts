@@ -7,12 +7,22 @@
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 
 import { PrlError } from "../../errors.ts";
+import type { ReplyDelta } from "../../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "../environment.ts";
 import { RolloutStop } from "../limits.ts";
 import type { Message, Prompt } from "../message.ts";
 import type { Trace } from "../trace.ts";
-import { type AgentReply, type AgentRequest, malformed } from "./dialect.ts";
+import { matchJsonSchema } from "../verify/match/in-thread.ts";
+import {
+  type AgentReply,
+  type AgentRequest,
+  malformed,
+  type ReplyFormat,
+  type ReplyHead,
+  unsupported,
+} from "./dialect.ts";
 import { withOwnThinking } from "./own-replies.ts";
+import { ReplyProgress, withoutBegun } from "./reply-progress.ts";
 
 /** What a session needs of the rollout that it belongs to. */
 export interface SessionParts {
@@ -27,6 +37,11 @@ export interface SessionParts {
   readonly maxOutputTokens?: number;
   /** Checked before each turn but the first: the first that holds gives the stop condition its name. */
   readonly stops?: Readonly<Record<string, (trace: Trace) => boolean | Promise<boolean>>>;
+  /**
+   * What becomes of requests for JSON (`response_format`, `text.format`), which nothing makes the policy keep to. `refused` (default): by name.
+   * `checked`: they are sampled like others, and replies that are not as asked are counted (`format_misses`).
+   */
+  readonly formats?: "refused" | "checked";
   /** Called once, when the first request is refused because of a limit or stop. */
   readonly onStop?: () => void;
 }
@@ -40,10 +55,18 @@ export interface Arrival {
   readonly isRetry: boolean;
 }
 
-/** One accepted request and those that repeat it. */
-interface Accepted {
-  readonly digest: string;
+/** The answer to one request, before it is there. */
+export interface AnswerOnItsWay {
+  readonly head: ReplyHead;
+  /** Rejects with PRL_AGENT_STOPPED when the rollout takes no more turns, else with what the turn failed with. */
   readonly reply: Promise<AgentReply>;
+  /** Grows only where the first to ask wanted a stream. */
+  readonly progress: ReplyProgress;
+}
+
+/** One accepted request and those that repeat it. */
+interface Accepted extends AnswerOnItsWay {
+  readonly digest: string;
   /** Connections that wait for the answer. */
   waiting: number;
   delivered: boolean;
@@ -61,6 +84,7 @@ export class InterceptionSession {
   #turns = 0;
   #retries = 0;
   #malformedCalls = 0;
+  #formatMisses = 0;
   #stopCondition: string | null = null;
   #failure: unknown = null;
 
@@ -83,9 +107,16 @@ export class InterceptionSession {
     return this.#failure;
   }
 
-  /** `agent_retries`: requests that repeated one; `malformed_calls`: attempts to call a tool that could not be read. */
-  get metrics(): { agent_retries: number; malformed_calls: number } {
-    return { agent_retries: this.#retries, malformed_calls: this.#malformedCalls };
+  /**
+   * `agent_retries`: requests that repeated one; `malformed_calls`: attempts to call a tool that could not be read; `format_misses`, where
+   * formats are checked: replies that are not the JSON that was asked for.
+   */
+  get metrics(): Readonly<Record<string, number>> {
+    return {
+      agent_retries: this.#retries,
+      malformed_calls: this.#malformedCalls,
+      ...(this.#parts.formats === "checked" && { format_misses: this.#formatMisses }),
+    };
   }
 
   /** A name for a body. */
@@ -93,11 +124,8 @@ export class InterceptionSession {
     return createHash("sha256").update(dialect).update("\0").update(body).digest("hex");
   }
 
-  /**
-   * The policy's reply; `left(delivered)` must be called once the connection is done with it. Rejects with PRL_AGENT_STOPPED when the rollout
-   * takes no more turns, else with what the turn failed with.
-   */
-  async answer(request: AgentRequest, arrival: Arrival, left: Promise<boolean>): Promise<AgentReply> {
+  /** `left` resolves once the connection is done with the answer, to whether it was delivered. Errors: PRL_AGENT_REQUEST. */
+  answer(request: AgentRequest, arrival: Arrival, left: Promise<boolean>): AnswerOnItsWay {
     const { digest, idempotencyKey } = arrival;
     const name = idempotencyKey === null ? digest : `key ${idempotencyKey}`;
     const known = this.#accepted.get(name);
@@ -112,7 +140,7 @@ export class InterceptionSession {
       accepted.waiting -= 1;
       accepted.delivered ||= delivered;
     });
-    return accepted.reply;
+    return accepted;
   }
 
   /** Resolves when no turn is under way. */
@@ -126,7 +154,10 @@ export class InterceptionSession {
   }
 
   #accept(name: string, digest: string, request: AgentRequest): Accepted {
-    const accepted = { digest, reply: this.#turn(request), waiting: 0, delivered: false };
+    const head = { id: randomUUID().replaceAll("-", ""), created: Math.floor(Date.now() / 1000), model: request.model };
+    const progress = new ReplyProgress(request.begun);
+    const reply = this.#turn(request, head, progress);
+    const accepted = { digest, head, reply, progress, waiting: 0, delivered: false };
     this.#accepted.set(name, accepted);
     this.#pending.add(accepted.reply);
     void accepted.reply
@@ -136,17 +167,23 @@ export class InterceptionSession {
     return accepted;
   }
 
-  async #turn(request: AgentRequest): Promise<AgentReply> {
-    const { sample, trace, signal } = this.#parts;
+  async #turn(request: AgentRequest, head: ReplyHead, progress: ReplyProgress): Promise<AgentReply> {
+    const { sample, trace, signal, formats = "refused" } = this.#parts;
     signal.throwIfAborted();
+    const { format } = request;
+    if (format !== null) await checkFormat(format, formats);
     const conversation = this.#conversation(request);
     await this.#checkStops();
     this.#turns += 1;
-    const { tools, maxTokens, model } = request;
+    const { tools, maxTokens, stop, toolChoice, begun } = request;
     const messages = withOwnThinking(conversation, trace.nodes);
     const options = {
       ...(tools.length === 0 ? {} : { tools }),
       ...(maxTokens === null ? {} : { maxCompletionTokens: maxTokens }),
+      ...(stop.length > 0 && { stop }),
+      ...(toolChoice !== null && toolChoice !== undefined && { toolChoice }),
+      ...(begun !== "" && { begun }),
+      ...(request.stream && { onDelta: (delta: ReplyDelta) => progress.grow(delta) }),
     };
     let turn: SampledTurn;
     try {
@@ -163,11 +200,14 @@ export class InterceptionSession {
     // An agent that asked for one call hears of one; should it go on from that, it is another history than the policy's.
     const message =
       request.oneCall && calls.length > 1 ? { ...turn.message, tool_calls: calls.slice(0, 1) } : turn.message;
+    if (format !== null && calls.length === 0) {
+      const { valid } = await matchJsonSchema(format.schema, message.content);
+      if (!valid) this.#formatMisses += 1;
+    }
     const reply: AgentReply = {
-      id: randomUUID().replaceAll("-", ""),
-      created: Math.floor(Date.now() / 1000),
-      model,
-      message,
+      ...head,
+      message: { ...message, content: withoutBegun(message.content, begun) },
+      stopSequence: stop.find((one) => one === turn.stopReason) ?? null,
       finishReason: turn.finishReason === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop",
       usage: turn.usage ?? { promptTokens: 0, completionTokens: turn.tokenIds.length },
     };
@@ -201,4 +241,13 @@ export class InterceptionSession {
     if (!hadStopped) this.#parts.onStop?.();
     throw new PrlError("PRL_AGENT_STOPPED", `the rollout has stopped: ${this.#stopCondition}`);
   }
+}
+
+/** Throws PRL_AGENT_UNSUPPORTED where formats are refused, or the schema says what cannot be checked. */
+async function checkFormat({ field, schema }: ReplyFormat, formats: "refused" | "checked"): Promise<void> {
+  if (formats === "refused")
+    throw unsupported(field, 'nothing makes the policy keep to it; with formats: "checked" it is sampled and checked');
+  await matchJsonSchema(schema, "null").catch((cause: unknown) => {
+    throw unsupported(field, cause instanceof Error ? cause.message : String(cause));
+  });
 }

@@ -93,7 +93,7 @@ export class EpisodeRunner {
     const engine = this.#engine(inference);
     let calls = 0;
     return {
-      generate({ tokenIds, sampling, seed, signal }) {
+      generate({ tokenIds, sampling, seed, signal, stop = [], onTokens }) {
         const { temperature, maxCompletionTokens, topP, topK } = sampling;
         const requestId = `${episode_id}-${calls}`;
         calls += 1;
@@ -105,12 +105,14 @@ export class EpisodeRunner {
             topK,
             seed,
             ...(maxCompletionTokens === null ? {} : { maxTokens: maxCompletionTokens }),
+            ...(stop.length > 0 && { stop }),
           },
           cacheSalt: cache_salt,
           priority,
           requestId,
           signal,
           deadlineMs: deadline_ms,
+          ...(onTokens !== undefined && { onTokens }),
         });
       },
     };

@@ -63,14 +63,3 @@ export function chatLogprobs(tokenizer: Pick<Tokenizer, "decode">, { tokenIds, l
   });
   return { content, refusal: null };
 }
-
-/** The part of a text that is settled: a later token can neither change it nor turn its end into something else. */
-export function settled(text: string, withheld: readonly string[]): string {
-  const whole = text.replace(/\uFFFD+$/u, "");
-  for (const mark of withheld) {
-    for (let length = Math.min(mark.length - 1, whole.length); length > 0; length--) {
-      if (whole.endsWith(mark.slice(0, length))) return whole.slice(0, -length);
-    }
-  }
-  return whole;
-}

@@ -1,14 +1,14 @@
 /** `/v1/chat/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import type { Tokenizer } from "../../renderers/index.ts";
+import { type ReplyDelta, ReplyGrowth, type Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
 import { CompletionCursor, joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
 import { openEventStream } from "../event-stream.ts";
 import { headOf, total, whole } from "../openai/answer.ts";
-import { chatLogprobs, finishReason, readReply, settled } from "../openai/choice.ts";
+import { chatLogprobs, finishReason, readReply } from "../openai/choice.ts";
 import { toTemplateMessages } from "../openai/messages.ts";
 import { chatSchema, type ChatBody, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
@@ -97,19 +97,18 @@ async function streamChat(
   await events.end(async () => {
     await send({ role: "assistant", content: "" }, null, null);
     const received: Completion[] = [];
-    const sent = { content: "", reasoning: "" };
-    const withheld = [...parsed.stop, ...(options.tools ? ["<tool_call>"] : []), "<think>", "</think>"];
+    const growth = new ReplyGrowth([...parsed.stop, ...(options.tools ? ["<tool_call>"] : []), "<think>", "</think>"]);
     for (; next.done !== true; next = await active.race(chunks.next())) {
       received.push(next.value);
       const soFar = readReply(renderer, joinCompletions(received), options);
       const logprobs = body.logprobs === true ? chatLogprobs(tokenizer, next.value) : null;
-      const delta = growth(sent, soFar, withheld);
-      if (delta !== null || logprobs !== null) await send(delta ?? {}, null, logprobs);
+      const delta = growth.take(soFar);
+      if (delta !== null || logprobs !== null) await send(wireDelta(delta ?? {}), null, logprobs);
     }
     const completion = joinCompletions(received);
     const final = readReply(renderer, completion, options);
-    const rest = growth(sent, final, []);
-    if (rest !== null) await send(rest, null, null);
+    const rest = growth.rest(final);
+    if (rest !== null) await send(wireDelta(rest), null, null);
     if (final.toolCalls.length > 0) await send({ tool_calls: final.toolCalls }, null, null);
     await send({}, finishReason(completion, final), null);
     if (parsed.includeUsage) {
@@ -124,22 +123,9 @@ async function streamChat(
   return reply;
 }
 
-/** What a reply has that was not sent; null when nothing is new, or when it does not go on from what was sent. */
-function growth(
-  sent: { content: string; reasoning: string },
-  reply: { content: string; reasoning: string | null },
-  withheld: readonly string[],
-): object | null {
-  const delta: { content?: string; reasoning_content?: string } = {};
-  const content = settled(reply.content, withheld);
-  if (content.length > sent.content.length && content.startsWith(sent.content)) {
-    delta.content = content.slice(sent.content.length);
-    sent.content = content;
-  }
-  const reasoning = settled(reply.reasoning ?? "", withheld);
-  if (reasoning.length > sent.reasoning.length && reasoning.startsWith(sent.reasoning)) {
-    delta.reasoning_content = reasoning.slice(sent.reasoning.length);
-    sent.reasoning = reasoning;
-  }
-  return Object.keys(delta).length === 0 ? null : delta;
+function wireDelta({ content, reasoning }: ReplyDelta): object {
+  return {
+    ...(content !== undefined && { content }),
+    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+  };
 }

@@ -1,0 +1,96 @@
+/** The tokens of one reply: what it is begun with, what it says while it is sampled, where a stop string cuts its text. */
+import { PrlError } from "../errors.ts";
+import { type ParsedCompletion, type ReplyDelta, ReplyGrowth } from "../renderers/index.ts";
+import type { SampleOptions } from "./environment.ts";
+import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
+
+interface Codec {
+  readonly tokenizer: PolicyTokenizer;
+  readonly renderer: PolicyRenderer;
+}
+
+export const NOTHING = new Uint32Array(0);
+/** Enough of a prompt's end to see whether the template has opened a block of thinking there. */
+const LOOK_BACK_TOKENS = 32;
+/** A reply is read again from its first token on, so not at every token. */
+const TELL_EVERY_MS = 30;
+
+/** Tokens to put behind the prompt, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
+export function beginning(
+  { tokenizer, renderer }: Codec,
+  promptIds: Uint32Array,
+  { begun = "", toolChoice, tools = [] }: SampleOptions,
+): Uint32Array {
+  let text = begun;
+  if (toolChoice !== undefined) {
+    const call = renderer.callBeginning(toolChoice === "required" ? onlyName(tools) : toolChoice.name);
+    if (call === null) {
+      throw new PrlError(
+        "PRL_ENVIRONMENT_UNSUPPORTED",
+        "the model's chat format has no calls of tools, so none can be required",
+      );
+    }
+    text += call;
+  }
+  if (text === "") return NOTHING;
+  return tokenizer.encode(opensThinking(tokenizer, promptIds) ? `\n</think>\n\n${text}` : text);
+}
+
+/** Hears sampled tokens and tells what the reply says for certain. */
+export function listenerOf(
+  { tokenizer, renderer }: Codec,
+  { promptIds, begunIds }: { promptIds: Uint32Array; begunIds: Uint32Array },
+  { stop = [], tools = [] }: SampleOptions,
+  tell: (delta: ReplyDelta) => void,
+): (ids: readonly number[]) => void {
+  const growth = new ReplyGrowth([...stop, ...(tools.length > 0 ? ["<tool_call>"] : []), "<think>", "</think>"]);
+  const ids = [...begunIds];
+  const thinksFirst = opensThinking(tokenizer, promptIds);
+  let told = 0;
+  return (sampled) => {
+    ids.push(...sampled);
+    const now = performance.now();
+    if (now - told < TELL_EVERY_MS) return;
+    told = now;
+    const { content, reasoning } = renderer.parse(Uint32Array.from(ids));
+    // Until the block that the template has opened is closed, all of it is thinking.
+    const isThinking = thinksFirst && reasoning === null;
+    const delta = growth.take(isThinking ? { content: "", reasoning: content } : { content, reasoning });
+    if (delta !== null) tell(delta);
+  };
+}
+
+/** The reply without the stop string that ended it and what its last token says behind that. */
+export function withoutStop(reply: ParsedCompletion, stopReason: number | string | null): ParsedCompletion {
+  if (typeof stopReason !== "string") return reply;
+  const cut = (text: string): string => {
+    const at = text.lastIndexOf(stopReason);
+    if (at >= 0) return text.slice(0, at).trimEnd();
+    // Blanks at the end of a reply are left out, those of a stop string too.
+    const rest = stopReason.trimEnd();
+    return rest !== "" && text.endsWith(rest) ? text.slice(0, -rest.length).trimEnd() : text;
+  };
+  const { content, reasoning } = reply;
+  return content === "" && reasoning !== null
+    ? { ...reply, reasoning: cut(reasoning) }
+    : { ...reply, content: cut(content) };
+}
+
+export function joined(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length === 0) return b;
+  const both = new Uint32Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
+
+function opensThinking(tokenizer: PolicyTokenizer, promptIds: Uint32Array): boolean {
+  const end = tokenizer.decode(promptIds.subarray(-LOOK_BACK_TOKENS));
+  return end.lastIndexOf("<think>") > end.lastIndexOf("</think>");
+}
+
+function onlyName(tools: readonly Readonly<Record<string, unknown>>[]): string | null {
+  const [only, ...others] = tools;
+  const { name } = (only?.["function"] ?? {}) as { name?: unknown };
+  return typeof name === "string" && others.length === 0 ? name : null;
+}
