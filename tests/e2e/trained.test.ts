@@ -24,6 +24,7 @@ describe.runIf(process.env["PRL_TEST_LONG"] === "1")("reinforcement learning rai
     ["reverse-text", { sampled: 0.25 }],
     ["alphabet-sort", { sampled: 0.1, greedy: 0.1 }],
     ["tool-lookup", { sampled: 0.35, greedy: 0.5 }],
+    ["multi-environment", { "reverse-text": 0.15, "alphabet-sort": 0.05, "tool-lookup": 0.25 }],
   ])("%s", { timeout: 20 * MINUTE_MS }, async (name, rises) => {
     const config = join(ROOT, "configs", name, "rl.toml");
     const options = { cwd: place.dir, cache: place.cache, deadlineMs: 19 * MINUTE_MS };
