@@ -8,11 +8,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 // The orchestrator is no public entry: what is measured is the program as it is built.
-import { rlConfigSchema } from "../dist/config/schema/rl.js";
 import { watchLoopLag } from "../dist/monitors/index.js";
-import { connectEnvWorkers, EngineFleet, readyEnvWorkers, runOrchestrator } from "../dist/orchestrator/index.js";
-import { filesystemRollouts, writeHalf } from "../dist/transports/index.js";
+import { connectEnvWorkers, readyEnvWorkers } from "../dist/orchestrator/index.js";
 import { report } from "./report.mjs";
+import { simulatedRun } from "./simulated-run.mjs";
 
 const IN_FLIGHT = 1024;
 const BATCH = 256;
@@ -82,9 +81,10 @@ async function lagOf(work) {
 }
 
 async function train(runDir, url) {
-  const config = rlConfigSchema.parse({
+  const config = {
     max_steps: STEPS,
     max_async_level: IN_FLIGHT / BATCH - 1,
+    weight_broadcast: { keep: IN_FLIGHT / BATCH },
     model: { name: MODEL },
     orchestrator: {
       batch_size: BATCH,
@@ -92,81 +92,21 @@ async function train(runDir, url) {
       max_inflight: IN_FLIGHT,
       train: { source: [{ name: "reverse-text", env: { id: "reverse-text" } }] },
     },
-  });
+  };
   const workers = connectEnvWorkers(await readyEnvWorkers(runDir), { connections: 2 * IN_FLIGHT });
-  const files = filesystemRollouts(runDir, "bench", 1);
-  const published = new Set([0]);
   let [most, lag, begun, seconds] = [0, null, 0, 0];
   const watch = watchLoopLag();
   const counting = setInterval(() => (most = Math.max(most, workers.load().rollouts)), 100);
-  const admin = {
-    prefetchWeights: async () => {},
-    pause: async () => {},
-    updateWeights: async ({ version: policyVersion, digest }) => {
-      Object.assign(holding, { policyVersion, digest });
-      return { skipped: false };
-    },
-    resume: async () => {},
-    promptLogprobs: async () => new Float32Array(0),
-    health: async () => holding,
-    metrics: async () => new Map(),
+  const onStep = (step) => {
+    if (step === WARM_UP) {
+      watch.take();
+      begun = performance.now();
+    }
+    if (step !== STEPS) return;
+    lag = watch.take();
+    seconds = (performance.now() - begun) / 1000;
   };
-  const holding = { status: "ok", paused: false, policyVersion: 0, digest: "", running: 0, waiting: 0 };
-  const never = { recovery_interval: Infinity, interval: null, keep_last: null, keep_interval: null };
-  const checkpoints = { root: join(runDir, "checkpoints"), run: "bench", attempt: 1, rules: never };
-  await runOrchestrator({
-    resume: null,
-    checkpoints,
-    runDir,
-    config,
-    modelName: "m",
-    engines: new EngineFleet(
-      [
-        {
-          name: "inference-0",
-          identity: url,
-          engine: { url, isa: "portable", dtype: "float32", weights: null, admin },
-        },
-      ],
-      { maxMeanAbs: 0, metrics },
-    ),
-    workers,
-    rollouts: {
-      async send(step, batches, envNames) {
-        await files.send(step, batches, envNames);
-        published.add(step);
-        // The last step always has a checkpoint; the trainer's half of it is empty here.
-        if (step === STEPS) await writeHalf(checkpoints, step, "trainer", async () => undefined);
-        if (step === WARM_UP) {
-          watch.take();
-          begun = performance.now();
-        }
-        if (step === STEPS) {
-          lag = watch.take();
-          seconds = (performance.now() - begun) / 1000;
-        }
-      },
-      close: async () => {},
-    },
-    weights: {
-      async receive(version, { signal }) {
-        while (!published.has(version)) await delay(5, undefined, { signal });
-        const manifest = {
-          format: "prl-weights",
-          version,
-          digest: String(version),
-          base: null,
-          encoding: "full",
-          shards: [],
-          canary: null,
-        };
-        return { manifest, source: { dir: runDir }, acknowledge: async () => {}, release: async () => {} };
-      },
-      close: async () => {},
-    },
-    metrics: { log() {}, event() {}, close() {} },
-    signal: new AbortController().signal,
-  });
+  await simulatedRun({ runDir, config, engine: url, workers, onStep });
   clearInterval(counting);
   watch.stop();
   await workers.close();

@@ -2,9 +2,9 @@
  * Opens groups of rollouts and sees each of them to its end.
  *
  * A group is one task sampled `groupSize` times; all its rollouts share one dispatch version, and the group is kept or dropped whole.
- * The owner says how many rollouts may have been opened so far (`allow`), which is how staleness is bounded before anything is
- * sampled; `refill` makes up for dropped groups. Every opened group ends exactly once: it is handed over as completed, or it is among
- * those that `cancelOlderThan` returned. Groups are opened in the order of their tasks, whatever the timing.
+ * The owner says whether one more may be opened (`mayOpen`), which is how staleness is bounded before anything is sampled, and calls `fill`
+ * when that may have changed. Every opened group ends exactly once: it is handed over as completed, or it is among those that
+ * `cancelOlderThan` returned. Groups are opened in the order of their tasks, whatever the timing.
  * It knows nothing of rewards, batches or weights.
  */
 
@@ -12,6 +12,7 @@ import { setMaxListeners } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import type { ReceivedEpisode } from "../environments/index.ts";
+import { Lifecycle, type RolloutEnd } from "./lifecycle.ts";
 import type { TrainTask } from "./tasks.ts";
 
 export interface Group {
@@ -20,22 +21,20 @@ export interface Group {
   readonly id: string;
   readonly task: TrainTask;
   readonly dispatchVersion: number;
+  /** How long it was under way, until its last rollout was scored or it was cancelled; 0 until then. */
+  seconds: number;
   /** By sample, empty until the last one ended; a rollout that ended in an error is there with `episode.ok === false`. */
   readonly rollouts: ReceivedEpisode[];
-}
-
-/** What dispatching goes on from, as it stands in a checkpoint. */
-export interface DispatcherState {
-  /** Groups opened, and rollouts in them that are not to be sampled again. */
-  opened: number;
-  openedRollouts: number;
-  refills: number;
 }
 
 export interface DispatcherOptions {
   /** Most rollouts at work at once; a single group larger than this runs alone. */
   maxInflight: number;
+  /** Asked before each group. */
+  mayOpen: () => boolean;
   nextTask: () => Promise<TrainTask>;
+  /** Told before its first rollout begins. */
+  onOpened?: (group: Group) => void;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
   runRollout: (group: Group, sample: number, signal: AbortSignal) => Promise<ReceivedEpisode>;
   /** The rollouts of a group whose last one has ended, as they are handed over. Default: as they are. */
@@ -43,94 +42,85 @@ export interface DispatcherOptions {
   onCompleted: (group: Group) => void;
   /** Told of what nothing can be done about here. */
   onFailure: (error: unknown) => void;
+  /** Keeps count of groups and rollouts. */
+  lifecycle?: Lifecycle;
+  /** Groups opened before this process; the next one's index. */
+  opened?: number;
 }
 
 const LONGEST_TURN_MS = 4;
 
 export class GroupDispatcher {
   readonly #options: DispatcherOptions;
-  readonly #open = new Map<Group, AbortController>();
-  #opened = 0;
-  #openedRollouts = 0;
-  #allowed = 0;
-  #refills = 0;
-  #inFlight = 0;
+  readonly #open = new Map<Group, { abort: AbortController; startedAt: number }>();
+  readonly #lifecycle: Lifecycle;
+  #opened: number;
   #version = 0;
   #nextTask: TrainTask | undefined;
   #filling = false;
   #stopped = false;
 
-  constructor(options: DispatcherOptions, state: DispatcherState = { opened: 0, openedRollouts: 0, refills: 0 }) {
+  constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#opened = state.opened;
-    this.#openedRollouts = state.openedRollouts;
-    this.#refills = state.refills;
+    this.#lifecycle = options.lifecycle ?? new Lifecycle();
+    this.#opened = options.opened ?? 0;
   }
 
   /**
    * Where a run would go on that samples again what has not been trained on: `waiting` are such groups that were handed over. Their tasks,
    * those of the open groups and of the one that waits for room come first then.
    */
-  snapshot(waiting: readonly Pick<Group, "index" | "task">[]): { state: DispatcherState; pending: TrainTask[] } {
+  snapshot(waiting: readonly Pick<Group, "index" | "task">[]): { opened: number; pending: TrainTask[] } {
     const groups = [...waiting, ...this.#open.keys()].toSorted((a, b) => a.index - b.index);
-    const rollouts = groups.reduce((sum, { task }) => sum + task.groupSize, 0);
     const pending = groups.map(({ task }) => task);
     if (this.#nextTask !== undefined) pending.push(this.#nextTask);
-    const openedRollouts = this.#openedRollouts - rollouts;
-    return { state: { opened: this.#opened, openedRollouts, refills: this.#refills }, pending };
+    return { opened: this.#opened, pending };
   }
 
   /** Rollouts that have not come back, those of cancelled groups included. */
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#lifecycle.inFlight;
   }
 
-  /** Groups that may still be handed over. */
-  get open(): number {
-    return this.#open.size;
+  /** Index of the first group that may still be handed over; undefined when there is none. */
+  get oldestOpen(): number | undefined {
+    const [oldest] = this.#open.keys();
+    return oldest?.index;
   }
 
-  /** From now on groups are dispatched under this version, until `rollouts` have been opened in all, refills not counted. */
-  allow(rollouts: number, version: number): void {
-    this.#allowed = Math.max(this.#allowed, rollouts);
+  /** Version under which groups are opened from now on. */
+  set version(version: number) {
     this.#version = version;
-    this.#fill();
   }
 
-  /** Allows so many more, in place of rollouts that were dropped. */
-  refill(rollouts: number): void {
-    this.#refills += rollouts;
-    this.#fill();
+  /** Opens what may be opened now. */
+  fill(): void {
+    if (this.#filling || this.#stopped) return;
+    this.#filling = true;
+    this.#openGroups().catch(this.#options.onFailure);
   }
 
   /** Cancels open groups dispatched under an older version and returns them. None of them is handed over any more. */
   cancelOlderThan(version: number): Group[] {
     const cancelled = [...this.#open.keys()].filter((group) => group.dispatchVersion < version);
     for (const group of cancelled) {
-      const abort = this.#open.get(group);
-      this.#open.delete(group);
+      const abort = this.#close(group);
       const why = `${group.id} was dispatched under version ${group.dispatchVersion}, older than ${version}`;
       abort?.abort(new PrlError("PRL_EPISODE_CANCELLED", why));
     }
     return cancelled;
   }
 
-  /** Cancels everything and opens nothing more. */
-  stop(): void {
+  /** Cancels everything, which it returns, and opens nothing more. */
+  stop(): Group[] {
     this.#stopped = true;
-    this.cancelOlderThan(Infinity);
-  }
-
-  #fill(): void {
-    if (this.#filling) return;
-    this.#filling = true;
-    this.#openGroups().catch(this.#options.onFailure);
+    return this.cancelOlderThan(Infinity);
   }
 
   async #openGroups(): Promise<void> {
     try {
       let turn = performance.now();
-      while (!this.#stopped && this.#openedRollouts < this.#allowed + this.#refills) {
+      while (!this.#stopped && this.#options.mayOpen()) {
         // Opening a thousand rollouts at once would hold up those that are under way.
         if (performance.now() - turn > LONGEST_TURN_MS) {
           await setImmediate();
@@ -139,29 +129,36 @@ export class GroupDispatcher {
         }
         this.#nextTask ??= await this.#options.nextTask();
         const task = this.#nextTask;
-        if (this.#stopped || !this.#hasRoom(task.groupSize)) return;
+        if (this.#stopped || !this.#options.mayOpen() || !this.#hasRoom(task.groupSize)) return;
         this.#nextTask = undefined;
         this.#openGroup(task);
       }
     } finally {
-      // In the same turn as the last look at the conditions: a `#fill` that comes after it must not find this set.
+      // In the same turn as the last look at the conditions: a `fill` that comes after it must not find this set.
       this.#filling = false;
     }
   }
 
   #hasRoom(groupSize: number): boolean {
-    return this.#inFlight === 0 || this.#inFlight + groupSize <= this.#options.maxInflight;
+    return this.inFlight === 0 || this.inFlight + groupSize <= this.#options.maxInflight;
   }
 
   #openGroup(task: TrainTask): void {
     const index = this.#opened++;
-    const group: Group = { index, id: `group-${index}`, task, dispatchVersion: this.#version, rollouts: [] };
+    const group: Group = {
+      index,
+      id: `group-${index}`,
+      task,
+      dispatchVersion: this.#version,
+      seconds: 0,
+      rollouts: [],
+    };
     const abort = new AbortController();
     // Every rollout of the group listens to it.
     setMaxListeners(0, abort.signal);
-    this.#open.set(group, abort);
-    this.#openedRollouts += task.groupSize;
-    this.#inFlight += task.groupSize;
+    this.#open.set(group, { abort, startedAt: performance.now() });
+    this.#lifecycle.dispatch(index, task.groupSize);
+    this.#options.onOpened?.(group);
     this.#run(group, abort.signal).catch((error: unknown) => {
       if (!abort.signal.aborted) this.#options.onFailure(error);
     });
@@ -170,18 +167,33 @@ export class GroupDispatcher {
   async #run(group: Group, signal: AbortSignal): Promise<void> {
     const samples = Array.from({ length: group.task.groupSize }, (_, sample) => this.#sample(group, sample, signal));
     const ended = await Promise.all(samples);
+    if (!this.#open.has(group)) return;
+    this.#lifecycle.move(group.index, "scoring");
     const rollouts = (await this.#options.finishGroup?.(group, ended, signal)) ?? ended;
-    if (!this.#open.delete(group)) return;
+    if (this.#close(group) === undefined) return;
+    this.#lifecycle.move(group.index, "completed");
     group.rollouts.push(...rollouts);
     this.#options.onCompleted(group);
   }
 
+  /** It is not under way any more; undefined when it was not. */
+  #close(group: Group): AbortController | undefined {
+    const own = this.#open.get(group);
+    if (own === undefined) return undefined;
+    this.#open.delete(group);
+    group.seconds = (performance.now() - own.startedAt) / 1000;
+    return own.abort;
+  }
+
   async #sample(group: Group, sample: number, signal: AbortSignal): Promise<ReceivedEpisode> {
+    let end: RolloutEnd = "errored";
     try {
-      return await this.#options.runRollout(group, sample, signal);
+      const result = await this.#options.runRollout(group, sample, signal);
+      if (result.episode.ok) end = "ok";
+      return result;
     } finally {
-      this.#inFlight--;
-      this.#fill();
+      this.#lifecycle.returned(signal.aborted && end !== "ok" ? "cancelled" : end);
+      this.fill();
     }
   }
 }

@@ -31,7 +31,8 @@ export interface EnvWorkers {
     signal: AbortSignal,
   ): Promise<TaskPage>;
   /**
-   * Rejects only when a worker breaks the protocol: what happened to the rollout is in the episode. An abort cancels the rollout down to
+   * Rejects only when a worker refuses the request: what else happened to the rollout is in the episode, also that the answer cannot be read
+   * (PRL_EPISODE_INVALID, `infra`). An abort cancels the rollout down to
    * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
    */
   run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode>;
@@ -121,8 +122,9 @@ export function connectEnvWorkers(
       try {
         return await order(worker.rollouts, request, exchange.signal);
       } catch (error) {
-        if (error instanceof PrlError) throw error;
+        if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
         if (signal.aborted) return failedEpisode(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+        if (error instanceof PrlError) return failedEpisode(request, "PRL_EPISODE_INVALID", error.message);
         workers.suspect(worker);
         return failedEpisode(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
       } finally {

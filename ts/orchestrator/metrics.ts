@@ -2,14 +2,16 @@
 
 import { type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
+import { dropMetrics, type DropReport } from "./drops.ts";
+import { mean } from "./mean.ts";
 import type { TrainBatch } from "./train-batch.ts";
 
 export interface StepReport {
   step: number;
   groups: readonly Group[];
   batch: TrainBatch;
-  /** Groups dropped since the last step. */
-  dropped: { stale: number; errored: number; rejected: number };
+  /** Since the last step. */
+  dropped: DropReport;
   /** From the first wait to the batch being durable. */
   seconds: number;
 }
@@ -29,9 +31,9 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     "train/agg/all/zero_variance_groups/mean": mean(spread.map((rewards) => (rewards.size <= 1 ? 1 : 0))),
     "off_policy/mean": mean(staleness),
     "off_policy/max": Math.max(...staleness),
-    "off_policy/dropped": dropped.stale,
-    "dispatcher/errored": dropped.errored,
-    "curriculum/admission_rate": groups.length / (groups.length + dropped.rejected),
+    "off_policy/seconds/mean": mean(groups.map(({ seconds: own }) => own)),
+    ...dropMetrics(dropped),
+    "curriculum/admission_rate": groups.length / (groups.length + dropped.groups.rejected),
     "progress/tokens": tokens,
     "progress/rollouts": episodes.length,
     "batch/rollouts": batch.samples,
@@ -54,9 +56,4 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
 export function byAgent(traces: readonly EpisodeTrace[]): [string, EpisodeTrace[]][] {
   const agents = [...new Set(traces.map(({ agent }) => agent))].toSorted();
   return agents.length < 2 ? [] : agents.map((agent) => [agent, traces.filter((trace) => trace.agent === agent)]);
-}
-
-/** NaN for nothing, which the metrics file records as such. */
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -35,7 +35,10 @@ const stateSchema = z.strictObject({
     ),
   }),
   worth: z.record(z.string(), z.record(z.string(), z.number())),
-  dispatcher: z.strictObject({ opened: count, openedRollouts: z.int(), refills: z.int() }),
+  /** Groups that were opened. */
+  opened: count,
+  /** What lengths are expected from, where batches are counted in tokens. */
+  admission: z.strictObject({ units: z.number().nonnegative(), rollouts: z.number().nonnegative() }),
   /** Tasks to begin with, in their order. */
   pending: z.array(
     z.strictObject({

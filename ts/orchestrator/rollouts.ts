@@ -2,7 +2,8 @@
  * One rollout from request to result, and the scores of a group of them, with the retries that are safe.
  *
  * Only `infra` and `provider` errors are retried, with the same seed, so that a retry changes nothing but the time. A rollout whose
- * retries are used up comes back as an errored episode; it is never scored.
+ * retries are used up comes back as an errored episode; it is never scored. An answer to another question is no answer: it is an error of the
+ * rollout too.
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,7 +14,7 @@ import {
   type ScoreGroupRequest,
   withGroupScores,
 } from "../environments/index.ts";
-import type { EnvWorkers } from "./env-workers.ts";
+import { type EnvWorkers, failedEpisode } from "./env-workers.ts";
 
 const RETRIES = 3;
 /** An engine that leaves service takes nobody's retries; that many are no accident. */
@@ -22,15 +23,24 @@ const BACKOFF_MS = 100;
 /** Three such pauses outlast the replacement of a sandbox daemon. */
 const SANDBOX_BACKOFF_MS = 400;
 
+export interface RolloutWatch {
+  /** Highest policy version that an engine may have sampled with by now; unset: nobody knows. */
+  newestVersion?: () => number;
+  onRetry?: () => void;
+}
+
 /** Runs a rollout; resolves with an errored episode when it cannot be had or was cancelled. */
 export async function runRollout(
   workers: EnvWorkers,
   request: RunRequest,
   signal: AbortSignal,
+  { newestVersion = () => Infinity, onRetry }: RolloutWatch = {},
 ): Promise<ReceivedEpisode> {
   let losses = 0;
   for (let attempt = 0; ; attempt++) {
-    const result = await workers.run({ ...request, episode_id: `${request.episode_id}-${attempt}` }, signal);
+    if (attempt > 0) onRetry?.();
+    const asked = { ...request, episode_id: `${request.episode_id}-${attempt}` };
+    const result = verified(asked, await workers.run(asked, signal), newestVersion());
     const { ok, errors } = result.episode;
     if (ok || !errors.every(isRetryable)) return result;
     if (errors.some(({ code }) => code === "PRL_INFERENCE_LOST")) {
@@ -46,6 +56,38 @@ export async function runRollout(
     const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;
     if (!(await pause(base * 2 ** retry * (0.5 + Math.random()), signal))) return result;
   }
+}
+
+/** The result as it is when it answers what was asked; else an error of the rollout that says in what it does not. */
+export function verified(asked: RunRequest, result: ReceivedEpisode, newestVersion: number): ReceivedEpisode {
+  const problem = mismatch(asked, result, newestVersion);
+  if (problem === null) return result;
+  const message = `what came back for rollout ${asked.episode_id} is not its result: ${problem}`;
+  return failedEpisode(asked, "PRL_EPISODE_INVALID", message);
+}
+
+function mismatch(asked: RunRequest, { episode, samples }: ReceivedEpisode, newestVersion: number): string | null {
+  const { id, env, task, group, run, ok, errors, traces } = episode;
+  const pairs: [string, unknown, unknown][] = [
+    ["id", id, asked.episode_id],
+    ["environment", env.name, asked.env],
+    ["task", task.key, asked.task.key],
+    ["task's hash", task.hash, asked.task.hash],
+    ["group", group.id, asked.group_id],
+    ["kind of run", run.type, asked.run.type],
+  ];
+  const other = pairs.find(([, got, wanted]) => got !== wanted);
+  if (other !== undefined) return `its ${other[0]} is ${JSON.stringify(other[1])}, not ${JSON.stringify(other[2])}`;
+  if (ok === errors.length > 0) return ok ? "it is well and has errors" : "it failed without an error";
+  if (ok && samples === null) return "its tokens are missing";
+  for (const { policy, reward } of traces) {
+    if (ok && reward !== null && !Number.isFinite(reward)) return `its reward is ${reward}`;
+    if (policy === null) continue;
+    const { start, end } = policy;
+    if (start > end) return `its policy versions go from ${start} to ${end}`;
+    if (end > newestVersion) return `version ${end} sampled it, and the newest one is ${newestVersion}`;
+  }
+  return null;
 }
 
 /** The rollouts of a group with what its rewards add; when these fail, all of them have failed. */

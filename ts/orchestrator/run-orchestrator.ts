@@ -1,10 +1,8 @@
 /**
  * The orchestrator: decides what is sampled, when it is too old, what it is worth and what is trained.
  *
- * Steps and versions as in design section 4. How many rollouts may have been opened is a function of the policy version alone:
- * `(version + max_async_level + 1)` batches' worth, and one more for each that was dropped. That is the dispatch gate and the ship gate
- * at once: batch `s` cannot be full before version `s - 1 - max_async_level` is on the engines. At level 0 a batch is exactly the groups
- * opened for it, in their order.
+ * Steps and versions as in design section 4. `Admission` says how much may be sampled, the dispatcher samples it, the queue holds what has
+ * ended, and `Lifecycle` knows where each group is. At level 0 a batch is exactly the groups opened for it, in their order.
  */
 
 import { setMaxListeners } from "node:events";
@@ -25,12 +23,16 @@ import {
   type RolloutSender,
   type WeightFollower,
 } from "../transports/index.ts";
+import { Admission } from "./admission.ts";
+import { BatchQueue } from "./batch-queue.ts";
 import { isRejected } from "./curriculum/gates.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
+import { Drops } from "./drops.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
+import { type DropReason, Lifecycle } from "./lifecycle.ts";
 import { stepMetrics } from "./metrics.ts";
 import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
@@ -93,9 +95,6 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
 interface Cut {
   readonly step: number;
   readonly groups: Pick<Group, "index" | "task">[];
-  /** Rollouts above the batch's size, and whether others may be sampled for them. */
-  readonly overshoot: number;
-  isRefilled: boolean;
   worth: WorthState;
 }
 
@@ -103,7 +102,10 @@ class Orchestrator {
   readonly #job: OrchestratorJob;
   readonly #fail: (error: unknown) => void;
   readonly #dispatcher: GroupDispatcher;
-  readonly #batchSize: number;
+  readonly #lifecycle = new Lifecycle();
+  readonly #admission: Admission;
+  readonly #queue: BatchQueue;
+  readonly #drops = new Drops();
   readonly #worth: TraceWorth;
   readonly #tasks: TrainTasks;
   /** Tasks that an earlier attempt had begun and that are not begun again yet. */
@@ -112,14 +114,15 @@ class Orchestrator {
   #checkpoint: Promise<void> = Promise.resolve();
   /** The last batch that the newest checkpoint covers and those after it: what they hold, what traces were worth after them. */
   #cuts: Cut[] = [];
-  #completed: Group[] = [];
   #version = 0;
+  /** `#version`, or the one that is being brought to the engines. */
+  #newestVersion = 0;
   /** Of the batch being collected. */
   #step = 1;
-  /** Groups dropped since the last batch was shipped. */
-  #dropped = { stale: 0, errored: 0, rejected: 0 };
-  /** Rollouts since the last batch that came to nothing. */
-  #fruitlessRollouts = 0;
+  /** Groups that the run ended without. */
+  #surplus: Group[] = [];
+  /** Units of groups since the last batch that came to nothing. */
+  #fruitless = 0;
   /** Mean rewards of the groups that ended with some since the last cut. */
   #observed: { index: number; source: string; key: string; mean: number }[] = [];
   #versions: Promise<void> = Promise.resolve();
@@ -130,16 +133,24 @@ class Orchestrator {
   constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
     this.#job = job;
     this.#fail = fail;
-    const { batch_size: batchSize, max_inflight: maxInflight, train } = job.config.orchestrator;
-    this.#batchSize = batchSize;
+    const { max_inflight: maxInflight, train } = job.config.orchestrator;
     const { resume } = job;
     this.#version = resume?.step ?? 0;
+    this.#admission = new Admission(admissionOptions(job.config), this.#version, resume?.admission);
+    this.#queue = new BatchQueue(this.#admission, {
+      level: job.config.max_async_level,
+      window: job.config.orchestrator.fifo_window ?? Infinity,
+    });
     this.#step = this.#version + 1;
     this.#worth = new TraceWorth(train.source, resume?.worth);
     this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal, resume?.tasks);
     const pending = [...(resume?.pending ?? [])];
     const options: DispatcherOptions = {
       maxInflight,
+      lifecycle: this.#lifecycle,
+      opened: resume?.opened ?? 0,
+      mayOpen: () => this.#admission.mayOpen(),
+      onOpened: ({ index, task }) => this.#admission.opened(index, task.groupSize),
       nextTask: async () => pending.shift() ?? this.#tasks.next(),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
@@ -147,11 +158,11 @@ class Orchestrator {
       onFailure: fail,
     };
     this.#pending = pending;
-    this.#dispatcher = new GroupDispatcher(options, resume?.dispatcher);
+    this.#dispatcher = new GroupDispatcher(options);
     const { metrics } = job;
-    metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => this.#dispatcher.inFlight);
-    metrics.watch?.("groups_open", "Groups under way.", () => this.#dispatcher.open);
-    metrics.watch?.("groups_queued", "Finished groups that wait for a batch.", () => this.#completed.length);
+    metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => this.#lifecycle.inFlight);
+    metrics.watch?.("groups_open", "Groups under way.", () => this.#lifecycle.open);
+    metrics.watch?.("groups_queued", "Finished groups that wait for a batch.", () => this.#queue.size);
     metrics.watch?.("policy_version", "Version that the engines sample with.", () => this.#version);
   }
 
@@ -166,6 +177,7 @@ class Orchestrator {
     this.#versions = this.#followWeights(maxSteps);
     this.#versions.catch(this.#fail);
     while (this.#step <= maxSteps) await this.#trainStep();
+    this.#dropSurplus();
     await this.#versions;
     await this.#evaluation;
     await this.#checkpoint;
@@ -188,79 +200,93 @@ class Orchestrator {
       const { groups, cut } = await this.#collect();
       this.#learnDifficulties();
       const batch = await buildTrainBatch(groups, config, this.#worth, this.#filters, this.#job.trainRanks);
+      cut.worth = this.#worth.state;
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
         metrics.event("empty_batch", { step, groups: groups.length });
         this.#cuts.pop();
-        this.#dispatcher.refill(rolloutsOf(groups));
+        this.#drop("empty", groups);
         continue;
       }
       this.#step++;
-      // Sources with groups of different sizes can overshoot; what is too much was taken from the next batch.
-      this.#dispatcher.refill(cut.overshoot);
-      cut.isRefilled = true;
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
       await atomicWriteFile(join(dir, "traces.jsonl"), await traceLines(groups, batch.traceAdvantages));
       await rollouts.send(step, batch.batches, batch.envNames);
+      this.#ship(groups);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
-        ...stepMetrics({ step, groups, batch, dropped: this.#dropped, seconds }),
-        "dispatcher/in_flight": this.#dispatcher.inFlight,
-        "dispatcher/queued_groups": this.#completed.length,
+        ...stepMetrics({ step, groups, batch, dropped: this.#drops.take(), seconds }),
+        "dispatcher/in_flight": this.#lifecycle.inFlight,
+        "dispatcher/queued_groups": this.#queue.size,
         ...this.#tasks.metrics(),
         ...this.#lag.take(),
       });
       for (const rank of batch.batches) rank.close();
-      this.#dropped = { stale: 0, errored: 0, rejected: 0 };
-      this.#fruitlessRollouts = 0;
+      this.#fruitless = 0;
       return;
     }
   }
 
   /** Waits for a batch's worth of completed groups that are fresh enough. */
   async #collect(): Promise<{ groups: Group[]; cut: Cut }> {
-    const { config, signal } = this.#job;
     for (;;) {
-      signal.throwIfAborted();
+      this.#job.signal.throwIfAborted();
       this.#dropStale();
-      const groups = firstRollouts(this.#completed, this.#batchSize);
-      if (config.max_async_level > 0 && groups !== undefined) return this.#cut(this.#completed.splice(0, groups));
-      // Which groups end first is chance. No more are opened than the batch needs, so it is all of them.
-      if (config.max_async_level === 0 && groups !== undefined && this.#dispatcher.open === 0) {
-        return this.#cut(this.#completed.splice(0).sort((a, b) => a.index - b.index));
-      }
+      const groups = this.#queue.takeBatch(this.#dispatcher.oldestOpen);
+      if (groups !== undefined) return this.#cut(groups);
       await this.#change();
     }
   }
 
   /** From here on the groups are the batch's, and a checkpoint finds them there. */
   #cut(groups: Group[]): { groups: Group[]; cut: Cut } {
-    const tasks = groups.map(({ index, task }) => ({ index, task }));
-    const overshoot = rolloutsOf(groups) - this.#batchSize;
-    const cut: Cut = { step: this.#step, groups: tasks, overshoot, isRefilled: false, worth: {} };
+    for (const { index } of groups) this.#lifecycle.move(index, "cut");
+    const cut = { step: this.#step, groups: groups.map(({ index, task }) => ({ index, task })), worth: {} };
     this.#cuts.push(cut);
     return { groups, cut };
+  }
+
+  #ship(groups: readonly Group[]): void {
+    for (const { index } of groups) this.#lifecycle.move(index, "shipped");
+    this.#admission.shipped(groups.map(({ index }) => index));
+    this.#dispatcher.fill();
   }
 
   /** Drops groups that are too old for the batch being collected: what is being sampled is cancelled, what waits is thrown away. */
   #dropStale(): void {
     const oldest = this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
-    const stale = this.#completed.filter((group) => group.dispatchVersion < oldest);
-    this.#completed = this.#completed.filter((group) => group.dispatchVersion >= oldest);
-    this.#drop("stale", [...this.#dispatcher.cancelOlderThan(oldest), ...stale]);
+    this.#drop("stale", [...this.#dispatcher.cancelOlderThan(oldest), ...this.#queue.takeOlderThan(oldest)]);
   }
 
-  #drop(reason: "stale" | "errored" | "rejected", groups: readonly Group[]): void {
+  /** What was sampled for tails and for batches that there will not be. */
+  #dropSurplus(): void {
+    this.#surplus = [...this.#dispatcher.stop(), ...this.#queue.takeOlderThan(Infinity)];
+    this.#drop("surplus", this.#surplus);
+  }
+
+  #drop(reason: DropReason, groups: readonly Group[]): void {
     if (groups.length === 0) return;
-    this.#dropped[reason] += groups.length;
+    for (const { index } of groups) {
+      const state = this.#lifecycle.stateOf(index);
+      this.#lifecycle.drop(index, reason);
+      this.#admission.dropped(index, state === "sampling" || state === "scoring");
+    }
+    this.#drops.add(reason, groups);
     this.#job.metrics.event("groups_dropped", { reason, groups: groups.length, step: this.#step });
-    this.#dispatcher.refill(rolloutsOf(groups));
+    this.#dispatcher.fill();
   }
 
   #take(group: Group): void {
+    const tokens = group.rollouts.flatMap(({ samples }) => samples?.tokens ?? []);
+    const units = this.#admission.sizeOf(
+      group.task.groupSize,
+      tokens.reduce((sum, count) => sum + count, 0),
+    );
+    this.#admission.ended(group.index, units, tokens.length);
     const { gates } = this.#source(group).curriculum;
-    if (!group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode)))) this.#dropFruitless("errored", group);
+    if (!group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode))))
+      this.#dropFruitless("errored", group, units);
     else {
       this.#observed.push({
         index: group.index,
@@ -268,16 +294,18 @@ class Orchestrator {
         key: group.task.task.key,
         mean: meanReward(group),
       });
-      if (isRejected(group, gates)) this.#dropFruitless("rejected", group);
-      else this.#completed.push(group);
+      if (isRejected(group, gates)) this.#dropFruitless("rejected", group, units);
+      else this.#queue.push(group, units);
     }
+    this.#dispatcher.fill();
     this.#changed?.();
   }
 
-  #dropFruitless(reason: "errored" | "rejected", group: Group): void {
+  #dropFruitless(reason: "errored" | "rejected", group: Group, units: number): void {
     this.#drop(reason, [group]);
-    this.#fruitlessRollouts += group.task.groupSize;
-    if (this.#fruitlessRollouts >= this.#batchSize * MAX_EMPTY_BATCHES) this.#fail(starved(this.#step, [group]));
+    this.#fruitless += units;
+    const most = this.#admission.batchSize * MAX_EMPTY_BATCHES;
+    if (this.#fruitless >= most) this.#fail(starved(this.#step, [group]));
   }
 
   #source(group: Group): TrainSource {
@@ -326,7 +354,10 @@ class Orchestrator {
       group_id: group.id,
       run: { type: "train" as const, step: this.#step },
     };
-    return runRollout(workers, request, signal);
+    return runRollout(workers, request, signal, {
+      newestVersion: () => this.#newestVersion,
+      onRetry: () => this.#lifecycle.retried(),
+    });
   }
 
   async #scoreGroup(group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal): Promise<ReceivedEpisode[]> {
@@ -384,14 +415,14 @@ class Orchestrator {
     const ahead = this.#cuts.filter((batch) => batch.step > step);
     const last = this.#cuts.findLast((batch) => batch.step <= step);
     this.#cuts = last === undefined ? ahead : [last, ...ahead];
-    const waiting = [...ahead.flatMap(({ groups }) => groups), ...this.#completed];
-    const { state, pending } = this.#dispatcher.snapshot(waiting);
-    const overshoot = ahead.reduce((sum, batch) => sum + (batch.isRefilled ? batch.overshoot : 0), 0);
+    const waiting = [...ahead.flatMap(({ groups }) => groups), ...this.#queue.groups, ...this.#surplus];
+    const { opened, pending } = this.#dispatcher.snapshot(waiting);
     return {
       step,
       tasks: this.#tasks.state,
       worth: last?.worth ?? this.#job.resume?.worth ?? {},
-      dispatcher: { ...state, refills: state.refills - overshoot },
+      opened,
+      admission: this.#admission.state,
       pending: [...pending, ...this.#pending],
     };
   }
@@ -400,6 +431,7 @@ class Orchestrator {
     const { weights, engines, metrics, signal } = this.#job;
     const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
     this.#dropStale();
+    this.#newestVersion = version;
     const startedAt = performance.now();
     await engines.adopt(received, signal);
     await received.acknowledge();
@@ -409,9 +441,9 @@ class Orchestrator {
   }
 
   #allowDispatch(): void {
-    const { max_async_level: level, max_steps: maxSteps } = this.#job.config;
-    const batches = Math.min(this.#version + level + 1, maxSteps ?? Infinity);
-    this.#dispatcher.allow(batches * this.#batchSize, this.#version);
+    this.#admission.version = this.#dispatcher.version = this.#version;
+    this.#dispatcher.fill();
+    this.#changed?.();
   }
 
   #evaluate(version: number): Promise<void> {
@@ -419,21 +451,18 @@ class Orchestrator {
   }
 }
 
-function rolloutsOf(groups: readonly Group[]): number {
-  return groups.reduce((sum, { task }) => sum + task.groupSize, 0);
+function admissionOptions({ max_async_level: level, max_steps: maxSteps, seq_len, orchestrator }: RlConfig) {
+  const { batch_size: rollouts, token_batch_size: tokens, oversampling } = orchestrator;
+  const batchSize = tokens ?? rollouts;
+  if (batchSize === null) throw new PrlError("PRL_CONFIG_INVALID", "orchestrator.batch_size is missing");
+  const unit = tokens === null ? ("rollouts" as const) : ("tokens" as const);
+  return { unit, batchSize, level, maxSteps: maxSteps ?? Infinity, oversampling, mostTokens: seq_len };
 }
 
 /** Over the rollouts that have a reward. */
 function meanReward({ rollouts }: Group): number {
   const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
   return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-}
-
-/** How many groups from the front hold at least `rollouts` rollouts; undefined when all of them hold fewer. */
-function firstRollouts(groups: readonly Group[], rollouts: number): number | undefined {
-  let sum = 0;
-  const last = groups.findIndex(({ task }) => (sum += task.groupSize) >= rollouts);
-  return last === -1 ? undefined : last + 1;
 }
 
 /**

@@ -10,7 +10,7 @@ use std::ops::Range;
 use prl_weights::{Dtype, Header, parse};
 
 use crate::PackError;
-use crate::scan::first;
+use crate::scan::{first, first_pair};
 
 /// The columns of an episode's samples, one after the other.
 #[derive(Debug, Default)]
@@ -115,6 +115,13 @@ impl Rollout {
         let mask = &self.mask[start..];
         if let Some(token) = first(mask, |mask| mask > 1) {
             return Err(format!("mask is {} at token {token}, expected 0 or 1", mask[token]));
+        }
+        let logprobs = &self.logprobs[start..];
+        if let Some(token) = first_pair(logprobs, mask, |value, mask| (mask != 0) & !value.is_finite()) {
+            return Err(format!(
+                "logprobs is {} at token {token}, which was sampled",
+                logprobs[token]
+            ));
         }
         let mut offsets = Vec::new();
         columns.copy("branch_offsets", Dtype::U32, u32::from_le_bytes, &mut offsets)?;

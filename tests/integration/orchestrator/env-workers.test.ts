@@ -155,11 +155,10 @@ describe("workers that fail", () => {
     expect(episode.errors[0]).toMatchObject({ class: "infra", message: expect.stringContaining("100 ms") as string });
   });
 
-  test("what is no episode ends the run with PRL_EPISODE_INVALID", async () => {
+  test("what is no episode is an infra error of the rollout", async () => {
     const url = await serve(createServer((_request, response) => response.end("nonsense")));
-    await expect(connect([url]).run(request("http://x", anyTask), never)).rejects.toMatchObject({
-      code: "PRL_EPISODE_INVALID",
-    });
+    const { episode } = await connect([url]).run(request("http://x", anyTask), never);
+    expect(episode).toMatchObject({ ok: false, errors: [{ class: "infra", code: "PRL_EPISODE_INVALID" }] });
   });
 
   test("tasks: a refusal, a dead worker and an abort are told apart", async () => {

@@ -12,6 +12,7 @@ import {
 import type { EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { compareTraces } from "../../../ts/orchestrator/comparisons.ts";
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
+import { emptyReport } from "../../../ts/orchestrator/drops.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
 import { scoreRollouts } from "../../../ts/orchestrator/rollouts.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
@@ -40,7 +41,7 @@ function episode(...seats: Seat[]): ReceivedEpisode {
 
 function group(...rollouts: ReceivedEpisode[]): Group {
   const about = { source: "b", task, epoch: 0, groupSize: rollouts.length, scoresGroups: false };
-  return { index: 0, id: "group-0", task: about, dispatchVersion: 0, rollouts };
+  return { index: 0, id: "group-0", task: about, dispatchVersion: 0, seconds: 1, rollouts };
 }
 
 const config = rlConfigSchema.parse({
@@ -101,7 +102,7 @@ describe("a batch of several agents", () => {
       [11, 0.5],
       [11, -0.5],
     ]);
-    const metrics = stepMetrics({ step: 1, groups, batch, dropped: { stale: 0, errored: 0, rejected: 0 }, seconds: 1 });
+    const metrics = stepMetrics({ step: 1, groups, batch, dropped: emptyReport(), seconds: 1 });
     expect(metrics).toMatchObject({
       "train/agg/all/agent/reward/mean": -0.5,
       "train/agg/all/a/reward/mean": 0.5,

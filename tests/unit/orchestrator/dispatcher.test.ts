@@ -2,8 +2,26 @@ import * as fc from "fast-check";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Episode, ReceivedEpisode } from "../../../ts/environments/index.ts";
-import { GroupDispatcher, type Group } from "../../../ts/orchestrator/dispatcher.ts";
+import { type DispatcherOptions, GroupDispatcher, type Group } from "../../../ts/orchestrator/dispatcher.ts";
 import type { TrainTask } from "../../../ts/orchestrator/tasks.ts";
+
+/** A dispatcher that opens groups until so many rollouts have been opened in all. */
+function counting(options: Omit<DispatcherOptions, "mayOpen">) {
+  let [allowed, opened] = [0, 0];
+  const made = new GroupDispatcher({
+    ...options,
+    mayOpen: () => opened < allowed,
+    onOpened: ({ task }) => (opened += task.groupSize),
+  });
+  return {
+    made,
+    allow: (rollouts: number, version: number) => {
+      allowed = rollouts;
+      made.version = version;
+      made.fill();
+    },
+  };
+}
 
 const finished: ReceivedEpisode = { episode: { ok: true } as Episode, samples: null };
 
@@ -16,7 +34,7 @@ function dispatcher(
   const failures: unknown[] = [];
   let most = 0;
   let tasks = 0;
-  const made = new GroupDispatcher({
+  const { made, allow } = counting({
     maxInflight,
     nextTask: async () => ({
       source: "s",
@@ -32,7 +50,7 @@ function dispatcher(
     onCompleted: (group) => completed.push(group),
     onFailure: (error) => failures.push(error),
   });
-  return { made, completed, failures, mostInFlight: () => most };
+  return { made, allow, completed, failures, mostInFlight: () => most };
 }
 
 async function until(condition: () => boolean): Promise<void> {
@@ -49,12 +67,12 @@ describe("GroupDispatcher", () => {
         fc.integer({ min: 0, max: 12 }),
         async (size, limit, groups) => {
           let runs = 0;
-          const { made, completed, failures, mostInFlight } = dispatcher(size, limit, async () => {
+          const { made, allow, completed, failures, mostInFlight } = dispatcher(size, limit, async () => {
             runs++;
             await sleep(0);
             return finished;
           });
-          made.allow(groups * size, 0);
+          allow(groups * size, 0);
           await until(() => completed.length === groups);
           expect(runs).toBe(groups * size);
           expect(completed.map((group) => group.index).toSorted((a, b) => a - b)).toEqual([...Array(groups).keys()]);
@@ -69,12 +87,12 @@ describe("GroupDispatcher", () => {
 
   test("cancels groups of an older version: they are never handed over, and their rollouts see the abort", async () => {
     let aborted = 0;
-    const { made, completed } = dispatcher(2, 100, async (signal) => {
+    const { made, allow, completed } = dispatcher(2, 100, async (signal) => {
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       aborted++;
       return finished;
     });
-    made.allow(6, 1);
+    allow(6, 1);
     await until(() => made.inFlight === 6);
     expect(made.cancelOlderThan(1)).toEqual([]);
     expect(made.cancelOlderThan(2).map((group) => group.index)).toEqual([0, 1, 2]);
@@ -84,25 +102,25 @@ describe("GroupDispatcher", () => {
     expect(completed).toEqual([]);
   });
 
-  test("records the version in force when a group is opened, and refills what was dropped", async () => {
-    const { made, completed } = dispatcher(1, 100, async () => finished);
-    made.allow(1, 5);
+  test("records the version in force when a group is opened, and goes on under another", async () => {
+    const { allow, completed } = dispatcher(1, 100, async () => finished);
+    allow(1, 5);
     await until(() => completed.length === 1);
-    made.refill(2);
+    allow(3, 5);
     await until(() => completed.length === 3);
-    made.allow(2, 6);
+    allow(4, 6);
     await until(() => completed.length === 4);
     expect(completed.map((group) => group.dispatchVersion)).toEqual([5, 5, 5, 6]);
   });
 
   test("reports what a rollout throws at once, and once, and keeps counting", async () => {
     let calls = 0;
-    const { made, completed, failures } = dispatcher(3, 100, async (signal) => {
+    const { made, allow, completed, failures } = dispatcher(3, 100, async (signal) => {
       if (calls++ > 0) throw new Error("protocol broken");
       await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       return finished;
     });
-    made.allow(3, 0);
+    allow(3, 0);
     await until(() => failures.length === 1);
     expect(made.inFlight).toBe(1);
     made.stop();
@@ -113,7 +131,7 @@ describe("GroupDispatcher", () => {
 
   test("reports what the owner throws when it is handed a group", async () => {
     const failures: unknown[] = [];
-    const made = new GroupDispatcher({
+    const { allow } = counting({
       maxInflight: 8,
       nextTask: async () => ({
         source: "s",
@@ -128,22 +146,22 @@ describe("GroupDispatcher", () => {
       },
       onFailure: (error) => failures.push(error),
     });
-    made.allow(1, 0);
+    allow(1, 0);
     await until(() => failures.length === 1);
     expect(failures).toEqual([new Error("disk full")]);
   });
 
-  test("hears of every refill, also of one in the turn in which it had just found nothing to do", async () => {
+  test("hears of every change, also of one in the turn in which it had just found nothing to do", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 12 }), async (turns) => {
         let runs = 0;
-        const { made } = dispatcher(1, 100, async () => {
+        const { allow } = dispatcher(1, 100, async () => {
           runs++;
           return finished;
         });
-        made.allow(1, 0);
+        allow(1, 0);
         for (let turn = 0; turn < turns; turn++) await Promise.resolve();
-        made.refill(1);
+        allow(2, 0);
         await until(() => runs === 2);
       }),
       { numRuns: 26 },
@@ -153,7 +171,7 @@ describe("GroupDispatcher", () => {
   test("opens nothing after it was stopped, even when a task was on its way", async () => {
     let give: (task: TrainTask) => void = () => undefined;
     let runs = 0;
-    const made = new GroupDispatcher({
+    const { made, allow } = counting({
       maxInflight: 8,
       nextTask: () => new Promise((resolve) => (give = resolve)),
       runRollout: async () => {
@@ -163,7 +181,7 @@ describe("GroupDispatcher", () => {
       onCompleted: () => undefined,
       onFailure: () => undefined,
     });
-    made.allow(1, 0);
+    allow(1, 0);
     made.stop();
     give({ source: "s", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 1, scoresGroups: false });
     await sleep(5);
@@ -174,7 +192,7 @@ describe("GroupDispatcher", () => {
     const sizes = [4, 2, 4, 2, 2];
     const completed: Group[] = [];
     let next = 0;
-    const made = new GroupDispatcher({
+    const { allow } = counting({
       maxInflight: 5,
       nextTask: async () => {
         const groupSize = sizes[next++ % sizes.length] ?? 1;
@@ -193,7 +211,7 @@ describe("GroupDispatcher", () => {
       onCompleted: (group) => completed.push(group),
       onFailure: (error) => expect.fail(String(error)),
     });
-    made.allow(11, 0);
+    allow(11, 0);
     await until(() => completed.length === 4);
     await sleep(5);
     const opened = completed.toSorted((a, b) => a.index - b.index);

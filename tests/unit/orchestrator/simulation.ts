@@ -41,6 +41,10 @@ export interface SimulationOptions {
   level: number;
   maxSteps: number | null;
   batchSize?: number;
+  /** In place of it. */
+  tokenBatchSize?: number;
+  oversampling?: number;
+  fifoWindow?: number;
   groupSizes?: readonly number[];
   maxOffPolicySteps?: number;
   /** Of every source. */
@@ -57,6 +61,12 @@ export interface SimulationOptions {
   slowEvery?: number;
   slowMs?: number;
   outcome?: (task: number, sample: number, attempt: number, request: RunRequest) => number | EpisodeErrorClass;
+  /** Sampled tokens of a rollout; default 2. */
+  length?: (task: number, sample: number) => number;
+  /** How long a rollout of so many tokens takes besides (ms). */
+  msPerToken?: number;
+  /** Changes an answer on its way back. */
+  distort?: (answer: ReceivedEpisode, request: RunRequest) => ReceivedEpisode;
   /** Breaks a part: called before each of its actions, `canary 0 3` is that of engine 0 for version 3. */
   before?: (action: string, signal?: AbortSignal) => Promise<void> | void;
   signal?: AbortSignal;
@@ -137,7 +147,11 @@ function configOf(options: SimulationOptions): RlConfig {
     model: { name: "m" },
     weight_broadcast: { keep: level + 1 },
     orchestrator: {
-      batch_size: options.batchSize ?? 8,
+      ...(options.tokenBatchSize === undefined
+        ? { batch_size: options.batchSize ?? 8 }
+        : { token_batch_size: options.tokenBatchSize }),
+      oversampling: options.oversampling ?? 1,
+      fifo_window: options.fifoWindow ?? null,
       group_size: groupSizes[0],
       max_off_policy_steps: options.maxOffPolicySteps ?? Math.max(level, 8),
       max_inflight: options.maxInflight ?? 64,
@@ -269,8 +283,13 @@ function makeParts(options: SimulationOptions, runDir: string) {
         await pause(signal);
         await pause(signal);
         const [sample = 0, attempt = 0] = request.episode_id.split("-").slice(-2).map(Number);
-        const result = outcome(Number(request.task.key), sample, attempt, request);
-        return typeof result === "number" ? scored(request, result, start, lowest()) : errored(request, result);
+        const task = Number(request.task.key);
+        const tokens = options.length?.(task, sample);
+        if (tokens !== undefined) await sleep(tokens * (options.msPerToken ?? 0), undefined, { signal });
+        const result = outcome(task, sample, attempt, request);
+        const answer =
+          typeof result === "number" ? scored(request, result, start, lowest(), tokens) : errored(request, result);
+        return options.distort?.(answer, request) ?? answer;
       } catch (error) {
         if (!signal.aborted) throw error;
         record.aborted = true;
@@ -386,8 +405,8 @@ export function errored(request: RunRequest, kind: EpisodeErrorClass): ReceivedE
   return { episode: { ...base(request), ok: false, errors, traces: [] }, samples: null };
 }
 
-/** One prompt token and two sampled ones; `start` and `end`: versions that sampled them. */
-export function scored(request: RunRequest, reward: number, start: number, end: number): ReceivedEpisode {
+/** One prompt token and `tokens` sampled ones; `start` and `end`: versions that sampled them. */
+export function scored(request: RunRequest, reward: number, start: number, end: number, tokens = 2): ReceivedEpisode {
   const trace: Episode["traces"][number] = {
     id: `${request.episode_id}-0`,
     agent: "agent",
@@ -399,17 +418,19 @@ export function scored(request: RunRequest, reward: number, start: number, end: 
     stop_condition: "agent_completed",
     is_completed: true,
     is_truncated: false,
-    usage: { prompt_tokens: 1, completion_tokens: 2 },
+    usage: { prompt_tokens: 1, completion_tokens: tokens },
     timing: { start: 0, generation_ms: 0, scoring_ms: 0, total_ms: 0 },
     policy: { start, end },
   };
   const columns = {
-    tokenIds: Uint32Array.of(9, 10, 11),
-    mask: Uint8Array.of(0, 1, 1),
-    logprobs: Float32Array.of(0, -1, -1),
+    tokenIds: Uint32Array.from({ length: tokens + 1 }, (_, t) => 9 + t),
+    mask: new Uint8Array(tokens + 1).fill(1, 1),
+    logprobs: new Float32Array(tokens + 1).fill(-1, 1),
     versionSpans:
-      start === end ? Uint32Array.of(0, 0xffffffff, 1, start) : Uint32Array.of(0, 0xffffffff, 1, start, 2, end),
-    branchOffsets: Uint32Array.of(0, 3),
+      start === end || tokens < 2
+        ? Uint32Array.of(0, 0xffffffff, 1, end)
+        : Uint32Array.of(0, 0xffffffff, 1, start, 2, end),
+    branchOffsets: Uint32Array.of(0, tokens + 1),
   };
   return { episode: { ...base(request), ok: true, errors: [], traces: [trace] }, samples: samplesOf([columns]) };
 }

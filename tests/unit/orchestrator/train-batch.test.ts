@@ -6,6 +6,7 @@ import { describe, expect, test } from "vitest";
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
+import { Drops, emptyReport } from "../../../ts/orchestrator/drops.ts";
 import { loadFilters } from "../../../ts/orchestrator/filters/index.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
@@ -38,7 +39,7 @@ function group(index: number, rollouts: ReceivedEpisode[], source = "b", dispatc
     groupSize: rollouts.length,
     scoresGroups: false,
   };
-  return { index, id: `group-${index}`, task, dispatchVersion, rollouts };
+  return { index, id: `group-${index}`, task, dispatchVersion, seconds: 2, rollouts };
 }
 
 const rollout = (reward: number) => scored(request, reward, 3, 4);
@@ -117,7 +118,7 @@ describe("buildTrainBatch", () => {
     await rm(folder, { recursive: true });
     expect(batch).toMatchObject({ advantages: [[1.5, -1.5]], samples: 1, scored: 2 });
     expect(Object.fromEntries(batch.filtered)).toEqual({ mine: 1, repetition: 2, gibberish: 2 });
-    const dropped = { stale: 0, errored: 0, rejected: 0 };
+    const dropped = emptyReport();
     expect(stepMetrics({ step: 4, groups, batch, dropped, seconds: 1 })).toMatchObject({ "filters/mine": 0.5 });
   });
 
@@ -180,7 +181,12 @@ test("stepMetrics: staleness is against the version that the step trains, reward
     group(2, [rollout(1), rollout(1)], "b", 4),
   ];
   const batch = await buildTrainBatch(groups, config());
-  const metrics = stepMetrics({ step: 6, groups, batch, dropped: { stale: 2, errored: 1, rejected: 0 }, seconds: 1.5 });
+  const drops = new Drops();
+  const aged = { ...group(3, [rollout(1), errored(request, "model")]), seconds: 9 };
+  drops.add("stale", [aged, { ...aged, seconds: 7, rollouts: [] }]);
+  drops.add("errored", [group(4, [errored(request, "model")])]);
+  const metrics = stepMetrics({ step: 6, groups, batch, dropped: drops.take(), seconds: 1.5 });
+  expect(drops.take()).toEqual(emptyReport());
   expect(metrics).toMatchObject({
     "train/agg/all/agent/reward/mean": 0.8,
     "train/agg/all/metrics/exact/mean": 0.8,
@@ -189,6 +195,10 @@ test("stepMetrics: staleness is against the version that the step trains, reward
     "off_policy/mean": 1,
     "off_policy/max": 2,
     "off_policy/dropped": 2,
+    "off_policy/dropped_seconds/mean": 8,
+    "off_policy/dropped_output_tokens/mean": 2,
+    "off_policy/dropped_reward/mean": 1,
+    "off_policy/seconds/mean": 2,
     "dispatcher/errored": 1,
     "progress/rollouts": 6,
     "progress/tokens": 6,

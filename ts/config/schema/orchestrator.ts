@@ -103,7 +103,26 @@ const evalBlock = z
 
 export const orchestratorBlock = z
   .strictObject({
-    batch_size: z.int().positive().default(128).describe("Rollouts per training step; a multiple of group_size"),
+    batch_size: automatic("Rollouts per training step, a multiple of group_size; unset: 128, or by token_batch_size"),
+    token_batch_size: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Tokens per training step, prompts included, in place of batch_size; unset: a batch is counted in rollouts",
+      ),
+    oversampling: z
+      .number()
+      .min(1)
+      .max(4)
+      .default(1)
+      .describe(
+        "Batches' worth that is sampled for each that the schedule needs, so that a batch does not wait for its slowest group; what is left goes on and trains later. Above 1 only with max_async_level of at least 1",
+      ),
+    fifo_window: automatic(
+      "Groups that may overtake the oldest one under way into a batch; unset: any number. Smaller ones lean less to short samples and wait longer",
+    ),
     group_size: z.int().positive().default(1).describe("Rollouts per task"),
     max_off_policy_steps: z
       .int()

@@ -68,6 +68,7 @@ function resolve(config: RlInput) {
     orchestrator: {
       ...orchestrator,
       ...shared,
+      batch_size: orchestrator.token_batch_size === null ? rolloutsPerBatch(orchestrator) : null,
       max_off_policy_steps: max_async_level === 0 ? 0 : orchestrator.max_off_policy_steps,
       train: {
         ...orchestrator.train,
@@ -104,6 +105,12 @@ function resolveEval(block: RlInput["orchestrator"]["eval"], level: number) {
   };
 }
 
+const DEFAULT_BATCH = 128;
+
+function rolloutsPerBatch({ batch_size: rollouts }: RlInput["orchestrator"]): number {
+  return rollouts ?? DEFAULT_BATCH;
+}
+
 const LAST_PORT = 65_535;
 
 interface Problem {
@@ -114,18 +121,21 @@ interface Problem {
 function problems(config: RlInput): Problem[] {
   const found: Problem[] = [];
   const { orchestrator, max_async_level: level } = config;
-  const { batch_size, group_size, max_inflight, max_off_policy_steps } = orchestrator;
-  if (batch_size % group_size !== 0) {
-    found.push({
-      path: ["orchestrator", "batch_size"],
-      message: `${batch_size} is no multiple of orchestrator.group_size ${group_size}`,
-    });
+  const { group_size, max_inflight, max_off_policy_steps, token_batch_size: tokenBatch } = orchestrator;
+  if (tokenBatch !== null && orchestrator.batch_size !== null) {
+    const path = ["orchestrator", "token_batch_size"];
+    found.push({ path, message: "give batch_size (rollouts) or token_batch_size (tokens), not both" });
+  }
+  const batch = tokenBatch === null ? rolloutsPerBatch(orchestrator) : null;
+  if (batch !== null && batch % group_size !== 0) {
+    const message = `${batch} is no multiple of orchestrator.group_size ${group_size}`;
+    found.push({ path: ["orchestrator", "batch_size"], message });
   }
   orchestrator.train.source.forEach((source, i) => {
     const size = source.group_size;
-    if (size !== null && batch_size % size !== 0) {
+    if (size !== null && batch !== null && batch % size !== 0) {
       const path = ["orchestrator", "train", "source", i, "group_size"];
-      found.push({ path, message: `orchestrator.batch_size ${batch_size} is no multiple of ${size}` });
+      found.push({ path, message: `orchestrator.batch_size ${batch} is no multiple of ${size}` });
     }
   });
   orchestrator.train.source.forEach((source, i) => {
@@ -147,6 +157,12 @@ function problems(config: RlInput): Problem[] {
       path,
       message: `${orchestrator.max_env_workers} is less than env_workers ${orchestrator.env_workers}`,
     });
+  }
+  if (orchestrator.oversampling > 1 && level === 0) {
+    const path = ["orchestrator", "oversampling"];
+    const message =
+      "at max_async_level 0 every group is of the batch it was opened for: raise the level, or leave it 1";
+    found.push({ path, message });
   }
   if (max_off_policy_steps < level && level > 0) {
     const path = ["orchestrator", "max_off_policy_steps"];

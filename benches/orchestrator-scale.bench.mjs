@@ -1,0 +1,127 @@
+// The orchestrator with 4,096 rollouts in flight, on two cores with the env workers that answer them: rollouts per second through the real
+// protocol to batch files and traces on disk, how late its loop is meanwhile, and its memory. Beside it the same bytes exchanged over HTTP with
+// nothing done to them, and an idle loop. Nothing is sampled: an answer of 64 tokens comes after 0.5 to 1.5 seconds.
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Pool } from "undici";
+import { watchLoopLag } from "../dist/monitors/index.js";
+import { connectEnvWorkers } from "../dist/orchestrator/index.js";
+import { report } from "./report.mjs";
+import { simulatedRun } from "./simulated-run.mjs";
+
+const IN_FLIGHT = 4096;
+const BATCH = 512;
+const GROUP = 8;
+const STEPS = 60;
+/** Steps before it counts: code is compiled, the first 4,096 are opened at once. */
+const WARM_UP = 20;
+const WORKERS = 2;
+const MEBIBYTE = 2 ** 20;
+const LAG = { p99: "loop_lag/p99_ms", max: "loop_lag/max_ms" };
+
+const pinned = spawnSync("taskset", ["-acp", "0,1", String(process.pid)]).status === 0;
+if (!pinned) console.log("orchestrator-scale: taskset is not there, all cores are used");
+const runDir = mkdtempSync(join(tmpdir(), "prl-bench-"));
+const children = [];
+try {
+  const answers = join(import.meta.dirname, "rollout-answers.mjs");
+  const urls = [];
+  for (let i = 0; i < WORKERS; i++) {
+    const child = spawn(process.execPath, [answers, "500", "1500", "64"], { stdio: ["ignore", "pipe", "inherit"] });
+    children.push(child);
+    urls.push(String((await once(child.stdout, "data"))[0]).trim());
+  }
+  const idle = watchLoopLag();
+  await delay(2_000);
+  const idleLag = idle.take();
+  idle.stop();
+  const bare = await exchange(urls);
+  const { perSecond, lag, most, heap } = await orchestrate(urls);
+  const rss = process.resourceUsage().maxRSS / 1024;
+  console.log(
+    `${most} rollouts in flight at most, ${Math.round(heap)} MiB of JavaScript heap at most, of ${Math.round(rss)} MiB`,
+  );
+  report({
+    name: "orchestrator-scale",
+    unit: "rollouts/s",
+    better: "higher",
+    ours: perSecond,
+    rivals: { "bare exchange": bare },
+  });
+  const lags = { unit: "ms", better: "lower" };
+  const beside = (key) => ({ "idle loop": Math.max(idleLag[key], 0.01) });
+  report({ name: "orchestrator-scale-lag", ...lags, ours: lag[LAG.p99], rivals: beside(LAG.p99) });
+  report({ name: "orchestrator-scale-lag-max", ...lags, ours: lag[LAG.max], rivals: beside(LAG.max) });
+  report({ name: "orchestrator-scale-memory", unit: "MiB", better: "lower", ours: rss });
+} finally {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(runDir, { recursive: true });
+}
+
+async function orchestrate(urls) {
+  const workers = connectEnvWorkers(urls, { connections: IN_FLIGHT });
+  mkdirSync(join(runDir, "run"));
+  const config = {
+    max_steps: STEPS,
+    max_async_level: (2 * IN_FLIGHT) / BATCH - 1,
+    weight_broadcast: { keep: 100 },
+    model: { name: "m" },
+    orchestrator: {
+      batch_size: BATCH,
+      group_size: GROUP,
+      max_inflight: IN_FLIGHT,
+      max_off_policy_steps: 100,
+      train: { source: [{ name: "reverse", env: { id: "reverse-text" } }] },
+    },
+  };
+  const watch = watchLoopLag();
+  let [most, heap, begun, seconds, lag] = [0, 0, 0, 0, null];
+  const counting = setInterval(() => {
+    most = Math.max(most, workers.load().rollouts);
+    heap = Math.max(heap, process.memoryUsage().heapUsed / MEBIBYTE);
+  }, 100);
+  const onStep = (step) => {
+    if (step === WARM_UP) {
+      watch.take();
+      begun = performance.now();
+    }
+    if (step !== STEPS) return;
+    lag = watch.take();
+    seconds = (performance.now() - begun) / 1000;
+  };
+  await simulatedRun({ runDir, config, engine: "http://engine", workers, onStep });
+  clearInterval(counting);
+  watch.stop();
+  await workers.close();
+  return { perSecond: ((STEPS - WARM_UP) * BATCH) / seconds, lag, most, heap };
+}
+
+/** Rollouts per second of as many exchanges at once, of which nothing is read. */
+async function exchange(urls) {
+  const pools = urls.map((url) => new Pool(url, { connections: IN_FLIGHT }));
+  const task = { key: "0", hash: "", data: {} };
+  const run = { type: "train", step: 1 };
+  const body = JSON.stringify({ episode_id: "e", env: "reverse", task, group_id: "g", run });
+  const headers = { "content-type": "application/json" };
+  let [ended, counted, begun] = [0, 0, Infinity];
+  const until = performance.now() + 8_000;
+  const lane = async (i) => {
+    while (performance.now() < until) {
+      const answer = await pools[i % pools.length].request({ method: "POST", path: "/run", headers, body });
+      await answer.body.arrayBuffer();
+      ended++;
+      if (ended === IN_FLIGHT * 2) begun = performance.now();
+      if (ended > IN_FLIGHT * 2) counted++;
+    }
+  };
+  const all = Array.from({ length: IN_FLIGHT }, (_, i) => lane(i));
+  await delay(8_000);
+  const perSecond = (counted * 1000) / (performance.now() - begun);
+  await Promise.all(all);
+  await Promise.all(pools.map((pool) => pool.destroy()));
+  return perSecond;
+}

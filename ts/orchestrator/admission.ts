@@ -1,0 +1,167 @@
+/**
+ * How much may be sampled: both gates of design section 4 as one sum, and what makes a batch.
+ *
+ * Sizes are in units: rollouts, or tokens where the batch is counted in tokens. A group counts from its opening until it is dropped or its batch
+ * is shipped; a shipped batch counts as exactly one batch, so what it had too much is taken from the next. A further group may be opened
+ * while all that counts is below
+ *
+ *     (version + level + 1) * batch + (oversampling - 1) * batch        the second part only while step - 1 - version <= level
+ *
+ * which is AReaL's admission rule (arXiv:2505.24298, eta = level), and batch `step` may be cut when `version >= step - 1 - level`. Without
+ * oversampling and in rollouts the second follows from the first.
+ *
+ * The tokens of a group are known when it has ended; until then it counts as many as rollouts have had lately, and before the first one ended
+ * as many as fit into a sequence. At level 0 nothing but content may decide what is opened: there sizes and estimate change only while
+ * no group is under way. Knows groups by index only, and nothing of tasks, rewards or time.
+ */
+
+export interface AdmissionOptions {
+  unit: "rollouts" | "tokens";
+  /** Units of a batch. */
+  batchSize: number;
+  level: number;
+  /** Batches in all; Infinity: no end. */
+  maxSteps: number;
+  /** At least 1. */
+  oversampling: number;
+  /** Tokens of a rollout about which nothing is known. */
+  mostTokens: number;
+}
+
+/** What lengths are expected from, as it stands in a checkpoint. */
+export interface AdmissionState {
+  units: number;
+  rollouts: number;
+}
+
+export class Admission {
+  readonly #options: AdmissionOptions;
+  /** Units of each group that counts. */
+  readonly #counted = new Map<number, number>();
+  #total = 0;
+  #version: number;
+  /** Batches with the trainer. */
+  #shipped: number;
+  /** Groups that have not ended. */
+  #open = 0;
+  /** What has ended since sizes were last brought up to date. */
+  #ended: { group: number; rollouts: number; units: number }[] = [];
+  #gone: number[] = [];
+  #seen: AdmissionState;
+  /** By tokens at level 0: rollouts that are still to be opened before anything else is decided. */
+  #planned = 0;
+
+  constructor(options: AdmissionOptions, version: number, state: AdmissionState = { units: 0, rollouts: 0 }) {
+    this.#options = options;
+    this.#version = this.#shipped = version;
+    this.#seen = state;
+  }
+
+  get state(): AdmissionState {
+    return this.#seen;
+  }
+
+  /** Units that count, those with the trainer left out. */
+  get held(): number {
+    return this.#total;
+  }
+
+  get batchSize(): number {
+    return this.#options.batchSize;
+  }
+
+  /** Version that the engines sample with. */
+  set version(version: number) {
+    this.#version = version;
+  }
+
+  /** Whether one more group may be opened. */
+  mayOpen(): boolean {
+    if (!this.#inRounds) return this.#room() > 0;
+    if (this.#planned <= 0 && this.#open === 0) this.#planned = Math.ceil(this.#room() / this.#expected());
+    return this.#planned > 0;
+  }
+
+  /** Whether a batch cut now is fresh enough: the ship gate. */
+  mayCut(): boolean {
+    return this.#shipped - this.#version <= this.#options.level;
+  }
+
+  /** How many of these sizes, from the front, make a batch; undefined when all of them do not. */
+  batchOf(units: readonly number[]): number | undefined {
+    let sum = 0;
+    const last = units.findIndex((size) => (sum += size) >= this.#options.batchSize);
+    return last === -1 ? undefined : last + 1;
+  }
+
+  /** What so many rollouts with so many tokens are worth to a batch; without any, as many as are expected, so that batches fill. */
+  sizeOf(rollouts: number, tokens: number): number {
+    return this.#options.unit === "rollouts" || tokens === 0 ? rollouts * this.#expected() : tokens;
+  }
+
+  opened(group: number, rollouts: number): void {
+    this.#open++;
+    this.#planned -= rollouts;
+    this.#count(group, rollouts * this.#expected());
+  }
+
+  /** All its rollouts have come back, so many of them with tokens, and are worth so many units; it goes on counting. */
+  ended(group: number, units: number, rollouts: number): void {
+    this.#open--;
+    this.#ended.push({ group, rollouts, units });
+    this.#settle();
+  }
+
+  /** It does not count any more; `wasOpen`: it had not ended. */
+  dropped(group: number, wasOpen: boolean): void {
+    if (wasOpen) this.#open--;
+    this.#gone.push(group);
+    this.#settle();
+  }
+
+  /** Its groups make one batch, which is with the trainer. */
+  shipped(groups: readonly number[]): void {
+    for (const group of groups) this.#forget(group);
+    this.#shipped++;
+    // What is usual follows the policy: batches that are long past count less and less.
+    this.#seen = { units: this.#seen.units / 2, rollouts: this.#seen.rollouts / 2 };
+  }
+
+  /** A round is planned from contents alone, whatever the timing and `max_inflight`. */
+  get #inRounds(): boolean {
+    return this.#options.unit === "tokens" && this.#options.level === 0;
+  }
+
+  #room(): number {
+    const { batchSize, level, maxSteps, oversampling } = this.#options;
+    const batches = Math.min(this.#version + level + 1, maxSteps) - this.#shipped;
+    const extra = this.mayCut() ? Math.ceil((oversampling - 1) * batchSize) : 0;
+    return batches * batchSize + extra - this.#total;
+  }
+
+  #settle(): void {
+    if (this.#inRounds && (this.#open > 0 || this.#planned > 0)) return;
+    for (const { group, rollouts, units } of this.#ended.splice(0)) {
+      if (this.#counted.has(group)) this.#count(group, units);
+      if (rollouts > 0) this.#seen = { units: this.#seen.units + units, rollouts: this.#seen.rollouts + rollouts };
+    }
+    for (const group of this.#gone.splice(0)) this.#forget(group);
+  }
+
+  /** Units of one rollout: whole numbers, whose sums do not depend on their order. */
+  #expected(): number {
+    if (this.#options.unit === "rollouts") return 1;
+    const { units, rollouts } = this.#seen;
+    return rollouts === 0 ? this.#options.mostTokens : Math.max(1, Math.ceil(units / rollouts));
+  }
+
+  #count(group: number, units: number): void {
+    this.#total += units - (this.#counted.get(group) ?? 0);
+    this.#counted.set(group, units);
+  }
+
+  #forget(group: number): void {
+    this.#total -= this.#counted.get(group) ?? 0;
+    this.#counted.delete(group);
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Completed groups that wait for a batch.
+ *
+ * Above level 0 a batch is cut from those that ended first, within a window: no group is taken while one that was opened `window` or more before
+ * it is still under way. So a short group can overtake a long one only so far, and what is trained early leans to short samples by no more
+ * than a window. At level 0 a batch is everything that was opened for it, in that order.
+ */
+import type { Admission } from "./admission.ts";
+import type { Group } from "./dispatcher.ts";
+
+export interface BatchQueueOptions {
+  level: number;
+  /** In groups; Infinity: first come, first trained. */
+  window: number;
+}
+
+interface Waiting {
+  readonly group: Group;
+  readonly units: number;
+}
+
+export class BatchQueue {
+  readonly #admission: Admission;
+  readonly #options: BatchQueueOptions;
+  #waiting: Waiting[] = [];
+
+  constructor(admission: Admission, options: BatchQueueOptions) {
+    this.#admission = admission;
+    this.#options = options;
+  }
+
+  get groups(): Group[] {
+    return this.#waiting.map(({ group }) => group);
+  }
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  push(group: Group, units: number): void {
+    this.#waiting.push({ group, units });
+  }
+
+  /** Takes out what was dispatched under an older version. */
+  takeOlderThan(version: number): Group[] {
+    return this.#take(({ group }) => group.dispatchVersion < version);
+  }
+
+  /** The next batch in its order, if there is one; `oldestOpen`: lowest index of a group under way, undefined when there is none. */
+  takeBatch(oldestOpen: number | undefined): Group[] | undefined {
+    if (!this.#admission.mayCut()) return undefined;
+    if (this.#options.level === 0) {
+      // Which groups end first is chance. No more are opened than the batch needs, so it is all of them.
+      if (oldestOpen !== undefined || this.#admission.mayOpen()) return undefined;
+      if (this.#admission.batchOf(this.#waiting.map(({ units }) => units)) === undefined) return undefined;
+      return this.#take(() => true).sort((a, b) => a.index - b.index);
+    }
+    const end = (oldestOpen ?? Infinity) + this.#options.window;
+    const eligible = this.#waiting.filter(({ group }) => group.index < end);
+    const count = this.#admission.batchOf(eligible.map(({ units }) => units));
+    if (count === undefined) return undefined;
+    const chosen = new Set(eligible.slice(0, count));
+    return this.#take((waiting) => chosen.has(waiting));
+  }
+
+  #take(isTaken: (waiting: Waiting) => boolean): Group[] {
+    const taken = this.#waiting.filter(isTaken);
+    if (taken.length > 0) this.#waiting = this.#waiting.filter((waiting) => !isTaken(waiting));
+    return taken.map(({ group }) => group);
+  }
+}

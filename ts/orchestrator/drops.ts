@@ -1,0 +1,54 @@
+/**
+ * What was dropped since the last step, and what it was like: long samples are the first to become too old, so the lengths and rewards of
+ * dropped groups stand beside those of the batch in the metrics.
+ */
+import { rewardOf } from "../environments/index.ts";
+import type { Group } from "./dispatcher.ts";
+import { DROP_REASONS, type DropReason } from "./lifecycle.ts";
+import { mean } from "./mean.ts";
+
+export interface DropReport {
+  /** Groups by reason. */
+  groups: Record<DropReason, number>;
+  /** Of the stale ones: how long each group was under way, and the output tokens and rewards of those that had ended. */
+  stale: { seconds: number[]; outputTokens: number[]; rewards: number[] };
+}
+
+export class Drops {
+  #report = emptyReport();
+
+  add(reason: DropReason, groups: readonly Group[]): void {
+    const { groups: counts, stale } = this.#report;
+    counts[reason] += groups.length;
+    if (reason !== "stale") return;
+    for (const { seconds, rollouts } of groups) {
+      stale.seconds.push(seconds);
+      for (const { episode } of rollouts) {
+        for (const { usage } of episode.traces) stale.outputTokens.push(usage.completion_tokens);
+        const reward = rewardOf(episode);
+        if (!Number.isNaN(reward)) stale.rewards.push(reward);
+      }
+    }
+  }
+
+  /** Since the last call. */
+  take(): DropReport {
+    const report = this.#report;
+    this.#report = emptyReport();
+    return report;
+  }
+}
+
+export function dropMetrics({ groups, stale }: DropReport): Record<string, number> {
+  const values: Record<string, number> = { "off_policy/dropped": groups.stale, "dispatcher/errored": groups.errored };
+  if (groups.stale === 0) return values;
+  values["off_policy/dropped_seconds/mean"] = mean(stale.seconds);
+  values["off_policy/dropped_output_tokens/mean"] = mean(stale.outputTokens);
+  values["off_policy/dropped_reward/mean"] = mean(stale.rewards);
+  return values;
+}
+
+export function emptyReport(): DropReport {
+  const groups = Object.fromEntries(DROP_REASONS.map((reason) => [reason, 0])) as Record<DropReason, number>;
+  return { groups, stale: { seconds: [], outputTokens: [], rewards: [] } };
+}

@@ -1,0 +1,4 @@
+/** NaN for nothing, which the metrics file records as such. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
