@@ -1,11 +1,18 @@
-//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages, client and server stubs.
+//! The sandbox daemon's gRPC interface, `prl.sandbox.v1`: messages, client and server stubs; and `grpc.health.v1`, which
+//! it serves beside it.
 //!
-//! `pb.rs` is generated from `proto/prl/sandbox/v1/*.proto` and committed, so that a build needs no protobuf
-//! compiler; `tests/codegen.rs` holds the two together and rewrites `pb.rs` under `PRL_BLESS=1`.
+//! `pb.rs` and `health_pb.rs` are generated from `proto/` and committed, so that a build needs no protobuf compiler;
+//! `tests/codegen.rs` holds them together and rewrites them under `PRL_BLESS=1`.
 
 #[rustfmt::skip]
 #[expect(missing_docs, clippy::allow_attributes, clippy::large_enum_variant, reason = "generated code")]
 pub mod pb;
+
+/// `grpc.health.v1`.
+#[rustfmt::skip]
+#[expect(missing_docs, clippy::allow_attributes, reason = "generated code")]
+#[path = "health_pb.rs"]
+pub mod health;
 
 mod load;
 

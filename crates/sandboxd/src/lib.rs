@@ -22,6 +22,7 @@ mod error;
 mod factory;
 mod filter;
 mod glob;
+mod health;
 mod images;
 mod init;
 mod keys;

@@ -23,6 +23,7 @@ use tonic::transport::server::TcpIncoming;
 use crate::boxes::BoxService;
 use crate::calls::{Admission, Doorkeeper, LoadLayer, ReplyLayer, RequestLayer};
 use crate::error::SandboxError;
+use crate::health::HealthLayer;
 use crate::options::Options;
 use crate::service::{Service, Shop};
 use crate::tenants::Tokens;
@@ -56,6 +57,7 @@ impl Listening {
             let shop = Arc::clone(shop);
             move || shop.load()
         });
+        let health = HealthLayer::new(shop);
         let requests = RequestLayer::new();
         let replies = ReplyLayer(Arc::clone(&shop.results));
         let (stop, stopped) = watch::channel(false);
@@ -71,6 +73,7 @@ impl Listening {
             });
             let mut layered = builder()
                 .layer(admit)
+                .layer(health.clone())
                 .layer(load.clone())
                 .layer(requests.clone())
                 .layer(replies.clone());
@@ -103,7 +106,12 @@ impl Listening {
                 })?,
                 None => builder(),
             };
-            let mut layered = server.layer(admit).layer(load).layer(requests).layer(replies);
+            let mut layered = server
+                .layer(health)
+                .layer(admit)
+                .layer(load)
+                .layer(requests)
+                .layer(replies);
             let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
             let server = layered.add_routes(routes);
             servers.spawn(server.serve_with_incoming_shutdown(doorkeeper.guard(incoming), until(stopped)));

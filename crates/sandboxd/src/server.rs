@@ -4,11 +4,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::io::AsyncReadExt;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
 
 use crate::boxes::{Registry, Snapshots};
 use crate::calls::Results;
@@ -69,7 +70,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
         instance: instance(&directory),
         max_running: options.max_running,
         max_queued: options.max_queued,
-        draining: AtomicBool::new(false),
+        draining: watch::Sender::new(false),
         keys,
         boxes: Registry::new(options.max_held),
         snapshots: Snapshots::new(options.snapshot_bytes),
@@ -138,7 +139,7 @@ async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolatio
         source,
     })?;
     let ended = wait_for_stop(options.stop_with_stdin, factory).await;
-    shop.draining.store(true, Ordering::Relaxed);
+    shop.draining.send_replace(true);
     shop.queue.close();
     listening.refuse();
     let runs_end = async {

@@ -1,7 +1,7 @@
 //! The service of one-shot runs: admission, and a task per run that outlives the call that asked for it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::sandboxes_server::Sandboxes;
@@ -9,6 +9,7 @@ use prl_sandbox_proto::{
     CancelReply, CancelRequest, CapabilitiesReply, CapabilitiesRequest, Cause, HealthReply, HealthRequest, Isolation,
     Load, RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
+use tokio::sync::watch;
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -45,7 +46,7 @@ pub(crate) struct Shop {
     pub(crate) instance: String,
     pub(crate) max_running: usize,
     pub(crate) max_queued: usize,
-    pub(crate) draining: AtomicBool,
+    pub(crate) draining: watch::Sender<bool>,
     pub(crate) keys: Keys,
     pub(crate) boxes: Registry,
     pub(crate) snapshots: Snapshots,
@@ -62,7 +63,7 @@ impl Shop {
             queued: count(self.queue.queued()),
             parked: count(self.pool.parked() + self.warm.parked()),
             held: count(self.boxes.held()),
-            capacity: if self.draining.load(Ordering::Relaxed) {
+            capacity: if *self.draining.borrow() {
                 0
             } else {
                 count(self.max_running)
@@ -114,7 +115,7 @@ impl Sandboxes for Service {
         let tenant = Tenant::of(&request);
         let request = request.into_inner();
         let shop = &self.0;
-        if shop.draining.load(Ordering::Relaxed) {
+        if *shop.draining.borrow() {
             return Err(SandboxError::Draining.into());
         }
         demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;

@@ -17,7 +17,6 @@ mod standby;
 mod stream;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::boxes_server::Boxes;
@@ -136,7 +135,7 @@ impl Boxes for BoxService {
                 let snapshot = wanted.map(|id| shop.snapshots.find(&tenant.scoped(id), id)).transpose();
                 let shop = Arc::clone(shop);
                 tokio::spawn(async move {
-                    let draining = shop.draining.load(Ordering::Relaxed);
+                    let draining = *shop.draining.borrow();
                     let ready = if draining {
                         Err(SandboxError::Draining)
                     } else {

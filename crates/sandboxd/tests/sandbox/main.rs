@@ -8,6 +8,7 @@ mod client;
 #[cfg(feature = "switch-off")]
 mod defences;
 mod fuzz;
+mod health;
 mod images;
 mod kills;
 mod leaks;
