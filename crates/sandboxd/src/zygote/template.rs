@@ -18,10 +18,11 @@ use crate::sys::{pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
 /// Parts of the bootstrap, in the order in which they need each other.
-const PARTS: [(&str, &str); 4] = [
+const PARTS: [(&str, &str); 5] = [
     ("stash", include_str!("python/stash.py")),
     ("kernel", include_str!("python/kernel.py")),
     ("guest", include_str!("python/guest.py")),
+    ("birth", include_str!("python/birth.py")),
     ("template", include_str!("python/template.py")),
 ];
 const LOADER: &str = include_str!("python/loader.py");

@@ -19,6 +19,7 @@ EXECUTABLE = sys.executable
 PATH = [entry for entry in sys.path if entry]
 SITE = sys.modules['site']
 USER_SITE = SITE.getusersitepackages() if SITE.ENABLE_USER_SITE else None
+ENVIRONMENT = [name + b'=' + value for name, value in os.environb.items()]
 
 
 class MustExecute(Exception):
@@ -26,6 +27,8 @@ class MustExecute(Exception):
 
 
 def set_environment(entries):
+    if entries == ENVIRONMENT:
+        return
     os.environ.clear()
     for entry in entries:
         name, _, value = entry.partition(b'=')

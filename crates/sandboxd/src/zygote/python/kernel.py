@@ -6,15 +6,6 @@ import os
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
 LIBC.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
-# Forking in parts. Unlike `LIBC` it holds on to the interpreter's lock.
-INTERPRETER = ctypes.PyDLL(None, use_errno=True)
-before_fork = INTERPRETER.PyOS_BeforeFork
-after_fork_in_parent = INTERPRETER.PyOS_AfterFork_Parent
-after_fork_in_child = INTERPRETER.PyOS_AfterFork_Child
-for function in (before_fork, after_fork_in_parent, after_fork_in_child):
-    function.restype = None
-exit = INTERPRETER._exit
-errno = ctypes.get_errno
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
 PR_SET_SECUREBITS, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 28, 36, 38
@@ -44,12 +35,6 @@ def checked(step, result):
 
 def prctl(step, option, argument=0, pointer=None):
     return checked(step, LIBC.prctl(option, argument, pointer, 0, 0))
-
-
-def fork():
-    """Only between `before_fork` and `after_fork_in_*`. -1 on failure, see `errno`, which is else 0."""
-    ctypes.set_errno(0)
-    return INTERPRETER.fork()
 
 
 def receive(socket, length):

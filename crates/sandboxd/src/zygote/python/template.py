@@ -65,6 +65,7 @@ def serve(number):
         except ImportError:
             pass
     stash.RECORDER.stop()
+    birth.HOOKS.stop()
     kept = stash.Stash(born, stash.RECORDER.needs)
     sys.path[:] = guest.PATH
     kernel.prctl('not dumpable', kernel.PR_SET_DUMPABLE, 0)
@@ -77,6 +78,7 @@ def serve(number):
         kernel.no_new_privileges()
     kernel.install(kernel.filters(first))
     gc.collect()
+    birth.fill_pools()
     gc.freeze()
     daemon.send(message('ready', '.'.join(map(str, sys.version_info[:3])), sys.executable, *kept.names()))
     while True:
@@ -89,7 +91,7 @@ def serve(number):
         namespaces, entrances = rest[:count], rest[count:]
         try:
             kernel.enter(namespaces[0], kernel.CLONE_NEWPID)
-            if beget():
+            if birth.orphan():
                 os.close(daemon.detach())
                 return live(kernel.Socket(fileno=link), namespaces, entrances, int(user), sole == b'1', last, kept)
             daemon.send(message(name, 'forked'))
@@ -97,26 +99,6 @@ def serve(number):
             daemon.send(message(name, error.filename or 'fork', error.errno))
         for descriptor in descriptors:
             os.close(descriptor)
-
-
-def beget():
-    """Forks the zygote by way of a first process that ends at once, so that init becomes the zygote's parent. What the
-    interpreter does for a fork is done in the template and in the zygote only. Returns whether this is the zygote."""
-    kernel.before_fork()
-    first = kernel.fork()
-    if not first:
-        if not kernel.fork():
-            kernel.after_fork_in_child()
-            return True
-        kernel.exit(kernel.errno())
-    errno = kernel.errno()
-    kernel.after_fork_in_parent()
-    if first > 0:
-        status = os.waitpid(first, 0)[1]
-        errno = status >> 8 or status
-    if errno:
-        raise OSError(errno, os.strerror(errno), 'fork')
-    return False
 
 
 def live(link, namespaces, entrances, user, sole, filters, kept):
@@ -196,7 +178,7 @@ def nurse(link, theirs):
     poll.register(link, select.POLLIN)
     while True:
         if theirs is not None:
-            child = os.fork()
+            child = birth.fork()
             if not child:
                 link.close()
                 return kernel.Socket(fileno=theirs)
@@ -231,7 +213,7 @@ def lead(link, streams, layer):
     kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
     live_on(layer)
     began = time.monotonic()
-    child = refuse(link, 'fork', os.fork)
+    child = refuse(link, 'fork', birth.fork)
     if not child:
         return
     for descriptor in (*streams, *layer):

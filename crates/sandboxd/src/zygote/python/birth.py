@@ -1,0 +1,139 @@
+"""How a process of one thread bears a copy of itself, without what only processes of several threads need.
+
+The interpreter's own part of forking makes every lock and the record of threads anew. A copy of a process with one thread
+is whole as it is, so that is left out; what modules registered for a fork is called nevertheless.
+"""
+import ctypes
+import os
+import sys
+
+# Unlike what `kernel` loads it holds on to the interpreter's lock.
+INTERPRETER = ctypes.PyDLL(None, use_errno=True)
+# For x86-64, as the filter is. A first process is made that shares its parent's memory and stack while that one waits,
+# as vfork does it. It calls the function that is the argument, which is fork, and ends with 0 or 1. So it costs no copy
+# of the memory, and this returns in two processes: in the parent with the first one's pid or -errno, and in the forked
+# one with 0. Nothing but machine code can do that, for whatever returns would spoil the stack of the parent.
+BY_A_FIRST = bytes.fromhex(
+    '53'  # push rbx
+    '4889fb'  # mov rbx, rdi
+    'bf11410000'  # mov edi, CLONE_VM | CLONE_VFORK | SIGCHLD
+    '31f6'  # xor esi, esi
+    '31d2'  # xor edx, edx
+    '4531d2'  # xor r10d, r10d
+    '4531c0'  # xor r8d, r8d
+    'b838000000'  # mov eax, SYS_clone
+    '0f05'  # syscall
+    '85c0'  # test eax, eax
+    '7512'  # jne out
+    'ffd3'  # call rbx
+    '85c0'  # test eax, eax
+    '740c'  # je out
+    'c1e81f'  # shr eax, 31
+    '89c7'  # mov edi, eax
+    'b8e7000000'  # mov eax, SYS_exit_group
+    '0f05'  # syscall
+    '5b'  # out: pop rbx
+    'c3'  # ret
+)
+PAGE_BYTES = 4096
+PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
+MAP_PRIVATE_ANONYMOUS = 0x22
+EAGAIN, ESRCH = 11, 3
+# Of the interpreter's allocator of small objects; with another one `fill_pools` only takes some memory.
+POOL_BYTES, POOL_HEADER_BYTES = 16384, 48
+SMALLEST_BYTES, LARGEST_BYTES, ALIGNMENT = 48, 512, 16
+BYTES_OVERHEAD = 33
+TRIES = 2000
+FILLING = []
+
+
+class Hooks:
+    """Takes the place of `os.register_at_fork` while modules are loaded in advance. What `threading` has registered before
+    is for processes of several threads."""
+
+    def __init__(self):
+        self.before, self.in_parent, self.in_child = [], [], []
+        self._register = os.register_at_fork
+        os.register_at_fork = self._note
+
+    def stop(self):
+        os.register_at_fork = self._register
+
+    def _note(self, *, before=None, after_in_parent=None, after_in_child=None):
+        # A program that forks has them from the interpreter.
+        wanted = {'before': before, 'after_in_parent': after_in_parent, 'after_in_child': after_in_child}
+        self._register(**{name: hook for name, hook in wanted.items() if hook is not None})
+        for hooks, hook in ((self.before, before), (self.in_parent, after_in_parent), (self.in_child, after_in_child)):
+            if hook is not None:
+                hooks.append(hook)
+
+
+HOOKS = Hooks()
+
+
+def call(hooks):
+    """What a hook raises is told and changes nothing, as in the interpreter."""
+    for hook in hooks:
+        try:
+            hook()
+        except Exception:
+            sys.excepthook(*sys.exc_info())
+
+
+def fork():
+    """As `os.fork` does it."""
+    call(reversed(HOOKS.before))
+    ctypes.set_errno(0)
+    child = INTERPRETER.fork()
+    errno = ctypes.get_errno()
+    call(HOOKS.in_parent if child else HOOKS.in_child)
+    if child < 0:
+        raise OSError(errno, os.strerror(errno), 'fork')
+    return child
+
+
+def fill_pools():
+    """Fills what is free between the small objects that are there. A child's own objects then lie side by side in new
+    pools, and not each in another page that must be copied for it."""
+    for size in range(SMALLEST_BYTES, LARGEST_BYTES + 1, ALIGNMENT):
+        for _ in range(TRIES):
+            one = bytes(size - BYTES_OVERHEAD)
+            if id(one) % POOL_BYTES == POOL_HEADER_BYTES:
+                # The first of a new pool, which is empty again when this is gone.
+                break
+            FILLING.append(one)
+    del one
+
+
+def executable(code):
+    """A function of one pointer."""
+    kernel.LIBC.mmap.restype = ctypes.c_long
+    at = kernel.LIBC.mmap(None, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)
+    ctypes.memmove(kernel.checked('code', at), code, len(code))
+    kernel.checked('code', kernel.LIBC.mprotect(ctypes.c_void_p(at), PAGE_BYTES, PROT_READ | PROT_EXEC))
+    function = INTERPRETER._FuncPtr(at)
+    function.argtypes = (ctypes.c_void_p,)
+    return function
+
+
+FORK = ctypes.cast(INTERPRETER.fork, ctypes.c_void_p)
+by_a_first = executable(BY_A_FIRST)
+
+
+def orphan():
+    """Forks a child whose parent is the first process of the namespace that children are born into now: the process
+    between has ended when this returns. Returns whether this is the child."""
+    call(reversed(HOOKS.before))
+    ctypes.set_errno(0)
+    first = by_a_first(FORK)
+    errno = -first if first < 0 else ctypes.get_errno()
+    call(HOOKS.in_parent if first else HOOKS.in_child)
+    if not first:
+        return True
+    if first > 0:
+        status = os.waitpid(first, 0)[1]
+        # Killed, that is with its namespace; or it could not fork.
+        errno = 0 if status == 0 else ESRCH if os.WIFSIGNALED(status) else errno or EAGAIN
+    if errno:
+        raise OSError(errno, os.strerror(errno), 'fork')
+    return False
