@@ -21,7 +21,7 @@ export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";
 export { demonstrators } from "./schema/sft-data.ts";
 export { lossOptions } from "./schema/loss.ts";
-export { optimOptions } from "./schema/trainer.ts";
+export { type FakeData, optimOptions } from "./schema/trainer.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";
 export { endpointsFileSchema, type EndpointEntry } from "./schema/eval.ts";

@@ -36,7 +36,8 @@ export interface TrainerJob {
   maxSteps: number | null;
   /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
   startStep: number;
-  checkpoints: CheckpointWriter & { rules: CheckpointRules & { save_async: boolean } };
+  /** Null: none are written. */
+  checkpoints: (CheckpointWriter & { rules: CheckpointRules & { save_async: boolean } }) | null;
   rollouts: RolloutReceiver;
   weights: WeightSender;
   metrics: Metrics;
@@ -76,14 +77,15 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const trainedAt = performance.now();
       await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();
-      if (isCheckpointStep(step, job.checkpoints.rules, job.maxSteps)) {
-        saving = writeHalf(job.checkpoints, step, "trainer", async (dir) => {
+      const { checkpoints } = job;
+      if (checkpoints !== null && isCheckpointStep(step, checkpoints.rules, job.maxSteps)) {
+        saving = writeHalf(checkpoints, step, "trainer", async (dir) => {
           await trainer.save(dir);
           await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
         });
         // Its rejection is met where it is awaited.
         saving.catch(() => undefined);
-        if (!job.checkpoints.rules.save_async) await saving;
+        if (!checkpoints.rules.save_async) await saving;
       }
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {

@@ -16,6 +16,7 @@ import {
   runOrchestrator,
 } from "../../orchestrator/index.ts";
 import { openOrchestratorTransports } from "../../transports/index.ts";
+import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { OrchestratorChildConfig } from "../launcher/index.ts";
@@ -29,16 +30,17 @@ const REPLACED_WITHIN_MS = 60_000;
 export const command: Command = {
   name: COMPONENT,
   summary: "Schedule the rollouts of a run, turn them into batches, bring new weights to the engines",
-  usage: "orchestrator --config <file.json> --run-dir <dir>",
+  usage:
+    "orchestrator --config <file.json> --run-dir <dir>\n       prl orchestrator --bench [<steps>] <file.toml>... [--key value]...",
   details:
     "Started by `prl rl`. Waits for the ready files of the inference servers, env workers and the trainer in <run-dir>/run.\n" +
     "The config file holds what the launcher writes to <run>/configs/orchestrator.json.",
-  options: CHILD_OPTIONS,
-  hidden: true,
+  options: [...CHILD_OPTIONS, BENCH_OPTION],
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  if (isBench(args)) return (await import("../bench/orchestrator.ts")).benchOrchestrator(args, io);
   const { configPath, runDir, index, attempt } = parseChildOptions(COMPONENT, args, io.cwd);
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });

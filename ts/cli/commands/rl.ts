@@ -1,5 +1,6 @@
 /** `prl rl`: reinforcement learning, from a config to a trained policy. */
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
+import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { prepareRl, resumeRequest, rl, RUN_OPTIONS, showRun } from "../launcher/index.ts";
 
@@ -11,12 +12,13 @@ export const command: Command = {
     "Starts trainer, inference servers, env workers and orchestrator as processes of their own, supervises them and shows the",
     "run. Everything it makes lies in <output_dir>/<run>; summary.json is written last.",
   ].join("\n"),
-  options: RUN_OPTIONS,
+  options: [...RUN_OPTIONS, BENCH_OPTION],
   config: "rl",
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  if (isBench(args)) return (await import("../bench/run.ts")).benchRun(args, io);
   const { files, overrides, options } = parseConfigArguments("rl", args, RUN_OPTIONS);
   const resume = resumeRequest(options.get("--resume"));
   const loaded = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });

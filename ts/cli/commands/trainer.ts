@@ -3,6 +3,7 @@
 import { joinRun } from "../../monitors/index.ts";
 import { runTrainer } from "../../trainer/index.ts";
 import { openTrainerTransports } from "../../transports/index.ts";
+import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { TrainerChildConfig } from "../launcher/index.ts";
@@ -12,14 +13,15 @@ const COMPONENT = "trainer";
 export const command: Command = {
   name: COMPONENT,
   summary: "Train on the batches of a run directory and publish weights to it",
-  usage: "trainer --config <file.json> --run-dir <dir>",
+  usage:
+    "trainer --config <file.json> --run-dir <dir>\n       prl trainer --bench [<steps>] <file.toml>... [--key value]...",
   details: "Started by `prl rl`. The config file holds what the launcher writes to <run>/configs/trainer.json.",
-  options: CHILD_OPTIONS,
-  hidden: true,
+  options: [...CHILD_OPTIONS, BENCH_OPTION],
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  if (isBench(args)) return (await import("../bench/trainer.ts")).benchTrainer(args, io);
   const { configPath, runDir, index, attempt } = parseChildOptions(COMPONENT, args, io.cwd);
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });

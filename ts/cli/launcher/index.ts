@@ -1,4 +1,5 @@
 /** The launcher: run directories, caches, child processes and their supervision, whole runs. */
+export { ensureBaseModel } from "./base-model.ts";
 export type {
   EnvWorkerChildConfig,
   InferenceChildConfig,

@@ -8,7 +8,7 @@ import { mkdir, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 
-import { loadConfig, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
+import { loadConfig, placeOf, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { type BaseModel, checkModel, ensureBaseModel } from "./base-model.ts";
@@ -74,6 +74,11 @@ export interface PreparedRl {
  */
 export async function prepareRl(config: RlConfig, options: PrepareOptions = {}): Promise<PreparedRl> {
   const { provenance } = options;
+  if (config.trainer.data.fake !== null) {
+    const advice = "leave it out, or give the config to prl trainer --bench";
+    const place = placeOf(["trainer", "data", "fake"], provenance);
+    throw new PrlError("PRL_CONFIG_INVALID", `${place}: a run trains on what it samples: ${advice}`);
+  }
   const { warmStart, environments } = await interruptible(options, async () => {
     const sources = await checkRlEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);

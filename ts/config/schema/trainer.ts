@@ -73,6 +73,17 @@ export const activations = z
   .default("auto")
   .describe("Keep activations for the backward pass or compute them again; same bits each way");
 
+const fakeData = z
+  .strictObject({
+    batch_size: z.int().positive().default(8).describe("Sequences per step"),
+    micro_batch_size: z.int().positive().default(1).describe("Sequences that go through the model at once"),
+    seq_len: automatic("Tokens of each sequence, half of them prompt; unset: seq_len of the config"),
+  })
+  .nullable()
+  .default(null)
+  .describe("Random batches instead of a run's, for prl trainer by itself and --bench; absent: none");
+export type FakeData = NonNullable<z.output<typeof fakeData>>;
+
 export const trainerBlock = z
   .strictObject({
     threads: automatic("Threads of the trainer; unset: the launcher splits the cores"),
@@ -81,6 +92,7 @@ export const trainerBlock = z
     loss: lossBlock,
     optim: optimBlock,
     scheduler: schedulerBlock,
+    data: z.strictObject({ fake: fakeData }).prefault({}).describe("What the trainer trains on"),
     model: modelBlock.optional(),
     seq_len: seqLen.optional(),
     max_steps: z.int().positive().nullable().optional().describe("Steps to train"),
