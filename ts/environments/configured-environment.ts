@@ -19,6 +19,7 @@ import {
   withGroupScores,
 } from "./group-reward.ts";
 import { EndpointJudge, type JudgeSource, NO_JUDGE } from "./judge.ts";
+import { JudgeUsage } from "./judge-usage.ts";
 import { checkLimits, type Limits, RolloutStop, TurnLimits } from "./limits.ts";
 import { LinkedAbort } from "./linked-abort.ts";
 import type { Message } from "./message.ts";
@@ -177,13 +178,14 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
       const message = `environment "${name}" has no agent "${record.agent}" any more: ${agents.join(", ")}`;
       throw new PrlError("PRL_ENVIRONMENT_INVALID", message);
     });
-    const common = { task: rowOf(episode.task), config, signal, judges };
+    const usage = new JudgeUsage();
+    const common = { task: rowOf(episode.task), config, signal, judges, usage };
     const scores = await withSandboxes((access) =>
       scoreTraces(definition, { ...common, ...access, sandbox }, agents, seats),
     );
     const traces = episode.traces.map((trace, index) => {
       const { metrics: measured = {}, ...score } = scores[index] ?? { reward: Number.NaN, rewards: {} };
-      return { ...trace, ...score, metrics: { ...trace.metrics, ...measured }, is_completed: true };
+      return { ...trace, ...score, metrics: { ...trace.metrics, ...usage.metrics, ...measured }, is_completed: true };
     });
     return { ...episode, ok: true, errors: [], traces };
   };
@@ -276,6 +278,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
   const errors: EpisodeError[] = [];
   let end: RolloutEnd = {};
   let scores: Score[] | null = null;
+  const usage = new JudgeUsage();
   try {
     const context: RolloutContext<Row, Config, Agent> = {
       task,
@@ -306,7 +309,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
     if (seats.spoken.length === 0)
       throw new PrlError("PRL_ENVIRONMENT_FAILED", "the rollout ended without a model call");
     const agents = roles.map((role) => role.name);
-    const common = { task, config, signal: request.signal, judges, ...sandboxes.access };
+    const common = { task, config, signal: request.signal, judges, usage, ...sandboxes.access };
     scores = await scoreTraces(definition, common, agents, seats.spoken);
     clock.scored = performance.now();
     if (sandboxes.required)
@@ -315,6 +318,7 @@ async function runRollout<Config, Row extends object, Agent extends string>(
     errors.push(toEpisodeError(seats.blame(error)));
   }
   time.release();
+  end = { ...end, metrics: { ...end.metrics, ...usage.metrics } };
   return toFrame(definition, request, seats.spoken, { clock, errors, end, scores });
 }
 

@@ -9,6 +9,7 @@ import { z } from "zod";
 import { PrlError } from "../errors.ts";
 import { type Episode, episodeErrorSchema, scoresSchema, toEpisodeError } from "./episode.ts";
 import { RecordedTrace } from "./recorded-trace.ts";
+import { JudgeUsage } from "./judge-usage.ts";
 import type { JudgeAccess } from "./judge.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import {
@@ -92,6 +93,7 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
   );
   const all = scored.flatMap((traces) => traces ?? []);
   const byAgent = (traces: readonly RecordedTrace[]) => tracesByAgent(agents, traces);
+  const usage = new JudgeUsage();
   const context = { ...common, episodes: scored.map((traces) => byAgent(traces ?? [])) };
   const found = new Map<RecordedTrace, { rewards: Record<string, Weighted>; metrics: Record<string, number> }>(
     all.map((trace) => [trace, { rewards: {}, metrics: {} }]),
@@ -100,7 +102,7 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
     for (const [agent, traces] of Object.entries(byAgent(all)) as [Agent, RecordedTrace[]][]) {
       if (traces.length === 0 || (entry.agent !== undefined && entry.agent !== agent)) continue;
       const work = async (inner: AbortSignal) =>
-        entry.scoreGroup({ ...context, agent, traces, signal: inner, judge: judges.within(inner) });
+        entry.scoreGroup({ ...context, agent, traces, signal: inner, judge: judges.within(inner, usage) });
       // One after the other: the agents of one reward share what it caches.
       const values = await withinTime(name, work, common.signal, entry.timeoutMs);
       checkLength(name, values, traces.length);
@@ -122,8 +124,11 @@ export async function scoreGroupRewards<Row, Config, Agent extends string>(
   } catch (error) {
     return { scores: [], error: toEpisodeError(error) };
   }
-  const none: TraceScores = { rewards: {}, metrics: {} };
-  return { scores: scored.map((traces) => traces?.map((trace) => found.get(trace) ?? none) ?? null), error: null };
+  const ofTrace = (trace: RecordedTrace): TraceScores => {
+    const { rewards = {}, metrics = {} } = found.get(trace) ?? {};
+    return { rewards, metrics: { ...usage.groupMetrics, ...metrics } };
+  };
+  return { scores: scored.map((traces) => traces?.map(ofTrace) ?? null), error: null };
 }
 
 /**
@@ -134,12 +139,7 @@ export function withGroupScores(episodes: readonly Episode[], { scores, error }:
   return episodes.map((episode, e) => {
     if (!episode.ok) return episode;
     if (error !== null) {
-      const traces = episode.traces.map((trace) => ({
-        ...trace,
-        reward: null,
-        stop_condition: null,
-        is_completed: false,
-      }));
+      const traces = episode.traces.map((trace) => ({ ...trace, reward: null, is_completed: false }));
       return { ...episode, ok: false, errors: [error], traces };
     }
     const traces = episode.traces.map((trace, t) => {

@@ -8,6 +8,7 @@ import { PrlError } from "../errors.ts";
 import { digest } from "../native/index.ts";
 import { type EndpointConfig, replyClientOf } from "./endpoint/endpoint-config.ts";
 import { referencePrompt, type ReferenceQuestion } from "./judge-reference.ts";
+import { JudgeUsage } from "./judge-usage.ts";
 import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type RubricVerdict } from "./judge-rubric.ts";
 import type { Message } from "./message.ts";
 import type { Sampling } from "./policy-client.ts";
@@ -42,8 +43,8 @@ export interface Judge {
 
 /** Where rewards get their judge. */
 export interface JudgeSource {
-  /** The judge as one reward uses it: its questions end with `signal`. */
-  within(signal: AbortSignal): Judge;
+  /** The judge as one reward uses it: its questions end with `signal`, and what they cost is added to `usage`. */
+  within(signal: AbortSignal, usage?: JudgeUsage): Judge;
 }
 
 /** What rewards get to use. */
@@ -74,9 +75,9 @@ export class EndpointJudge implements JudgeSource {
     this.#sampling = { ...GREEDY, ...sampling };
   }
 
-  within(signal: AbortSignal): Judge {
+  within(signal: AbortSignal, usage = new JudgeUsage()): Judge {
     const ask = <Verdict>(prompt: string, key: unknown, read: (text: string) => Verdict | null): Promise<Verdict> =>
-      this.#ask(prompt, key, read, signal);
+      this.#ask(prompt, key, read, { signal, usage });
     const choose = (prompt: string, choices: readonly string[]): Promise<string> =>
       ask(prompt, choices, (text) => judgeChoice(text, choices));
     return {
@@ -95,23 +96,29 @@ export class EndpointJudge implements JudgeSource {
     prompt: string,
     key: unknown,
     read: (text: string) => Verdict | null,
-    signal: AbortSignal,
+    { signal, usage }: { signal: AbortSignal; usage: JudgeUsage },
   ): Promise<Verdict> {
     const id = digest(JSON.stringify([prompt, key]));
     // Only this prompt with these choices has this id, and only `read` of these put it there.
-    if (this.#known.has(id)) return this.#known.get(id) as Verdict;
+    if (this.#known.has(id)) {
+      usage.remembered += 1;
+      return this.#known.get(id) as Verdict;
+    }
     let last = "";
     for (let attempt = 0; attempt <= this.#retries; attempt++) {
       const temperature = attempt === 0 ? this.#sampling.temperature : RETRY_TEMPERATURE;
       const sampling = { ...this.#sampling, temperature };
       const messages: Message[] = [{ role: "user", content: prompt }];
-      const { message } = await this.#client.reply({ prompt: messages, sampling, seed: attempt, signal });
+      const { message } = await usage.call(() =>
+        this.#client.reply({ prompt: messages, sampling, seed: attempt, signal }),
+      );
       last = message.content;
       const verdict = read(last);
       if (verdict !== null) {
         this.#remember(id, verdict);
         return verdict;
       }
+      usage.withoutVerdict += 1;
     }
     const shown = JSON.stringify(last.length > 200 ? `…${last.slice(-200)}` : last);
     throw new PrlError(

@@ -1,6 +1,7 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
 import { PrlError } from "../errors.ts";
 import type { JudgeAccess, JudgeSource } from "./judge.ts";
+import type { JudgeUsage } from "./judge-usage.ts";
 import { LinkedAbort } from "./linked-abort.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
@@ -58,7 +59,11 @@ export type RewardMap<Row, Config = unknown, Agent extends string = string> = Re
 >;
 
 /** Before each reward gets the judge within its own time. */
-export type UnjudgedContext<Context extends JudgeAccess> = Omit<Context, "judge"> & { readonly judges: JudgeSource };
+export type UnjudgedContext<Context extends JudgeAccess> = Omit<Context, "judge"> & {
+  readonly judges: JudgeSource;
+  /** What the judge costs is added there. */
+  readonly usage?: JudgeUsage;
+};
 
 /** What was scored, by name. */
 export type WeightedScores = Record<string, { score: number; weight: number }>;
@@ -116,7 +121,7 @@ export function rewardWeights<Row, Config, Agent extends string>(
  */
 export async function scoreAll<Row, Config, Agent extends string>(
   rewards: RewardMap<Row, Config, Agent>,
-  { judges, ...context }: UnjudgedContext<RewardContext<Row, Config, Agent>>,
+  { judges, usage, ...context }: UnjudgedContext<RewardContext<Row, Config, Agent>>,
   defaultWeight: 0 | 1,
 ): Promise<WeightedScores> {
   const scored = Object.entries(rewards).map(async ([name, entry]) => {
@@ -125,7 +130,7 @@ export async function scoreAll<Row, Config, Agent extends string>(
     if (agent !== undefined && agent !== context.agent) return [];
     const score = typeof entry === "function" ? entry : entry.score;
     const work = async (signal: AbortSignal): Promise<RewardValue> =>
-      score({ ...context, signal, judge: judges.within(signal) });
+      score({ ...context, signal, judge: judges.within(signal, usage) });
     return Object.entries(namedScores(name, await withinTime(name, work, context.signal, timeoutMs))).map(
       ([part, value]) => [part, { score: value, weight }] as const,
     );

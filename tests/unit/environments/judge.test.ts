@@ -186,6 +186,42 @@ describe("an environment with a judge", () => {
     }
   });
 
+  it("says in the rollout's metrics what the judge has cost, of a rollout that it failed too", async () => {
+    const answers = ["hm", "VERDICT: yes", "hm", "hm", "hm"];
+    const endpoint = await mockEndpoint((_, index) => chatCompletion(answers[index] ?? ""));
+    const args = { judge: { url: `${endpoint.url}/v1`, model: "judge", max_retries: 0 } };
+    const definition = makeDefinition({ right });
+    const judge = ({ config }: { config: { judge: z.output<typeof endpointConfig> | null } }) =>
+      config.judge === null ? null : { endpoint: config.judge, retries: 1 };
+    const configured = defineEnvironment({ ...definition, judge }).configure(args);
+    const metricsOf = async (said: string) => {
+      const { episode } = await configured.run({
+        episodeId: "e",
+        groupId: "g",
+        source: "s",
+        task,
+        endpoint: model(said),
+        sampling: { temperature: 1, maxCompletionTokens: null, topP: 1, topK: -1 },
+        seed: 1,
+        run: { type: "eval", step: 0 },
+        signal,
+      });
+      return episode.traces[0]?.metrics;
+    };
+    try {
+      const first = await metricsOf("42");
+      expect(first).toMatchObject({ "judge/calls": 2, "judge/without_verdict": 1, "judge/errors": 0 });
+      expect(first?.["judge/prompt_tokens"]).toBeGreaterThan(0);
+      expect(first?.["judge/completion_tokens"]).toBeGreaterThan(0);
+      expect(first?.["judge/seconds"]).toBeGreaterThan(0);
+      expect(await metricsOf("42")).toMatchObject({ "judge/calls": 0, "judge/remembered": 1 });
+      expect(await metricsOf("other")).toMatchObject({ "judge/calls": 2, "judge/without_verdict": 2 });
+    } finally {
+      await endpoint.close();
+    }
+    expect(await metricsOf("a third")).toMatchObject({ "judge/calls": 1, "judge/errors": 1 });
+  });
+
   it("has errors and no rewards where the judge has no verdict, is down, or is not there", async () => {
     const endpoint = await mockEndpoint(() => chatCompletion("hm"));
     const judge = { url: `${endpoint.url}/v1`, model: "judge", max_retries: 0 };

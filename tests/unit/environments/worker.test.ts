@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import Fastify, { type FastifyInstance } from "fastify";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 
 import {
   decodeEpisode,
@@ -178,6 +178,27 @@ describe("an env worker", () => {
       Array.from({ length: 9 }, (_, i) => [`e-${i}`, true]),
     );
     expect(engine.peak).toBe(2);
+  });
+
+  it("shows at /metrics what is under way, how rollouts ended and how late its event loop is", async () => {
+    engine.delayMs = 300;
+    const [task] = await tasks("reverse", "train", 1);
+    const three = ["e-0", "e-1", "e-2"].map((episode_id) => run({ episode_id, ...(task !== undefined && { task }) }));
+    const text = async () => (await fetch(`${worker.url}/metrics`)).text();
+    const labels = 'component="env-worker",run="test"';
+    await vi.waitFor(async () => {
+      const now = await text();
+      expect(now).toContain(`prl_env_rollouts_in_flight{${labels}} 3`);
+      expect(now).toContain(`prl_env_rollouts_waiting{${labels}} 1`);
+    });
+    await Promise.all(three);
+    engine.delayMs = 0;
+    await run({ inference: { url: "http://127.0.0.1:9", model: "policy" }, episode_id: "e-3" });
+    const after = await text();
+    expect(after).toContain(`prl_env_rollouts_total{source="reverse",result="ok",${labels}} 3`);
+    expect(after).toContain(`prl_env_rollouts_total{source="reverse",result="infra",${labels}} 1`);
+    expect(after).toMatch(/^prl_env_rollout_seconds_count\{[^}]*source="reverse"[^}]*\} 4$/mu);
+    expect(after).toContain("nodejs_eventloop_lag_p99_seconds{");
   });
 
   it("cancels a rollout, at work or waiting, and answers it as infra", async () => {

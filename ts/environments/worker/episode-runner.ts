@@ -35,6 +35,11 @@ export class EpisodeRunner {
     return this.#active.size;
   }
 
+  /** Of them those that have no slot yet. */
+  get waiting(): number {
+    return this.#slots.waiting;
+  }
+
   isActive(episodeId: string): boolean {
     return this.#active.has(episodeId);
   }

@@ -1,7 +1,7 @@
 /**
  * The env worker: hosts environments behind HTTP on the loopback interface.
  *
- * `GET /health`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. What happens to a rollout is in
+ * `GET /health`, `GET /metrics`, `GET /tasks`, `POST /run`, `POST /cancel`, `POST /score_group`. What happens to a rollout is in
  * its episode, with status 200; 400 means that the request itself is wrong. Error bodies: `{error: {code, message}}`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,6 +20,7 @@ import type { EnvWorkerConfig } from "./config.ts";
 import { sandboxSource } from "../sandbox-config.ts";
 import type { SandboxSource } from "../sandboxes.ts";
 import { EpisodeRunner } from "./episode-runner.ts";
+import { openWorkerMetrics, type WorkerMetrics } from "./metrics.ts";
 import { cancelRequestSchema, runRequestSchema, scoreGroupRequestSchema, tasksQuerySchema } from "./protocol.ts";
 
 export interface EnvWorker {
@@ -53,7 +54,8 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
   ]);
   const runner = new EpisodeRunner({ tokenizer, renderer }, config.max_concurrent);
   const app = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
-  addRoutes(app, sources, runner);
+  const metrics = await openWorkerMetrics(config.run_id, () => ({ active: runner.active, waiting: runner.waiting }));
+  addRoutes(app, sources, runner, metrics);
   const url = await app.listen({ host: HOST, port: 0 });
   return {
     url,
@@ -67,11 +69,17 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
         () => undefined,
       );
       await Promise.all([closed, deadline]);
+      metrics.close();
     },
   };
 }
 
-function addRoutes(app: FastifyInstance, sources: readonly Source[], runner: EpisodeRunner): void {
+function addRoutes(
+  app: FastifyInstance,
+  sources: readonly Source[],
+  runner: EpisodeRunner,
+  metrics: WorkerMetrics,
+): void {
   app.setErrorHandler(async (error, _request, reply) => {
     const [status, code] = statusOf(error);
     const message = error instanceof Error ? error.message : String(error);
@@ -79,6 +87,8 @@ function addRoutes(app: FastifyInstance, sources: readonly Source[], runner: Epi
   });
 
   app.get("/health", async () => ({ status: "ok", environments: [...new Set(sources.map(({ name }) => name))] }));
+
+  app.get("/metrics", async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()));
 
   app.get("/tasks", (request) => {
     const { env, split, after, limit } = parse(tasksQuerySchema, request.query);
@@ -91,7 +101,9 @@ function addRoutes(app: FastifyInstance, sources: readonly Source[], runner: Epi
     const { environment } = findSource(sources, order.env, order.run.type);
     checkHash(order.task);
     if (runner.isActive(order.episode_id)) throw malformed(`episode ${order.episode_id} is already at work`);
+    const begun = performance.now();
     const frame = await runner.run(environment, order, disconnection(reply));
+    metrics.count(frame.episode, (performance.now() - begun) / 1000);
     return reply.type(EPISODE_CONTENT_TYPE).send(encodeEpisode(frame));
   });
 
