@@ -116,7 +116,8 @@ export const ERROR_CODES = {
   PRL_ADVANTAGE_UNKNOWN: "no advantage estimator has this name",
   PRL_ADVANTAGE_INPUT: "rewards or parameters do not fit the estimator",
   PRL_STATISTICS_INPUT: "numbers or options do not fit the statistic",
-  PRL_ORCHESTRATOR_FAULT: "the orchestrator lost count of a group or a rollout: a fault of this program, please report it",
+  PRL_ORCHESTRATOR_FAULT:
+    "the orchestrator lost count of a group or a rollout: a fault of this program, please report it",
   PRL_ORCHESTRATOR_STARVED: "no trainable batch came together",
   // ---- sandboxes ----
   PRL_SANDBOX_REQUEST: "a sandbox request is malformed",

@@ -10,7 +10,7 @@ import { PrlError } from "../errors.ts";
 import { formatFlag, type KeyPath } from "./key-path.ts";
 import { inputSchemas, type ConfigKind } from "./schema/index.ts";
 import { childOf, entries, isFreeForm, isList, nodeOf, schemaAt, shapeOf, typeText } from "./schema-walk.ts";
-import { nearest } from "./suggest.ts";
+import { nearest, shallowest } from "./suggest.ts";
 import { valueFromWords } from "./typed-value.ts";
 
 type AnySchema = Parameters<typeof nodeOf>[0];
@@ -200,7 +200,7 @@ class Walker {
     ]);
     if (near !== null) return `did you mean ${near}?`;
     const leaf = name.slice(2).split(".").at(-1) ?? "";
-    const elsewhere = keys.find((key) => key.split(".").at(-1) === leaf);
+    const elsewhere = shallowest(keys, leaf);
     return elsewhere === undefined ? "see --help for all keys" : `did you mean ${elsewhere}?`;
   }
 

@@ -4,7 +4,7 @@ import { PrlError, type ErrorCode } from "../errors.ts";
 import { describeOrigin, originIn, type ConfigTree, type Origin, type Provenance } from "./config-tree.ts";
 import { formatFlag, formatPath, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
 import { entries, nodeOf, schemaAt, shapeOf, typeText } from "./schema-walk.ts";
-import { hint, nearest } from "./suggest.ts";
+import { hint, nearest, shallowest } from "./suggest.ts";
 
 type AnySchema = z.core.$ZodType;
 
@@ -90,7 +90,7 @@ export function keyHint(schema: AnySchema, path: KeyPath): string {
   if (nearest(key, siblings) !== null) return hint(key, siblings, "keys");
   const places = [...entries(schema)].map((entry) => entry.path.join("."));
   const whole = parent === undefined ? nearest(path.join("."), places) : null;
-  const elsewhere = whole ?? places.find((place) => place.split(".").at(-1) === key);
+  const elsewhere = whole ?? shallowest(places, key);
   if (elsewhere !== undefined) return `did you mean "${elsewhere}"${elsewhere === key ? " at the top" : ""}?`;
   return hint(key, siblings.length > 0 ? siblings : Object.keys(shapeOf(schema) ?? {}), "keys");
 }

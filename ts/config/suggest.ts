@@ -37,6 +37,13 @@ export function nearest(word: string, names: Iterable<string>): string | null {
   return best;
 }
 
+/** Of the places with this last part the one that is least deep, of those the first. */
+export function shallowest(places: readonly string[], last: string): string | undefined {
+  const depth = (place: string): number => place.split(".").length;
+  const found = places.filter((place) => place.split(".").at(-1) === last);
+  return found.toSorted((a, b) => depth(a) - depth(b))[0];
+}
+
 /** `did you mean "x"?` or, when nothing is near, all there are. */
 export function hint(word: string, names: readonly string[], what: string): string {
   const near = nearest(word, names);

@@ -22,7 +22,8 @@ interface Round {
 
 export async function benchInference(args: readonly string[], io: CommandIo): Promise<number> {
   const { config, steps, modelDir, vocabSize } = await benchSetup(args, io);
-  const { batch_size: requests, train } = config.orchestrator;
+  const { batch_size: batchSize, train } = config.orchestrator;
+  const requests = batchSize ?? config.inference.max_num_seqs;
   const inference = { ...config.inference, server: { host: "127.0.0.1", port: 0 }, model: { name: "bench" } };
   const process = parseInferenceProcessConfig({ model_dir: modelDir, seed: config.seed, inference }, "prl inference");
   const options = await engineOptions(process);

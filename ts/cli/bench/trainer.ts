@@ -8,11 +8,9 @@ import { benchSetup, inScratch, keptMetrics, median, peakMemory, progress, repor
 export async function benchTrainer(args: readonly string[], io: CommandIo): Promise<number> {
   const { config, steps, modelDir, vocabSize } = await benchSetup(args, io);
   const { trainer, seed, seq_len: seqLen } = config;
-  const fake = trainer.data.fake ?? {
-    batch_size: config.orchestrator.batch_size,
-    micro_batch_size: 1,
-    seq_len: null,
-  };
+  const { batch_size: rollouts, token_batch_size: tokens } = config.orchestrator;
+  const sequences = rollouts ?? Math.ceil((tokens ?? seqLen) / seqLen);
+  const fake = trainer.data.fake ?? { batch_size: sequences, micro_batch_size: 1, seq_len: null };
   const logged: Record<string, number>[] = [];
   const metrics = keptMetrics((step, values) => {
     logged.push(values);
