@@ -53,18 +53,20 @@ export function madeUpTrainer(
   checkpoints: CheckpointWriter,
   steps: number,
 ): { rollouts: RolloutSender; weights: WeightFollower } {
-  let trained = 0;
-  const waiting = new Set<() => void>();
+  const versions = new Map<number, PromiseWithResolvers>();
+  const version = (number: number): PromiseWithResolvers => {
+    const known = versions.get(number) ?? withResolvers();
+    versions.set(number, known);
+    return known;
+  };
+  version(0).resolve();
   const weights: WeightFollower = {
-    async receive(version, { signal }) {
-      while (version > trained) {
-        signal.throwIfAborted();
-        await new Promise<void>((resolve) => {
-          waiting.add(resolve);
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-      }
-      return availableWeights(version);
+    async receive(number, { signal }) {
+      signal.throwIfAborted();
+      signal.addEventListener("abort", () => version(number).resolve(), { once: true });
+      await version(number).promise;
+      signal.throwIfAborted();
+      return availableWeights(number);
     },
     close: async () => undefined,
   };
@@ -75,13 +77,24 @@ export function madeUpTrainer(
         // The last step always has a checkpoint, and that its other half.
         await writeHalf(checkpoints, step, "trainer", (dir) => writeFile(join(dir, "nothing"), ""));
       }
-      trained = step;
-      for (const wake of waiting) wake();
-      waiting.clear();
+      version(step).resolve();
     },
     close: () => sender.close(),
   };
   return { rollouts, weights };
+}
+
+interface PromiseWithResolvers {
+  promise: Promise<void>;
+  resolve: () => void;
+}
+
+function withResolvers(): PromiseWithResolvers {
+  let resolve: () => void = () => undefined;
+  const promise = new Promise<void>((done) => {
+    resolve = done;
+  });
+  return { promise, resolve };
 }
 
 function availableWeights(version: number): AvailableWeights {
