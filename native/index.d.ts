@@ -154,8 +154,8 @@ export declare class NativeSafetensorsDraft {
 export declare class NativeSampleSet {
   /** An empty one. */
   constructor()
-  /** Adds every sample of a rollout, or of one trace of it; how many they are. */
-  add(rollout: NativeRollout, advantage: number, temperature: number, env: number, trace?: number | undefined | null): number
+  /** Adds every sample of a rollout, or of one trace of it, whose tokens `streams` tells apart; how many they are. */
+  add(rollout: NativeRollout, advantage: number, temperature: number, env: number, trace?: number | undefined | null, streams?: NativeTraceStreams | undefined | null): number
   /** One batch per rank; leaves the set empty. */
   pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
 }
@@ -274,8 +274,8 @@ export declare class NativeTrainer {
   static open(dir: string, options: NativeTrainerOptions): Promise<NativeTrainer>
   /** What was opened. */
   info(): NativeTrainerInfo
-  /** Accumulates a batch's gradients. */
-  forwardBackward(batch: NativeTrainBatch): Promise<NativeStepMetrics>
+  /** Accumulates a batch's gradients; `loss` is asked for each bin in place of the loss that the trainer was opened with. */
+  forwardBackward(batch: NativeTrainBatch, loss?: ((call: NativeLossCall) => NativeLossAnswer | null) | null): Promise<NativeStepMetrics>
   /** An accumulated gradient. */
   gradient(name: string): Promise<Float32Array>
   /** One optimizer step; the gradient norm before clipping. */
@@ -405,6 +405,8 @@ export interface NativeBatch {
   nCe: number
   /** Members of the reference-KL stream over all ranks. */
   nRefKl: number
+  /** Sequences of the rl stream over all ranks; 0 when unknown. */
+  nSequences: number
 }
 
 /** A read file. */
@@ -713,6 +715,60 @@ export interface NativeLoss {
   metrics: string
 }
 
+/** What it answers. */
+export interface NativeLossAnswer {
+  /** This bin's share of the loss. */
+  loss: number
+  /** T. */
+  gradLogprobs: Float32Array
+  /** Pairs `<name>/sum`, `<name>/count`. */
+  metricNames: Array<string>
+  /** Of each name. */
+  metricValues: Array<number>
+}
+
+/** What the function gets: the columns of one bin, and the denominators of the whole batch. */
+export interface NativeLossCall {
+  /** T, of the trained policy. */
+  logprobs: Float32Array
+  /** T, of the sampler. */
+  inferenceLogprobs: Float32Array
+  /** T, of the reference model. */
+  referenceLogprobs: Float32Array | null
+  /** T. */
+  advantages: Float32Array
+  /** T, 1 where the token trains. */
+  mask: Uint8Array
+  /** Sequence boundaries, from 0 to T. */
+  cuSeqlens: Uint32Array
+  /** T. */
+  rlWeights: Float32Array | null
+  /** T. */
+  ceWeights: Float32Array | null
+  /** T. */
+  refKlWeights: Float32Array | null
+  /** Members of the rl stream. */
+  countRl: number
+  /** Members of the cross-entropy stream. */
+  countCe: number
+  /** Members of the reference-KL stream. */
+  countRefKl: number
+  /** Sequences of the rl stream. */
+  countSequences: number
+}
+
+/** Denominators. */
+export interface NativeLossCounts {
+  /** Of the rl stream. */
+  rl: number
+  /** Of the cross-entropy stream. */
+  ce: number
+  /** Of the reference-KL stream. */
+  refKl: number
+  /** Of means over sequences; null takes those of the inputs. */
+  sequences: number | null
+}
+
 /** Flat arrays over packed sequences; `single` asks for f32 arithmetic. */
 export interface NativeLossInputs {
   /** Compute in f32 instead of f64. */
@@ -737,6 +793,8 @@ export interface NativeLossInputs {
   ceWeights: Float64Array | null
   /** Weights of the reference-KL stream. */
   refKlWeights: Float64Array | null
+  /** Denominators; null takes the members of these inputs. */
+  counts: NativeLossCounts | null
 }
 
 /** What the model is. */
@@ -1261,6 +1319,20 @@ export interface NativeTraceColumns {
   branchOffsets: Uint32Array
 }
 
+/** What an algorithm says of each token of a trace. */
+export interface NativeTraceStreams {
+  /** T. */
+  advantages: Float32Array | null
+  /** T. */
+  rlWeights: Float32Array | null
+  /** T. */
+  ceWeights: Float32Array | null
+  /** T. */
+  refKlWeights: Float32Array | null
+  /** T. */
+  referenceLogprobs: Float32Array | null
+}
+
 /** Columns of design section 6. */
 export interface NativeTrainBatch {
   /** T. */
@@ -1293,6 +1365,8 @@ export interface NativeTrainBatch {
   countCe: number
   /** Denominator of the reference-KL stream. */
   countRefKl: number
+  /** Denominator of means over sequences; null takes those of this batch. */
+  countSequences: number | null
   /** Version whose tokens feed the on-policy mismatch metrics. */
   onPolicyVersion: number | null
 }

@@ -7,6 +7,7 @@ mod engine;
 mod error;
 mod losses;
 mod numbers;
+mod own_loss;
 mod packing;
 mod rollouts;
 mod runtime;

@@ -2,7 +2,7 @@
 
 use napi::bindgen_prelude::{Float64Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
-use prl_engine::loss::{LossInputs, Real, policy_loss as compute};
+use prl_engine::loss::{Counts, LossInputs, Real, policy_loss as compute};
 
 use crate::error::NativeError;
 
@@ -31,6 +31,21 @@ pub struct NativeLossInputs {
     pub ce_weights: Option<Float64Array>,
     /// Weights of the reference-KL stream.
     pub ref_kl_weights: Option<Float64Array>,
+    /// Denominators; null takes the members of these inputs.
+    pub counts: Option<NativeLossCounts>,
+}
+
+/// Denominators.
+#[napi(object, use_nullable = true)]
+pub struct NativeLossCounts {
+    /// Of the rl stream.
+    pub rl: f64,
+    /// Of the cross-entropy stream.
+    pub ce: f64,
+    /// Of the reference-KL stream.
+    pub ref_kl: f64,
+    /// Of means over sequences; null takes those of the inputs.
+    pub sequences: Option<f64>,
 }
 
 /// A loss, its gradient and its metrics (JSON object of numbers).
@@ -70,6 +85,12 @@ fn run<F: Real>(name: &str, inputs: &NativeLossInputs, params: &str) -> napi::Re
         optional(&inputs.ce_weights),
         optional(&inputs.ref_kl_weights),
     );
+    let counts = inputs.counts.as_ref().map(|counts| Counts {
+        rl: counts.rl,
+        ce: counts.ce,
+        ref_kl: counts.ref_kl,
+        sequences: counts.sequences,
+    });
     let output = compute(
         name,
         &LossInputs {
@@ -85,7 +106,7 @@ fn run<F: Real>(name: &str, inputs: &NativeLossInputs, params: &str) -> napi::Re
             ref_kl_weights: ref_kl.as_deref(),
         },
         &params,
-        None,
+        counts,
     )
     .map_err(NativeError::from)?;
     Ok(NativeLoss {

@@ -88,6 +88,8 @@ pub struct NativeBatch {
     pub n_ce: f64,
     /// Members of the reference-KL stream over all ranks.
     pub n_ref_kl: f64,
+    /// Sequences of the rl stream over all ranks; 0 when unknown.
+    pub n_sequences: f64,
 }
 
 /// What a batch file says of itself.
@@ -292,6 +294,7 @@ impl From<Batch> for NativeBatch {
             n_rl: batch.counts.rl as f64,
             n_ce: batch.counts.ce as f64,
             n_ref_kl: batch.counts.ref_kl as f64,
+            n_sequences: batch.counts.sequences as f64,
         }
     }
 }
@@ -339,6 +342,7 @@ impl NativeBatch {
             n_rl: batch.counts.rl as f64,
             n_ce: batch.counts.ce as f64,
             n_ref_kl: batch.counts.ref_kl as f64,
+            n_sequences: batch.counts.sequences as f64,
         }
     }
 
@@ -367,6 +371,7 @@ impl NativeBatch {
                 rl: whole("counts.rl", batch.n_rl)?,
                 ce: whole("counts.ce", batch.n_ce)?,
                 ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
+                sequences: whole("rlSequences", batch.n_sequences)?,
             },
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use napi::bindgen_prelude::{Env, Float32Array, ObjectFinalize, PromiseRaw, Uint8Array, Uint32Array};
 use napi_derive::napi;
-use prl_packing::{Batch, Cost, Rollout, SampleSet, SpareBatches, Worth};
+use prl_packing::{Batch, Cost, Rollout, SampleSet, SpareBatches, TraceStreams, Worth};
 
 use crate::error::NativeError;
 use crate::packing::{NativeBatch, NativeBatchKey, NativeBatchOptions, NativeFlopModel, env_id};
@@ -102,6 +102,34 @@ fn external_bytes(rollout: &Rollout) -> i64 {
     i64::try_from(rollout.bytes()).unwrap_or(i64::MAX)
 }
 
+/// What an algorithm says of each token of a trace.
+#[napi(object, use_nullable = true)]
+pub struct NativeTraceStreams {
+    /// T.
+    pub advantages: Option<Float32Array>,
+    /// T.
+    pub rl_weights: Option<Float32Array>,
+    /// T.
+    pub ce_weights: Option<Float32Array>,
+    /// T.
+    pub ref_kl_weights: Option<Float32Array>,
+    /// T.
+    pub reference_logprobs: Option<Float32Array>,
+}
+
+impl From<NativeTraceStreams> for TraceStreams {
+    fn from(streams: NativeTraceStreams) -> Self {
+        let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
+        Self {
+            advantages: floats(streams.advantages),
+            rl_weights: floats(streams.rl_weights),
+            ce_weights: floats(streams.ce_weights),
+            ref_kl_weights: floats(streams.ref_kl_weights),
+            reference_logprobs: floats(streams.reference_logprobs),
+        }
+    }
+}
+
 /// The samples that a step trains on.
 #[napi]
 #[derive(Default)]
@@ -117,7 +145,7 @@ impl NativeSampleSet {
         Self::default()
     }
 
-    /// Adds every sample of a rollout, or of one trace of it; how many they are.
+    /// Adds every sample of a rollout, or of one trace of it, whose tokens `streams` tells apart; how many they are.
     #[napi(catch_unwind)]
     pub fn add(
         &mut self,
@@ -126,15 +154,20 @@ impl NativeSampleSet {
         temperature: f64,
         env: u32,
         trace: Option<u32>,
+        streams: Option<NativeTraceStreams>,
     ) -> napi::Result<u32> {
         let worth = Worth {
             advantage: advantage as f32,
             temperature: temperature as f32,
             env_id: env_id(env)?,
         };
-        let added = match trace {
-            Some(trace) => self.samples.add_trace(&rollout.rollout, trace as usize, worth),
-            None => self.samples.add(&rollout.rollout, worth),
+        let added = match (trace, streams) {
+            (Some(trace), Some(streams)) => self
+                .samples
+                .add_trace_with(&rollout.rollout, trace as usize, worth, streams.into())
+                .map_err(NativeError::from)?,
+            (Some(trace), None) => self.samples.add_trace(&rollout.rollout, trace as usize, worth),
+            (None, _) => self.samples.add(&rollout.rollout, worth),
         };
         Ok(u32::try_from(added).unwrap_or(u32::MAX))
     }

@@ -13,6 +13,7 @@ use prl_engine::{
 use crate::engine::tier;
 use crate::error::NativeError;
 use crate::losses::metrics_json;
+use crate::own_loss::{OwnLoss, ask};
 use crate::runtime::blocking;
 
 /// The optimizer.
@@ -154,6 +155,8 @@ pub struct NativeTrainBatch {
     pub count_ce: f64,
     /// Denominator of the reference-KL stream.
     pub count_ref_kl: f64,
+    /// Denominator of means over sequences; null takes those of this batch.
+    pub count_sequences: Option<f64>,
     /// Version whose tokens feed the on-policy mismatch metrics.
     pub on_policy_version: Option<u32>,
 }
@@ -234,6 +237,7 @@ impl From<NativeTrainBatch> for OwnedBatch {
                 rl: batch.count_rl,
                 ce: batch.count_ce,
                 ref_kl: batch.count_ref_kl,
+                sequences: batch.count_sequences,
             },
             on_policy_version: batch.on_policy_version,
         }
@@ -291,16 +295,21 @@ impl NativeTrainer {
         }
     }
 
-    /// Accumulates a batch's gradients.
+    /// Accumulates a batch's gradients; `loss` is asked for each bin in place of the loss that the trainer was opened with.
     #[napi(catch_unwind)]
     pub fn forward_backward<'env>(
         &self,
         env: &'env Env,
         batch: NativeTrainBatch,
+        #[napi(ts_arg_type = "((call: NativeLossCall) => NativeLossAnswer | null) | null")] loss: Option<OwnLoss>,
     ) -> napi::Result<PromiseRaw<'env, NativeStepMetrics>> {
         let batch = OwnedBatch::from(batch);
         self.run(env, move |trainer| {
-            let stats = trainer.forward_backward(&batch.view())?;
+            let batch = batch.view();
+            let stats = match loss {
+                None => trainer.forward_backward(&batch),
+                Some(loss) => trainer.forward_backward_with(&batch, &mut |inputs, counts| ask(&loss, inputs, counts)),
+            }?;
             Ok(NativeStepMetrics {
                 loss: stats.loss,
                 metrics: metrics_json(&stats.metrics),

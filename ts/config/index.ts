@@ -20,7 +20,7 @@ export { filterName, type FilterBlock } from "./schema/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";
 export { demonstrators } from "./schema/sft-data.ts";
-export { lossOptions } from "./schema/loss.ts";
+export { lossOptions, referenceOf, START_REFERENCE } from "./schema/loss.ts";
 export { type FakeData, optimOptions } from "./schema/trainer.ts";
 export { weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";

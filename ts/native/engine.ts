@@ -9,6 +9,7 @@ import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 import { IncrementRouter } from "./increment-router.ts";
 
+export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./own-loss.ts";
 export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
 
 /** Exactly one prompt to continue. */
@@ -104,8 +105,15 @@ export interface Model {
   readonly threads: number;
   /** Next-token logits of packed sequences: `T * vocabSize` floats, row `t` predicts token `t + 1`. */
   logits(inputIds: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>;
-  /** `[t]` is the log-probability of `inputIds[t]` given its predecessors in its segment; 0 at each segment's first token. */
-  logprobs(inputIds: Uint32Array, cuSeqlens: Uint32Array, options?: { temperature?: number }): Promise<Float32Array>;
+  /**
+   * `[t]` is the log-probability of `inputIds[t]` given its predecessors in its segment; 0 at each segment's first token. `temperature`: one
+   * for all tokens, or one for each.
+   */
+  logprobs(
+    inputIds: Uint32Array,
+    cuSeqlens: Uint32Array,
+    options?: { temperature?: number | Float32Array },
+  ): Promise<Float32Array>;
   /** Samples; calls running at the same time share one batch. Aborting the signal, or leaving the loop, aborts what is unfinished. */
   generate(requests: GenerateRequest[], options?: { signal?: AbortSignal }): AsyncIterable<GenerateIncrement>;
   /** Loads another version's weights between two decode steps; running requests go on with them. */
@@ -152,7 +160,7 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     threads: info.threads,
     logits: (inputIds, cuSeqlens) => nativeAsync(() => engine.logits(inputIds, cuSeqlens)),
     logprobs: (inputIds, cuSeqlens, { temperature = 1 } = {}) =>
-      nativeAsync(() => engine.logprobs(inputIds, cuSeqlens, Float32Array.of(temperature))),
+      nativeAsync(() => engine.logprobs(inputIds, cuSeqlens, perToken(temperature))),
     generate: (requests, { signal } = {}) => router.generate(requests, signal),
     swapWeights: async (weightsDir, next = {}) => {
       const swapped = { version: next.version ?? engine.stats().version + 1, digest: next.digest ?? null };
@@ -177,6 +185,10 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
 export async function randomCheckpoint(configDir: string, outDir: string, seed: number): Promise<void> {
   const { randomCheckpoint: write } = addon();
   await nativeAsync(() => write(configDir, outDir, seed));
+}
+
+function perToken(temperature: number | Float32Array): Float32Array {
+  return typeof temperature === "number" ? Float32Array.of(temperature) : temperature;
 }
 
 /** Refuses every dtype but f32, the only one that the engine has. */

@@ -26,7 +26,7 @@ export {
   type PackOptions,
   type Sample,
 } from "./packing.ts";
-export { RolloutSamples, SampleSet, type TraceColumns } from "./rollouts.ts";
+export { RolloutSamples, SampleSet, type TraceColumns, type TraceStreams } from "./rollouts.ts";
 export {
   decodeSafetensors,
   diffWeights,
@@ -61,7 +61,8 @@ export {
   type WantedWeights,
   type WeightNode,
 } from "./transport.ts";
-export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
+export { policyLoss, type LossCounts, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
+export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./own-loss.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";
 export { connectSandboxPool, startSandboxPool } from "./sandbox.ts";

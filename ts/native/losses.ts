@@ -19,6 +19,16 @@ export interface PolicyLossInputs<F extends Floats> {
   rlWeights?: F;
   ceWeights?: F;
   refKlWeights?: F;
+  /** Denominators over the whole batch of which these are a part. Default: the members of these inputs. */
+  counts?: LossCounts;
+}
+
+/** Members of the three streams, and sequences with a member of the rl stream (default: those of the inputs). */
+export interface LossCounts {
+  rl: number;
+  ce: number;
+  refKl: number;
+  sequences?: number;
 }
 
 export interface PolicyLoss<F extends Floats> {
@@ -54,6 +64,7 @@ export function policyLoss<F extends Floats>(
         rlWeights: wide(inputs.rlWeights),
         ceWeights: wide(inputs.ceWeights),
         refKlWeights: wide(inputs.refKlWeights),
+        counts: inputs.counts === undefined ? null : { ...inputs.counts, sequences: inputs.counts.sequences ?? null },
       },
       JSON.stringify(params),
     ),

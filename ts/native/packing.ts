@@ -46,6 +46,8 @@ export interface Batch {
   referenceLogprobs?: Float32Array;
   /** Members of the three loss streams over all ranks of the step: the denominators. */
   counts: { rl: number; ce: number; refKl: number };
+  /** Sequences with a member of the rl stream over all ranks; absent when a file does not say. */
+  rlSequences?: number;
 }
 
 const INPUT = "PRL_PACKING_INPUT";
@@ -208,6 +210,7 @@ function fromNative({
   nRl,
   nCe,
   nRefKl,
+  nSequences,
   ...columns
 }: NativeBatch): Batch {
   return {
@@ -217,11 +220,12 @@ function fromNative({
     ...(refKlWeights === null ? {} : { refKlWeights }),
     ...(referenceLogprobs === null ? {} : { referenceLogprobs }),
     counts: { rl: nRl, ce: nCe, refKl: nRefKl },
+    ...(nSequences === 0 ? {} : { rlSequences: nSequences }),
   };
 }
 
 function toNative(batch: Batch): NativeBatch {
-  const { counts, ...columns } = batch;
+  const { counts, rlSequences = 0, ...columns } = batch;
   return {
     ...columns,
     rlWeights: batch.rlWeights ?? null,
@@ -231,5 +235,6 @@ function toNative(batch: Batch): NativeBatch {
     nRl: counts.rl,
     nCe: counts.ce,
     nRefKl: counts.refKl,
+    nSequences: rlSequences,
   };
 }

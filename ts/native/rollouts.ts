@@ -26,6 +26,25 @@ export interface TraceColumns {
   branchOffsets: Uint32Array;
 }
 
+/** What an algorithm says of each token of a trace: [T] each, over all its branches. Absent ones have the defaults of a sample. */
+export interface TraceStreams {
+  /** In place of one advantage for all sampled tokens. */
+  advantages?: Float32Array;
+  rlWeights?: Float32Array;
+  ceWeights?: Float32Array;
+  refKlWeights?: Float32Array;
+  referenceLogprobs?: Float32Array;
+}
+
+/** What a rollout's tokens train with. */
+export interface RolloutWorth {
+  /** Of its sampled tokens. */
+  advantage: number;
+  /** Of the sampling. */
+  temperature: number;
+  envId: number;
+}
+
 /** The samples of an episode. Its memory is freed when nothing refers to it any more. */
 export class RolloutSamples {
   readonly #native: NativeRollout;
@@ -58,8 +77,14 @@ export class RolloutSamples {
   }
 
   /** @internal */
-  addTo(set: NativeSampleSet, advantage: number, temperature: number, envId: number, trace?: number): number {
-    return native(() => set.add(this.#native, advantage, temperature, envId, trace));
+  addTo(
+    set: NativeSampleSet,
+    { advantage, temperature, envId }: RolloutWorth,
+    trace?: number,
+    streams?: TraceStreams,
+  ): number {
+    const columns = streams === undefined ? null : toNative(streams);
+    return native(() => set.add(this.#native, advantage, temperature, envId, trace, columns));
   }
 }
 
@@ -73,12 +98,15 @@ export class SampleSet {
     return this.#size;
   }
 
-  /** Adds every sample of a rollout, or of one of its traces; `advantage` is that of its sampled tokens. */
-  add(rollout: RolloutSamples, worth: { advantage: number; temperature: number; envId: number }, trace?: number): void {
+  /**
+   * Adds every sample of a rollout, or of one of its traces; with `streams` the trace's tokens are told apart. Errors: PRL_PACKING_INPUT when
+   * a stream does not have one entry per token.
+   */
+  add(rollout: RolloutSamples, worth: RolloutWorth, trace?: number, streams?: TraceStreams): void {
     const advantage = finite(INPUT, "advantage", worth.advantage);
     const temperature = finite(INPUT, "temperature", worth.temperature);
     const envId = whole(INPUT, "envId", worth.envId, { max: 0xffff });
-    this.#size += rollout.addTo(this.#native, advantage, temperature, envId, trace);
+    this.#size += rollout.addTo(this.#native, { advantage, temperature, envId }, trace, streams);
   }
 
   /** Plans and builds one batch per rank, off the JavaScript thread, and empties the set; no samples give no batches. */
@@ -88,6 +116,16 @@ export class SampleSet {
     const packed = await nativeAsync(() => this.#native.pack(options, cost ?? null));
     return packed.map((batch) => new PackedBatch(batch));
   }
+}
+
+function toNative(streams: TraceStreams) {
+  return {
+    advantages: streams.advantages ?? null,
+    rlWeights: streams.rlWeights ?? null,
+    ceWeights: streams.ceWeights ?? null,
+    refKlWeights: streams.refKlWeights ?? null,
+    referenceLogprobs: streams.referenceLogprobs ?? null,
+  };
 }
 
 type NativeRollout = InstanceType<ReturnType<typeof addon>["NativeRollout"]>;

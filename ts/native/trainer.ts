@@ -4,6 +4,7 @@ import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
 import { finite, whole, wholeOrNull } from "./checks.ts";
 import { nativeAsync } from "./errors.ts";
+import { forAddon, type OwnLoss } from "./own-loss.ts";
 import type { Batch } from "./packing.ts";
 
 /** Columns of design section 6. Lengths in tokens unless said otherwise. */
@@ -29,7 +30,8 @@ export interface TrainerOptions {
   /** 0 takes every core that this process may run on. */
   threads?: number;
   isa?: string;
-  loss?: { type: string } & Record<string, unknown>;
+  /** A loss by name with its parameters, or a function of your own. */
+  loss?: ({ type: string } & Record<string, unknown>) | OwnLoss;
   optim?: {
     /** adamw, sgd or muon (matrices inside the layers; AdamW for the rest). */
     type: string;
@@ -54,7 +56,10 @@ export interface Trainer {
   readonly isa: string;
   readonly vocabSize: number;
   readonly threads: number;
-  /** Adds the batch's gradients to the accumulated ones. Bins run one after the other. */
+  /**
+   * Adds the batch's gradients to the accumulated ones. Bins run one after the other, and a loss of your own is asked once for each; what it
+   * throws is what this rejects with.
+   */
   forwardBackward(batch: TrainBatch): Promise<StepMetrics>;
   /** Hugging Face name; f32, before clipping; a tied tensor once. */
   gradient(name: string): Promise<Float32Array>;
@@ -81,7 +86,9 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       `dtype "${String(options.dtype)}" is not implemented: use "float32"`,
     );
   }
-  const { type: lossName, ...lossParams } = options.loss ?? { type: "default" };
+  const own = typeof options.loss === "function" ? options.loss : null;
+  const named = typeof options.loss === "object" ? options.loss : { type: "default" };
+  const { type: lossName, ...lossParams } = named;
   const threads = whole("PRL_ENGINE_INPUT", "threads", options.threads ?? 0);
   const { NativeTrainer } = addon();
   const trainer = await nativeAsync(() =>
@@ -100,8 +107,13 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     vocabSize: info.vocabSize,
     threads: info.threads,
     forwardBackward: async (batch) => {
-      const { loss, metrics } = await nativeAsync(() => trainer.forwardBackward(toNative(batch)));
-      return { loss, metrics: JSON.parse(metrics) as Record<string, number> };
+      const asked = own === null ? null : forAddon(own);
+      try {
+        const { loss, metrics } = await nativeAsync(() => trainer.forwardBackward(toNative(batch), asked?.ask ?? null));
+        return { loss, metrics: JSON.parse(metrics) as Record<string, number> };
+      } catch (error) {
+        throw asked?.error() ?? error;
+      }
     },
     gradient: (name) => nativeAsync(() => trainer.gradient(name)),
     step: async ({ lr } = {}) => ({ gradNorm: await nativeAsync(() => trainer.step(lr ?? null)) }),
@@ -157,6 +169,7 @@ function toNative(batch: TrainBatch) {
     countRl: finite("PRL_LOSS_INPUT", "counts.rl", counts.rl),
     countCe: finite("PRL_LOSS_INPUT", "counts.ce", counts.ce),
     countRefKl: finite("PRL_LOSS_INPUT", "counts.refKl", counts.refKl),
+    countSequences: batch.rlSequences ?? null,
     onPolicyVersion: wholeOrNull("PRL_ENGINE_INPUT", "onPolicyVersion", batch.onPolicyVersion),
   };
 }

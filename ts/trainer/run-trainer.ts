@@ -7,7 +7,7 @@
  */
 
 import { join } from "node:path";
-import { lossOptions, optimOptions, type RlConfig } from "../config/index.ts";
+import { optimOptions, type RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { openTrainer, type TrainBatch, type Trainer } from "../native/index.ts";
@@ -20,6 +20,8 @@ import {
   writeHalf,
 } from "../transports/index.ts";
 import { canaryTokenIds, scoreCanary } from "./canary.ts";
+import { configuredLoss } from "./configured-loss.ts";
+import { openReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
@@ -31,6 +33,8 @@ const OPTIMIZER_FILE = "optimizer.safetensors";
 
 export interface TrainerJob {
   modelDir: string;
+  /** The model that a KL term pulls towards; null or absent: none. */
+  referenceDir?: string | null;
   config: RlConfig["trainer"];
   /** Null trains until the signal. */
   maxSteps: number | null;
@@ -52,10 +56,13 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   const trainer = await openTrainer(job.modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
-    loss: lossOptions(config.loss),
+    loss: await configuredLoss(config.loss),
     optim: optimOptions(config.optim),
     activations: config.activations,
   });
+  const threads = config.threads ?? 0;
+  const { referenceDir = null } = job;
+  const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   let saving: Promise<void> = Promise.resolve();
   let skipped = 0;
@@ -68,7 +75,9 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const batch = await job.rollouts.receive(step, 0, { deadlineMs: BATCH_DEADLINE_MS, signal });
       const receivedAt = performance.now();
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
-      const outcome = await trainStep(trainer, { ...batch, onPolicyVersion: step - 1 }, lr, saving);
+      const scored = reference === null ? batch : await reference.score(batch);
+      const scoredAt = performance.now();
+      const outcome = await trainStep(trainer, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
       skipped = outcome.skipped === null ? 0 : skipped + 1;
       if (outcome.skipped !== null) {
         metrics.event("step_skipped", { step, code: outcome.skipped.code, message: outcome.skipped.message });
@@ -94,7 +103,8 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
         "optim/skipped": outcome.skipped === null ? 0 : 1,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
         "time/wait_for_batch": seconds(startedAt, receivedAt),
-        "time/forward_backward": seconds(receivedAt, trainedAt),
+        "time/forward_backward": seconds(scoredAt, trainedAt),
+        ...(reference === null ? {} : { "time/reference_logprobs": seconds(receivedAt, scoredAt) }),
         "time/broadcast_weights": seconds(trainedAt, publishedAt),
         "time/save_ckpt": seconds(publishedAt, performance.now()),
         "time/step": seconds(startedAt, performance.now()),
@@ -105,7 +115,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   } finally {
     await Promise.allSettled([saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
-    await trainer.close();
+    await Promise.all([trainer.close(), reference?.close()]);
   }
 }
 

@@ -131,6 +131,7 @@ fn train(
             rl: (SEQUENCES * trained) as f64,
             ce: 1.0,
             ref_kl: 1.0,
+            sequences: None,
         },
         on_policy_version: None,
     };

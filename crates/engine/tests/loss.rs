@@ -141,7 +141,14 @@ fn weights_scale_their_tokens_and_a_zero_weight_takes_a_token_out_of_the_denomin
 fn given_counts_are_the_denominators_of_their_streams_and_never_below_one() {
     let mut columns = Columns::<f64>::new(&[-1.0, -2.0], &[-1.0, -2.0], &[1.0, 3.0], &[1, 0]);
     columns.ce = Some(vec![0.0, 0.5]);
-    let counts = |rl, ce| Some(Counts { rl, ce, ref_kl: 0.0 });
+    let counts = |rl, ce| {
+        Some(Counts {
+            rl,
+            ce,
+            ref_kl: 0.0,
+            sequences: None,
+        })
+    };
     let out = columns.loss("default", &Value::Null, counts(4.0, 2.0)).unwrap();
     assert_close(out.loss, -1.0 / 4.0 + 1.0 / 2.0, "global counts");
     assert_eq!(out.grad_logprobs, [-0.25, -0.25]);
@@ -322,6 +329,7 @@ fn bins_with_shared_counts_add_up_to_the_whole_batch() {
         rl: 3.0,
         ce: 0.0,
         ref_kl: 0.0,
+        sequences: None,
     });
     let expected = whole.loss("default", &Value::Null, None).unwrap();
     let first = part(0..1).loss("default", &Value::Null, counts).unwrap();
@@ -371,6 +379,7 @@ fn mistakes_have_names() {
         rl: f64::NAN,
         ce: 0.0,
         ref_kl: 0.0,
+        sequences: None,
     };
     assert!(matches!(
         columns.loss("default", &Value::Null, Some(bad)),

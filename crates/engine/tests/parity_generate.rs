@@ -388,6 +388,7 @@ fn train_on(
             rl: mask.iter().map(|on| f64::from(*on)).sum(),
             ce: 0.0,
             ref_kl: 0.0,
+            sequences: None,
         },
         on_policy_version: Some(version),
     };

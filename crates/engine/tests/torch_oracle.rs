@@ -129,6 +129,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
                 rl: 1.0,
                 ce: mask.iter().map(|&mask| f64::from(mask)).sum(),
                 ref_kl: 1.0,
+                sequences: None,
             },
             on_policy_version: None,
         };

@@ -67,7 +67,7 @@ pub struct BatchView<'a> {
     pub counts: Counts,
 }
 
-/// Tokens in each loss.
+/// Tokens in each loss, and what else denominators are made of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// In the policy loss: on the mask with an rl weight other than 0.
@@ -76,6 +76,8 @@ pub struct Counts {
     pub ce: u64,
     /// In the reference KL loss: ref_kl weight other than 0, whatever the mask.
     pub ref_kl: u64,
+    /// Sequences with a token in the policy loss; 0 when a file does not say.
+    pub sequences: u64,
 }
 
 impl Add for Counts {
@@ -86,6 +88,7 @@ impl Add for Counts {
             rl: self.rl + other.rl,
             ce: self.ce + other.ce,
             ref_kl: self.ref_kl + other.ref_kl,
+            sequences: self.sequences + other.sequences,
         }
     }
 }
@@ -131,7 +134,7 @@ impl BatchView<'_> {
         self.bin_seq_offsets.len().saturating_sub(1)
     }
 
-    /// Tokens of this rank in each loss; [`Batch::counts`] is the sum over ranks.
+    /// Tokens of this rank in each loss (sequences are not counted); [`Batch::counts`] is the sum over ranks.
     pub fn local_counts(&self) -> Counts {
         self.counts_of(0..self.tokens())
     }

@@ -26,7 +26,7 @@ impl BatchView<'_> {
             self.check_values(tokens.clone())?;
             local = local + self.counts_of(tokens);
         }
-        let Counts { rl, ce, ref_kl } = self.counts;
+        let Counts { rl, ce, ref_kl, .. } = self.counts;
         if local.rl > rl || local.ce > ce || local.ref_kl > ref_kl {
             return Err(format!(
                 "global counts {:?} are below this rank's {local:?}",
@@ -36,7 +36,7 @@ impl BatchView<'_> {
         Ok(())
     }
 
-    /// Tokens of this rank in each loss.
+    /// Tokens of this rank in each loss; sequences are not looked at.
     pub(crate) fn counts_of(&self, tokens: Range<usize>) -> Counts {
         let nonzero = |weights: Option<&[f32]>| {
             weights.map_or(0, |weights| count(&weights[tokens.clone()], |weight| weight != 0.0))
@@ -51,6 +51,7 @@ impl BatchView<'_> {
             },
             ce: nonzero(self.ce_weights),
             ref_kl: nonzero(self.ref_kl_weights),
+            sequences: 0,
         }
     }
 

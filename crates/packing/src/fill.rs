@@ -262,11 +262,13 @@ fn counts_of(sample: &SampleRef<'_>, length: usize) -> Counts {
     let mask = &sample.mask[..length];
     let nonzero =
         |weights: Option<&[f32]>| weights.map_or(0, |weights| count(&weights[..length], |weight| weight != 0.0));
+    let rl = match sample.rl_weights {
+        None => count(mask, |mask| mask != 0),
+        Some(weights) => count_pairs(mask, &weights[..length], |mask, weight| (mask != 0) & (weight != 0.0)),
+    };
     Counts {
-        rl: match sample.rl_weights {
-            None => count(mask, |mask| mask != 0),
-            Some(weights) => count_pairs(mask, &weights[..length], |mask, weight| (mask != 0) & (weight != 0.0)),
-        },
+        rl,
+        sequences: u64::from(rl > 0),
         ce: nonzero(sample.ce_weights),
         ref_kl: nonzero(sample.ref_kl_weights),
     }

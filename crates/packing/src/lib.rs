@@ -61,6 +61,7 @@ mod sample_set;
 mod scan;
 mod spare;
 mod split;
+mod trace_streams;
 
 pub use batch::{Batch, BatchView, Counts, UNSAMPLED};
 pub use build::{BuildOptions, build_batch, build_batch_reusing};
@@ -74,3 +75,4 @@ pub use rollout::{Rollout, RolloutSample};
 pub use sample::{Advantages, SampleRef};
 pub use sample_set::{SampleSet, Worth, pack_batches};
 pub use spare::SpareBatches;
+pub use trace_streams::TraceStreams;

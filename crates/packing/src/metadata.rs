@@ -11,7 +11,7 @@ use crate::batch::Counts;
 /// What `format` says in the metadata of a batch.
 pub const BATCH_FORMAT: &str = "prl-batch/1";
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "format",
     "run_id",
     "attempt",
@@ -21,6 +21,7 @@ const KEYS: [&str; 10] = [
     "n_rl",
     "n_ce",
     "n_ref_kl",
+    "n_sequences",
     "digest",
 ];
 
@@ -51,9 +52,12 @@ impl BatchMetadata {
             counts.rl.to_string(),
             counts.ce.to_string(),
             counts.ref_kl.to_string(),
+            counts.sequences.to_string(),
             digest.to_owned(),
         ];
-        KEYS.iter().map(|key| (*key).to_owned()).zip(values).collect()
+        let all = KEYS.iter().map(|key| (*key).to_owned()).zip(values);
+        all.filter(|(key, value)| key != "n_sequences" || value != "0")
+            .collect()
     }
 
     /// That a path ending in `step_<s>/rank_<r>.safetensors` is that of this batch.
@@ -105,6 +109,10 @@ pub(crate) fn decode(metadata: &BTreeMap<String, String>, data: &[u8]) -> Result
         rl: fields.number("n_rl")?,
         ce: fields.number("n_ce")?,
         ref_kl: fields.number("n_ref_kl")?,
+        sequences: match metadata.get("n_sequences") {
+            Some(_) => fields.number("n_sequences")?,
+            None => 0,
+        },
     };
     Ok((key, counts))
 }

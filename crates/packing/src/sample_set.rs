@@ -8,6 +8,7 @@ use crate::cost::Cost;
 use crate::plan::{PackOptions, pack_sequences};
 use crate::rollout::Rollout;
 use crate::sample::{Advantages, SampleRef};
+use crate::trace_streams::{TraceStreams, part};
 use crate::{Batch, PackError};
 
 /// Samples of rollouts, each with what it is worth. Holds the rollouts, copies nothing.
@@ -21,6 +22,14 @@ struct Chosen {
     rollout: Arc<Rollout>,
     sample: usize,
     worth: Worth,
+    streams: Option<OwnStreams>,
+}
+
+/// The streams of a trace and where in them the sample lies.
+#[derive(Debug, Clone)]
+struct OwnStreams {
+    streams: Arc<TraceStreams>,
+    tokens: Range<usize>,
 }
 
 /// What the caller knows of a rollout's samples.
@@ -46,12 +55,42 @@ impl SampleSet {
         self.extend(rollout, samples, worth)
     }
 
+    /// [`SampleSet::add_trace`] of a trace whose tokens are told apart.
+    ///
+    /// # Errors
+    /// [`PackError::Input`] naming a stream that does not have one entry per token of the trace; nothing is added.
+    pub fn add_trace_with(
+        &mut self,
+        rollout: &Arc<Rollout>,
+        trace: usize,
+        worth: Worth,
+        streams: TraceStreams,
+    ) -> Result<usize, PackError> {
+        let samples = rollout.trace_samples().nth(trace).unwrap_or_default();
+        let lengths = samples.clone().map(|sample| rollout.sample(sample).token_ids.len());
+        streams.check(lengths.sum())?;
+        let streams = Arc::new(streams);
+        let first = self.chosen.len();
+        let added = self.extend(rollout, samples, worth);
+        let mut end = 0;
+        for chosen in &mut self.chosen[first..] {
+            let start = end;
+            end += rollout.sample(chosen.sample).token_ids.len();
+            chosen.streams = Some(OwnStreams {
+                streams: Arc::clone(&streams),
+                tokens: start..end,
+            });
+        }
+        Ok(added)
+    }
+
     fn extend(&mut self, rollout: &Arc<Rollout>, samples: Range<usize>, worth: Worth) -> usize {
         let added = samples.len();
         self.chosen.extend(samples.map(|sample| Chosen {
             rollout: Arc::clone(rollout),
             sample,
             worth,
+            streams: None,
         }));
         added
     }
@@ -112,19 +151,24 @@ fn plan(
 impl Chosen {
     fn as_sample(&self) -> SampleRef<'_> {
         let sample = self.rollout.sample(self.sample);
+        let stream = |choose: fn(&TraceStreams) -> Option<&Vec<f32>>| {
+            let OwnStreams { streams, tokens } = self.streams.as_ref()?;
+            part(choose(streams), tokens.clone())
+        };
+        let advantages = stream(|streams| streams.advantages.as_ref());
         SampleRef {
             token_ids: sample.token_ids,
             mask: sample.mask,
             logprobs: sample.logprobs,
-            advantages: Advantages::Uniform(self.worth.advantage),
+            advantages: advantages.map_or(Advantages::Uniform(self.worth.advantage), Advantages::PerToken),
             temperature: self.worth.temperature,
             env_id: self.worth.env_id,
             version_spans: sample.version_spans,
             unbroken: &[],
-            rl_weights: None,
-            ce_weights: None,
-            ref_kl_weights: None,
-            reference_logprobs: None,
+            rl_weights: stream(|streams| streams.rl_weights.as_ref()),
+            ce_weights: stream(|streams| streams.ce_weights.as_ref()),
+            ref_kl_weights: stream(|streams| streams.ref_kl_weights.as_ref()),
+            reference_logprobs: stream(|streams| streams.reference_logprobs.as_ref()),
         }
     }
 }

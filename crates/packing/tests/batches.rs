@@ -12,8 +12,13 @@ use support::{OPTIONS, Sample, build, metadata, valid_batch};
 
 // ---- building ----
 
-fn counts(rl: u64, ce: u64, ref_kl: u64) -> Counts {
-    Counts { rl, ce, ref_kl }
+fn counts(rl: u64, ce: u64, ref_kl: u64, sequences: u64) -> Counts {
+    Counts {
+        rl,
+        ce,
+        ref_kl,
+        sequences,
+    }
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn the_columns_of_a_small_batch_are_the_documented_ones() {
             [13, none]
         ]
     );
-    assert_eq!(batch.counts, counts(6, 0, 0));
+    assert_eq!(batch.counts, counts(6, 0, 0, 3));
     assert!(batch.rl_weights.is_none() && batch.ce_weights.is_none());
     assert!(batch.ref_kl_weights.is_none() && batch.reference_logprobs.is_none());
 }
@@ -88,7 +93,7 @@ fn a_stream_of_one_sample_is_filled_for_the_others() {
     assert_eq!(batches[1].reference_logprobs.as_deref(), Some(&[0.0, -4.0][..]));
     // Counts are of the whole step, equal in both batches: a masked token of weight 0 is no member.
     for batch in &batches {
-        assert_eq!(batch.counts, counts(2, 1, 1));
+        assert_eq!(batch.counts, counts(2, 1, 1, 2));
     }
     assert_eq!(batches[1].view().local_counts().rl, 1);
 }

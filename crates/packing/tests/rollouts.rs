@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use prl_packing::{BuildOptions, Cost, PackError, Rollout, SampleSet, UNSAMPLED, Worth};
+use prl_packing::{BuildOptions, Cost, PackError, Rollout, SampleSet, TraceStreams, UNSAMPLED, Worth};
 use prl_weights::{Dtype, TensorToWrite, WriteOptions, to_bytes};
 use proptest::prelude::*;
 
@@ -238,4 +238,47 @@ proptest! {
         set.add(&Arc::new(rollout), Worth { advantage: 1.0, temperature: 1.0, env_id: 0 });
         prop_assert!(set.pack(OPTIONS, Cost::Tokens, Vec::new()).is_ok());
     }
+}
+
+#[test]
+fn the_streams_of_a_trace_are_cut_where_its_samples_are() {
+    let traces = [Trace::new(&[(1, 2, 7), (1, 1, 7)]), Trace::new(&[(1, 1, 7)])];
+    let rollout = Arc::new(Rollout::parse(&encode(&traces), 2).unwrap());
+    let worth = Worth {
+        advantage: 2.0,
+        temperature: 1.0,
+        env_id: 0,
+    };
+    let mut set = SampleSet::default();
+    let streams = TraceStreams {
+        advantages: Some(vec![0.0, 1.0, 2.0, 0.0, 3.0]),
+        ce_weights: Some(vec![0.0, 0.5, 0.0, 0.0, 0.25]),
+        ..TraceStreams::default()
+    };
+    let short = TraceStreams {
+        rl_weights: Some(vec![0.0; 4]),
+        ..TraceStreams::default()
+    };
+    let error = set.add_trace_with(&rollout, 0, worth, short).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("rl_weights has 4 entries for a trace of 5 tokens")
+    );
+    assert_eq!(set.len(), 0);
+    assert_eq!(set.add_trace_with(&rollout, 0, worth, streams).unwrap(), 2);
+    assert_eq!(set.add_trace(&rollout, 1, worth), 1);
+    let batch = set.pack(OPTIONS, Cost::Tokens, Vec::new()).unwrap().remove(0);
+    assert_eq!(batch.cu_seqlens, [0, 3, 5, 7]);
+    assert_eq!(batch.advantages, [0.0, 1.0, 2.0, 0.0, 3.0, 0.0, 2.0]);
+    assert_eq!(batch.ce_weights, Some(vec![0.0, 0.5, 0.0, 0.0, 0.25, 0.0, 0.0]));
+    assert_eq!(
+        (
+            batch.rl_weights,
+            batch.counts.rl,
+            batch.counts.ce,
+            batch.counts.sequences
+        ),
+        (None, 4, 2, 3)
+    );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { policyLoss } from "../../../ts/orchestrator/algorithms/index.ts";
-import { lossBlock, lossOptions, lossProblems } from "../../../ts/config/schema/loss.ts";
+import { lossBlock, lossOptions, lossProblems, referenceOf } from "../../../ts/config/schema/loss.ts";
 
 const none = new Float64Array(0);
 const inputs = {
@@ -15,7 +15,9 @@ const inputs = {
 
 describe("[trainer.loss]", () => {
   const { type: types } = lossBlock.unwrap().shape;
-  const names = types.unwrap().options;
+  // A loss of one's own is no name to the engine.
+  const names = types.unwrap().options.filter((name) => name !== "custom");
+  const OURS = ["type", "reference", "path", "args"];
 
   it.each(names)("%s with its defaults is a loss that the engine takes", (type) => {
     const block = lossBlock.parse({ type, ...(type === "dr_grpo" && { max_completion_length: 64 }) });
@@ -34,7 +36,7 @@ describe("[trainer.loss]", () => {
       max_completion_length: 5,
     };
     for (const key of Object.keys(lossBlock.unwrap().shape)) {
-      if (key === "type") continue;
+      if (OURS.includes(key)) continue;
       const aggregation = { global_tokens: "token-mean/global", max_completion_length: "sum/(B*L)" }[key];
       const base =
         type === "dr_grpo" && aggregation === undefined && key !== "aggregation" ? { max_completion_length: 5 } : {};
@@ -52,5 +54,25 @@ describe("[trainer.loss]", () => {
       { key: "kl_tau", message: 'is not read by the loss "ppo"' },
     ]);
     expect(lossProblems(lossBlock.parse({ type: "dr_grpo" }))[0]?.key).toBe("max_completion_length");
+  });
+
+  it("takes a function by path, with arguments and nothing of the engine's", () => {
+    const own = { type: "custom", path: "./my.ts#loss", args: { beta: 0.1 } };
+    expect(lossProblems(lossBlock.parse(own))).toEqual([]);
+    expect(lossProblems(lossBlock.parse({ type: "custom" }))[0]?.key).toBe("path");
+    expect(lossProblems(lossBlock.parse({ ...own, epsilon_low: 0.2 }))[0]?.key).toBe("epsilon_low");
+    expect(lossProblems(lossBlock.parse({ type: "grpo", path: "./my.ts" }))[0]?.key).toBe("path");
+  });
+
+  it("knows whose log-probabilities it pulls towards", () => {
+    const reference = (block: object) => referenceOf(lossBlock.parse(block));
+    expect(reference({})).toBeNull();
+    expect(reference({ type: "grpo", kl: {} })).toBe("start");
+    expect(reference({ type: "kl" })).toBe("start");
+    expect(reference({ type: "ref_kl", reference: "/teacher" })).toBe("/teacher");
+    expect(reference({ type: "custom", path: "./my.ts" })).toBeNull();
+    expect(reference({ type: "custom", path: "./my.ts", reference: "start" })).toBe("start");
+    expect(lossProblems(lossBlock.parse({ reference: "start" }))[0]?.key).toBe("reference");
+    expect(lossOptions(lossBlock.parse({ kl: {}, reference: "start" }))).not.toHaveProperty("reference");
   });
 });

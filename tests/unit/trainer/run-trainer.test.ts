@@ -1,6 +1,7 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
@@ -26,12 +27,13 @@ beforeAll(async () => {
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const { trainer: config } = rlConfigSchema.parse({
+const base = {
   seq_len: 64,
   model: { name: "m" },
   trainer: { threads: 1, optim: { lr: 1e-2 } },
   orchestrator: { train: { source: [{ name: "b", env: { id: "reverse-text" } }] } },
-});
+};
+const { trainer: config } = rlConfigSchema.parse(base);
 
 const rules = { recovery_interval: 1, interval: 1, keep_last: null, keep_interval: null, save_async: true };
 
@@ -146,6 +148,50 @@ describe("the trainer", () => {
     expect(new Set(digests).size).toBe(1);
     const events = (await readFile(join(job.runDir, "events.jsonl"), "utf8")).trim().split("\n");
     expect(events.filter((line) => line.includes("step_skipped"))).toHaveLength(10);
+  });
+
+  test("trains with a function by path, and with a KL term towards a frozen model that the policy moves away from", async () => {
+    const losses = async (name: string, loss: object, referenceDir: string | null) => {
+      const job = await jobIn(name);
+      const { trainer } = rlConfigSchema.parse({ ...base, trainer: { ...base.trainer, loss } });
+      const training = runTrainer({ ...job, config: trainer, referenceDir });
+      training.catch((error: unknown) => job.stop.abort(error));
+      const options = { deadlineMs: 20_000, signal: job.signal };
+      const digests: string[] = [];
+      const feed = async () => {
+        for (const version of [0, 1, 2]) {
+          const { dir, manifest } = await job.weights.receive(version, options);
+          digests.push(manifest.digest);
+          if (version < 2) await job.rollouts.send(version + 1, await batchOf(dir, version), ["b"]);
+        }
+      };
+      await Promise.all([training, feed()]);
+      const lines = (await readFile(join(job.runDir, "metrics.jsonl"), "utf8")).trim().split("\n");
+      return { digests, metrics: lines.map((line) => JSON.parse(line) as Record<string, number>) };
+    };
+    const own = join(root, "losses.ts");
+    await writeFile(
+      own,
+      `import { policyLoss } from ${JSON.stringify(fileURLToPath(new URL("../../../ts/native/index.ts", import.meta.url)))};
+       export const same = (inputs: object, args: { type: string }) => policyLoss(args.type, inputs as never);
+       export const broken = () => { throw new Error("never mind"); };`,
+    );
+    const expected = await losses("built-in", { type: "grpo" }, null);
+    const custom = await losses("by-path", { type: "custom", path: `${own}#same`, args: { type: "grpo" } }, null);
+    expect(custom.digests).toEqual(expected.digests);
+    const broken = losses("broken", { type: "custom", path: `${own}#broken` }, null);
+    await expect(broken).rejects.toMatchObject({
+      code: "PRL_USER_MODULE",
+      message: expect.stringContaining("never mind") as string,
+    });
+
+    const kl = await losses("kl", { type: "grpo", kl: { estimator: "k2", coef: 10 } }, modelDir);
+    // The policy of the first step is the reference itself.
+    expect(kl.metrics[0]?.["reference_kl"]).toBe(0);
+    expect(kl.metrics[1]?.["reference_kl"]).toBeGreaterThan(0);
+    expect(kl.digests[1]).toBe(expected.digests[1]);
+    expect(kl.digests[2]).not.toBe(expected.digests[2]);
+    expect(kl.metrics[1]?.["time/reference_logprobs"]).toBeGreaterThan(0);
   });
 
   test("is told to stop while it waits for a batch, and publishes nothing more", async () => {

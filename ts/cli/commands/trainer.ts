@@ -35,6 +35,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     );
     await runTrainer({
       modelDir: config.model_dir,
+      referenceDir: config.reference_dir,
       config: config.trainer,
       maxSteps: config.max_steps,
       startStep: config.start_step,

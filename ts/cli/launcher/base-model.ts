@@ -5,7 +5,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 
-import { cacheDir, placeOf, type Provenance } from "../../config/index.ts";
+import { cacheDir, type KeyPath, placeOf, type Provenance } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { openSafetensors, randomCheckpoint } from "../../native/index.ts";
 import { loadTokenizer } from "../../renderers/index.ts";
@@ -34,7 +34,11 @@ export function modelFolder(name: string): string {
  *
  * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`, ..., naming the key and the file
  */
-export async function checkModel(name: string, provenance: Provenance | undefined): Promise<void> {
+export async function checkModel(
+  name: string,
+  provenance: Provenance | undefined,
+  key: KeyPath = ["model", "name"],
+): Promise<void> {
   try {
     const folder = modelFolder(name);
     const entries = await modelFiles(folder);
@@ -51,7 +55,7 @@ export async function checkModel(name: string, provenance: Provenance | undefine
     }
   } catch (cause) {
     if (!(cause instanceof PrlError) || cause.code === "PRL_NATIVE_MISSING") throw cause;
-    throw new PrlError(cause.code, `${placeOf(["model", "name"], provenance)}: ${cause.message}`, {
+    throw new PrlError(cause.code, `${placeOf(key, provenance)}: ${cause.message}`, {
       cause: cause.cause,
     });
   }

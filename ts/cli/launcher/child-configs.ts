@@ -41,6 +41,8 @@ export interface SandboxdChildConfig {
 
 export interface TrainerChildConfig {
   run_id: string;
+  /** The model that a KL term of the loss pulls towards; null: none. */
+  reference_dir: string | null;
   /** The run's model, or the trainer's half of the checkpoint that it goes on from. */
   model_dir: string;
   /** Step of that checkpoint; 0 for a new run. */
@@ -90,7 +92,13 @@ export async function writeConfig(runDir: string, name: string, config: unknown)
 /** The configs of an RL run's processes; `config` has its thread counts filled. */
 export function rlChildConfigs(
   config: RlConfig,
-  { runId, modelDir, checkpoints, resume }: Pick<RunBase, "runId" | "modelDir" | "checkpoints" | "resume">,
+  {
+    runId,
+    modelDir,
+    referenceDir,
+    checkpoints,
+    resume,
+  }: Pick<RunBase, "runId" | "modelDir" | "referenceDir" | "checkpoints" | "resume">,
   /** Of the run's own sandbox daemon, when it has one. */
   socket: string | null = null,
 ): {
@@ -126,6 +134,7 @@ export function rlChildConfigs(
     sandboxd: { socket, daemon: daemonSettings(config.sandbox) },
     trainer: {
       run_id: runId,
+      reference_dir: referenceDir,
       model_dir: weightsDir,
       start_step: startStep,
       checkpoints,

@@ -8,7 +8,15 @@ import { mkdir, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 
-import { loadConfig, placeOf, type Provenance, type RlConfig, type SftConfig } from "../../config/index.ts";
+import {
+  loadConfig,
+  placeOf,
+  type Provenance,
+  referenceOf,
+  type RlConfig,
+  type SftConfig,
+  START_REFERENCE,
+} from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { type BaseModel, checkModel, ensureBaseModel } from "./base-model.ts";
@@ -82,6 +90,10 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   const { warmStart, environments } = await interruptible(options, async () => {
     const sources = await checkRlEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);
+    const reference = referenceOf(config.trainer.loss);
+    if (reference !== null && reference !== START_REFERENCE) {
+      await checkModel(reference, provenance, ["trainer", "loss", "reference"]);
+    }
     const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
     return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
   });
@@ -163,13 +175,17 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
   return launch(prepared, kind, options, async (session, model, base) => {
-    if (resumed === null && warmStart !== null) {
+    const reference = referenceOf(config.trainer.loss);
+    if (warmStart !== null && (resumed === null || reference === START_REFERENCE)) {
       session.enter("warm start");
-      const { path, hit, damage } = await ensureWarmStart(warmStart, model, base, session.stage);
+      const { path, hit, damage } = await ensureWarmStart(warmStart, model, { ...base, resume: null }, session.stage);
       noteDamage(session, damage, "warm start");
       session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
-      base.modelDir = path;
+      if (resumed === null) base.modelDir = path;
+      base.referenceDir = path;
     }
+    if (reference === null) base.referenceDir = null;
+    else if (reference !== START_REFERENCE) base.referenceDir = (await ensureBaseModel(reference, config.seed)).dir;
     session.enter("starting");
     await runStage(session.stage, async (supervisor) => {
       await runRlProcesses(supervisor, config, base, {
@@ -224,6 +240,7 @@ async function launch(
       logs: session.logs,
       attempt: directory.attempt,
       modelDir: model.dir,
+      referenceDir: model.dir,
       checkpoints,
       resume,
       needsSandboxes,

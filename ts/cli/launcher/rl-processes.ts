@@ -21,6 +21,8 @@ export interface RunBase {
   attempt: number;
   /** The model that the run began with: its tokenizer and its architecture. */
   modelDir: string;
+  /** The model that a KL term of the loss pulls towards; null: none. */
+  referenceDir: string | null;
   /** Where checkpoints go. */
   checkpoints: string;
   /** The checkpoint to go on from; null for a new run. */

@@ -5,12 +5,13 @@
  * chosen loss does not read is an error, because a run that ignores it is not the run that was asked for.
  */
 import { z } from "zod";
+import { filePath } from "./fields.ts";
 
 const number = (text: string) => z.number().nonnegative().nullable().default(null).describe(text);
 const positive = (text: string) => z.number().positive().nullable().default(null).describe(text);
 
 const CLIP_LOSSES = ["grpo", "ppo", "two_sided", "dapo", "dr_grpo", "gspo"] as const;
-const LOSSES = ["default", "ipo", ...CLIP_LOSSES, "cispo", "sapo", "ref_kl", "ce", "kl"] as const;
+const LOSSES = ["default", "ipo", ...CLIP_LOSSES, "cispo", "sapo", "ref_kl", "ce", "kl", "custom"] as const;
 type LossName = (typeof LOSSES)[number];
 
 const AGGREGATIONS = [
@@ -78,12 +79,34 @@ export const lossBlock = z
     max_completion_length: positive("aggregation sum/(B*L), dr_grpo: L"),
     correction: correctionBlock,
     kl: klBlock,
+    reference: z
+      .string()
+      .min(1)
+      .meta({
+        description:
+          'Model that kl and ref_kl pull towards, frozen; "start" or unset: the weights that the run starts from. custom: its log-probabilities are among the inputs when this is set',
+        relativeTo: "model",
+      })
+      .nullable()
+      .default(null),
+    path: filePath("custom: module with (inputs, args) => ({ loss, gradLogprobs, metrics }), './my.ts#name'")
+      .nullable()
+      .default(null),
+    args: z.record(z.string(), z.unknown()).default({}).describe("custom: second argument of the function"),
   })
   .prefault({})
   .describe("Policy loss");
 export type LossBlock = z.output<typeof lossBlock>;
 
-const SHARED = ["log_ratio_clamp", "aggregation", "global_tokens", "max_completion_length", "correction", "kl"];
+const SHARED = [
+  "log_ratio_clamp",
+  "aggregation",
+  "global_tokens",
+  "max_completion_length",
+  "correction",
+  "kl",
+  "reference",
+];
 const CLIP = ["epsilon_low", "epsilon_high", "delta", "dual_clip", ...SHARED];
 const READS: Record<LossName, readonly string[]> = {
   default: ["dppo_mask_low", "dppo_mask_high", "adv_tau", "kl_tau", ...SHARED],
@@ -97,13 +120,24 @@ const READS: Record<LossName, readonly string[]> = {
   cispo: ["epsilon_low", "epsilon_high", "bounds", ...SHARED],
   sapo: ["tau_pos", "tau_neg", ...SHARED],
   kl: SHARED,
-  ref_kl: ["log_ratio_clamp"],
+  ref_kl: ["log_ratio_clamp", "reference"],
   ce: [],
+  custom: ["path", "args", "reference"],
 };
+
+/** The reference that is the run's own beginning. */
+export const START_REFERENCE = "start";
+
+/** Whose log-probabilities the loss pulls towards: a model's name, `START_REFERENCE`, or null for nobody's. */
+export function referenceOf({ type, kl, reference }: LossBlock): string | null {
+  const isRead = kl !== null || type === "kl" || type === "ref_kl";
+  return reference ?? (isRead ? START_REFERENCE : null);
+}
 
 /** The loss's name and the parameters that are set, as `openTrainer` takes them. */
 export function lossOptions(block: LossBlock): { type: string } & Record<string, unknown> {
-  const set = Object.entries(block).filter(([, value]) => value !== null);
+  const { reference: _reference, path: _path, args: _args, ...own } = block;
+  const set = Object.entries(own).filter(([, value]) => value !== null);
   return { type: block.type, ...Object.fromEntries(set) };
 }
 
@@ -111,12 +145,20 @@ export function lossOptions(block: LossBlock): { type: string } & Record<string,
 export function lossProblems(block: LossBlock): { key: string; message: string }[] {
   const { type, ...params } = block;
   const found = Object.entries(params)
-    .filter(([key, value]) => value !== null && !READS[type].includes(key))
+    .filter(([key, value]) => isSet(value) && !READS[type].includes(key))
     .map(([key]) => ({ key, message: `is not read by the loss "${type}"` }));
   if ((block.aggregation ?? (type === "dr_grpo" ? "sum/(B*L)" : null)) === "sum/(B*L)") {
     if (block.max_completion_length === null) {
       found.push({ key: "max_completion_length", message: 'is needed by aggregation "sum/(B*L)"' });
     }
   }
+  if (type === "custom" && block.path === null) found.push({ key: "path", message: "is needed by a loss of your own" });
+  if (block.reference !== null && block.kl === null && !["kl", "ref_kl", "custom"].includes(type)) {
+    found.push({ key: "reference", message: `is read by no term of this loss: add kl, or take "kl" or "ref_kl"` });
+  }
   return found;
+}
+
+function isSet(value: unknown): boolean {
+  return value !== null && !(typeof value === "object" && Object.keys(value).length === 0);
 }

@@ -9,7 +9,7 @@
 //! | `sum/(B*L)` | sequences times `max_completion_length` | Dr. GRPO (arXiv:2503.20783), TRL `dr_grpo` |
 //! | `sum` | 1 | Tinker |
 //!
-//! The number of sequences is the caller's (a trainer's, over all its bins) or these inputs' own. A trainer counts sequences that train:
+//! The number of sequences is the caller's (all ranks', or a trainer's over all its bins) or these inputs' own. Counted are sequences that train:
 //! padding is a sequence in the columns and none in the batch.
 
 /// The rule of one loss.

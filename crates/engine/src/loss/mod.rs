@@ -91,7 +91,12 @@ pub struct Counts {
     pub ce: f64,
     /// Tokens of the reference-KL stream.
     pub ref_kl: f64,
+    /// Sequences with a token of the policy stream; absent: those of the inputs at hand.
+    pub sequences: Option<f64>,
 }
+
+/// A loss of the caller's own: the inputs of a micro-batch and the counts of the whole batch to the micro-batch's share of the loss.
+pub type LossFunction<'f> = dyn FnMut(&LossInputs<'_, f32>, Counts) -> Result<LossOutput<f32>, EngineError> + 'f;
 
 /// A loss, its gradient and its metrics.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,17 +129,6 @@ pub fn policy_loss<F: Real>(
     params: &Value,
     counts: Option<Counts>,
 ) -> Result<LossOutput<F>, EngineError> {
-    loss_of_part(name, inputs, params, counts, None)
-}
-
-/// [`policy_loss`] of a part of a batch that has `sequences` sequences as a whole.
-pub(crate) fn loss_of_part<F: Real>(
-    name: &str,
-    inputs: &LossInputs<'_, F>,
-    params: &Value,
-    counts: Option<Counts>,
-    sequences: Option<f64>,
-) -> Result<LossOutput<F>, EngineError> {
     if !LOSSES.contains(&name) {
         let message = format!("unknown loss {name:?}; there are {}", LOSSES.join(", "));
         return Err(EngineError::LossUnknown(message));
@@ -158,17 +152,18 @@ pub(crate) fn loss_of_part<F: Real>(
 
     let own = policy::scope_of(inputs);
     let counts = match counts {
-        Some(counts) => checked(counts)?,
+        Some(counts) => on_the_mask(name, inputs, checked(counts)?),
         None => Counts {
             rl: own.tokens,
             ce: streams::stream_members(inputs.ce_weights, inputs.mask, ce_absent),
             ref_kl: streams::stream_members(inputs.ref_kl_weights, inputs.mask, ref_kl_absent),
+            sequences: None,
         },
     };
     let scope = Scope {
         tokens: counts.rl,
-        sequences: sequences.unwrap_or(own.sequences),
-        nonempty: sequences.unwrap_or(own.nonempty),
+        sequences: counts.sequences.unwrap_or(own.sequences),
+        nonempty: counts.sequences.unwrap_or(own.nonempty),
     };
 
     let mut grad = vec![F::ZERO; inputs.logprobs.len()];
@@ -231,15 +226,36 @@ pub fn check_loss(name: &str, params: &Value) -> Result<(), EngineError> {
     policy_loss(name, &empty, params, None).map(|_| ())
 }
 
+/// The loss named after a stream takes the mask where the stream is not given, so what counts is the mask too.
+fn on_the_mask<F>(name: &str, inputs: &LossInputs<'_, F>, counts: Counts) -> Counts {
+    match name {
+        LOSS_CE if inputs.ce_weights.is_none() && counts.ce < 1.0 => Counts {
+            ce: counts.rl,
+            ..counts
+        },
+        LOSS_REF_KL if inputs.ref_kl_weights.is_none() && counts.ref_kl < 1.0 => Counts {
+            ref_kl: counts.rl,
+            ..counts
+        },
+        _ => counts,
+    }
+}
+
 fn denominator<F: Real>(count: f64) -> F {
     F::from_f64(count.max(1.0))
 }
 
 fn checked(counts: Counts) -> Result<Counts, EngineError> {
-    for (stream, count) in [("rl", counts.rl), ("ce", counts.ce), ("ref_kl", counts.ref_kl)] {
+    let named = [
+        ("rl", counts.rl),
+        ("ce", counts.ce),
+        ("ref_kl", counts.ref_kl),
+        ("sequences", counts.sequences.unwrap_or(0.0)),
+    ];
+    for (stream, count) in named {
         if !count.is_finite() || count < 0.0 {
             return Err(EngineError::LossInput(format!(
-                "count of stream {stream} is {count}, not a finite count"
+                "the count of {stream} is {count}, not a finite count"
             )));
         }
     }

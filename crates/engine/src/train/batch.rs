@@ -117,6 +117,13 @@ impl TrainBatch<'_> {
         self.loss_mask[token] != 0 || weighs(self.ce_weights) || weighs(self.ref_kl_weights)
     }
 
+    /// Whether a stream compares what the policy and the sampler make of the token.
+    pub(crate) fn is_compared(&self, token: usize) -> bool {
+        let in_policy = self.rl_weights.is_none_or(|weights| weights[token] != 0.0);
+        let in_reference = self.ref_kl_weights.is_some_and(|weights| weights[token] != 0.0);
+        self.loss_mask[token] != 0 && (in_policy || in_reference)
+    }
+
     /// Sequences with a token of the policy stream: padding has none.
     pub(crate) fn sequences_that_train(&self) -> f64 {
         let weighs = |t: usize| self.rl_weights.is_none_or(|weights| weights[t] != 0.0);

@@ -7,6 +7,7 @@ mod attention;
 mod batch;
 mod head_backward;
 mod layer_backward;
+mod micro_batch;
 mod muon;
 mod optimizer;
 mod options;
@@ -26,10 +27,9 @@ pub use statistics::StepStats;
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::error::EngineError;
-use crate::head;
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::norm::add;
-use crate::loss::{LossInputs, check_loss, loss_of_part};
+use crate::loss::{LossFunction, check_loss, policy_loss};
 use crate::model::cache::LayerStore;
 use crate::model::layer::{self, Activations, Pass, norm_rows};
 use crate::model::layout::{Layout, Slot};
@@ -39,7 +39,6 @@ use batch::Bin;
 use head_backward::{Head, HeadWorkspace, head_backward};
 use layer_backward::{BackwardPacks, Layer, Workspace, backward, norm_backward};
 use optimizer::Optimizer;
-use statistics::Statistics;
 
 /// A model in training: f32 parameters, gradients and moments.
 pub struct Trainer {
@@ -160,7 +159,23 @@ impl Trainer {
     /// [`EngineError::Input`] when columns do not fit together or the model; the loss's own errors; [`EngineError::NonFinite`] when the
     /// loss is not finite. Gradients accumulated so far are dropped, parameters unchanged.
     pub fn forward_backward(&mut self, batch: &TrainBatch<'_>) -> Result<StepStats, EngineError> {
-        let outcome = self.run_bins(batch);
+        let LossConfig { name, params } = self.options.loss.clone();
+        self.forward_backward_with(batch, &mut |inputs, counts| {
+            policy_loss(&name, inputs, &params, Some(counts))
+        })
+    }
+
+    /// [`Trainer::forward_backward`] with a loss of the caller's own in place of the configured one. It is called once for each bin, between
+    /// the bin's forward and its backward pass, and what it returns is the bin's share of the loss: the gradients of the bins add up.
+    ///
+    /// # Errors
+    /// Also those of `loss`, and `LossInput` when its gradient is not one number per token or is not 0 where no token trains.
+    pub fn forward_backward_with(
+        &mut self,
+        batch: &TrainBatch<'_>,
+        loss: &mut LossFunction<'_>,
+    ) -> Result<StepStats, EngineError> {
+        let outcome = self.run_bins(batch, loss);
         if outcome.is_err() {
             self.grads.fill(0.0);
         }
@@ -222,86 +237,6 @@ impl Trainer {
         self.layout
             .slot(name)
             .ok_or_else(|| EngineError::Input(format!("the model has no parameter {name:?}")))
-    }
-
-    fn run_bins(&mut self, batch: &TrainBatch<'_>) -> Result<StepStats, EngineError> {
-        let bins = batch.bins(self.config().vocab_size)?;
-        let mut statistics = Statistics::default();
-        let sequences = batch.sequences_that_train();
-        for bin in &bins {
-            self.run_bin(batch, bin, sequences, &mut statistics)?;
-        }
-        Ok(statistics.finish())
-    }
-
-    /// One bin of a batch in which `sequences` train.
-    fn run_bin(
-        &mut self,
-        batch: &TrainBatch<'_>,
-        bin: &Bin,
-        sequences: f64,
-        statistics: &mut Statistics,
-    ) -> Result<(), EngineError> {
-        let trains = !bin.targets.is_empty();
-        let kept = if trains { self.forward(bin) } else { 0 };
-        let width = self.config().hidden_size;
-        let head = &self.model.weights.head;
-        let scored = head::score(&self.compute, head, &self.buffers.hidden, width, &bin.targets, true);
-        let mut logprobs = vec![0f32; bin.tokens.len()];
-        for (target, logprob) in bin.targets.iter().zip(&scored.logprobs) {
-            logprobs[target.token_at] = *logprob;
-        }
-
-        let tokens = bin.tokens.clone();
-        let first = batch.cu_seqlens[bin.sequences.start];
-        let cu_seqlens: Vec<u32> = batch.cu_seqlens[bin.sequences.start..=bin.sequences.end]
-            .iter()
-            .map(|at| at - first)
-            .collect();
-        let column = |values: Option<&'_ [f32]>| values.map(|values| values[tokens.clone()].to_vec());
-        let columns = [
-            batch.reference_logprobs,
-            batch.rl_weights,
-            batch.ce_weights,
-            batch.ref_kl_weights,
-        ]
-        .map(column);
-        let [reference, rl, ce, ref_kl] = &columns;
-        let inputs = LossInputs {
-            logprobs: &logprobs,
-            inference_logprobs: &batch.inference_logprobs[tokens.clone()],
-            old_logprobs: None,
-            reference_logprobs: reference.as_deref(),
-            advantages: &batch.advantages[tokens.clone()],
-            mask: &batch.loss_mask[tokens.clone()],
-            cu_seqlens: &cu_seqlens,
-            rl_weights: rl.as_deref(),
-            ce_weights: ce.as_deref(),
-            ref_kl_weights: ref_kl.as_deref(),
-        };
-        let loss = loss_of_part(
-            &self.options.loss.name,
-            &inputs,
-            &self.options.loss.params,
-            Some(batch.counts),
-            Some(sequences),
-        )?;
-        statistics.add(batch, bin, &logprobs, &scored.entropies, &loss);
-        let gradients: Vec<f32> = bin
-            .targets
-            .iter()
-            .map(|target| loss.grad_logprobs[target.token_at])
-            .collect();
-        if !loss.loss.is_finite() || gradients.iter().any(|gradient| !gradient.is_finite()) {
-            return Err(EngineError::NonFinite(format!(
-                "the loss of tokens {}..{} is {}: the parameters were left as they were",
-                tokens.start, tokens.end, loss.loss
-            )));
-        }
-        if trains {
-            self.backward(bin, &gradients, kept);
-        }
-        Ok(())
     }
 
     /// Fills `buffers.hidden`; returns how many layers, the last ones, kept their activations.

@@ -10,7 +10,7 @@ pub struct StepStats {
     pub loss: f64,
     /// Means over the tokens of all bins, under prime-rl's names (`loss`, `entropy/all`, `mismatch_kl/all`, `is_masked`, ...; those without
     /// a member are left out), `tokens` (that train), and `mismatch_on_policy/{tokens,max_abs_logprob_diff,kl}`: mask tokens of sequences
-    /// that the version being trained sampled as a whole.
+    /// that the version being trained sampled as a whole, but for those that only the cross-entropy stream has.
     pub metrics: Vec<(String, f64)>,
 }
 
@@ -50,7 +50,7 @@ impl Statistics {
             if !batch.sampled_wholly_by(range.clone(), version) {
                 continue;
             }
-            for token in range.filter(|&token| batch.loss_mask[token] != 0) {
+            for token in range.filter(|&token| batch.is_compared(token)) {
                 let ratio = f64::from(logprobs[token - bin.tokens.start]) - f64::from(batch.inference_logprobs[token]);
                 on_policy.kl.add(ratio.exp_m1() - ratio);
                 // A NaN is a difference too, and stays.

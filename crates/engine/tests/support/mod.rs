@@ -165,6 +165,7 @@ impl Columns {
                 rl: self.trained(),
                 ce: self.input_ids.len() as f64,
                 ref_kl: 1.0,
+                sequences: None,
             },
             on_policy_version: None,
         }

@@ -1,0 +1,112 @@
+//! A loss that is a JavaScript function: the engine's thread asks the JavaScript thread between forward and backward, and waits.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use napi::Status;
+use napi::bindgen_prelude::{Float32Array, Uint8Array, Uint32Array};
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi_derive::napi;
+use prl_engine::EngineError;
+use prl_engine::loss::{Counts, LossInputs, LossOutput};
+
+/// A function that is still at work on one micro-batch after this is taken for stuck.
+const DEADLINE: Duration = Duration::from_secs(600);
+
+/// What the function gets: the columns of one bin, and the denominators of the whole batch.
+#[napi(object, use_nullable = true)]
+pub struct NativeLossCall {
+    /// T, of the trained policy.
+    pub logprobs: Float32Array,
+    /// T, of the sampler.
+    pub inference_logprobs: Float32Array,
+    /// T, of the reference model.
+    pub reference_logprobs: Option<Float32Array>,
+    /// T.
+    pub advantages: Float32Array,
+    /// T, 1 where the token trains.
+    pub mask: Uint8Array,
+    /// Sequence boundaries, from 0 to T.
+    pub cu_seqlens: Uint32Array,
+    /// T.
+    pub rl_weights: Option<Float32Array>,
+    /// T.
+    pub ce_weights: Option<Float32Array>,
+    /// T.
+    pub ref_kl_weights: Option<Float32Array>,
+    /// Members of the rl stream.
+    pub count_rl: f64,
+    /// Members of the cross-entropy stream.
+    pub count_ce: f64,
+    /// Members of the reference-KL stream.
+    pub count_ref_kl: f64,
+    /// Sequences of the rl stream.
+    pub count_sequences: f64,
+}
+
+/// What it answers.
+#[napi(object, use_nullable = true)]
+pub struct NativeLossAnswer {
+    /// This bin's share of the loss.
+    pub loss: f64,
+    /// T.
+    pub grad_logprobs: Float32Array,
+    /// Pairs `<name>/sum`, `<name>/count`.
+    pub metric_names: Vec<String>,
+    /// Of each name.
+    pub metric_values: Vec<f64>,
+}
+
+/// The function; null stands for an exception, which stays on the JavaScript side.
+pub(crate) type OwnLoss = ThreadsafeFunction<NativeLossCall, Option<NativeLossAnswer>, NativeLossCall, Status, false>;
+
+/// Asks for the loss of one bin.
+///
+/// # Errors
+/// `LossInput` when there was no answer.
+pub(crate) fn ask(
+    function: &OwnLoss,
+    inputs: &LossInputs<'_, f32>,
+    counts: Counts,
+) -> Result<LossOutput<f32>, EngineError> {
+    let floats = |values: &[f32]| Float32Array::new(values.to_vec());
+    let call = NativeLossCall {
+        logprobs: floats(inputs.logprobs),
+        inference_logprobs: floats(inputs.inference_logprobs),
+        reference_logprobs: inputs.reference_logprobs.map(floats),
+        advantages: floats(inputs.advantages),
+        mask: Uint8Array::new(inputs.mask.to_vec()),
+        cu_seqlens: Uint32Array::new(inputs.cu_seqlens.to_vec()),
+        rl_weights: inputs.rl_weights.map(floats),
+        ce_weights: inputs.ce_weights.map(floats),
+        ref_kl_weights: inputs.ref_kl_weights.map(floats),
+        count_rl: counts.rl,
+        count_ce: counts.ce,
+        count_ref_kl: counts.ref_kl,
+        count_sequences: counts.sequences.unwrap_or(0.0),
+    };
+    let (sender, answer) = mpsc::sync_channel(1);
+    let status = function.call_with_return_value(call, ThreadsafeFunctionCallMode::NonBlocking, move |result, _| {
+        // Nobody listens any more when the deadline is over.
+        let _ = sender.send(result.map(|answer| answer.map(output)));
+        Ok(())
+    });
+    let failed = |why: String| EngineError::LossInput(format!("the loss function {why}"));
+    if status != Status::Ok {
+        return Err(failed(format!("cannot be called: {status}")));
+    }
+    match answer.recv_timeout(DEADLINE) {
+        Ok(Ok(Some(output))) => Ok(output),
+        Ok(Ok(None)) => Err(failed("threw".to_owned())),
+        Ok(Err(error)) => Err(failed(format!("failed: {error}"))),
+        Err(_) => Err(failed(format!("did not answer within {} s", DEADLINE.as_secs()))),
+    }
+}
+
+fn output(answer: NativeLossAnswer) -> LossOutput<f32> {
+    LossOutput {
+        loss: answer.loss as f32,
+        grad_logprobs: answer.grad_logprobs.to_vec(),
+        metrics: answer.metric_names.into_iter().zip(answer.metric_values).collect(),
+    }
+}
