@@ -20,8 +20,6 @@
  * given up (`EngineLease.lost`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
  * request that an engine refuses, no engine in service for `patienceMs`, an engine that answers but fails `MOST_FAILURES` swaps in a row.
  */
-import { setMaxListeners } from "node:events";
-
 import { PrlError } from "../errors.ts";
 import type { EngineHealth } from "../inference/index.ts";
 import type { Metrics } from "../monitors/index.ts";
@@ -77,8 +75,8 @@ interface Member extends PlacedEngine {
   /** Of the weights that it was given, as `<version> <digest>`; null when that is not known. */
   held: string | null;
   inFlight: number;
-  /** For the rollouts that it has; another one after each time that it was out. */
-  leases: AbortController;
+  /** Of the rollouts that it has; one signal for all would cost each of them a walk over the others. */
+  readonly leases: Set<AbortController>;
   /** Ends with its place. */
   readonly life: AbortController;
   swapping: Promise<void> | null;
@@ -169,14 +167,17 @@ export class EngineFleet {
     );
     member.inFlight += 1;
     let isHeld = true;
+    const lease = new AbortController();
+    member.leases.add(lease);
     return {
       url: member.engine.url,
       model: member.engine.model,
-      lost: member.leases.signal,
+      lost: lease.signal,
       suspect: () => this.#suspect(member),
       release: () => {
         if (isHeld) member.inFlight -= 1;
         isHeld = false;
+        member.leases.delete(lease);
       },
     };
   }
@@ -265,7 +266,6 @@ export class EngineFleet {
       }
     }
     if (member.held === null || !isThere(member)) return;
-    if (member.leases.signal.aborted) member.leases = newLeases();
     if (member.state !== "serving") metrics.event("engine_in", { engine: member.engine.url, weights: member.held });
     member.state = "serving";
     member.lateProbes = 0;
@@ -357,7 +357,8 @@ export class EngineFleet {
     if (wasThere || state === "gone")
       this.#options.metrics.event("engine_out", { engine: member.engine.url, reason, rollouts: member.inFlight });
     const error = new PrlError("PRL_INFERENCE_UNREACHABLE", `${member.engine.url} is out of service: ${reason}`);
-    member.leases.abort(error);
+    for (const lease of member.leases) lease.abort(error);
+    member.leases.clear();
     if (state === "gone") member.life.abort(error);
     this.#wake();
   }
@@ -387,7 +388,7 @@ function newMember(placed: PlacedEngine): Member {
     state: "joining",
     held: null,
     inFlight: 0,
-    leases: newLeases(),
+    leases: new Set(),
     life: new AbortController(),
     swapping: null,
     isProbed: false,
@@ -395,13 +396,6 @@ function newMember(placed: PlacedEngine): Member {
     failures: 0,
     retryAt: 0,
   };
-}
-
-/** Every rollout on the engine listens to it. */
-function newLeases(): AbortController {
-  const leases = new AbortController();
-  setMaxListeners(0, leases.signal);
-  return leases;
 }
 
 function isThere({ state, life }: Member): boolean {

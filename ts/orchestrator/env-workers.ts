@@ -11,6 +11,7 @@ import { PrlError, type ErrorCode } from "../errors.ts";
 import {
   decodeEpisode,
   type Episode,
+  fairTurn,
   type GroupScores,
   groupScoresSchema,
   type ReceivedEpisode,
@@ -181,7 +182,9 @@ async function order(worker: Dispatcher, request: RunRequest, signal: AbortSigna
     const answer = await response.body.text();
     throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${request.episode_id}: ${answer}`);
   }
-  return decodeEpisode(new Uint8Array(await response.body.arrayBuffer()));
+  const bytes = new Uint8Array(await response.body.arrayBuffer());
+  await fairTurn();
+  return decodeEpisode(bytes);
 }
 
 async function orderScores(worker: Dispatcher, request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores> {
