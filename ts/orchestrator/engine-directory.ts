@@ -8,7 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import { InferenceAdmin } from "../inference/index.ts";
 import { type ReadyFile, readyFilePath } from "../monitors/index.ts";
-import type { EngineFleet, PlacedEngine } from "./engine-fleet.ts";
+import type { EngineFleet } from "./engine-fleet.ts";
+import type { PlacedEngine } from "./engine-member.ts";
 
 const COMPONENT = "inference";
 const INTERVAL_MS = 250;

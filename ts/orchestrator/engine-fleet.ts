@@ -25,16 +25,18 @@ import type { EngineHealth } from "../inference/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import type { AvailableWeights } from "../transports/index.ts";
 import { chooseEngine } from "./engine-choice.ts";
+import {
+  holdingOf,
+  isSame,
+  isThere,
+  keyOf,
+  type Member,
+  newMember,
+  type PlacedEngine,
+  textOf,
+  unreachable,
+} from "./engine-member.ts";
 import { type Engine, sourceOf, updateEngine } from "./engines.ts";
-
-/** An engine by its place; a process that replaces another is another engine in the same place. */
-export interface PlacedEngine {
-  /** `inference-0` */
-  readonly name: string;
-  /** Differs from that of the process that was there before. */
-  readonly identity: string;
-  readonly engine: Engine;
-}
 
 /** A rollout's place on an engine. */
 export interface EngineLease {
@@ -66,24 +68,6 @@ export interface EngineFleetOptions {
   maxMeanAbs: number;
   metrics: Metrics;
   times?: Partial<EngineTimes>;
-}
-
-type State = "joining" | "serving" | "suspect" | "out" | "gone";
-
-interface Member extends PlacedEngine {
-  state: State;
-  /** Of the weights that it was given, as `<version> <digest>`; null when that is not known. */
-  held: string | null;
-  inFlight: number;
-  /** Of the rollouts that it has; one signal for all would cost each of them a walk over the others. */
-  readonly leases: Set<AbortController>;
-  /** Ends with its place. */
-  readonly life: AbortController;
-  swapping: Promise<void> | null;
-  isProbed: boolean;
-  lateProbes: number;
-  failures: number;
-  retryAt: number;
 }
 
 const LATE_PROBES = 3;
@@ -254,8 +238,10 @@ export class EngineFleet {
       const target = this.#target;
       const wanted = keyOf(target);
       if (member.held === wanted) break;
-      member.held = null;
       try {
+        // One that was started anew since the last probe has lost its rollouts.
+        if (member.held !== null) this.#compare(member, await member.engine.admin.health(member.life.signal));
+        member.held = null;
         const weights = { manifest: target.manifest, source: this.#sourceFor(member, target) };
         await updateEngine(member.engine, weights, { maxMeanAbs, metrics, signal: member.life.signal });
         member.held = wanted;
@@ -320,8 +306,8 @@ export class EngineFleet {
     if (member.state === "out" && performance.now() < member.retryAt) return;
     member.isProbed = true;
     try {
-      const holds = holdingOf(await member.engine.admin.health(member.life.signal));
-      if (isThere(member) && member.swapping === null) this.#answered(member, holds);
+      const health = await member.engine.admin.health(member.life.signal);
+      if (isThere(member) && member.swapping === null) this.#answered(member, health);
     } catch (error) {
       if (isThere(member) && member.swapping === null) this.#silent(member, error);
     } finally {
@@ -329,11 +315,16 @@ export class EngineFleet {
     }
   }
 
-  #answered(member: Member, holds: string): void {
+  #compare(member: Member, health: EngineHealth): void {
+    const holds = holdingOf(health);
+    if (member.held === null || holds === member.held || member.state === "out") return;
+    this.#leave(member, "joining", `it holds other weights (${holds}) than it was given (${member.held})`);
+  }
+
+  #answered(member: Member, health: EngineHealth): void {
     member.lateProbes = 0;
+    this.#compare(member, health);
     if (member.state === "out") member.state = "joining";
-    else if (member.held !== null && holds !== member.held)
-      this.#leave(member, "joining", `it holds other weights (${holds}) than it was given (${member.held})`);
     else if (member.state === "suspect") {
       member.state = "serving";
       this.#wake();
@@ -380,44 +371,4 @@ export class EngineFleet {
   #wake(): void {
     for (const waiter of this.#waiters) waiter();
   }
-}
-
-function newMember(placed: PlacedEngine): Member {
-  return {
-    ...placed,
-    state: "joining",
-    held: null,
-    inFlight: 0,
-    leases: new Set(),
-    life: new AbortController(),
-    swapping: null,
-    isProbed: false,
-    lateProbes: 0,
-    failures: 0,
-    retryAt: 0,
-  };
-}
-
-function isThere({ state, life }: Member): boolean {
-  return state !== "gone" && !life.signal.aborted;
-}
-
-function isSame(a: PlacedEngine, b: PlacedEngine): boolean {
-  return a.name === b.name && a.identity === b.identity;
-}
-
-function keyOf({ manifest }: AvailableWeights): string {
-  return `${manifest.version} ${manifest.digest}`;
-}
-
-function holdingOf({ policyVersion, digest }: EngineHealth): string {
-  return `${policyVersion} ${digest ?? ""}`;
-}
-
-function unreachable({ engine }: Member, cause: unknown): PrlError {
-  return new PrlError("PRL_INFERENCE_UNREACHABLE", `${engine.url} was started anew while it was swapped`, { cause });
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

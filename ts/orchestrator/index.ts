@@ -2,7 +2,8 @@
 export { connectEnvWorkers, type EnvWorkerConnection, type EnvWorkers } from "./env-workers.ts";
 export { followEnvWorkers, readyEnvWorkers } from "./env-worker-directory.ts";
 export { EngineDirectory } from "./engine-directory.ts";
-export { EngineFleet, type EngineFleetOptions, type PlacedEngine } from "./engine-fleet.ts";
+export { EngineFleet, type EngineFleetOptions } from "./engine-fleet.ts";
+export type { PlacedEngine } from "./engine-member.ts";
 export type { Engine } from "./engines.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
 export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";

@@ -50,16 +50,23 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return untilStopped(io, async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
-    const [servers, , trainers] = await Promise.all([
-      ready("inference", config.inference.replicas),
+    const { client } = config.orchestrator;
+    const isOwn = client.base_url.length === 0;
+    const replicas = isOwn ? config.inference.replicas : 0;
+    const [, , trainers] = await Promise.all([
+      ready("inference", replicas),
       ready("env-worker", config.orchestrator.env_workers),
       ready("trainer", 1),
     ]);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
     const directory = new EngineDirectory();
-    const engines = new EngineFleet(await directory.ready(runDir, servers.length), {
+    const placed = isOwn
+      ? await directory.ready(runDir, replicas)
+      : await directory.running(client.base_url, client.patience_s * 1000, signal);
+    const engines = new EngineFleet(placed, {
       maxMeanAbs: config.orchestrator.canary.max_mean_abs,
       metrics,
+      times: { swapMs: client.swap_timeout_s * 1000, patienceMs: client.patience_s * 1000 },
     });
     const workers = connectEnvWorkers(
       await someEnvWorkers(runDir, signal),
@@ -77,7 +84,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       const running = AbortSignal.any([signal, ended.signal]);
       const following = Promise.all([
         followEnvWorkers(runDir, workers, running),
-        directory.follow(runDir, servers.length, engines, running),
+        isOwn ? directory.follow(runDir, replicas, engines, running) : null,
       ]).catch((error: unknown) => ended.abort(error));
       await runOrchestrator({
         runDir,

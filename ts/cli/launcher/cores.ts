@@ -10,7 +10,7 @@ export interface CoreSplit {
 
 /**
  * Half of the cores to the trainer, the rest to the inference servers in equal parts; at least one each, so few cores are shared.
- * A thread count that was set stands, and the other side gets what it leaves.
+ * A thread count that was set stands, and the other side gets what it leaves. Without servers of its own (no replicas) the run's trainer gets all.
  *
  * @param cores what this process may run on, which `taskset` and container limits reduce
  */
@@ -18,6 +18,7 @@ export function splitCores(
   wanted: { trainer: number | null; inference: number | null; replicas: number },
   cores: number = availableParallelism(),
 ): CoreSplit {
+  if (wanted.replicas === 0) return { trainer: wanted.trainer ?? cores, inference: wanted.inference ?? cores };
   const trainer =
     wanted.trainer ??
     Math.max(1, wanted.inference === null ? Math.floor(cores / 2) : cores - wanted.inference * wanted.replicas);

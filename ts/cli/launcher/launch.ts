@@ -32,7 +32,7 @@ import {
   type ResumedRun,
   type ResumeRequest,
 } from "./resume-run.ts";
-import { type RunBase, runRlProcesses } from "./rl-processes.ts";
+import { type RunBase, runRlProcesses, samplesElsewhere } from "./rl-processes.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "./run-lock.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
@@ -264,7 +264,8 @@ const ORIGIN = {
 /** Thread counts that are unset get their share of the cores. */
 function withThreads(config: RlConfig): RlConfig {
   const { trainer, inference } = config;
-  const split = splitCores({ trainer: trainer.threads, inference: inference.threads, replicas: inference.replicas });
+  const replicas = samplesElsewhere(config) ? 0 : inference.replicas;
+  const split = splitCores({ trainer: trainer.threads, inference: inference.threads, replicas });
   return {
     ...config,
     trainer: { ...trainer, threads: split.trainer },

@@ -106,7 +106,7 @@ export async function runRlProcesses(
   const { env_workers: least, max_env_workers: most, rollouts_per_env_worker: perWorker } = config.orchestrator;
   const { replicas } = config.inference;
   const fleets = [
-    fleetOf(INFERENCE, replicas, replicas, Infinity),
+    ...(samplesElsewhere(config) ? [] : [fleetOf(INFERENCE, replicas, replicas, Infinity)]),
     fleetOf(ENV_WORKER, least, most ?? Math.max(least, availableParallelism()), perWorker),
     ...(socket === null ? [] : [fleetOf(SANDBOXD, 1, 1, Infinity)]),
   ];
@@ -121,6 +121,11 @@ export async function runRlProcesses(
     for (const fleet of fleets) fleet.stop();
     if (socketDir !== null) await rm(socketDir, { recursive: true, force: true });
   }
+}
+
+/** The run has no inference servers of its own. */
+export function samplesElsewhere({ orchestrator }: Pick<RlConfig, "orchestrator">): boolean {
+  return orchestrator.client.base_url.length > 0;
 }
 
 function newSocketDir(): Promise<string> {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { algoBlock } from "./algo.ts";
 import { curriculumBlock } from "./curriculum.ts";
+import { engineClientBlock } from "./engine-client.ts";
 import { filterBlock } from "./filters.ts";
 import { automatic, environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
 
@@ -159,6 +160,7 @@ export const orchestratorBlock = z
       })
       .prefault({})
       .describe("Check of every engine after each weight update"),
+    client: engineClientBlock,
     train: z
       .strictObject({
         sampling: trainSampling,

@@ -1,0 +1,140 @@
+/** Runs on inference servers that were there before, and stay; and runs beside each other. */
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openSafetensors } from "../../ts/native/weights.ts";
+import { prl, readJson, readJsonLines, type Running, start, workspace } from "../support/prl.ts";
+
+const SYNC = join(import.meta.dirname, "configs/sync.toml");
+const STEPS = 3;
+
+let place: Awaited<ReturnType<typeof workspace>>;
+let servers: Running[];
+beforeEach(async () => {
+  place = await workspace();
+  servers = [];
+});
+afterEach(async () => {
+  for (const { child } of servers) child.kill("SIGTERM");
+  await Promise.all(servers.map(({ finished }) => finished));
+  await place.remove();
+});
+const options = () => ({ cwd: place.dir, cache: place.cache });
+const argsOf = (name: string, ...more: string[]) => {
+  const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
+  return ["rl", SYNC, ...shared, "--run.name", name, ...more];
+};
+const runDir = (name: string) => join(place.dir, "outputs", name);
+
+/** Digests of every batch and of the final weights. */
+async function resultOf(name: string): Promise<unknown[]> {
+  const batches = [];
+  for (let step = 1; step <= STEPS; step++) {
+    const file = await openSafetensors(join(runDir(name), `rollouts/step_${step}/rank_0.safetensors`));
+    batches.push(file.metadata["digest"]);
+    file.close();
+  }
+  const { digest } = await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`));
+  return [...batches, digest];
+}
+
+/** `prl inference <folder>`, as a user would start it. */
+async function serve(folder: string): Promise<string> {
+  const server = start(["inference", folder, "--port", "0", "--threads", "1"], { ...options(), deadlineMs: 200_000 });
+  servers.push(server);
+  return new Promise((resolve, reject) => {
+    server.child.stdout?.once("data", (line) => resolve(String(line).trim()));
+    void server.finished.then(({ stderr }) => reject(new Error(stderr)));
+  });
+}
+
+test(
+  "runs one after the other on servers that stay up: each gets its own weights, and the batches are those of a run with servers of its own",
+  { timeout: 240_000 },
+  async () => {
+    for (const [name, seed] of [
+      ["own-7", "7"],
+      ["own-8", "8"],
+    ] as const)
+      expect((await prl(argsOf(name, "--seed", seed), options())).code).toBe(0);
+    const [model = ""] = (await readdir(join(place.cache, "models"))).filter((entry) => entry.startsWith("random-"));
+    const urls = [await serve(join(place.cache, "models", model)), await serve(join(place.cache, "models", model))];
+    // The second run finds version 3 of the first, the third its own version 3 from before: each begins with version 0.
+    for (const [name, seed, on] of [
+      ["first", "7", urls.slice(0, 1)],
+      ["second", "8", urls],
+      ["third", "7", urls],
+    ] as const) {
+      const run = await prl(
+        argsOf(name, "--seed", seed, "--orchestrator.client.base-url", JSON.stringify(on)),
+        options(),
+      );
+      expect([run.code, run.stderr]).toEqual([0, ""]);
+      expect(await resultOf(name)).toEqual(await resultOf(`own-${seed}`));
+      expect((await readdir(join(runDir(name), "logs/latest"))).toSorted()).toEqual([
+        "env-worker-0.log",
+        "orchestrator-0.log",
+        "trainer-0.log",
+      ]);
+      const events = await readJsonLines<Record<string, unknown>>(join(runDir(name), "events.jsonl"));
+      const canaries = events.filter(({ type }) => type === "canary");
+      expect(canaries).toHaveLength(on.length * (STEPS + 1));
+      expect(canaries.every(({ max_abs: difference }) => difference === 0)).toBe(true);
+    }
+    const { digest } = await readJson<{ digest: string }>(join(runDir("third"), `weights/step_${STEPS}/manifest.json`));
+    for (const url of urls) {
+      const health: unknown = await (await fetch(`${url}/health`)).json();
+      expect(health).toMatchObject({ status: "ok", policy_version: STEPS, digest, paused: false });
+    }
+  },
+);
+
+test(
+  "two runs at once share no port, socket or directory, and are what each is alone",
+  { timeout: 240_000 },
+  async () => {
+    const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
+    const alone = async (name: string, seed: string) => {
+      expect((await prl(argsOf(name, "--seed", seed, ...grpc), options())).code).toBe(0);
+      return resultOf(name);
+    };
+    const expected = [await alone("alone-7", "7"), await alone("alone-8", "8")];
+    const names = ["left", "right"];
+    const runs = names.map((name, i) => start(argsOf(name, "--seed", String(7 + i), ...grpc), options()));
+    const ended = Promise.all(runs.map(({ finished }) => finished));
+    const seen = names.map(() => new Set<string>());
+    const over = new AbortController();
+    void ended.finally(() => over.abort());
+    while (!over.signal.aborted) {
+      for (const [i, name] of names.entries()) for (const address of await addressesOf(name)) seen[i]?.add(address);
+      await sleep(50);
+    }
+    expect((await ended).map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
+    const [left = new Set(), right = new Set()] = seen;
+    expect(left.size).toBeGreaterThanOrEqual(5);
+    expect([...left].filter((address) => right.has(address))).toEqual([]);
+    expect([await resultOf("left"), await resultOf("right")]).toEqual(expected);
+  },
+);
+
+/** Every address that a process of the run says that it listens on. */
+async function addressesOf(name: string): Promise<string[]> {
+  const files = await readdir(join(runDir(name), "run")).catch(() => []);
+  const contents = await Promise.all(
+    files.map((file) => readJson<Record<string, unknown>>(join(runDir(name), "run", file)).catch(() => ({}))),
+  );
+  return contents.flatMap((content: Record<string, unknown>) =>
+    ["url", "rollouts", "weights"].flatMap((key) => (typeof content[key] === "string" ? [content[key]] : [])),
+  );
+}
+
+test("a server that is not there ends the run by its name", { timeout: 60_000 }, async () => {
+  const gone = ["--orchestrator.client.base-url", '["http://127.0.0.1:9"]', "--orchestrator.client.patience-s", "2"];
+  const run = await prl(argsOf("nowhere", ...gone), options());
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain("PRL_INFERENCE_UNREACHABLE");
+});

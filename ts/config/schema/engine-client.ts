@@ -1,0 +1,26 @@
+/** `[orchestrator.client]`: which inference servers a run samples on, and how long it waits for them. */
+import { z } from "zod";
+
+const baseUrl = z.url({ protocol: /^https?$/, message: "must be an address as http://host:8000" });
+
+export const engineClientBlock = z
+  .strictObject({
+    base_url: z
+      .array(baseUrl)
+      .default([])
+      .describe(
+        "Inference servers that run already, by their addresses; they stay up after the run. Empty: the run starts its own, as [inference] says",
+      ),
+    swap_timeout_s: z
+      .number()
+      .positive()
+      .default(300)
+      .describe("A server that takes longer for new weights than this, while others have them, is left out until it has them (seconds)"),
+    patience_s: z
+      .number()
+      .positive()
+      .default(300)
+      .describe("No server in service for so long ends the run (seconds)"),
+  })
+  .prefault({})
+  .describe("The inference servers, as the orchestrator sees them");
