@@ -9,6 +9,7 @@
 import { PrlError } from "../errors.ts";
 import { encodeSafetensors, RolloutSamples, type Tensor } from "../native/index.ts";
 import { type Episode, episodeSchema } from "./episode.ts";
+import { keepLongTextsNative } from "./long-texts.ts";
 import type { TraceColumns } from "./trace-columns.ts";
 
 export const EPISODE_CONTENT_TYPE = "application/vnd.prl.episode";
@@ -44,11 +45,12 @@ export function encodeTraceColumns(columns: readonly TraceColumns[]): Uint8Array
 }
 
 /**
- * Reads a frame and checks that its parts fit together; its columns go into native memory. Throws PRL_EPISODE_INVALID or the weights codes
+ * Reads a frame and checks that its parts fit together; its columns and long texts go into native memory. Throws PRL_EPISODE_INVALID or the weights codes
  * of the blob.
  */
 export function decodeEpisode(bytes: Uint8Array): ReceivedEpisode {
   const { episode, blob } = decodeEpisodeFrame(bytes);
+  keepLongTextsNative(episode);
   try {
     return { episode, samples: RolloutSamples.parse(blob, episode.traces.length) };
   } catch (error) {

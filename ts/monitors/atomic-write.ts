@@ -5,23 +5,23 @@
  * When anything fails (a full disk above all) the target keeps what it had and the temporary file is removed. Knows nothing of formats.
  */
 import { randomBytes } from "node:crypto";
-import { open, rename, rm } from "node:fs/promises";
+import { open, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 import { PrlError } from "../errors.ts";
 
 /**
- * Replaces the file at `path` by `data`; the directory must exist.
+ * Replaces the file at `path` by `data`, or by the pieces that it gives one after the other; the directory must exist.
  *
  * @throws PrlError `PRL_IO` naming the file; the file that was there before is whole.
  */
-export async function atomicWriteFile(path: string, data: string | Uint8Array): Promise<void> {
+export async function atomicWriteFile(path: string, data: string | Uint8Array | AsyncIterable<string>): Promise<void> {
   const directory = dirname(path);
   const temporary = join(directory, `.${basename(path)}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`);
   try {
     const file = await open(temporary, "wx");
     try {
-      await file.writeFile(data);
+      await writeFile(file, data);
       await file.sync();
     } finally {
       await file.close();

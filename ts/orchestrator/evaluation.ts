@@ -16,6 +16,7 @@ import type { EnvWorkers } from "./env-workers.ts";
 import { byAgent } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { evalTasks } from "./tasks.ts";
+import { jsonLines } from "./trace-lines.ts";
 
 type EvalSource = NonNullable<RlConfig["orchestrator"]["eval"]>["source"][number];
 
@@ -40,10 +41,8 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
     Object.assign(values, report(source.name, version, rollouts));
     const dir = join(rolloutsDir(context.runDir, version), "eval");
     await mkdir(dir, { recursive: true });
-    await atomicWriteFile(
-      join(dir, `${source.name}.jsonl`),
-      rollouts.map(({ episode }) => `${JSON.stringify(episode)}\n`).join(""),
-    );
+    const lines = jsonLines(rollouts.map(({ episode }) => episode));
+    await atomicWriteFile(join(dir, `${source.name}.jsonl`), lines);
   }
   context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
 }

@@ -8,7 +8,6 @@
 import { setMaxListeners } from "node:events";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setImmediate } from "node:timers/promises";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
@@ -38,7 +37,8 @@ import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { routedWorkers } from "./routed-workers.ts";
 import { TrainTasks, type TrainSource, type TrainTask } from "./tasks.ts";
-import { buildTrainBatch, type TrainBatch, type TrainRanks } from "./train-batch.ts";
+import { traceLines } from "./trace-lines.ts";
+import { buildTrainBatch, type TrainRanks } from "./train-batch.ts";
 import { TraceWorth, type WorthState } from "./worth.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
@@ -211,7 +211,7 @@ class Orchestrator {
       this.#step++;
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
-      await atomicWriteFile(join(dir, "traces.jsonl"), await traceLines(groups, batch.traceAdvantages));
+      await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
       await rollouts.send(step, batch.batches, batch.envNames);
       this.#ship(groups);
       const seconds = (performance.now() - startedAt) / 1000;
@@ -463,26 +463,6 @@ function admissionOptions({ max_async_level: level, max_steps: maxSteps, seq_len
 function meanReward({ rollouts }: Group): number {
   const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
   return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-}
-
-/**
- * An episode of one trace has its advantage beside it; of several, each trace has its own. Rollouts that are under way get their turn between
- * two groups.
- */
-async function traceLines(groups: readonly Group[], advantages: TrainBatch["traceAdvantages"]): Promise<string> {
-  const texts: string[] = [];
-  for (const [g, group] of groups.entries()) {
-    for (const [i, { episode }] of group.rollouts.entries()) {
-      const own = advantages[g]?.[i] ?? [];
-      const worth =
-        episode.traces.length < 2
-          ? { advantage: episode.ok ? (own[0] ?? null) : 0 }
-          : { advantage: null, advantages: episode.traces.map((_, t) => own[t] ?? null) };
-      texts.push(`${JSON.stringify({ ...episode, ...worth })}\n`);
-    }
-    await setImmediate();
-  }
-  return texts.join("");
 }
 
 function starved(step: number, groups: readonly Group[]): PrlError {
