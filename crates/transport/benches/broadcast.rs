@@ -13,17 +13,17 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prl_transport::{Address, Credentials, Times, Wanted, WeightNode};
 use prl_weights::{Encoding, MANIFEST_FORMAT, Manifest, Shard, digest, write_manifest};
-use report::{report, shortest};
+use report::{report, spread};
 
 const RECEIVERS: usize = 8;
 const SHARDS: usize = 4;
 const SHARD_BYTES: usize = 64 << 20;
 const PIECE_BYTES: usize = 1 << 20;
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 7;
 
 fn main() {
     let memory = Path::new("/dev/shm");
@@ -39,25 +39,82 @@ fn main() {
         .enable_all()
         .build()
         .expect("a runtime");
-    let (mut ours, mut tree, mut to_files, mut to_nowhere) = (f64::MAX, f64::MAX, f64::MAX, f64::MAX);
-    for _ in 0..ROUNDS {
-        ours = ours.min(shortest(1, || {
-            runtime.block_on(broadcast(&from, dir.path(), usize::MAX))
-        }));
-        clear(dir.path());
-        to_files = to_files.min(shortest(1, || plain(&files, Some(dir.path()))));
-        clear(dir.path());
-        to_nowhere = to_nowhere.min(shortest(1, || plain(&files, None)));
-        tree = tree.min(shortest(1, || runtime.block_on(broadcast(&from, dir.path(), 2))));
-        clear(dir.path());
-    }
-    let rate = |seconds: f64| (RECEIVERS * SHARDS * SHARD_BYTES) as f64 / 1e9 / seconds;
+    let direct = || runtime.block_on(broadcast(&from, dir.path(), usize::MAX));
+    let tree = || runtime.block_on(broadcast(&from, dir.path(), 2));
+    let to_files = || Cost::of(|| plain(&files, Some(dir.path())));
+    let to_nowhere = || Cost::of(|| plain(&files, None));
+    let ways: [&dyn Fn() -> Cost; 4] = [&direct, &tree, &to_files, &to_nowhere];
+    let rounds: Vec<[Cost; 4]> = (0..ROUNDS)
+        .map(|_| {
+            ways.map(|way| {
+                let cost = way();
+                clear(dir.path());
+                cost
+            })
+        })
+        .collect();
+    let best = |way: usize| {
+        let seconds = rounds.iter().map(|round| round[way].wall).fold(f64::MAX, f64::min);
+        (RECEIVERS * SHARDS * SHARD_BYTES) as f64 / 1e9 / seconds
+    };
     let plain = [
-        ("plain streams to files", rate(to_files)),
-        ("plain streams to nowhere", rate(to_nowhere)),
+        ("plain streams to files", best(2)),
+        ("plain streams to nowhere", best(3)),
     ];
-    report("weights_broadcast_grpc", "GB/s", rate(ours), &plain);
-    report("weights_broadcast_grpc_tree", "GB/s", rate(tree), &plain);
+    for (way, name) in [(0, "weights_broadcast_grpc"), (1, "weights_broadcast_grpc_tree")] {
+        report(name, "GB/s", best(way), &plain);
+        let ratios = |cost: fn(&Cost) -> f64| rounds.iter().map(|round| cost(&round[2]) / cost(&round[way])).collect();
+        spread(name, "time of plain streams to files", ratios(|cost| cost.wall));
+        spread(
+            name,
+            "processor time of plain streams to files",
+            ratios(|cost| cost.processor),
+        );
+    }
+}
+
+/// Seconds by the clock, and of all processors: what a busy machine leaves of a comparison.
+struct Cost {
+    wall: f64,
+    processor: f64,
+}
+
+impl Cost {
+    fn of(run: impl FnOnce()) -> Self {
+        let begun = Self::begin();
+        run();
+        begun.end()
+    }
+
+    fn begin() -> Begun {
+        Begun {
+            processor: processor_seconds(),
+            start: Instant::now(),
+        }
+    }
+}
+
+struct Begun {
+    start: Instant,
+    processor: f64,
+}
+
+impl Begun {
+    fn end(self) -> Cost {
+        Cost {
+            wall: self.start.elapsed().as_secs_f64(),
+            processor: processor_seconds() - self.processor,
+        }
+    }
+}
+
+/// Of this process so far.
+fn processor_seconds() -> f64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes one timespec, which is ours.
+    let refused = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut now) };
+    assert_eq!(refused, 0, "there is a processor clock");
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
 fn publish(root: &Path) -> Vec<PathBuf> {
@@ -101,8 +158,9 @@ fn clear(dir: &Path) {
     }
 }
 
-/// Until every receiver has the version; each node is parent to `fan_out` others.
-async fn broadcast(from: &Path, dir: &Path, fan_out: usize) {
+/// Until every receiver has the version; each node is parent to `fan_out` others. Making the nodes and closing them is not
+/// in the cost.
+async fn broadcast(from: &Path, dir: &Path, fan_out: usize) -> Cost {
     let times = Times {
         stall: Duration::from_secs(60),
         ..Times::default()
@@ -115,6 +173,7 @@ async fn broadcast(from: &Path, dir: &Path, fan_out: usize) {
         addresses.push(listening(&node).await);
         nodes.push(Arc::new(node));
     }
+    let begun = Cost::begin();
     let mut pulls = tokio::task::JoinSet::new();
     for (index, node) in nodes.iter().map(Arc::clone).enumerate() {
         let source = addresses[index / fan_out].clone();
@@ -129,6 +188,12 @@ async fn broadcast(from: &Path, dir: &Path, fan_out: usize) {
     while let Some(pulled) = pulls.join_next().await {
         pulled.expect("a pull");
     }
+    let cost = begun.end();
+    for node in nodes {
+        node.close().await;
+    }
+    publisher.close().await;
+    cost
 }
 
 async fn listening(node: &WeightNode) -> Address {

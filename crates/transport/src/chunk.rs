@@ -3,7 +3,9 @@
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use bytes::Bytes;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Length of every chunk but a file's last, in bytes. Part of the protocol: offsets are multiples of it.
@@ -25,11 +27,51 @@ pub(crate) fn is_boundary(offset: u64, bytes: u64) -> bool {
     offset == bytes || (offset < bytes && offset.is_multiple_of(CHUNK_BYTES))
 }
 
-/// Reads the chunk at `offset` of a file of `bytes` bytes.
-pub(crate) fn read_chunk(file: &File, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
-    let mut data = vec![0; chunk_length(offset, bytes)];
-    file.read_exact_at(&mut data, offset)?;
-    Ok(data)
+/// Buffers for chunks, used again once nobody looks at them: fresh memory would cost as much as the copy into it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ChunkBuffers(Arc<Mutex<Vec<Box<[u8]>>>>);
+
+/// How many that nobody uses are kept.
+const IDLE_BUFFERS: usize = 16;
+
+impl ChunkBuffers {
+    /// Reads the chunk at `offset` of a file of `bytes` bytes.
+    pub(crate) fn read(&self, file: &File, offset: u64, bytes: u64) -> io::Result<Bytes> {
+        let idle = self.idle().pop();
+        let mut lent = Lent {
+            buffer: idle.unwrap_or_else(|| vec![0; CHUNK_BYTES as usize].into()),
+            length: chunk_length(offset, bytes),
+            home: self.clone(),
+        };
+        file.read_exact_at(&mut lent.buffer[..lent.length], offset)?;
+        Ok(Bytes::from_owner(lent))
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<[u8]>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A buffer under a `Bytes`.
+struct Lent {
+    buffer: Box<[u8]>,
+    length: usize,
+    home: ChunkBuffers,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer[..self.length]
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let mut idle = self.home.idle();
+        if idle.len() < IDLE_BUFFERS {
+            idle.push(std::mem::take(&mut self.buffer));
+        }
+    }
 }
 
 /// Digests the first `length` bytes of a file.

@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
 use prl_weights::Writeback;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -103,17 +104,20 @@ impl Incoming {
         &self.file
     }
 
-    /// Appends one chunk. One with a wrong digest is not written; if nothing of the file was checked yet, what a former
+    /// Appends one chunk, whose bytes may come in pieces. One with a wrong digest is not written; if nothing of the file was checked yet, what a former
     /// process left may be at fault, and the file begins anew.
-    pub(crate) fn append(&mut self, offset: u64, data: &[u8], prefix_digest: u64) -> Result<(), Refused> {
-        if offset != self.length || self.is_complete() || data.len() != chunk_length(offset, self.bytes) {
+    pub(crate) fn append(&mut self, offset: u64, data: &[Bytes], prefix_digest: u64) -> Result<(), Refused> {
+        let length: usize = data.iter().map(Bytes::len).sum();
+        if offset != self.length || self.is_complete() || length != chunk_length(offset, self.bytes) {
             return Err(Refused::Place {
                 offset,
                 expected: self.length,
             });
         }
         let mut hasher = self.hasher.clone();
-        hasher.update(data);
+        for piece in data {
+            hasher.update(piece);
+        }
         let found = hasher.digest();
         if found != prefix_digest {
             if !self.is_checked {
@@ -125,12 +129,16 @@ impl Incoming {
                 found,
             });
         }
-        self.file
-            .write_all_at(data, offset)
-            .map_err(|source| Refused::Io(TransportError::io("write", &self.path)(source)))?;
+        let mut end = offset;
+        for piece in data {
+            self.file
+                .write_all_at(piece, end)
+                .map_err(|source| Refused::Io(TransportError::io("write", &self.path)(source)))?;
+            end += piece.len() as u64;
+        }
         self.hasher = hasher;
         self.digests.push(found);
-        self.length += data.len() as u64;
+        self.length = end;
         self.writeback.reached(&self.file, self.length);
         self.is_checked = true;
         Ok(())

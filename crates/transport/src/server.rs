@@ -16,7 +16,7 @@ use crate::link::{ping_interval, with_sources};
 use crate::{Credentials, Times, TransportError};
 
 /// Lets several chunks be under way.
-pub(crate) const STREAM_WINDOW_BYTES: u32 = 8 << 20;
+pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 /// A chunk takes few frames.
 pub(crate) const FRAME_BYTES: u32 = 1 << 18;
 /// Calls of one connection at a time.

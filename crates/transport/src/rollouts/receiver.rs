@@ -200,7 +200,7 @@ async fn append(mut incoming: Incoming, chunk: Chunk) -> Result<Incoming, Status
             prefix_digest,
             ..
         } = chunk;
-        let refused = incoming.append(offset, &data, prefix_digest).err();
+        let refused = incoming.append(offset, &[data], prefix_digest).err();
         Ok((incoming, refused))
     })
     .await

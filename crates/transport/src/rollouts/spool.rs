@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::TransportError;
-use crate::chunk::{digest_prefix, hex, read_chunk};
+use crate::chunk::{ChunkBuffers, digest_prefix, hex};
 use crate::pb::Chunk;
 use crate::rollouts::BatchKey;
 
@@ -52,6 +52,7 @@ impl Spooled {
             bytes: self.bytes,
             offset,
             hasher,
+            buffers: ChunkBuffers::default(),
         })
     }
 
@@ -87,6 +88,7 @@ pub(crate) struct Chunks {
     bytes: u64,
     offset: u64,
     hasher: Xxh3,
+    buffers: ChunkBuffers,
 }
 
 impl Chunks {
@@ -95,13 +97,13 @@ impl Chunks {
         if self.offset >= self.bytes {
             return Ok(None);
         }
-        let data = read_chunk(&self.file, self.offset, self.bytes)?;
+        let data = self.buffers.read(&self.file, self.offset, self.bytes)?;
         self.hasher.update(&data);
         let chunk = Chunk {
             file: 0,
             offset: self.offset,
             prefix_digest: self.hasher.digest(),
-            data: data.into(),
+            data,
         };
         self.offset += chunk.data.len() as u64;
         Ok(Some(chunk))

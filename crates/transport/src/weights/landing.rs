@@ -11,10 +11,10 @@ use prl_weights::{MANIFEST_FILE, mark_verified, remove_version, replace_file, sy
 use crate::TransportError;
 use crate::chunk::hex;
 use crate::incoming::{Incoming, Refused};
-use crate::pb::Chunk;
 use crate::weights::description::Description;
 use crate::weights::replica::Replica;
 use crate::weights::shelf::Shelf;
+use crate::weights::wire::Arrived;
 
 const PREFIX: &str = ".incoming-";
 /// What was replaced while someone read it; removed when nobody does any more.
@@ -94,18 +94,17 @@ impl Landing {
     }
 
     /// Takes one chunk.
-    pub(crate) fn take(&mut self, chunk: Chunk) -> Result<Landed, TransportError> {
-        let Chunk {
-            file,
+    pub(crate) fn take(&mut self, chunk: Arrived) -> Result<Landed, TransportError> {
+        let Arrived {
+            file: index,
             offset,
             data,
             prefix_digest,
         } = chunk;
-        let index = file as usize;
         let (Some(incoming), Some(described)) =
             (self.files.get_mut(index), self.replica.description.files().get(index))
         else {
-            return Ok(Landed::Refused(format!("there is no file {file}")));
+            return Ok(Landed::Refused(format!("there is no file {index}")));
         };
         match incoming.append(offset, &data, prefix_digest) {
             Ok(()) => {}

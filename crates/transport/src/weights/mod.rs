@@ -8,6 +8,8 @@ mod replica;
 mod service;
 mod shelf;
 mod sources;
+mod stream;
+mod wire;
 mod writer;
 
 pub use node::{Pulled, Wanted, WeightNode};

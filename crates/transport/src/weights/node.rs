@@ -20,6 +20,7 @@ use crate::weights::description::Description;
 use crate::weights::pull::Pull;
 use crate::weights::service::Service;
 use crate::weights::shelf::Shelf;
+use crate::weights::stream::SendsChunks;
 use crate::{Address, Credentials, Times, TransportError};
 
 /// One receiving process per root holds it.
@@ -88,7 +89,8 @@ impl WeightNode {
         let start = || {
             let (shelf, closing) = (Arc::clone(&self.shelf), self.closing.clone());
             let service = Service::new(shelf, self.times, closing, self.acknowledged.clone());
-            let routes = Routes::new(WeightsServer::with_interceptor(service, self.credentials.demand()));
+            let service = WeightsServer::with_interceptor(service, self.credentials.demand());
+            let routes = Routes::new(SendsChunks(service));
             Server::start(listen, &self.credentials, &self.times, routes, self.closing.clone())
         };
         Ok(self.server.get_or_try_init(start).await?.address())

@@ -6,19 +6,20 @@ use std::time::{Duration, Instant};
 use prl_weights::Encoding;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tonic::Streaming;
+use tonic::service::Interceptor;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
 
 use crate::error::Fault;
 use crate::pb::weights_client::WeightsClient;
-use crate::pb::{AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest};
+use crate::pb::{AcknowledgeRequest, DescribeRequest, FetchRequest};
 use crate::retry::Patience;
 use crate::weights::description::Description;
 use crate::weights::landing::Landing;
 use crate::weights::node::{Pulled, Wanted, blocking};
 use crate::weights::shelf::Shelf;
 use crate::weights::sources::Sources;
+use crate::weights::stream::{self, ChunkReceiver};
 use crate::weights::writer::Writer;
 use crate::{Address, Credentials, Times, TransportError, link};
 
@@ -99,7 +100,7 @@ impl Pull {
             let Some((index, address)) = sources.pick() else {
                 return Err(TransportError::Closed);
             };
-            let outcome = async { self.ask(&mut self.connect(address).await?, wanted).await }.await;
+            let outcome = async { self.ask(&self.connect(address).await?, wanted).await }.await;
             let reason = match outcome {
                 Ok(description) => return Ok(description),
                 Err(Fault::Final(error)) => return Err(error),
@@ -130,7 +131,7 @@ impl Pull {
             };
             let digest = digest.to_owned();
             let outcome: Result<_, Fault> = async {
-                let mut client = self.connect(address).await?;
+                let mut client = WeightsClient::new(self.connect(address).await?);
                 let told = timeout(
                     self.times.stall,
                     client.acknowledge(AcknowledgeRequest { version, digest }),
@@ -243,19 +244,19 @@ impl Pull {
     /// Hands what a source sends to the writer until either ends, or the source is slow.
     async fn carry(
         &self,
-        mut stream: Streaming<Chunk>,
+        mut stream: ChunkReceiver,
         writer: &Writer,
         mut is_slow: impl FnMut(f64) -> bool,
     ) -> Result<Option<f64>, Fault> {
         let mut window = Window::new(self.times.stall / 2);
         loop {
-            let Some(chunk) = timeout(self.times.stall, stream.message())
+            let Some(chunk) = timeout(self.times.stall, stream.next())
                 .await
                 .map_err(|_| Fault::Passing("nothing came for too long".to_owned()))??
             else {
                 return Ok(None);
             };
-            let bytes = chunk.data.len();
+            let bytes = chunk.bytes();
             if !writer.put(chunk).await {
                 return Ok(None);
             }
@@ -273,9 +274,9 @@ impl Pull {
         wanted: &Wanted,
         address: &Address,
         landing: &mut Option<Landing>,
-    ) -> Result<Option<Streaming<Chunk>>, Fault> {
-        let mut client = self.connect(address).await?;
-        let description = self.ask(&mut client, wanted).await?;
+    ) -> Result<Option<ChunkReceiver>, Fault> {
+        let mut channel = self.connect(address).await?;
+        let description = self.ask(&channel, wanted).await?;
         if landing
             .as_ref()
             .is_none_or(|landing| landing.description().id != description.id)
@@ -292,8 +293,8 @@ impl Pull {
             description: current.description().id,
             offsets: current.offsets(),
         };
-        match timeout(self.times.stall, client.fetch(request)).await {
-            Ok(response) => Ok(Some(response?.into_inner())),
+        match timeout(self.times.stall, stream::fetch(&mut channel, &request)).await {
+            Ok(chunks) => Ok(Some(chunks?)),
             Err(_) => Err(Fault::Passing("the source did not begin to send in time".to_owned())),
         }
     }
@@ -301,17 +302,17 @@ impl Pull {
     async fn connect(
         &self,
         address: &Address,
-    ) -> Result<Client<impl tonic::service::Interceptor + Clone + use<>>, Fault> {
+    ) -> Result<InterceptedService<Channel, impl Interceptor + Clone + use<>>, Fault> {
         let channel = link::connect(address, &self.credentials, &self.times).await?;
-        let client = WeightsClient::with_interceptor(channel, self.credentials.present());
-        Ok(client.max_decoding_message_size(MAX_DESCRIPTION_BYTES))
+        Ok(InterceptedService::new(channel, self.credentials.present()))
     }
 
     async fn ask(
         &self,
-        client: &mut Client<impl tonic::service::Interceptor + Clone>,
+        channel: &InterceptedService<Channel, impl Interceptor + Clone>,
         wanted: &Wanted,
     ) -> Result<Description, Fault> {
+        let mut client = WeightsClient::new(channel.clone()).max_decoding_message_size(MAX_DESCRIPTION_BYTES);
         let wait = DESCRIBE_WAIT.min(wanted.wait.unwrap_or(self.times.patience));
         let request = DescribeRequest {
             version: wanted.version,
@@ -336,8 +337,6 @@ impl Pull {
         Err(Fault::Passing(format!("the source described {}", description.name())))
     }
 }
-
-type Client<I> = WeightsClient<InterceptedService<Channel, I>>;
 
 async fn finish(landing: Landing) -> Result<Pulled, TransportError> {
     let manifest = landing.description().manifest.clone();

@@ -3,15 +3,16 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use tokio::sync::watch;
+use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::TransportError;
-use crate::chunk::{CHUNK_BYTES, digest_chunks, hex, read_chunk};
+use crate::chunk::{CHUNK_BYTES, ChunkBuffers, digest_chunks, hex};
 use crate::pb::Chunk;
 use crate::weights::description::Description;
+use crate::weights::node::blocking;
 
 /// Bounds the memory that one version's readers share.
 const RECENT_CHUNKS: usize = 16;
@@ -22,7 +23,8 @@ pub(crate) struct Replica {
     pub(crate) description: Description,
     slots: Vec<Slot>,
     /// What was read last, oldest first: readers that are equally far share it.
-    recent: Mutex<VecDeque<Chunk>>,
+    recent: Mutex<VecDeque<Recent>>,
+    buffers: ChunkBuffers,
     failed: CancellationToken,
 }
 
@@ -34,6 +36,9 @@ struct Slot {
     /// How many can.
     ready: watch::Sender<usize>,
 }
+
+/// A chunk (file, number) that someone reads or has read.
+type Recent = ((usize, usize), Arc<OnceCell<Chunk>>);
 
 impl Replica {
     /// A version of which nothing can be read yet; `files` in the order of the description.
@@ -50,6 +55,7 @@ impl Replica {
             description,
             slots,
             recent: Mutex::default(),
+            buffers: ChunkBuffers::default(),
             failed: CancellationToken::new(),
         }
     }
@@ -125,35 +131,43 @@ impl Replica {
         }
     }
 
-    /// A chunk that someone read a moment ago.
-    pub(crate) fn recent(&self, file: usize, chunk: usize) -> Option<Chunk> {
-        let offset = chunk as u64 * CHUNK_BYTES;
-        let recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
-        recent
-            .iter()
-            .find(|chunk| chunk.file as usize == file && chunk.offset == offset)
-            .cloned()
+    /// Reads a chunk that was waited for, once for all who want it at the time.
+    pub(crate) async fn read(self: &Arc<Self>, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
+        let cell = self.recent(file, chunk);
+        let read = cell.get_or_try_init(|| {
+            let replica = Arc::clone(self);
+            blocking(move || replica.read_now(file, chunk))
+        });
+        read.await.cloned()
     }
 
-    /// Reads a chunk that was waited for.
-    pub(crate) fn read(&self, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
-        let described = &self.description.files()[file];
-        let slot = &self.slots[file];
-        let offset = chunk as u64 * CHUNK_BYTES;
-        let data = read_chunk(&slot.file, offset, described.bytes)
-            .map_err(TransportError::io("read", Path::new(&described.name)))?;
-        let prefix_digest = slot.digests.read().unwrap_or_else(PoisonError::into_inner)[chunk];
-        let read = Chunk {
-            file: file as u32,
-            offset,
-            data: data.into(),
-            prefix_digest,
-        };
+    fn recent(&self, file: usize, chunk: usize) -> Arc<OnceCell<Chunk>> {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, cell)) = recent.iter().find(|(of, _)| *of == (file, chunk)) {
+            return Arc::clone(cell);
+        }
         if recent.len() == RECENT_CHUNKS {
             recent.pop_front();
         }
-        recent.push_back(read.clone());
-        Ok(read)
+        let cell = Arc::default();
+        recent.push_back(((file, chunk), Arc::clone(&cell)));
+        cell
+    }
+
+    fn read_now(&self, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
+        let described = &self.description.files()[file];
+        let slot = &self.slots[file];
+        let offset = chunk as u64 * CHUNK_BYTES;
+        let data = self
+            .buffers
+            .read(&slot.file, offset, described.bytes)
+            .map_err(TransportError::io("read", Path::new(&described.name)))?;
+        let prefix_digest = slot.digests.read().unwrap_or_else(PoisonError::into_inner)[chunk];
+        Ok(Chunk {
+            file: file as u32,
+            offset,
+            data,
+            prefix_digest,
+        })
     }
 }

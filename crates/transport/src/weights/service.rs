@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prl_weights::request_full;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 
@@ -16,10 +15,9 @@ use crate::pb::weights_server::Weights;
 use crate::pb::{AcknowledgeReply, AcknowledgeRequest, Chunk, DescribeRequest, FetchRequest, Version};
 use crate::weights::replica::Replica;
 use crate::weights::shelf::{Lookup, Shelf};
+use crate::weights::stream::{ChunkSender, chunk_response};
 use crate::{Times, TransportError};
 
-/// Chunks that wait for the network, per reader.
-const CHUNKS_AHEAD: usize = 2;
 /// Longest wait of one call for a version; whoever wants to wait longer asks again.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(5);
@@ -75,7 +73,8 @@ impl Service {
 
 #[tonic::async_trait]
 impl Weights for Service {
-    type FetchStream = ReceiverStream<Result<Chunk, Status>>;
+    /// The chunks do not go this way: see `stream`.
+    type FetchStream = tokio_stream::Empty<Result<Chunk, Status>>;
 
     async fn describe(&self, request: Request<DescribeRequest>) -> Result<Response<Version>, Status> {
         let request = request.into_inner();
@@ -119,7 +118,7 @@ impl Weights for Service {
         let permit = Arc::clone(&self.readers)
             .try_acquire_owned()
             .map_err(|_| Status::resource_exhausted("too many readers"))?;
-        let (chunks, stream) = mpsc::channel(CHUNKS_AHEAD);
+        let (chunks, response) = chunk_response(tokio_stream::empty());
         let reader = Reader {
             replica,
             chunks,
@@ -133,7 +132,7 @@ impl Weights for Service {
                 () = closing.cancelled() => {}
             }
         });
-        Ok(Response::new(ReceiverStream::new(stream)))
+        Ok(response)
     }
 
     async fn acknowledge(&self, request: Request<AcknowledgeRequest>) -> Result<Response<AcknowledgeReply>, Status> {
@@ -156,17 +155,16 @@ fn missing(request: &DescribeRequest) -> TransportError {
 /// Sends one replica to one other node.
 struct Reader {
     replica: Arc<Replica>,
-    chunks: mpsc::Sender<Result<Chunk, Status>>,
+    chunks: ChunkSender,
     times: Times,
     _permit: OwnedSemaphorePermit,
 }
 
 impl Reader {
     async fn run(self, offsets: &[u64]) {
-        if let Err(status) = self.send_all(offsets).await {
-            // One that has gone resumes elsewhere.
-            let _ = self.chunks.send(Err(status)).await;
-        }
+        let outcome = self.send_all(offsets).await;
+        // One that has gone resumes elsewhere.
+        let _ = self.chunks.end(outcome).await;
     }
 
     async fn send_all(&self, offsets: &[u64]) -> Result<(), Status> {
@@ -185,23 +183,15 @@ impl Reader {
             Ok(false) => return Err(Status::unavailable("the rest of this version will not come")),
             Err(_) => return Err(Status::unavailable("the rest of this version does not come here")),
         }
-        let read = match self.replica.recent(file, chunk) {
-            Some(read) => read,
-            None => self.read(file, chunk).await?,
-        };
+        let read = self
+            .replica
+            .read(file, chunk)
+            .await
+            .map_err(|error| error.to_status())?;
         // A slow reader slows nobody else; one that takes nothing at all is left.
-        match timeout(self.times.durable, self.chunks.send(Ok(read))).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Status::cancelled("the reader has gone")),
+        match timeout(self.times.durable, self.chunks.send(&read)).await {
+            Ok(sent) => sent,
             Err(_) => Err(Status::deadline_exceeded("nothing was taken for too long")),
         }
-    }
-
-    async fn read(&self, file: usize, chunk: usize) -> Result<Chunk, Status> {
-        let replica = Arc::clone(&self.replica);
-        spawn_blocking(move || replica.read(file, chunk))
-            .await
-            .map_err(|join| Status::internal(join.to_string()))?
-            .map_err(|error| error.to_status())
     }
 }

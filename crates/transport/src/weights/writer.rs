@@ -5,8 +5,8 @@ use std::thread;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::TransportError;
-use crate::pb::Chunk;
 use crate::weights::landing::{Landed, Landing};
+use crate::weights::wire::Arrived;
 
 /// Chunks that wait for the disk.
 const CHUNKS_AHEAD: usize = 4;
@@ -21,7 +21,7 @@ pub(crate) struct Written {
 
 /// Takes the chunks of one source.
 pub(crate) struct Writer {
-    chunks: mpsc::Sender<Chunk>,
+    chunks: mpsc::Sender<Arrived>,
     end: oneshot::Receiver<Result<Written, TransportError>>,
 }
 
@@ -41,7 +41,7 @@ impl Writer {
     }
 
     /// Hands over a chunk; false when the writer has ended, and why is in [`Writer::end`].
-    pub(crate) async fn put(&self, chunk: Chunk) -> bool {
+    pub(crate) async fn put(&self, chunk: Arrived) -> bool {
         self.chunks.send(chunk).await.is_ok()
     }
 
@@ -52,7 +52,7 @@ impl Writer {
     }
 }
 
-fn write(mut landing: Landing, mut waiting: mpsc::Receiver<Chunk>) -> Result<Written, TransportError> {
+fn write(mut landing: Landing, mut waiting: mpsc::Receiver<Arrived>) -> Result<Written, TransportError> {
     while let Some(chunk) = waiting.blocking_recv() {
         match landing.take(chunk)? {
             Landed::Taken => {}

@@ -41,6 +41,7 @@ pub(crate) fn spread(name: &str, rival: &str, mut ratios: Vec<f64>) {
 }
 
 /// The shortest of `rounds` runs, in seconds.
+#[allow(dead_code, clippy::allow_attributes, reason = "not every bench wants it")]
 pub(crate) fn shortest<T>(rounds: usize, mut run: impl FnMut() -> T) -> f64 {
     let time = |_| {
         let start = Instant::now();
