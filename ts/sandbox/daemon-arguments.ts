@@ -11,13 +11,18 @@ export interface DaemonSettings {
   maxHeld?: number;
   /** Of all snapshots together. Default: the daemon's. */
   snapshotBytes?: number;
+  /** Of results that their callers have not read yet, all together; nothing new is begun while there are more. Default: the daemon's. */
+  resultBytes?: number;
   /** Sandboxes made in advance for any program. Default: the daemon's. */
   parked?: number;
   /** Made in advance with an interpreter that has started: `{ python: 50, numpy: 8 }`. Default: the daemon's; none when only `parked` is given. */
   warm?: Readonly<Record<string, number>>;
   /** Further warm Pythons by name, with the modules that they have loaded: `{ science: ["numpy", "scipy.stats"] }`. */
   preload?: Readonly<Record<string, readonly string[]>>;
-  /** The `python3` that programs find first, warm or not: an absolute path. Default: the one in the sandboxes' PATH. */
+  /**
+   * The interpreter that programs find first as `python3`, warm or not: an absolute path, also in a virtual environment. Programs are shown what
+   * it needs; nothing of it may be below /tmp or /work, which they have of their own. Default: the one in the sandboxes' PATH.
+   */
   python?: string;
   /** Further directories of the machine that programs see, read-only: absolute paths. Default: the system's own only. */
   readable?: readonly string[];
@@ -32,6 +37,7 @@ const NUMBERS = [
   ["maxQueued", "--max-queued", 0],
   ["maxHeld", "--max-held", 0],
   ["snapshotBytes", "--snapshot-bytes", 0],
+  ["resultBytes", "--result-bytes", 1],
   ["parked", "--park", 0],
 ] as const;
 

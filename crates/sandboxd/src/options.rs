@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::egress::{Grants, Service};
 use crate::error::SandboxError;
 use crate::images::{Source, default_cache};
-use crate::plan::PATH;
+use crate::template::covered;
 use crate::tier::{Tier, Wanted};
-use crate::zygote::{Profiles, path_with};
+use crate::zygote::Profiles;
 
 /// Printed for `--help`.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -33,7 +33,8 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload
                        (default: python, 2 per core; --park alone: none)
   --preload NAME=MODULE,...  a profile: a warm Python that has loaded these modules; may be given again
-  --python PATH        the python3 that programs find first, warm or not (default: that of the sandboxes' PATH)
+  --python PATH        the Python that programs find first as python3, warm or not; it and its virtual environment are shown
+                       to them, read-only (default: that of the sandboxes' PATH)
   --allow-forward TO   on TCP: let callers forward to this service (host:port, unix:/path) or allow this private
                        address (address:port); may be given again. Callers of the Unix socket alone may open anything
   --readable DIR       show one more directory of the machine, read-only; may be given again
@@ -65,7 +66,7 @@ pub(crate) struct Options {
     pub(crate) result_bytes: usize,
     pub(crate) park: usize,
     pub(crate) profiles: Profiles,
-    pub(crate) path: String,
+    pub(crate) python: Option<PathBuf>,
     pub(crate) allow_forward: Vec<Service>,
     pub(crate) readable: Vec<PathBuf>,
     pub(crate) images: Vec<Source>,
@@ -105,7 +106,7 @@ impl Options {
             result_bytes: 1 << 30,
             park: 2 * cores,
             profiles: Profiles::new(2 * cores),
-            path: PATH.to_owned(),
+            python: None,
             allow_forward: Vec::new(),
             readable: Vec::new(),
             images: Vec::new(),
@@ -159,9 +160,14 @@ impl Options {
                     added.map_err(|wrong| SandboxError::Usage(format!("--preload: {wrong}; see --help")))?;
                 }
                 "--python" => {
-                    let path = path_with(value()?, PATH);
-                    options.path =
-                        path.map_err(|wrong| SandboxError::Usage(format!("--python: {wrong}; see --help")))?;
+                    let path = PathBuf::from(value()?);
+                    if !path.is_absolute() {
+                        return Err(SandboxError::Usage(format!(
+                            "--python needs an absolute path, not {}",
+                            path.display()
+                        )));
+                    }
+                    options.python = Some(path);
                 }
                 "--allow-forward" => {
                     let service = Service::parse(value()?)
@@ -174,6 +180,12 @@ impl Options {
                     if !plain || path.parent().is_none() {
                         return Err(SandboxError::Usage(format!(
                             "--readable {} is not usable",
+                            path.display()
+                        )));
+                    }
+                    if let Some(own) = covered(&path) {
+                        return Err(SandboxError::Usage(format!(
+                            "--readable {}: programs have a {own} of their own, which would cover it",
                             path.display()
                         )));
                     }

@@ -20,13 +20,13 @@ use crate::images::Images;
 use crate::keys::Keys;
 use crate::listen::Listening;
 use crate::options::Options;
-use crate::plan::isolation_name;
+use crate::plan::{PATH, isolation_name};
 use crate::pool::Pool;
 use crate::probe::{Probe, probe};
 use crate::queue::Queue;
 use crate::service::Shop;
 use crate::tier::{self, Tier};
-use crate::zygote::{Maker, Warm};
+use crate::zygote::{Installation, Maker, Warm};
 
 /// How often the end of the runs is looked for.
 const DRAIN_POLL: Duration = Duration::from_millis(10);
@@ -34,7 +34,8 @@ const DRAIN_POLL: Duration = Duration::from_millis(10);
 const CLOSE: Duration = Duration::from_millis(250);
 
 /// Serves until told to stop, then ends every sandbox.
-pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
+pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
+    let path = show_python(&mut options).await?;
     let directory = cgroup::own_directory();
     let layout = Layout::establish(&directory, options.cpus).map_err(|reason| SandboxError::Setup {
         step: "--cpus".to_owned(),
@@ -48,7 +49,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     let keys = Keys::open(options.journal.as_deref());
     let images = open_images(&options).await;
     let started = match images {
-        Ok(images) => start(&options, &layout, images).await,
+        Ok(images) => start(&options, &path, &layout, images).await,
         Err(error) => Err(error),
     };
     let (keys, (factory, pool, warm, probe, images)) = match keys.and_then(|keys| Ok((keys, started?))) {
@@ -62,7 +63,7 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     let shop = Arc::new(Shop {
         pool: Arc::clone(&pool),
         warm,
-        path: options.path.clone(),
+        path: path.clone(),
         queue: Queue::new(options.max_running, options.max_queued),
         probe,
         grants: options.grants(),
@@ -92,6 +93,17 @@ pub(crate) async fn serve(options: Options) -> Result<(), SandboxError> {
     served
 }
 
+/// Adds what boxes must see for the Python that they are to have. Returns where programs look for programs.
+async fn show_python(options: &mut Options) -> Result<String, SandboxError> {
+    let Some(python) = &options.python else {
+        return Ok(PATH.to_owned());
+    };
+    let found = Installation::find(python, &options.readable).await;
+    let found = found.map_err(|reason| SandboxError::Usage(format!("--python: {reason}")))?;
+    options.readable.extend(found.shown);
+    Ok(format!("{}:{PATH}", found.directory.display()))
+}
+
 /// Unpacking may take long: off the runtime's own threads.
 async fn open_images(options: &Options) -> Result<Images, SandboxError> {
     let (sources, cache) = (options.images.clone(), options.image_cache.clone());
@@ -101,6 +113,7 @@ async fn open_images(options: &Options) -> Result<Images, SandboxError> {
 
 async fn start(
     options: &Options,
+    path: &str,
     layout: &Arc<Layout>,
     images: Images,
 ) -> Result<(Arc<Factory>, Arc<Pool>, Warm, Probe, Images), SandboxError> {
@@ -108,7 +121,7 @@ async fn start(
     let factory = Arc::clone(&chosen.factory);
     let warm = match chosen.tier {
         Tier::Process => Warm::none(&options.profiles, "needs namespaces"),
-        Tier::Namespaces | Tier::Rootless => Warm::start(&factory, &options.profiles, &options.path).await,
+        Tier::Namespaces | Tier::Rootless => Warm::start(&factory, &options.profiles, path).await,
     };
     let pool = Pool::new(Maker::Plain(Arc::clone(&factory)), options.park);
     Ok((factory, pool, warm, probe(&chosen, layout), images))

@@ -49,6 +49,14 @@ const REPLACED: [&str; 7] = ["proc", "work", "box", "dev", "sys", "run", "tmp"];
 const IMAGES: &str = "/.images";
 const ROOT_TMPFS: &str = "size=1m,nr_inodes=4096,mode=755";
 
+/// What each box has of its own, over whatever the machine has there.
+const COVERED: [&str; 8] = ["/box", "/dev", "/proc", "/run", "/sys", "/tmp", "/var/tmp", "/work"];
+
+/// Which of a box's own directories covers a path of the machine.
+pub(crate) fn covered(path: &Path) -> Option<&'static str> {
+    COVERED.into_iter().find(|own| path.starts_with(own))
+}
+
 /// A step that failed.
 pub(crate) type Step = (&'static str, io::Error);
 

@@ -8,7 +8,7 @@ import {
   type Task,
 } from "../../../ts/environments/index.ts";
 
-const source = new SandboxSource({ parked: 1 });
+const source = new SandboxSource({ parked: 1, warm: { python: 1 } });
 let configured: ConfiguredEnvironment;
 let task: Task;
 beforeAll(async () => {

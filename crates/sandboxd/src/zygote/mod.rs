@@ -7,6 +7,7 @@
 
 mod check;
 mod eligible;
+mod installation;
 pub(crate) mod interpreter;
 mod profiles;
 mod python;
@@ -23,8 +24,9 @@ use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::sandbox::Sandbox;
 
+pub(crate) use installation::Installation;
 use profiles::Profile;
-pub(crate) use profiles::{Profiles, path_with};
+pub(crate) use profiles::Profiles;
 pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.

@@ -1,7 +1,6 @@
 //! Which warm Pythons a daemon has, as its command line says: one interpreter, and by profile what it has loaded.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// What programs of the kind that is run here use most, of the standard library. Each makes every fork dearer.
 const STANDARD: [&str; 30] = [
@@ -139,21 +138,9 @@ impl Profiles {
     }
 }
 
-/// The directories in which programs look for programs when `python3` is to be this one. The error says what is wrong.
-pub(crate) fn path_with(python: &str, usual: &str) -> Result<String, String> {
-    let path = Path::new(python);
-    let directory = path.parent().and_then(Path::to_str).filter(|text| !text.contains(':'));
-    match directory {
-        Some(directory) if path.is_absolute() && path.file_name() == Some("python3".as_ref()) => {
-            Ok(format!("{directory}:{usual}"))
-        }
-        _ => Err(format!("expected the absolute path of a python3, not {python:?}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Profiles, path_with};
+    use super::Profiles;
 
     #[test]
     fn profiles_are_added_and_parked_by_name() {
@@ -177,23 +164,5 @@ mod tests {
         }
         profiles.park_none();
         assert!(profiles.iter().all(|(_, one)| one.parked == 0));
-    }
-
-    #[test]
-    fn a_python_comes_first_in_the_path() {
-        assert_eq!(
-            path_with("/opt/x/bin/python3", "/bin"),
-            Ok("/opt/x/bin:/bin".to_owned())
-        );
-        for wrong in [
-            "python3",
-            "/opt/x/bin/python",
-            "/opt/x/bin/",
-            "bin/python3",
-            "/a:b/python3",
-            "",
-        ] {
-            assert!(path_with(wrong, "/bin").is_err(), "{wrong}");
-        }
     }
 }

@@ -46,7 +46,7 @@ export default defineEnvironment({
   name: "python-repl",
   version: "1.0.0",
   tags: ["math", "tools", "sandbox", "synthetic"],
-  requires: { sandbox: true },
+  requires: { sandbox: { profile: "python" } },
   config,
   tasks: ({ rng, split }) => endless(ofSplit(rows(rng), split, ({ prompt }) => prompt)),
   key: (_, index) => String(index),

@@ -172,3 +172,83 @@ async fn another_interpreter_is_the_python_of_every_program() -> Outcome {
     assert_eq!(text(&result.stdout).trim(), own);
     Ok(())
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
+    let home = std::env::home_dir().ok_or("no home")?;
+    let place = tempfile::Builder::new().prefix("prl-venv-").tempdir_in(home)?;
+    let venv = place.path().join("venv");
+    // With an interpreter of its own place, where the machine has one: it is to be shown too.
+    let elsewhere = "/root/.pyenv/versions/3.12.1/bin/python3.12";
+    let base = std::env::var("PRL_TEST_PYTHON").unwrap_or_else(|_| elsewhere.to_owned());
+    let base = if std::path::Path::new(&base).exists() {
+        base.as_str()
+    } else {
+        "/usr/bin/python3"
+    };
+    let made = Command::new(base)
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&venv)
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        skip("no Python makes virtual environments here");
+        return Ok(());
+    }
+    let site = Command::new(venv.join("bin/python"))
+        .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
+        .output()?;
+    let site = String::from_utf8(site.stdout)?;
+    std::fs::write(
+        std::path::Path::new(site.trim()).join("of_the_venv.py"),
+        "ANSWER = 42\n",
+    )?;
+    // By another of its names than the one that programs use.
+    let own = venv.join("bin/python").to_string_lossy().into_owned();
+    let arguments = [
+        "--park",
+        "1",
+        "--warm",
+        "ours=2",
+        "--preload",
+        "ours=of_the_venv",
+        "--python",
+        &own,
+    ];
+    let Some((_daemon, client)) = with(&arguments).await? else {
+        return Ok(());
+    };
+    let source = "import of_the_venv, sys; print(of_the_venv.ANSWER, sys.prefix)";
+    for runtime in ["ours", "exec"] {
+        let result = run(&client, on(runtime, python(source))).await?;
+        assert_eq!(
+            (text(&result.stdout), result.runtime.as_str()),
+            (format!("42 {}\n", venv.display()), runtime),
+            "{}",
+            tell(&result)
+        );
+    }
+    let hostile = format!("echo x > {}", site.trim());
+    let result = run(&client, command(&["sh", "-c", &format!("{hostile}/x.py")])).await?;
+    assert!(text(&result.stderr).contains("Read-only"), "{}", tell(&result));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interpreter_that_programs_could_not_see_is_refused_at_the_start() -> Outcome {
+    let place = tempfile::tempdir_in("/tmp")?;
+    std::fs::write(place.path().join("python3"), "#!/bin/sh\necho /tmp")?;
+    std::fs::set_permissions(
+        place.path().join("python3"),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )?;
+    let own = place.path().join("python3").to_string_lossy().into_owned();
+    let refused = Daemon::start(&["--python", &own])
+        .err()
+        .ok_or("it started")?
+        .to_string();
+    assert!(
+        refused.contains("PRL_SANDBOX_USAGE") && refused.contains("they have a /tmp of their own"),
+        "{refused}"
+    );
+    Ok(())
+}
