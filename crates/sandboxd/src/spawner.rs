@@ -109,10 +109,12 @@ fn serve() -> io::Result<()> {
     };
     let mut children = VecDeque::new();
     loop {
-        let (length, fds) = receive_with_fds(SOCKET, &mut buffer)?;
-        if length == 0 {
-            break;
-        }
+        let (length, fds) = match receive_with_fds(SOCKET, &mut buffer) {
+            Ok((0, _)) => break,
+            // The daemon is gone like that when it was killed before it read our last answer.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
+            received => received?,
+        };
         let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
         let home = homes
             .as_ref()

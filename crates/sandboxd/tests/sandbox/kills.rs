@@ -76,6 +76,26 @@ async fn the_daemon() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_daemon_between_an_order_and_its_answer() -> Outcome {
+    let Some(mut daemon) = start(&["--max-running", "8", "--park", "4"])? else {
+        return Ok(());
+    };
+    let load = Load::start(&daemon.client().await?, LANES);
+    under_way(&load).await?;
+    let spawner = spawner(daemon.pid())?;
+    // An order comes that is not answered; then it is, but the daemon never reads the answer.
+    let pause = Duration::from_millis(200);
+    kill(spawner, libc::SIGSTOP);
+    tokio::time::sleep(pause).await;
+    kill(daemon.pid(), libc::SIGSTOP);
+    kill(spawner, libc::SIGCONT);
+    tokio::time::sleep(pause).await;
+    daemon.kill()?;
+    told_the_truth(&load.end().await);
+    settles(daemon.pid(), |found| found.is_empty()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_spawner() -> Outcome {
     let Some(mut daemon) = start(&["--max-running", "8", "--park", "4"])? else {
         return Ok(());
