@@ -220,3 +220,22 @@ describe("proposer-solver", () => {
     expect(readProblem(`<problem>${expression}</problem>`, { numbers: [4, 3, 2] })?.answer ?? null).toBe(answer);
   });
 });
+
+it("demonstrations of kuhn-poker are hands of legal moves, from either seat, and give no card away", async () => {
+  const environment = (await loadEnvironment("kuhn-poker")).configure({ brief: true });
+  const seen = new Set<string>();
+  let taken = 0;
+  for (const demonstration of environment.demonstrations(3)) {
+    if (!("messages" in demonstration)) throw new Error("a pair");
+    const [system, ...turns] = demonstration.messages;
+    const [, seat = "", card = ""] =
+      /^Kuhn poker, (first|second) player, card ([JQK])\.$/u.exec(system?.content ?? "") ?? [];
+    seen.add(`${seat} ${card}`);
+    turns.forEach(({ role, content }, index) => {
+      expect(role).toBe(index % 2 === 0 ? "user" : "assistant");
+      if (role === "assistant") expect(turns[index - 1]?.content).toContain(content);
+    });
+    if (++taken === 200) break;
+  }
+  expect(seen.size).toBe(6);
+});

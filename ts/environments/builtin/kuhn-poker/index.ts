@@ -7,7 +7,7 @@
 import { z } from "zod";
 
 import { endpointConfig } from "../../endpoint/endpoint-config.ts";
-import { defineEnvironment } from "../../environment.ts";
+import { defineEnvironment, type Demonstration } from "../../environment.ts";
 import type { Message } from "../../message.ts";
 import { reward, type RewardContext } from "../../reward.ts";
 import type { Rng } from "../../rng.ts";
@@ -24,6 +24,10 @@ const config = z.strictObject({
     .nullable()
     .default(null)
     .describe("who plays the seat that does not train; unset: the policy"),
+  brief: z
+    .boolean()
+    .default(false)
+    .describe("players are told their seat and card only, not the rules: for small models"),
 });
 
 type Config = z.output<typeof config>;
@@ -50,10 +54,10 @@ export default defineEnvironment({
     player0: learner === "player1" ? { trains: false, endpoint: opponent } : {},
     player1: learner === "player0" ? { trains: false, endpoint: opponent } : {},
   }),
-  async rollout({ task, config: { retries }, agent }) {
+  async rollout({ task, config: { retries, brief }, agent }) {
     const seats = [agent("player0"), agent("player1")] as const;
     const said: [string[], string[]] = [[], []];
-    const messages: [Message[], Message[]] = [[rules(task.cards[0], 0)], [rules(task.cards[1], 1)]];
+    const messages: [Message[], Message[]] = [[told(task.cards[0], 0, brief)], [told(task.cards[1], 1, brief)]];
     for (;;) {
       const hand = replay(said, retries);
       const player = hand.next;
@@ -72,6 +76,7 @@ export default defineEnvironment({
   rewards: {
     payoff: reward(1, (context: Context) => winnings(context.task.cards, played(context), PLAYERS[context.agent])),
   },
+  demonstrations: ({ config: { brief }, rng }) => demonstrations(brief, rng),
   async validate({ task, config: { retries }, scoreAgents, score }) {
     const says = (...replies: string[]): Message[] => replies.map((content) => ({ role: "assistant", content }));
     const hands: [string[], string[]][] = [
@@ -98,13 +103,31 @@ function played({ traces, config: { retries } }: Context): Hand {
   return replay([replies(traces.player0[0]), replies(traces.player1[0])], retries);
 }
 
-function rules(card: Card, player: Player): Message {
+/** What a player knows before its first move. */
+function told(card: Card, player: Player, brief: boolean): Message {
+  const seat = player === 0 ? "first" : "second";
+  if (brief) return { role: "system", content: `Kuhn poker, ${seat} player, card ${card}.` };
   const content =
     "You play one hand of Kuhn poker. The deck is J, Q and K, K is the highest. Each of the two players has paid one chip and has one " +
     "card. The first player checks or bets one chip. After a check the other one checks, and the higher card wins one chip, or bets. " +
     "Who faces a bet folds and loses one chip, or calls, and the higher card wins two chips. A move is one word in brackets, such as " +
-    `[check]; a player who makes no move loses two chips. You are the ${player === 0 ? "first" : "second"} player. Your card is ${card}.`;
+    `[check]; a player who makes no move loses two chips. You are the ${seat} player. Your card is ${card}.`;
   return { role: "system", content };
+}
+
+/** Hands of random moves, from either seat: how moves are made, and nothing of how to win. */
+function* demonstrations(brief: boolean, rng: Rng): Generator<Demonstration> {
+  for (const { cards } of ofSplit(rows(rng), "demonstrations", (row) => row.hand)) {
+    const said: [string[], string[]] = [[], []];
+    const messages: [Message[], Message[]] = [[told(cards[0], 0, brief)], [told(cards[1], 1, brief)]];
+    let hand = replay(said, 0);
+    for (; hand.next !== null; hand = replay(said, 0)) {
+      const content = `[${rng.pick(legalActions(hand.history))}]`;
+      messages[hand.next].push({ role: "user", content: situation(hand, hand.next) }, { role: "assistant", content });
+      said[hand.next].push(content);
+    }
+    for (const seat of messages) if (seat.length > 1) yield { messages: seat };
+  }
 }
 
 function situation({ history, retry }: Hand, player: Player): string {
@@ -112,8 +135,8 @@ function situation({ history, retry }: Hand, player: Player): string {
     .map((action) => `[${action}]`)
     .join(" or ");
   if (retry) return `That is no move. Your move: ${moves}`;
-  const told = history.map((action, turn) => `${turn % 2 === player ? "You" : "The other player"}: ${action}.`);
-  return [...told, `Your move: ${moves}`].join(" ");
+  const before = history.map((action, turn) => `${turn % 2 === player ? "You" : "The other player"}: ${action}.`);
+  return [...before, `Your move: ${moves}`].join(" ");
 }
 
 function* rows(rng: Rng): Generator<Row> {

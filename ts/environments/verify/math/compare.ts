@@ -1,8 +1,19 @@
 /** Whether an answer means what the gold answer means. The gold's form decides where forms differ: order, percent, sets. */
 import * as c from "./complex.ts";
+import { differentiate } from "./differentiate.ts";
 import { assigned, isEquation, sameEquation, solvedBy } from "./equations.ts";
 import { approximate } from "./evaluate.ts";
-import { type Expression, mapSymbols, negative, number, product, some, sum, symbolsOf } from "./expression.ts";
+import {
+  type Expression,
+  mapNodes,
+  mapSymbols,
+  negative,
+  number,
+  product,
+  some,
+  sum,
+  symbolsOf,
+} from "./expression.ts";
 import { hasMatrix, matrixOf, withoutDeterminants } from "./matrices.ts";
 import { endpoint, isRealSet, sameRealSet } from "./real-sets.ts";
 import * as q from "./rational.ts";
@@ -22,10 +33,64 @@ export interface CompareOptions {
 export function equivalent(gold: Expression, answer: Expression, options: CompareOptions): boolean {
   const [a, b] = sameCase(withoutDeterminants(gold), withoutDeterminants(answer));
   if (compare(a, b, options)) return true;
+  if (sameAntiderivative(a, b, options) || sameForms(a, b, options)) return true;
   if (options.strict) return false;
   const renamed = renameByPosition(a, b);
   return renamed !== null && compare(a, renamed, options);
 }
+
+/** An indefinite integral against a function: its derivative is what is integrated. */
+function sameAntiderivative(gold: Expression, answer: Expression, options: CompareOptions): boolean {
+  const [task, result] = isAntiderivative(gold) ? [gold, answer] : [answer, gold];
+  if (!isAntiderivative(task) || some(result, isAntiderivative)) return false;
+  const [body, variable] = task.args;
+  if (body === undefined || variable?.kind !== "symbol") return false;
+  const slope = differentiate(result, variable.name);
+  return slope !== null && compare(body, slope, options);
+}
+
+const isAntiderivative = (one: Expression): one is Expression & { kind: "call" } =>
+  one.kind === "call" && one.name === "antiderivative";
+
+const FORMS = new Set(["integral", "antiderivative", "limit", "sum", "prod"]);
+const isForm = (one: Expression): one is Expression & { kind: "call" } => one.kind === "call" && FORMS.has(one.name);
+
+/** With integrals, limits and sums whose parts are equal taken for the same unknown. */
+function sameForms(gold: Expression, answer: Expression, options: CompareOptions): boolean {
+  if (!some(gold, isForm) || !some(answer, isForm)) return false;
+  const known: (Expression & { kind: "call" })[] = [];
+  const nameOf = (form: Expression & { kind: "call" }): Expression => {
+    const index = known.findIndex((other) => sameForm(other, form, options));
+    if (index < 0) known.push(form);
+    return { kind: "symbol", name: `form ${index < 0 ? known.length - 1 : index}` };
+  };
+  const replaced = (node: Expression): Expression | null => (isForm(node) ? nameOf(node) : null);
+  return compare(mapNodes(gold, replaced), mapNodes(answer, replaced), options);
+}
+
+function sameForm(
+  a: Expression & { kind: "call" },
+  b: Expression & { kind: "call" },
+  options: CompareOptions,
+): boolean {
+  if (a.name !== b.name || a.args.length !== b.args.length) return false;
+  const [body, variable, ...bounds] = a.args;
+  const [otherBody, otherVariable, ...otherBounds] = b.args;
+  if (body === undefined || otherBody === undefined || variable === undefined || otherVariable === undefined)
+    return false;
+  if (!bounds.every((one, index) => sameBound(one, otherBounds[index], options))) return false;
+  const [name, otherName] = [variable, otherVariable].map((one) => (one.kind === "text" ? one.text : ""));
+  const renamed = mapSymbols(otherBody, (one) => ({ kind: "symbol", name: one === otherName && name ? name : one }));
+  return compare(body, renamed, options) || sameForms(body, renamed, options);
+}
+
+function sameBound(a: Expression, b: Expression | undefined, options: CompareOptions): boolean {
+  if (b === undefined) return false;
+  const [one, other] = [JSON.stringify(a, plainBigint), JSON.stringify(b, plainBigint)];
+  return one === other || compare(a, b, options);
+}
+
+const plainBigint = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
 
 function compare(gold: Expression, answer: Expression, options: CompareOptions): boolean {
   if (gold.kind === "text" || answer.kind === "text") {
@@ -247,7 +312,7 @@ function compareMatrices(gold: Expression, answer: Expression, options: CompareO
 function compareMeasured(left: Expression, right: Expression, options: CompareOptions): boolean {
   const { precision } = options;
   const [gold, answer] = [percentOutside(left), percentOutside(right)];
-  const ends = [gold, answer].map((one) => (some(one, isInfinity) ? endpoint(one) : null));
+  const ends = [gold, answer].map((one) => (isInfinite(one) ? endpoint(one) : null));
   if (ends[0] !== null || ends[1] !== null) return ends[0] === ends[1];
   if (gold.kind === "based" || answer.kind === "based") return compareBased(gold, answer);
   if (gold.kind === "percent" && answer.kind !== "percent") {
@@ -266,6 +331,14 @@ function compareMeasured(left: Expression, right: Expression, options: CompareOp
   if (gold.kind === "ratio" && answer.kind === "ratio") return sameRatio(gold.parts, answer.parts, precision);
   const residues = sameResidue(gold, answer, precision);
   return residues ?? sameValue(gold, answer, precision);
+}
+
+/** What has infinity among its parts, and not only as the bound of an integral, a limit or a sum. */
+function isInfinite(expression: Expression): boolean {
+  return some(
+    mapNodes(expression, (node) => (isForm(node) ? number(0) : null)),
+    isInfinity,
+  );
 }
 
 /** -5% as a percentage of -5. */

@@ -125,19 +125,33 @@ export function some(expression: Expression, test: (node: Expression) => boolean
   return test(expression) || children(expression).some((child) => some(child, test));
 }
 
-/** Names of its free symbols. */
+/** Names of its free symbols: not the variable of an integral or a limit, nor the index of a sum. */
 export function symbolsOf(expression: Expression, names = new Set<string>()): Set<string> {
   if (expression.kind === "symbol") names.add(expression.name);
-  for (const child of children(expression)) symbolsOf(child, names);
+  const [body, variable, ...bounds] = expression.kind === "call" ? expression.args : [];
+  if (body !== undefined && variable?.kind === "text") {
+    for (const name of symbolsOf(body)) if (name !== variable.text) names.add(name);
+    for (const one of bounds) symbolsOf(one, names);
+  } else for (const child of children(expression)) symbolsOf(child, names);
   return names;
 }
 
-/** The tree with every node replaced that `change` gives something for; children first. */
+/** The tree with every symbol replaced. */
 export function mapSymbols(expression: Expression, change: (name: string) => Expression): Expression {
-  const go = (node: Expression): Expression => mapSymbols(node, change);
+  return mapLeaves(expression, (leaf) => (leaf.kind === "symbol" ? change(leaf.name) : leaf));
+}
+
+/** The tree with every node replaced that has none below it. */
+export function mapLeaves(expression: Expression, change: (leaf: Expression) => Expression): Expression {
+  return mapNodes(expression, (node) => (children(node).length === 0 ? change(node) : null));
+}
+
+/** The tree with every node replaced that `change` gives something for, which is not looked into. */
+export function mapNodes(expression: Expression, change: (node: Expression) => Expression | null): Expression {
+  const changed = change(expression);
+  if (changed !== null) return changed;
+  const go = (node: Expression): Expression => mapNodes(node, change);
   switch (expression.kind) {
-    case "symbol":
-      return change(expression.name);
     case "sum":
       return { ...expression, terms: expression.terms.map(go) };
     case "product":

@@ -3,6 +3,7 @@ import * as c from "./complex.ts";
 import type { Complex } from "./complex.ts";
 import type { Bindings, Evaluate, Expression } from "./expression.ts";
 import { exactCall, MAX_TERMS } from "./functions-exact.ts";
+import { approximateIntegral, approximateLimit } from "./numeric-calculus.ts";
 import * as q from "./rational.ts";
 import type { Rational } from "./rational.ts";
 
@@ -38,6 +39,8 @@ export function approximateCall(
 ): Complex | null {
   const { name, args } = expression;
   if (name === "sum" || name === "prod") return series(expression, bindings, evaluators);
+  if (name === "integral") return approximateIntegral(expression, bindings, evaluators.approximate);
+  if (name === "limit") return approximateLimit(expression, bindings, evaluators.approximate);
   // Whole-number functions have no meaning for rounded arguments unless those are exact.
   if (STEPS.has(name)) {
     const value = exactCall(expression, new Map(), evaluators.exact);

@@ -1,5 +1,6 @@
 /** What stands behind a backslash: fractions, roots, functions, sums, matrices. */
-import { call, children, type Expression, number, quotient } from "./expression.ts";
+import { call, children, type Expression, mapLeaves, number, quotient } from "./expression.ts";
+import { derivative, integral, limit, operand } from "./parse-calculus.ts";
 import { parseBrackets } from "./parse-brackets.ts";
 import type { Parser } from "./parser.ts";
 import { Unparsable } from "./unparsable.ts";
@@ -40,6 +41,12 @@ export function parseCommand(parser: Parser, name: string): Expression {
     case "sum":
     case "prod":
       return series(parser, name);
+    case "int":
+      return integral(parser);
+    case "lim":
+      return limit(parser);
+    case "partial":
+      return { kind: "symbol", name: "d" };
     case "Re":
     case "Im":
       return call(name, factorArgument(parser));
@@ -138,10 +145,7 @@ function functionCall(parser: Parser, name: string): Expression {
 /** d over dx is no fraction. */
 function fraction(parser: Parser): Expression {
   const [numerator, denominator] = [parser.argument(), parser.argument()];
-  const isD = (one: Expression | undefined): boolean => one?.kind === "symbol" && one.name === "d";
-  const isDx = denominator.kind === "product" && denominator.factors.length === 2 && isD(denominator.factors[0]);
-  if (isD(numerator) && isDx) throw new Unparsable("derivatives are not known");
-  return quotient(numerator, denominator);
+  return derivative(parser, numerator, denominator) ?? quotient(numerator, denominator);
 }
 
 function exponentOf(parser: Parser): Expression {
@@ -202,19 +206,18 @@ function series(parser: Parser, name: "sum" | "prod"): Expression {
     throw new Unparsable(`\\${name} needs both bounds`);
   }
   const [index, start] = low.sides;
-  const body = parser.power();
-  const rest: Expression[] = [body];
-  while (parser.peek() !== undefined && !parser.isSign("+") && !parser.isSign("-") && !parser.isSign("=")) {
-    const more = parser.attempt(() => parser.power());
-    if (more === null) break;
-    rest.push(more);
-  }
+  const body = operand(parser);
   if (index === undefined || start === undefined) throw new Unparsable("a sum needs an index");
   // i is the imaginary unit everywhere else, but not as an index.
   const indexName = index.kind === "symbol" ? index.name : index.kind === "constant" && index.name === "i" ? "i" : null;
   if (indexName === null) throw new Unparsable("a sum needs an index");
-  const factors = rest.length === 1 ? body : ({ kind: "product", factors: rest } as const);
-  return call(name, factors, { kind: "text", text: indexName }, start, high);
+  return call(name, indexName === "i" ? withIndexI(body) : body, { kind: "text", text: indexName }, start, high);
+}
+
+function withIndexI(body: Expression): Expression {
+  return mapLeaves(body, (leaf) =>
+    leaf.kind === "constant" && leaf.name === "i" ? { kind: "symbol", name: "i" } : leaf,
+  );
 }
 
 function environment(parser: Parser): Expression {

@@ -104,6 +104,25 @@ export class Parser {
     }
   }
 
+  /** Everything up to dx, which is read too: its factors and the letter. Null where no dx stands outside of brackets; then nothing was read. */
+  integrand(): { body: Expression; variable: string } | null {
+    let [depth, open] = [0, 1];
+    for (let at = this.#at; at < this.#tokens.length; at++) {
+      const token = this.#tokens[at];
+      if (token === undefined) return null;
+      if (token.type === "sign" && "([{".includes(token.text)) depth++;
+      if (token.type === "sign" && ")]}".includes(token.text) && --depth < 0) return null;
+      if (depth === 0 && token.type === "command" && token.text === "int") open++;
+      const found = depth === 0 ? differential(token, this.#tokens[at + 1]) : null;
+      if (found === null || --open > 0) continue;
+      const before = found.before === "" || token.type !== "word" ? [] : [{ ...token, text: found.before }];
+      const tokens = [...this.#tokens.slice(this.#at, at), ...before];
+      this.#at = at + found.tokens;
+      return { body: tokens.length === 0 ? number(1) : new Parser(tokens).whole(), variable: found.variable };
+    }
+    return null;
+  }
+
   // ---- lists and relations ----
 
   /** Items between commas, semicolons, "and" and "or". One item is itself. */
@@ -465,4 +484,19 @@ function based(digits: string, base: number): Expression {
     value = value * BigInt(base) + BigInt(digit);
   }
   return { kind: "based", digits, base, value: integer(value) };
+}
+
+/** dx at the end of a word, or d and a letter: what stands before it in the word, the variable, the tokens that it takes. */
+function differential(
+  token: Token,
+  next: Token | undefined,
+): { before: string; variable: string; tokens: number } | null {
+  if (token.type !== "word") return null;
+  const [, before, letter] = /^(\p{L}*)d(\p{L})$/u.exec(token.text) ?? [];
+  if (before !== undefined && letter !== undefined) return { before, variable: letter, tokens: 1 };
+  if (!token.text.endsWith("d")) return null;
+  const rest = token.text.slice(0, -1);
+  if (next?.type === "command" && Object.hasOwn(GREEK, next.text))
+    return { before: rest, variable: `\\${next.text}`, tokens: 2 };
+  return next?.type === "word" && next.text.length === 1 ? { before: rest, variable: next.text, tokens: 2 } : null;
 }

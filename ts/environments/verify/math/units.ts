@@ -1,112 +1,65 @@
 /**
- * Units by name: dimension and factor to the SI unit. Temperatures are left out: they are no multiples of each other.
- * Factors are exact by definition (SI brochure, international yard and pound).
+ * Units of answers: which names count as units in mathematics, where most letters are variables, and what they measure by the table of
+ * `science`. Temperatures are left out: they are no multiples of each other.
  */
-
+import { combine, DIMENSIONLESS, formatDimension, type Dimension } from "../science/dimension.ts";
+import { lookUpUnit } from "../science/unit-table.ts";
 import { multiply, ONE, power, type Rational, rational } from "./rational.ts";
 
 export interface Unit {
-  /** Powers of metre, second, kilogram, ampere, kelvin, mole, currency, count: "m:2" and so on, sorted. */
+  /** What it measures, as a text that is equal for equal dimensions; money is one of its own. */
   readonly dimension: string;
   readonly factor: Rational;
 }
 
-type Dimension = Readonly<Record<string, number>>;
-
-const LENGTH: Dimension = { m: 1 };
-const TIME: Dimension = { s: 1 };
-const MASS: Dimension = { kg: 1 };
-
-const BASE: Readonly<Record<string, readonly [Dimension, number]>> = {
-  m: [LENGTH, 1],
-  meter: [LENGTH, 1],
-  metre: [LENGTH, 1],
-  km: [LENGTH, 1e3],
-  kilometer: [LENGTH, 1e3],
-  kilometre: [LENGTH, 1e3],
-  cm: [LENGTH, 1e-2],
-  centimeter: [LENGTH, 1e-2],
-  centimetre: [LENGTH, 1e-2],
-  mm: [LENGTH, 1e-3],
-  millimeter: [LENGTH, 1e-3],
-  millimetre: [LENGTH, 1e-3],
-  nm: [LENGTH, 1e-9],
-  in: [LENGTH, 0.0254],
-  inch: [LENGTH, 0.0254],
-  inches: [LENGTH, 0.0254],
-  ft: [LENGTH, 0.3048],
-  foot: [LENGTH, 0.3048],
-  feet: [LENGTH, 0.3048],
-  yd: [LENGTH, 0.9144],
-  yard: [LENGTH, 0.9144],
-  mi: [LENGTH, 1609.344],
-  mile: [LENGTH, 1609.344],
-  s: [TIME, 1],
-  sec: [TIME, 1],
-  second: [TIME, 1],
-  ms: [TIME, 1e-3],
-  min: [TIME, 60],
-  minute: [TIME, 60],
-  h: [TIME, 3600],
-  hr: [TIME, 3600],
-  hour: [TIME, 3600],
-  day: [TIME, 86_400],
-  week: [TIME, 604_800],
-  kg: [MASS, 1],
-  kilogram: [MASS, 1],
-  g: [MASS, 1e-3],
-  gram: [MASS, 1e-3],
-  mg: [MASS, 1e-6],
-  milligram: [MASS, 1e-6],
-  ton: [MASS, 907.18474],
-  tonne: [MASS, 1e3],
-  lb: [MASS, 0.45359237],
-  lbs: [MASS, 0.45359237],
-  pound: [MASS, 0.45359237],
-  oz: [MASS, 0.028349523125],
-  ounce: [MASS, 0.028349523125],
-  l: [{ m: 3 }, 1e-3],
-  liter: [{ m: 3 }, 1e-3],
-  litre: [{ m: 3 }, 1e-3],
-  ml: [{ m: 3 }, 1e-6],
-  milliliter: [{ m: 3 }, 1e-6],
-  gallon: [{ m: 3 }, 3.785411784e-3],
-  acre: [{ m: 2 }, 4046.8564224],
-  mph: [{ m: 1, s: -1 }, 0.44704],
-  n: [{ kg: 1, m: 1, s: -2 }, 1],
-  newton: [{ kg: 1, m: 1, s: -2 }, 1],
-  j: [{ kg: 1, m: 2, s: -2 }, 1],
-  joule: [{ kg: 1, m: 2, s: -2 }, 1],
-  kj: [{ kg: 1, m: 2, s: -2 }, 1e3],
-  w: [{ kg: 1, m: 2, s: -3 }, 1],
-  watt: [{ kg: 1, m: 2, s: -3 }, 1],
-  pa: [{ kg: 1, m: -1, s: -2 }, 1],
-  pascal: [{ kg: 1, m: -1, s: -2 }, 1],
-  v: [{ kg: 1, m: 2, s: -3, a: -1 }, 1],
-  volt: [{ kg: 1, m: 2, s: -3, a: -1 }, 1],
-  a: [{ a: 1 }, 1],
-  ampere: [{ a: 1 }, 1],
-  hz: [{ s: -1 }, 1],
-  hertz: [{ s: -1 }, 1],
-  mol: [{ mol: 1 }, 1],
-  dollar: [{ usd: 1 }, 1],
-  usd: [{ usd: 1 }, 1],
-  cent: [{ usd: 1 }, 0.01],
-  euro: [{ eur: 1 }, 1],
-  eur: [{ eur: 1 }, 1],
-  unit: [{}, 1],
+/** Lower case, one form each. */
+const NAMES = new Set(
+  (
+    "m meter metre km kilometer kilometre cm centimeter centimetre mm millimeter millimetre nm in inch inches ft foot feet yd yard " +
+    "mi mile s sec second ms min minute h hr hour day week kg kilogram g gram mg milligram ton tonne lb lbs pound oz ounce l liter " +
+    "litre ml milliliter gallon acre mph n newton j joule kj w watt pa pascal v volt a ampere hz hertz mol"
+  ).split(" "),
+);
+/** Symbols whose case the table minds. */
+const SYMBOLS: Readonly<Record<string, string>> = {
+  n: "N",
+  j: "J",
+  kj: "kJ",
+  w: "W",
+  pa: "Pa",
+  v: "V",
+  a: "A",
+  hz: "Hz",
+  ml: "mL",
 };
+/** What no physics measures: the money it is, and how much of it. */
+const MONEY: Readonly<Record<string, readonly [currency: string, factor: number]>> = {
+  dollar: ["usd", 1],
+  usd: ["usd", 1],
+  cent: ["usd", 0.01],
+  euro: ["eur", 1],
+  eur: ["eur", 1],
+};
+
+interface Base {
+  readonly dimension: Dimension;
+  readonly currency: string | null;
+  readonly factor: number;
+}
 
 /** Names that are units even where letters would be variables; longer than one letter. */
 export function isUnitName(name: string): boolean {
   return name.length > 1 && lookUp(name) !== null;
 }
 
-function lookUp(name: string): readonly [Dimension, number] | null {
+function lookUp(name: string): Base | null {
   const lower = name.toLowerCase();
   for (const candidate of [lower, lower.replace(/s$/u, ""), lower.replace(/es$/u, "")]) {
-    const found = Object.hasOwn(BASE, candidate) ? BASE[candidate] : undefined;
-    if (found !== undefined) return found;
+    if (candidate === "unit") return { dimension: DIMENSIONLESS, currency: null, factor: 1 };
+    const money = Object.hasOwn(MONEY, candidate) ? MONEY[candidate] : undefined;
+    if (money !== undefined) return { dimension: DIMENSIONLESS, currency: money[0], factor: money[1] };
+    const found = NAMES.has(candidate) ? lookUpUnit(SYMBOLS[candidate] ?? candidate) : null;
+    if (found !== null) return { ...found, currency: null };
   }
   return null;
 }
@@ -122,7 +75,8 @@ export function parseUnit(text: string): Unit | null {
     .replace(/\b(\p{L}+)\s+squared\b/gu, "$1^2")
     .replace(/\b(\p{L}+)\s+cubed\b/gu, "$1^3")
     .replace(/\.(?!\d)/gu, " ");
-  const dimension = new Map<string, number>();
+  let dimension = DIMENSIONLESS;
+  const money = new Map<string, number>();
   let factor: Rational | null = ONE;
   let sign = 1;
   const parts = prepared.match(/\/|\p{L}+(?:\s*\^\s*\{?\s*-?\d+\s*\}?)?|\S/gu) ?? [];
@@ -136,15 +90,14 @@ export function parseUnit(text: string): Unit | null {
     const base = name === undefined ? null : lookUp(name);
     if (base === null) return null;
     const exponent = sign * Number(exponentText ?? 1);
-    const scale = power(exactDecimal(base[1]), BigInt(exponent));
+    const scale = power(exactDecimal(base.factor), BigInt(exponent));
     factor = scale === null ? null : multiply(factor, scale);
     if (factor === null) return null;
-    for (const [key, count] of Object.entries(base[0])) {
-      dimension.set(key, (dimension.get(key) ?? 0) + count * exponent);
-    }
+    dimension = combine(dimension, base.dimension, exponent);
+    if (base.currency !== null) money.set(base.currency, (money.get(base.currency) ?? 0) + exponent);
   }
-  const sorted = [...dimension].filter(([, count]) => count !== 0).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { dimension: sorted.map(([key, count]) => `${key}:${count}`).join(" "), factor };
+  const paid = [...money].filter(([, count]) => count !== 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { dimension: [formatDimension(dimension), ...paid.map((one) => one.join(":"))].join(" "), factor };
 }
 
 /** The decimal number that a double is written as. */

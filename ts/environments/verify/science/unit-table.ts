@@ -1,7 +1,8 @@
 /**
  * Units by symbol and name: dimension and factor to the coherent SI unit.
  *
- * Factors are exact where a definition makes them so (SI brochure, international yard and pound, IAU); measured ones are CODATA 2018.
+ * Factors are exact where a definition makes them so (SI brochure, international yard and pound, IAU), as decimals where those end; measured
+ * ones are CODATA 2018.
  */
 import { type Dimension, dimension } from "./dimension.ts";
 
@@ -81,10 +82,10 @@ const ROWS: readonly Row[] = [
   ["ppm", "ppm", "", 1e-6],
   ["ppb", "ppb", "", 1e-9],
   // ---- length, area, volume ----
-  ["in", "inch inches", "m", FOOT / 12],
-  ["ft", "foot feet", "m", FOOT],
-  ["yd", "yard", "m", 3 * FOOT],
-  ["mi", "mile", "m", 5280 * FOOT],
+  ["in", "inch inches", "m", 0.0254],
+  ["ft", "foot feet", "m", 0.3048],
+  ["yd", "yard", "m", 0.9144],
+  ["mi", "mile", "m", 1609.344],
   ["nmi", "", "m", 1852],
   ["Å Å", "angstrom ångström", "m", 1e-10],
   ["", "micron", "m", 1e-6],
@@ -92,23 +93,23 @@ const ROWS: readonly Row[] = [
   ["ly lyr", "lightyear light-year", "m", LIGHT_YEAR, "prefixes"],
   ["pc", "parsec", "m", (ASTRONOMICAL_UNIT * 648_000) / Math.PI, "prefixes"],
   ["ha", "hectare", "m2", 1e4],
-  ["ac", "acre", "m2", 43_560 * FOOT * FOOT],
+  ["ac", "acre", "m2", 4046.8564224],
   ["b", "barn", "m2", 1e-28, "prefixes"],
   ["L l ℓ", "liter litre", "m3", 1e-3, "prefixes"],
   ["cc", "", "m3", 1e-6],
-  ["gal", "gallon", "m3", 231 * (FOOT / 12) ** 3],
-  ["qt", "quart", "m3", (231 / 4) * (FOOT / 12) ** 3],
-  ["pt", "pint", "m3", (231 / 8) * (FOOT / 12) ** 3],
+  ["gal", "gallon", "m3", 0.003785411784],
+  ["qt", "quart", "m3", 0.000946352946],
+  ["pt", "pint", "m3", 0.000473176473],
   // ---- mass, amount ----
   ["t", "tonne", "kg", 1e3, "prefixes"],
-  ["", "ton", "kg", 2000 * POUND],
+  ["", "ton", "kg", 907.18474],
   ["lb lbs lbm", "pound", "kg", POUND],
-  ["oz", "ounce", "kg", POUND / 16],
+  ["oz", "ounce", "kg", 0.028349523125],
   ["slug", "slug", "kg", (POUND * GRAVITY) / FOOT],
   ["u Da amu", "dalton", "kg", 1.660_539_066_6e-27, "prefixes"],
   ["M", "molar", "mol m-3", 1e3, "prefixes"],
   // ---- speed, force, pressure ----
-  ["mph", "", "m s-1", (5280 * FOOT) / 3600],
+  ["mph", "", "m s-1", 0.44704],
   ["kph kmh", "", "m s-1", 1 / 3.6],
   ["kn kt", "knot", "m s-1", 1852 / 3600],
   ["lbf", "", "kg m s-2", POUND * GRAVITY],
