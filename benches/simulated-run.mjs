@@ -24,7 +24,7 @@ export async function simulatedRun({ runDir, config: input, engine, workers, onS
     resume: async () => {},
     promptLogprobs: async () => new Float32Array(0),
     health: async () => holding,
-    metrics: async () => new Map(),
+    load: async () => null,
   };
   const quiet = { log() {}, event() {}, close() {} };
   const placed = {

@@ -2,6 +2,7 @@
 
 export { InferenceAdmin } from "./clients/embedded.ts";
 export type { AdminDeadlines, EngineHealth, ServedModel, WeightVersion } from "./clients/embedded.ts";
+export type { EngineLoad } from "./engine-load.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";
 export { engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "./process-config.ts";

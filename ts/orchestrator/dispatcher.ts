@@ -28,8 +28,12 @@ export interface Group {
 }
 
 export interface DispatcherOptions {
-  /** Most rollouts at work at once; a single group larger than this runs alone. */
-  maxInflight: number;
+  throttle: {
+    /** Most rollouts at work at once, looked at before each group; a single group larger than this runs alone. */
+    readonly limit: number;
+    /** Asked when everything else allows a group, which is opened then; whoever refuses calls `fill` later. Default: always. */
+    mayStart?(): boolean;
+  };
   /** Asked before each group. */
   mayOpen: () => boolean;
   nextTask: () => Promise<TrainTask>;
@@ -130,6 +134,7 @@ export class GroupDispatcher {
         this.#nextTask ??= await this.#options.nextTask();
         const task = this.#nextTask;
         if (this.#stopped || !this.#options.mayOpen() || !this.#hasRoom(task.groupSize)) return;
+        if (this.#options.throttle.mayStart?.() === false) return;
         this.#nextTask = undefined;
         this.#openGroup(task);
       }
@@ -140,7 +145,7 @@ export class GroupDispatcher {
   }
 
   #hasRoom(groupSize: number): boolean {
-    return this.inFlight === 0 || this.inFlight + groupSize <= this.#options.maxInflight;
+    return this.inFlight === 0 || this.inFlight + groupSize <= this.#options.throttle.limit;
   }
 
   #openGroup(task: TrainTask): void {

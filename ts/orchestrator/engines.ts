@@ -21,7 +21,7 @@ export interface Engine {
 /** What is asked of a server beside rollouts. */
 export type EngineAdmin = Pick<
   InferenceAdmin,
-  "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs" | "health" | "metrics"
+  "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs" | "health" | "load"
 >;
 
 /** Largest and mean |difference| of log-probabilities, in nats. */

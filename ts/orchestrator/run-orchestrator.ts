@@ -36,6 +36,7 @@ import { stepMetrics } from "./metrics.ts";
 import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { routedWorkers } from "./routed-workers.ts";
+import { Throttle } from "./throttle.ts";
 import { TrainTasks, type TrainSource, type TrainTask } from "./tasks.ts";
 import { traceLines } from "./trace-lines.ts";
 import { buildTrainBatch, type TrainRanks } from "./train-batch.ts";
@@ -102,6 +103,7 @@ class Orchestrator {
   readonly #job: OrchestratorJob;
   readonly #fail: (error: unknown) => void;
   readonly #dispatcher: GroupDispatcher;
+  readonly #throttle: Throttle;
   readonly #lifecycle = new Lifecycle();
   readonly #admission: Admission;
   readonly #queue: BatchQueue;
@@ -133,7 +135,7 @@ class Orchestrator {
   constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
     this.#job = job;
     this.#fail = fail;
-    const { max_inflight: maxInflight, train } = job.config.orchestrator;
+    const { train } = job.config.orchestrator;
     const { resume } = job;
     this.#version = resume?.step ?? 0;
     this.#admission = new Admission(admissionOptions(job.config), this.#version, resume?.admission);
@@ -145,8 +147,10 @@ class Orchestrator {
     this.#worth = new TraceWorth(train.source, resume?.worth);
     this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal, resume?.tasks);
     const pending = [...(resume?.pending ?? [])];
+    const inFlight = () => this.#lifecycle.inFlight;
+    this.#throttle = new Throttle({ ...job, inFlight, onRoom: () => this.#dispatcher.fill() });
     const options: DispatcherOptions = {
-      maxInflight,
+      throttle: this.#throttle,
       lifecycle: this.#lifecycle,
       opened: resume?.opened ?? 0,
       mayOpen: () => this.#admission.mayOpen(),
@@ -160,7 +164,7 @@ class Orchestrator {
     this.#pending = pending;
     this.#dispatcher = new GroupDispatcher(options);
     const { metrics } = job;
-    metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => this.#lifecycle.inFlight);
+    metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", inFlight);
     metrics.watch?.("groups_open", "Groups under way.", () => this.#lifecycle.open);
     metrics.watch?.("groups_queued", "Finished groups that wait for a batch.", () => this.#queue.size);
     metrics.watch?.("policy_version", "Version that the engines sample with.", () => this.#version);
@@ -172,6 +176,7 @@ class Orchestrator {
     const { eval: evaluation } = config.orchestrator;
     signal.throwIfAborted();
     this.#filters = await loadFilters(config.orchestrator.filters);
+    this.#throttle.start();
     await this.#adopt(this.#version);
     if (this.#version === 0 && evaluation?.eval_at_start === true) await this.#evaluate(0);
     this.#versions = this.#followWeights(maxSteps);
@@ -187,6 +192,7 @@ class Orchestrator {
   /** Cancels what is being sampled and resolves when nothing waits any more; the job's signal must be aborted. */
   async stop(): Promise<void> {
     this.#lag.stop();
+    this.#throttle.stop();
     this.#dispatcher.stop();
     await Promise.allSettled([this.#versions, this.#evaluation, this.#checkpoint]);
   }
@@ -220,6 +226,7 @@ class Orchestrator {
         "dispatcher/in_flight": this.#lifecycle.inFlight,
         "dispatcher/queued_groups": this.#queue.size,
         ...this.#tasks.metrics(),
+        ...this.#throttle.metrics(),
         ...this.#lag.take(),
       });
       for (const rank of batch.batches) rank.close();

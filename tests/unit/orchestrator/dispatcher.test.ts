@@ -35,7 +35,7 @@ function dispatcher(
   let most = 0;
   let tasks = 0;
   const { made, allow } = counting({
-    maxInflight,
+    throttle: { limit: maxInflight },
     nextTask: async () => ({
       source: "s",
       task: { key: String(tasks++), hash: "", data: null },
@@ -132,7 +132,7 @@ describe("GroupDispatcher", () => {
   test("reports what the owner throws when it is handed a group", async () => {
     const failures: unknown[] = [];
     const { allow } = counting({
-      maxInflight: 8,
+      throttle: { limit: 8 },
       nextTask: async () => ({
         source: "s",
         task: { key: "k", hash: "", data: null },
@@ -172,7 +172,7 @@ describe("GroupDispatcher", () => {
     let give: (task: TrainTask) => void = () => undefined;
     let runs = 0;
     const { made, allow } = counting({
-      maxInflight: 8,
+      throttle: { limit: 8 },
       nextTask: () => new Promise((resolve) => (give = resolve)),
       runRollout: async () => {
         runs++;
@@ -193,7 +193,7 @@ describe("GroupDispatcher", () => {
     const completed: Group[] = [];
     let next = 0;
     const { allow } = counting({
-      maxInflight: 5,
+      throttle: { limit: 5 },
       nextTask: async () => {
         const groupSize = sizes[next++ % sizes.length] ?? 1;
         return {

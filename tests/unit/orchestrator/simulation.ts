@@ -253,7 +253,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
             waiting: 0,
           };
         },
-        metrics: async () => new Map(),
+        load: async () => null,
       },
     };
   });

@@ -15,12 +15,10 @@ export const engineClientBlock = z
       .number()
       .positive()
       .default(300)
-      .describe("A server that takes longer for new weights than this, while others have them, is left out until it has them (seconds)"),
-    patience_s: z
-      .number()
-      .positive()
-      .default(300)
-      .describe("No server in service for so long ends the run (seconds)"),
+      .describe(
+        "A server that takes longer for new weights than this, while others have them, is left out until it has them (seconds)",
+      ),
+    patience_s: z.number().positive().default(300).describe("No server in service for so long ends the run (seconds)"),
   })
   .prefault({})
   .describe("The inference servers, as the orchestrator sees them");

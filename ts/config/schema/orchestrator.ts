@@ -1,6 +1,7 @@
 /** `[orchestrator]`: the process that schedules rollouts, computes advantages, packs batches and runs evaluations. */
 import { z } from "zod";
 import { algoBlock } from "./algo.ts";
+import { concurrencyBlock } from "./concurrency.ts";
 import { curriculumBlock } from "./curriculum.ts";
 import { engineClientBlock } from "./engine-client.ts";
 import { filterBlock } from "./filters.ts";
@@ -161,6 +162,13 @@ export const orchestratorBlock = z
       .prefault({})
       .describe("Check of every engine after each weight update"),
     client: engineClientBlock,
+    concurrency: concurrencyBlock,
+    tasks_per_minute: z
+      .number()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe("Most tasks (groups) begun per minute; unset: any number. What is under way never waits for it"),
     train: z
       .strictObject({
         sampling: trainSampling,

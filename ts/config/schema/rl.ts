@@ -8,6 +8,7 @@ import { z } from "zod";
 import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { inferenceBlock } from "./inference.ts";
 import { ckptBlock, ckptProblem } from "./ckpt.ts";
+import { concurrencyProblem } from "./concurrency.ts";
 import { curriculumProblem } from "./curriculum.ts";
 import { filterProblems } from "./filters.ts";
 import { lossProblems } from "./loss.ts";
@@ -151,6 +152,9 @@ function problems(config: RlInput): Problem[] {
     const path = ["orchestrator", "max_inflight"];
     found.push({ path, message: `${max_inflight} is less than the group size ${largest}: no group could run` });
   }
+  const concurrency = concurrencyProblem(orchestrator);
+  if (concurrency !== null)
+    found.push({ path: ["orchestrator", "concurrency", concurrency.key], message: concurrency.message });
   if ((orchestrator.max_env_workers ?? Infinity) < orchestrator.env_workers) {
     const path = ["orchestrator", "max_env_workers"];
     found.push({

@@ -8,6 +8,7 @@ import { Pool } from "undici";
 
 import { PrlError } from "../../errors.ts";
 import { exchange, InferenceClient, type WeightSource } from "../../transports/index.ts";
+import { type EngineLoad, parseEngineLoad } from "../engine-load.ts";
 
 export interface WeightVersion {
   /** Policy version. */
@@ -128,6 +129,11 @@ export class InferenceAdmin {
       if (match?.[1] !== undefined) values.set(match[1], Number(match[2]));
     }
     return values;
+  }
+
+  /** How busy the server is; null when its metrics do not say. */
+  async load(signal?: AbortSignal): Promise<EngineLoad | null> {
+    return parseEngineLoad(await this.#get("/metrics", signal));
   }
 
   /** Ends all connections. */

@@ -1,0 +1,115 @@
+/**
+ * What holds back the opening of groups beside staleness: room on the engines, and the pace.
+ *
+ * Looks at the engines' metrics every so often and keeps them for the run's metrics. An engine that does not answer, or does not say how
+ * busy it is, is left out of the look; when none says anything the limit stays where it is.
+ */
+import type { RlConfig } from "../config/index.ts";
+import type { EngineLoad } from "../inference/index.ts";
+import type { Metrics } from "../monitors/index.ts";
+import { ConcurrencyController } from "./concurrency.ts";
+import type { EngineFleet } from "./engine-fleet.ts";
+import { Pace } from "./pace.ts";
+
+export interface ThrottleOptions {
+  config: { orchestrator: Pick<RlConfig["orchestrator"], "max_inflight" | "concurrency" | "tasks_per_minute"> };
+  engines: Pick<EngineFleet, "engines">;
+  metrics: Metrics;
+  /** Rollouts under way. */
+  inFlight: () => number;
+  /** There may be room for more. */
+  onRoom: () => void;
+}
+
+export class Throttle {
+  readonly #options: ThrottleOptions;
+  readonly #controller: ConcurrencyController;
+  readonly #pace: Pace;
+  readonly #ending = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #loads: EngineLoad[] = [];
+  #isLooking = false;
+  #isBlind = false;
+
+  constructor(options: ThrottleOptions) {
+    this.#options = options;
+    const { max_inflight: most, concurrency, tasks_per_minute: perMinute } = options.config.orchestrator;
+    const { adaptive, initial_inflight: initial, min_inflight: least, target_kv_usage: target } = concurrency;
+    this.#controller = new ConcurrencyController({ initial: adaptive ? (initial ?? most) : most, least, most, target });
+    this.#pace = new Pace(perMinute, options.onRoom);
+    const { metrics } = options;
+    metrics.watch?.("max_inflight", "Rollouts that may be under way at once.", () => this.limit);
+    metrics.watch?.("engines_running", "Requests that the engines decode.", () => this.#sum((load) => load.running));
+    metrics.watch?.("engines_waiting", "Requests that wait for the engines.", () => this.#sum((load) => load.waiting));
+    metrics.watch?.("engines_kv_usage", "Share of the fullest KV cache in use.", () => this.#kvUsage());
+  }
+
+  start(): void {
+    const { adaptive, interval_s: seconds } = this.#options.config.orchestrator.concurrency;
+    if (!adaptive) return;
+    this.#timer = setInterval(() => void this.#look(), seconds * 1000);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#pace.stop();
+    this.#ending.abort();
+  }
+
+  /** Most rollouts at once. */
+  get limit(): number {
+    return this.#controller.limit;
+  }
+
+  /** Asked when everything else allows a group: whether the pace does; `onRoom` is called when it does later. */
+  mayStart(): boolean {
+    return this.#pace.take();
+  }
+
+  /** For the line of a step. */
+  metrics(): Record<string, number> {
+    const own = { "dispatcher/max_inflight": this.limit };
+    if (this.#loads.length === 0) return own;
+    return {
+      ...own,
+      "perf/inference/running": this.#sum((load) => load.running),
+      "perf/inference/waiting": this.#sum((load) => load.waiting),
+      "perf/inference/kv_cache_usage": this.#kvUsage(),
+      "perf/inference/preemptions": this.#sum((load) => load.preemptions),
+    };
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const { engines, inFlight, metrics, onRoom } = this.#options;
+      const { signal } = this.#ending;
+      const asked = engines.engines.map(({ admin }) => admin.load(signal));
+      const answers = await Promise.allSettled(asked);
+      if (signal.aborted) return;
+      const answered = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+      this.#loads = answered.filter((load) => load !== null);
+      if (answered.length > 0 && this.#loads.length === 0 && !this.#isBlind) {
+        this.#isBlind = true;
+        metrics.event("concurrency_fixed", { reason: "the engines' /metrics do not say how busy they are" });
+      }
+      const before = this.limit;
+      this.#controller.observe(this.#loads, inFlight());
+      if (this.limit === before) return;
+      metrics.event("concurrency", { limit: this.limit, before, kv_usage: this.#kvUsage() });
+      if (this.limit > before) onRoom();
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #sum(of: (load: EngineLoad) => number): number {
+    return this.#loads.reduce((total, load) => total + of(load), 0);
+  }
+
+  #kvUsage(): number {
+    return Math.max(0, ...this.#loads.map(({ kvUsage }) => kvUsage));
+  }
+}
