@@ -42,7 +42,7 @@ export async function mockHub(files: Readonly<Record<string, Buffer>>, pageSize 
     const resolved = /^\/datasets\/owner\/name\/resolve\/c{40}\/(.*)$/u.exec(decodeURIComponent(url.pathname))?.[1];
     const content = resolved === undefined ? undefined : files[resolved];
     if (hub.trouble(request, response, content ?? null) !== false) return;
-    if (/^\/api\/datasets\/owner\/name\/revision\/(main|v1)$/u.test(url.pathname)) {
+    if (/^\/api\/datasets\/owner\/name\/revision\/(main|v1|refs%2Fconvert%2Fparquet)$/u.test(url.pathname)) {
       json(response, { sha: commit });
     } else if (url.pathname === `/api/datasets/owner/name/tree/${commit}`) {
       const from = Number(url.searchParams.get("cursor") ?? "0");

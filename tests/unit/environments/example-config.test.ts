@@ -62,3 +62,20 @@ describe.each(["alphabet-sort", "tool-lookup"])("the %s example", (name) => {
     expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
   });
 });
+
+describe("the multi-environment example", () => {
+  const path = (part: string) => fileURLToPath(new URL(`../../../configs/multi-environment/${part}`, import.meta.url));
+
+  it("trains and evaluates the environments that its warm start demonstrates, with two estimators", async () => {
+    const rl = await loadConfig([path("rl.toml")]);
+    const { train, eval: evaluation, algo } = rl.config.orchestrator;
+    const { config } = await loadConfig([path("sft.toml")], [], { kind: "sft" });
+    const ids = ["reverse-text", "alphabet-sort", "tool-lookup"];
+    expect(train.source.map(({ env }) => env.id)).toEqual(ids);
+    expect(evaluation?.source.map(({ env }) => env.id)).toEqual(ids);
+    expect(config.data.mix?.map(({ env }) => env.id)).toEqual(ids);
+    expect(new Set(train.source.map((source) => source.algo?.type ?? algo.type)).size).toBe(2);
+    for (const { env } of [...train.source, ...(evaluation?.source ?? []), ...(config.data.mix ?? [])])
+      (await loadEnvironment(env)).configure(env.args);
+  });
+});

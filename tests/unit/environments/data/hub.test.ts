@@ -225,6 +225,35 @@ describe("a dataset by name", () => {
     }
   });
 
+  it("the hub's parquet conversion is read shard by shard, through redirects", async () => {
+    const shard = (name: string) => readFileSync(join(import.meta.dirname, "../../../fixtures/parquet", name));
+    const parquet = await mockHub({
+      "main/train/0000.parquet": shard("snappy.parquet"),
+      "main/train/0001.parquet": shard("zstd.parquet"),
+      "main/test/0000.parquet": shard("none.parquet"),
+    });
+    try {
+      parquet.trouble = (request, response, content) =>
+        content !== null &&
+        request.url?.includes("?signed") !== true &&
+        response.writeHead(307, { location: `${request.url ?? ""}?signed=1` }).end();
+      const reference = { dataset: "owner/name", config: "main", split: "train", revision: "refs/convert/parquet" };
+      const files = await datasetFiles(reference, undefined, settings({ endpoint: parquet.url }));
+      expect(parquet.requests[0]).toBe("GET /api/datasets/owner/name/revision/refs%2Fconvert%2Fparquet");
+      expect(files).toHaveLength(2);
+      const read = async (list: string[]) => {
+        const got: unknown[] = [];
+        for await (const row of rows({ file: list }, z.looseObject({}))) got.push(row);
+        return got;
+      };
+      const [first, second, both] = [await read(files.slice(0, 1)), await read(files.slice(1)), await read(files)];
+      expect([first.length, second.length]).toEqual([300, 40]);
+      expect(both).toEqual([...first, ...second]);
+    } finally {
+      await parquet.close();
+    }
+  });
+
   it("processes that want the same file fetch it once", async () => {
     const several = await Promise.all([fetched(), fetched(), fetched(), fetched()]);
     expect(new Set(several.map((paths) => paths.join())).size).toBe(1);
