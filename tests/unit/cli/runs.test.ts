@@ -189,6 +189,10 @@ describe("prl runs compare", () => {
     const steps = [...stdout.matchAll(/^(\d+) /gm)].map((match) => Number(match[1]));
     expect([steps.length, steps[0], steps.at(-1)]).toEqual([20, 1, 137]);
     expect(stdout).toContain("a: ▁");
+    const plot = stdout.slice(0, stdout.indexOf("● a   ○ b")).split("\n");
+    expect(plot[0]).toBe("reward by step");
+    expect(plot).toHaveLength(16);
+    expect(plot[1]).toMatch(/○$/);
     expect(stdout).toContain("Their configs are the same.");
   });
 

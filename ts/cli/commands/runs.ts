@@ -28,7 +28,7 @@ const FORMS: readonly RunsForm[] = [
   {
     name: "compare",
     usage: "<run> <run>... [--output-dir <dir>]",
-    summary: "Rewards by step side by side (losses of supervised runs), and the config keys that differ",
+    summary: "Rewards by step as a plot and side by side (losses of supervised runs), and the config keys that differ",
     load: () => import("./runs/compare.ts"),
   },
 ];

@@ -1,6 +1,6 @@
-/** `prl runs compare <run> <run>...`: rewards by step side by side, and the config keys that differ. */
+/** `prl runs compare <run> <run>...`: rewards by step in one plot and side by side, and the config keys that differ. */
 import { PrlError } from "../../../errors.ts";
-import { formatNumber, renderTable, sparkline } from "../../../monitors/index.ts";
+import { condensed, formatNumber, renderTable, sparkline, terminalPlot } from "../../../monitors/index.ts";
 import type { PlainArguments } from "../../args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { differences, valueText } from "../../runs/config-keys.ts";
@@ -9,6 +9,10 @@ import { readRun, type RunRecord } from "../../runs/read-run.ts";
 import { printable } from "../../runs/text.ts";
 
 const MOST_ROWS = 20;
+/** One per run, from the first again beyond them. */
+const MARKS = ["●", "○", "▲", "△", "■", "□"] as const;
+const WIDEST_PLOT = 100;
+const PLOT_HEIGHT = 14;
 
 interface Row<Key> {
   key: Key;
@@ -46,6 +50,7 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
     ),
   );
   const sections = [
+    plotLines(runs, measure, io.columns),
     [
       ...renderTable([`${measure} by step`, ...names], rows.map(cells)),
       ...curves.map((curve, index) => `${names[index] ?? ""}: ${curve.trim() === "" ? "no steps were logged" : curve}`),
@@ -68,11 +73,36 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
   return EXIT.done;
 }
 
-/** One row per key that any run has, in the order in which keys appear. */
+/** Every run's curve in one plot, each by a character of its own; many steps stand together in one. */
+function plotLines(runs: readonly RunRecord[], measure: "reward" | "loss", columns: number): string[] {
+  const width = Math.min(columns, WIDEST_PLOT);
+  const marks = runs.map(({ name, history }, index) => {
+    const most = Math.floor(width / 2);
+    const xs = condensed(
+      history.map(({ step }) => step),
+      most,
+    );
+    const ys = condensed(
+      history.map((step) => step[measure] ?? NaN),
+      most,
+    );
+    return { name, character: MARKS[index % MARKS.length] ?? "●", points: xs.map((x, i) => ({ x, y: ys[i] ?? NaN })) };
+  });
+  const plot = terminalPlot({ line: [], marks, width, height: PLOT_HEIGHT });
+  if (plot.length === 0) return [];
+  return [
+    `${measure} by step`,
+    ...plot,
+    marks.map(({ name, character }) => `${character} ${printable(name)}`).join("   "),
+  ];
+}
+
+/** One row per key that any run has a value for, in the order in which keys appear. */
 function rowsBy<Key>(runs: readonly (readonly [Key, number | undefined][])[]): Row<Key>[] {
   const found = runs.map((entries) => new Map(entries));
   const keys = [...new Set(found.flatMap((entries) => [...entries.keys()]))];
-  return keys.map((key) => ({ key, values: found.map((entries) => entries.get(key) ?? null) }));
+  const rows = keys.map((key) => ({ key, values: found.map((entries) => entries.get(key) ?? null) }));
+  return rows.filter(({ values }) => values.some((value) => value !== null));
 }
 
 /** In order, evenly chosen, the first and the last among them. */
