@@ -19,6 +19,7 @@ export type { CurriculumBlock } from "./schema/curriculum.ts";
 export { filterName, type FilterBlock } from "./schema/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";
+export { evaluationRun } from "./schema/sft-evaluation.ts";
 export { demonstrators } from "./schema/sft-data.ts";
 export { lossOptions, referenceOf, START_REFERENCE } from "./schema/loss.ts";
 export { type FakeData, optimOptions } from "./schema/trainer.ts";

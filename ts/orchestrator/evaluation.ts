@@ -6,12 +6,12 @@
  */
 
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { rewardOf, seed, type ReceivedEpisode, type RunRequest, type Task } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
-import { rolloutsDir } from "../transports/index.ts";
+import { evaluationFile } from "../transports/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { byAgent } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
@@ -39,10 +39,9 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
   for (const source of context.config.orchestrator.eval?.source ?? []) {
     const rollouts = await runSource(context, source, version);
     Object.assign(values, report(source.name, version, rollouts));
-    const dir = join(rolloutsDir(context.runDir, version), "eval");
-    await mkdir(dir, { recursive: true });
-    const lines = jsonLines(rollouts.map(({ episode }) => episode));
-    await atomicWriteFile(join(dir, `${source.name}.jsonl`), lines);
+    const path = evaluationFile(context.runDir, version, source.name);
+    await mkdir(dirname(path), { recursive: true });
+    await atomicWriteFile(path, jsonLines(rollouts.map(({ episode }) => episode)));
   }
   context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
 }

@@ -5,6 +5,7 @@ export { EngineDirectory } from "./engine-directory.ts";
 export { EngineFleet, type EngineFleetOptions } from "./engine-fleet.ts";
 export type { PlacedEngine } from "./engine-member.ts";
 export type { Engine } from "./engines.ts";
+export { runEvaluations } from "./run-evaluations.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
 export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";
 export { readOrchestratorState } from "./resume.ts";

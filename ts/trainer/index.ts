@@ -4,4 +4,5 @@ export { runSft, type SftJob, type SftResult } from "./run-sft.ts";
 export { runTrainer, type TrainerJob } from "./run-trainer.ts";
 export { learningRate } from "./schedule.ts";
 export type { SftCheckpoints, SftStart } from "./sft-checkpoint.ts";
+export { evaluatedVersions, SftPublisher } from "./sft-evaluations.ts";
 export { dataSource } from "./sft-data.ts";

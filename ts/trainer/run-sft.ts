@@ -11,6 +11,7 @@ import { buildBatch, openTrainer, packSequences } from "../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
 import { learningRate } from "./schedule.ts";
 import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
+import type { SftPublisher } from "./sft-evaluations.ts";
 import { openSftData, type SftData } from "./sft-data.ts";
 import { validate } from "./sft-validation.ts";
 
@@ -22,6 +23,8 @@ export interface SftJob {
   config: SftConfig;
   /** Where checkpoints go; absent: none are written. */
   checkpoints?: SftCheckpoints | undefined;
+  /** Brings versions to those who evaluate them; absent: nobody does. */
+  publisher?: SftPublisher | undefined;
   /** The checkpoint whose weights `modelDir` holds; absent: step 1 comes first. */
   start?: SftStart | undefined;
   metrics: Metrics;
@@ -57,6 +60,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
     data = await openSftData(config, encoding, signal, position);
     if (config.val?.eval_on_start === true && startStep === 0)
       metrics.log(0, await validate(trainer, config, encoding, signal));
+    if (startStep === 0) await job.publisher?.afterStep(0, trainer, signal);
     for (let step = startStep + 1; step <= config.max_steps; step++) {
       signal.throwIfAborted();
       const startedAt = performance.now();
@@ -89,6 +93,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       result.steps = step;
       result.loss = loss;
       result.tokens += batch.inputIds.length;
+      await job.publisher?.afterStep(step, trainer, signal);
       await saver?.afterStep(step, config.max_steps, trainer, data.position);
     }
     await saver?.saved;

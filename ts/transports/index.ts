@@ -11,7 +11,14 @@ export {
   pruneCheckpoints,
   writeHalf,
 } from "./checkpoints.ts";
-export { filesystemRollouts, rolloutsDir, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
+export {
+  evaluationFile,
+  filesystemRollouts,
+  rolloutsDir,
+  type RolloutReceiver,
+  type RolloutSender,
+  waitForFile,
+} from "./rollouts.ts";
 export {
   filesystemWeights,
   type AvailableWeights,

@@ -35,6 +35,11 @@ export function rolloutsDir(runDir: string, step: number): string {
   return join(runDir, "rollouts", `step_${step}`);
 }
 
+/** Episodes of one source's evaluation of a version; it is there when they have all ended. */
+export function evaluationFile(runDir: string, version: number, source: string): string {
+  return join(rolloutsDir(runDir, version), "eval", `${source}.jsonl`);
+}
+
 export function filesystemRollouts(runDir: string, runId: string, attempt: number): RolloutSender & RolloutReceiver {
   const file = (step: number, rank: number) => join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
   return {

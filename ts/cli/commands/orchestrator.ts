@@ -13,6 +13,7 @@ import {
   followEnvWorkers,
   readOrchestratorState,
   readyEnvWorkers,
+  runEvaluations,
   runOrchestrator,
 } from "../../orchestrator/index.ts";
 import { openOrchestratorTransports } from "../../transports/index.ts";
@@ -56,8 +57,9 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     const [, , trainers] = await Promise.all([
       ready("inference", replicas),
       ready("env-worker", config.orchestrator.env_workers),
-      ready("trainer", 1),
+      ready(config.evaluate_only === null ? "trainer" : "sft", 1),
     ]);
+    const modelName = config.inference.model?.name ?? basename(config.model_dir);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
     const directory = new EngineDirectory();
     const placed = isOwn
@@ -86,20 +88,16 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
         followEnvWorkers(runDir, workers, running),
         isOwn ? directory.follow(runDir, replicas, engines, running) : null,
       ]).catch((error: unknown) => ended.abort(error));
-      await runOrchestrator({
-        runDir,
-        config,
-        resume: config.resume_from === null ? null : await readOrchestratorState(config.resume_from),
-        checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
-        modelName: config.inference.model?.name ?? basename(config.model_dir),
-        engines,
-        workers,
-        rollouts,
-        weights,
-        trainRanks: { ranks: trainers.length, cost },
-        metrics,
-        signal: running,
-      });
+      const shared = { runDir, config, engines, workers, weights, metrics, signal: running, modelName };
+      if (config.evaluate_only !== null) await runEvaluations({ ...shared, versions: config.evaluate_only });
+      else
+        await runOrchestrator({
+          ...shared,
+          resume: config.resume_from === null ? null : await readOrchestratorState(config.resume_from),
+          checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
+          rollouts,
+          trainRanks: { ranks: trainers.length, cost },
+        });
       ended.abort();
       await following;
     } finally {

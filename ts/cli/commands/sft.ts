@@ -9,7 +9,7 @@ import { readFile } from "node:fs/promises";
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { joinRun } from "../../monitors/index.ts";
-import { runSft } from "../../trainer/index.ts";
+import { runSft, SftPublisher } from "../../trainer/index.ts";
 import { openChildMetrics } from "../child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { prepareSft, resumeRequest, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
@@ -63,6 +63,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
     out_dir: outDir,
     start_step: startStep,
     checkpoints: root,
+    is_evaluated: isEvaluated,
     config,
   } = child;
   const { monitors, ckpt: rules } = config;
@@ -70,14 +71,16 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   const member = joinRun({ component: "sft", index, runDir });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
+  const publisher = isEvaluated ? new SftPublisher(runDir, config, startStep) : undefined;
   try {
     const checkpoints = root === null ? undefined : { root, run: runId, attempt, rules };
     const start = startStep === 0 ? undefined : { step: startStep, dir: modelDir };
-    await runSft({ modelDir, outDir, config, metrics, signal, checkpoints, start });
+    await runSft({ modelDir, outDir, config, metrics, signal, checkpoints, start, publisher });
   } catch (error) {
     if (signal.aborted) return EXIT.terminated;
     throw error;
   } finally {
+    await publisher?.close();
     metrics.close();
     member.leave();
   }

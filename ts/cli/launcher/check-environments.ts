@@ -47,14 +47,38 @@ export async function checkRlEnvironments(
   { orchestrator, sandbox }: RlConfig,
   provenance: Provenance | undefined,
 ): Promise<EnvironmentRecord[]> {
+  const parts = [
+    { part: "train", at: ["orchestrator", "train"], sources: orchestrator.train.source },
+    { part: "eval", at: ["orchestrator", "eval"], sources: orchestrator.eval?.source ?? [] },
+  ];
+  return checkSources(parts, sandbox, provenance);
+}
+
+/** Those that a policy is evaluated on, whose block is at `at`. Errors: as `checkRlEnvironments`. */
+export async function checkEvaluations(
+  at: KeyPath,
+  { orchestrator, sandbox }: RlConfig,
+  provenance: Provenance | undefined,
+): Promise<EnvironmentRecord[]> {
+  return checkSources([{ part: "eval", at, sources: orchestrator.eval?.source ?? [] }], sandbox, provenance);
+}
+
+interface SourcesPart {
+  part: string;
+  at: KeyPath;
+  sources: readonly { name: string; env: EnvironmentBlock }[];
+}
+
+async function checkSources(
+  parts: readonly SourcesPart[],
+  sandbox: RlConfig["sandbox"],
+  provenance: Provenance | undefined,
+): Promise<EnvironmentRecord[]> {
   const records: EnvironmentRecord[] = [];
   const environments: Environment[] = [];
-  for (const [part, sources] of [
-    ["train", orchestrator.train.source],
-    ["eval", orchestrator.eval?.source ?? []],
-  ] as const) {
+  for (const { part, at, sources } of parts) {
     for (const [index, { name, env }] of sources.entries()) {
-      const { environment, origin } = await check(["orchestrator", part, "source", index, "env"], env, provenance);
+      const { environment, origin } = await check([...at, "source", index, "env"], env, provenance);
       records.push(environmentRecord(`${part}/${name}`, environment, origin));
       environments.push(environment);
     }

@@ -66,6 +66,8 @@ export type OrchestratorChildConfig = RlConfig & {
   start_step: number;
   /** Its folder. */
   resume_from: string | null;
+  /** Versions that a supervised run has evaluated, with nothing trained on what is sampled; null: the run is one of RL. */
+  evaluate_only: number[] | null;
 };
 
 export interface SftChildConfig {
@@ -76,6 +78,8 @@ export interface SftChildConfig {
   start_step: number;
   /** Folder of the checkpoints; null: none are written. */
   checkpoints: string | null;
+  /** Others evaluate what it publishes. */
+  is_evaluated: boolean;
   /** Folder that gets the trained checkpoint. */
   out_dir: string;
   config: SftConfig;
@@ -153,6 +157,7 @@ export function rlChildConfigs(
       checkpoints,
       start_step: startStep,
       resume_from: resume?.dir ?? null,
+      evaluate_only: null,
     },
   };
 }

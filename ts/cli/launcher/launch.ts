@@ -9,6 +9,7 @@ import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 
 import {
+  evaluationRun,
   loadConfig,
   placeOf,
   type Provenance,
@@ -20,7 +21,13 @@ import {
 import { PrlError } from "../../errors.ts";
 import type { RunEvent } from "../../monitors/index.ts";
 import { type BaseModel, checkModel, ensureBaseModel } from "./base-model.ts";
-import { checkRlEnvironments, checkSftEnvironments, type EnvironmentRecord } from "./check-environments.ts";
+import { evaluatedVersions } from "../../trainer/index.ts";
+import {
+  checkEvaluations,
+  checkRlEnvironments,
+  checkSftEnvironments,
+  type EnvironmentRecord,
+} from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
@@ -32,13 +39,13 @@ import {
   type ResumedRun,
   type ResumeRequest,
 } from "./resume-run.ts";
-import { type RunBase, runRlProcesses, samplesElsewhere } from "./rl-processes.ts";
+import { type RlProcessEvents, type RunBase, runRlProcesses, samplesElsewhere } from "./rl-processes.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "./run-lock.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
 import { runStage, untilAborted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
-import { ensureWarmStart, runSftProcess } from "./warm-start.ts";
+import { ensureWarmStart, runSftProcess, sftProcess } from "./warm-start.ts";
 
 export interface LaunchOptions {
   /** Aborting it interrupts the run; a string as its reason is named in the error. */
@@ -146,6 +153,8 @@ async function directoryOf(
 export interface PreparedSft {
   config: SftConfig;
   directory: RunDirectory;
+  /** An environment that it is evaluated on requires sandboxes. */
+  needsSandboxes: boolean;
   /** What it goes on from. */
   resumed: ResumedRun | null;
 }
@@ -155,6 +164,8 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
   const { provenance } = options;
   const environments = await interruptible(options, async () => {
     const sources = await checkSftEnvironments(config, provenance);
+    const evaluated = evaluationRun(config);
+    if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, provenance)));
     await checkModel(config.model.name, provenance);
     return sources;
   });
@@ -164,7 +175,8 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     await writeConfig(directory.path, "sft-run", named);
     await writeConfig(directory.path, "environments", environments);
   });
-  return { config: named, directory, resumed };
+  const needsSandboxes = environments.some(({ sandbox }) => sandbox);
+  return { config: named, directory, resumed, needsSandboxes };
 }
 
 /** Runs reinforcement learning to its end. */
@@ -189,9 +201,8 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
     session.enter("starting");
     await runStage(session.stage, async (supervisor) => {
       await runRlProcesses(supervisor, config, base, {
+        ...eventsOf(session),
         onReady: () => session.enter("training"),
-        note: (message) => session.note(message),
-        onRestart: (restart) => session.restarted(restart),
       });
       session.enter("stopping");
     });
@@ -200,16 +211,34 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 
 /** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
 export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  const prepared = { ...(await prepareSft(given, { ...options, hold: true })), needsSandboxes: false };
+  const prepared = await prepareSft(given, { ...options, hold: true });
   const { config, directory } = prepared;
-  const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources: [] };
+  const evaluated = evaluationRun(config);
+  const evaluationSources = (evaluated?.orchestrator.eval?.source ?? []).map((source) => source.name);
+  const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources };
   return launch(prepared, kind, options, async (session, _model, base) => {
     session.enter("training");
     const outDir = join(directory.path, "model");
     await mkdir(outDir, { recursive: true });
-    await runSftProcess(config, base, { outDir, checkpoints: base.checkpoints }, session.stage);
+    const places = { outDir, checkpoints: base.checkpoints };
+    if (evaluated === null) await runSftProcess(config, base, places, session.stage);
+    else {
+      const process = await sftProcess(config, base, { ...places, isEvaluated: true });
+      const learner = { process, versions: evaluatedVersions(config, base.resume?.step ?? 0) };
+      await runStage(session.stage, (supervisor) =>
+        runRlProcesses(supervisor, evaluated, { ...base, resume: null }, eventsOf(session), learner),
+      );
+    }
     session.note(`Trained model: ${outDir}`);
   });
+}
+
+function eventsOf(session: RunSession): RlProcessEvents {
+  return {
+    onReady: () => undefined,
+    note: (message) => session.note(message),
+    onRestart: (restart) => session.restarted(restart),
+  };
 }
 
 /** What every run begins and ends with: its session, its base model, the checkpoint that it goes on from. */

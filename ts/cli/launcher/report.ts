@@ -5,7 +5,10 @@ import type { EvaluationSummary, RunSummary } from "./summary.ts";
 /** Lines to print after a run, none with colours. */
 export function runReport(summary: RunSummary): string[] {
   const table = renderTable(["", ""], totals(summary)).slice(2);
-  if (summary.loss !== undefined) return [...table, phaseLine(summary)];
+  if (summary.loss !== undefined) {
+    const evaluated = Object.keys(summary.eval).length > 0 ? evaluationTable(summary) : [];
+    return [...evaluated, ...table, phaseLine(summary)];
+  }
   return [...evaluationTable(summary), ...table, phaseLine(summary), "", mismatchLine(summary)];
 }
 

@@ -76,12 +76,19 @@ export interface RlProcessEvents {
   onRestart: (restart: Restart) => void;
 }
 
+/** Of a supervised run that is evaluated: who learns in the place of the trainer, and which of its versions are looked at. */
+export interface EvaluatedLearner {
+  process: ChildSpec;
+  versions: number[];
+}
+
 /** Starts everything at once, waits until it is ready, then until trainer and orchestrator are done. */
 export async function runRlProcesses(
   supervisor: Supervisor,
   config: RlConfig,
   base: RunBase,
   { onReady, note, onRestart }: RlProcessEvents,
+  learner?: EvaluatedLearner,
 ): Promise<void> {
   // The run directory's path may be too long for a socket.
   const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
@@ -91,8 +98,11 @@ export async function runRlProcesses(
     [INFERENCE]: await writeConfig(base.runDir, INFERENCE, configs.inference),
     [ENV_WORKER]: await writeConfig(base.runDir, ENV_WORKER, configs[ENV_WORKER]),
     [SANDBOXD]: await writeConfig(base.runDir, SANDBOXD, configs[SANDBOXD]),
-    trainer: await writeConfig(base.runDir, "trainer", configs.trainer),
-    orchestrator: await writeConfig(base.runDir, "orchestrator", configs.orchestrator),
+    trainer: learner === undefined ? await writeConfig(base.runDir, "trainer", configs.trainer) : "",
+    orchestrator: await writeConfig(base.runDir, "orchestrator", {
+      ...configs.orchestrator,
+      evaluate_only: learner?.versions ?? null,
+    }),
   };
   const start = (component: "trainer" | "orchestrator") => {
     const spec = childSpec(base, component, 0, paths[component], true);
@@ -111,7 +121,8 @@ export async function runRlProcesses(
     ...(socket === null ? [] : [fleetOf(SANDBOXD, 1, 1, Infinity)]),
   ];
   try {
-    const trainer = start("trainer");
+    const trainer =
+      learner === undefined ? start("trainer") : supervisor.start({ ...learner.process, advice: RESUME_ADVICE });
     const replaceable = fleets.flatMap((fleet) => fleet.start());
     const orchestrator = start("orchestrator");
     await supervisor.ready([trainer, ...replaceable], READY_DEADLINE_MS);

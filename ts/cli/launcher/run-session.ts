@@ -125,6 +125,7 @@ export class RunSession {
   restarted(restart: Restart): void {
     this.#restarts.set(restart.component, (this.#restarts.get(restart.component) ?? 0) + 1);
     this.#events.event("restart", { ...restart });
+    this.#emit({ type: "restart", process: restart.component });
   }
 
   /** What a stage of this run needs. */

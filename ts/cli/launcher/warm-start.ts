@@ -2,7 +2,7 @@
  * The supervised stage that may come before RL, and `prl sft` itself: one child process that trains and leaves a checkpoint folder.
  *
  * A warm start takes model and seed from its run and is cached by everything that its weights depend on; places, names, threads, log
- * levels, checkpoints and monitors are left out of the key.
+ * levels, checkpoints, monitors and evaluations are left out of the key.
  */
 import { join } from "node:path";
 
@@ -12,6 +12,7 @@ import { dataSource } from "../../trainer/index.ts";
 import type { BaseModel } from "./base-model.ts";
 import { packageManifest } from "../version.ts";
 import { cached, type CacheEntry, cacheKey, fileKey } from "./cache.ts";
+import type { ChildSpec } from "./child-process.ts";
 import { type SftChildConfig, writeConfig } from "./child-configs.ts";
 import { childSpec, type RunBase } from "./rl-processes.ts";
 import { runStage, type StageOptions } from "./stage.ts";
@@ -27,9 +28,21 @@ export interface SftPlaces {
 export async function runSftProcess(
   config: SftConfig,
   base: RunBase,
-  { outDir, checkpoints }: SftPlaces,
+  places: SftPlaces,
   stage: StageOptions,
 ): Promise<void> {
+  const spec = await sftProcess(config, base, { ...places, isEvaluated: false });
+  await runStage(stage, async (supervisor) => {
+    await supervisor.finished(supervisor.start(spec));
+  });
+}
+
+/** That process, not started yet. */
+export async function sftProcess(
+  config: SftConfig,
+  base: RunBase,
+  { outDir, checkpoints, isEvaluated }: SftPlaces & { isEvaluated: boolean },
+): Promise<ChildSpec> {
   const resume = checkpoints === null ? null : base.resume;
   const child: SftChildConfig = {
     run_id: base.runId,
@@ -37,12 +50,11 @@ export async function runSftProcess(
     out_dir: outDir,
     start_step: resume?.step ?? 0,
     checkpoints,
+    is_evaluated: isEvaluated,
     config,
   };
   const path = await writeConfig(base.runDir, "sft", child);
-  await runStage(stage, async (supervisor) => {
-    await supervisor.finished(supervisor.start(childSpec(base, "sft", 0, path, true)));
-  });
+  return childSpec(base, "sft", 0, path, true);
 }
 
 /** The checkpoint folder of a warm start, trained when the cache does not have it. */
@@ -59,7 +71,7 @@ export async function ensureWarmStart(
 /** Equal for equal weights: config, base model, data code. */
 export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
   const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...others } = config;
-  const { ckpt: _ckpt, monitors: _monitors, ...rest } = others;
+  const { ckpt: _ckpt, monitors: _monitors, eval: _eval, inference: _inference, sandbox: _sandbox, ...rest } = others;
   const { env: _env, mix: _mix, source: _source, ...data } = config.data;
   const environments = demonstrators(config.data).map(({ env: { path: _path, ...named }, ratio }) => [named, ratio]);
   const settings = { ...rest, data, environments };

@@ -79,7 +79,7 @@ const evalSource = z.strictObject({
     .describe("Sampling of this source; what is unset comes from orchestrator.eval.sampling"),
 });
 
-const evalBlock = z
+export const evalBlock = z
   .strictObject({
     interval: z
       .int()

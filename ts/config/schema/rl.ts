@@ -201,7 +201,8 @@ function problems(config: RlInput): Problem[] {
 
 type Source = { name: string | null; env: Parameters<typeof defaultSourceName>[0] };
 
-function nameProblems(path: string[], sources: readonly Source[]): Problem[] {
+/** Two sources of one name. */
+export function nameProblems(path: string[], sources: readonly Source[]): Problem[] {
   const seen = new Map<string, number>();
   const found: Problem[] = [];
   sources.forEach((source, i) => {

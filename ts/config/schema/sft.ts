@@ -4,6 +4,10 @@ import { automatic, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } fr
 import { isDataPath } from "../layer.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
+import { inferenceBlock } from "./inference.ts";
+import { evalBlock } from "./orchestrator.ts";
+import { nameProblems } from "./rl.ts";
+import { sandboxBlock } from "./sandbox.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft-data.ts";
 import { activations, dtype, optimBlock, scheduleProblem, schedulerBlock } from "./trainer.ts";
 
@@ -25,6 +29,9 @@ export const sftInputSchema = z
     activations,
     data: sftDataBlock,
     val: sftValidationBlock,
+    eval: evalBlock.nullable().default(null),
+    inference: inferenceBlock.describe("The inference servers of [eval]"),
+    sandbox: sandboxBlock,
     optim: optimBlock,
     scheduler: schedulerBlock,
     log: logBlock,
@@ -43,6 +50,9 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   if (data.micro_batch_tokens !== null && data.micro_batch_tokens < config.seq_len) {
     const message = `${data.micro_batch_tokens} is less than seq_len ${config.seq_len}: the longest sequence has to fit`;
     context.addIssue({ code: "custom", path: ["data", "micro_batch_tokens"], message });
+  }
+  for (const { path, message } of nameProblems(["eval", "source"], config.eval?.source ?? [])) {
+    context.addIssue({ code: "custom", path, message });
   }
   if (val === null) return;
   if (val.share !== null && data.source === null) {

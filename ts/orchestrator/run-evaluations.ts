@@ -1,0 +1,44 @@
+/**
+ * The orchestrator of a supervised run: brings the versions that are to be evaluated to the engines, one after the other, and evaluates them.
+ * Nothing is trained on what is sampled here.
+ */
+import { setMaxListeners } from "node:events";
+
+import type { WeightFollower } from "../transports/index.ts";
+import type { EngineFleet } from "./engine-fleet.ts";
+import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
+import { routedWorkers } from "./routed-workers.ts";
+
+/** Between two versions lie training steps; beyond this the learner is taken for dead. */
+const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
+
+export interface EvaluationsJob extends EvaluationContext {
+  /** In the order in which they are published. */
+  versions: readonly number[];
+  engines: EngineFleet;
+  weights: WeightFollower;
+}
+
+/** Rejects with the first error of a part, or the signal's reason. */
+export async function runEvaluations(job: EvaluationsJob): Promise<void> {
+  const failure = new AbortController();
+  const signal = AbortSignal.any([job.signal, failure.signal]);
+  setMaxListeners(0, signal);
+  const { engines, weights, metrics } = job;
+  const context = { ...job, signal, workers: routedWorkers(job.workers, engines) };
+  engines.start((error) => failure.abort(error));
+  try {
+    for (const version of job.versions) {
+      const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
+      await engines.adopt(received, signal);
+      await received.acknowledge();
+      metrics.event("weights_adopted", { version, digest: received.manifest.digest });
+      await evaluatePolicy(context, version);
+    }
+  } catch (error) {
+    // Waits that were aborted say only that they were; the reason says why.
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    await engines.stop();
+  }
+}
