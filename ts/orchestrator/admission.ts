@@ -11,8 +11,8 @@
  * oversampling and in rollouts the second follows from the first.
  *
  * The tokens of a group are known when it has ended; until then it counts as many as rollouts have had lately, and before the first one ended
- * as many as fit into a sequence. At level 0 nothing but content may decide what is opened: there sizes and estimate change only while
- * no group is under way. Knows groups by index only, and nothing of tasks, rewards or time.
+ * as many as fit into a sequence. At level 0 nothing but content may decide what is opened: there groups are opened in rounds, and how many is
+ * decided while none is under way. Knows groups by index only, and nothing of tasks, rewards or time.
  */
 
 export interface AdmissionOptions {
@@ -44,10 +44,9 @@ export class Admission {
   #shipped: number;
   /** Groups that have not ended. */
   #open = 0;
-  /** What has ended since sizes were last brought up to date. */
-  #ended: { group: number; rollouts: number; units: number }[] = [];
-  #gone: number[] = [];
   #seen: AdmissionState;
+  /** Units that a rollout is expected to have. */
+  #expected: number;
   /** By tokens at level 0: rollouts that are still to be opened before anything else is decided. */
   #planned = 0;
 
@@ -55,6 +54,7 @@ export class Admission {
     this.#options = options;
     this.#version = this.#shipped = version;
     this.#seen = state;
+    this.#expected = this.#estimate();
   }
 
   get state(): AdmissionState {
@@ -78,7 +78,10 @@ export class Admission {
   /** Whether one more group may be opened. */
   mayOpen(): boolean {
     if (!this.#inRounds) return this.#room() > 0;
-    if (this.#planned <= 0 && this.#open === 0) this.#planned = Math.ceil(this.#room() / this.#expected());
+    if (this.#planned <= 0 && this.#open === 0) {
+      this.#expected = this.#estimate();
+      this.#planned = Math.ceil(this.#room() / this.#expected);
+    }
     return this.#planned > 0;
   }
 
@@ -96,27 +99,27 @@ export class Admission {
 
   /** What so many rollouts with so many tokens are worth to a batch; without any, as many as are expected, so that batches fill. */
   sizeOf(rollouts: number, tokens: number): number {
-    return this.#options.unit === "rollouts" || tokens === 0 ? rollouts * this.#expected() : tokens;
+    return this.#options.unit === "rollouts" || tokens === 0 ? rollouts * this.#expected : tokens;
   }
 
   opened(group: number, rollouts: number): void {
     this.#open++;
     this.#planned -= rollouts;
-    this.#count(group, rollouts * this.#expected());
+    this.#count(group, rollouts * this.#expected);
   }
 
   /** All its rollouts have come back, so many of them with tokens, and are worth so many units; it goes on counting. */
   ended(group: number, units: number, rollouts: number): void {
     this.#open--;
-    this.#ended.push({ group, rollouts, units });
-    this.#settle();
+    this.#count(group, units);
+    if (rollouts > 0) this.#seen = { units: this.#seen.units + units, rollouts: this.#seen.rollouts + rollouts };
+    if (!this.#inRounds) this.#expected = this.#estimate();
   }
 
   /** It does not count any more; `wasOpen`: it had not ended. */
   dropped(group: number, wasOpen: boolean): void {
     if (wasOpen) this.#open--;
-    this.#gone.push(group);
-    this.#settle();
+    this.#forget(group);
   }
 
   /** Its groups make one batch, which is with the trainer. */
@@ -139,17 +142,8 @@ export class Admission {
     return batches * batchSize + extra - this.#total;
   }
 
-  #settle(): void {
-    if (this.#inRounds && (this.#open > 0 || this.#planned > 0)) return;
-    for (const { group, rollouts, units } of this.#ended.splice(0)) {
-      if (this.#counted.has(group)) this.#count(group, units);
-      if (rollouts > 0) this.#seen = { units: this.#seen.units + units, rollouts: this.#seen.rollouts + rollouts };
-    }
-    for (const group of this.#gone.splice(0)) this.#forget(group);
-  }
-
   /** Units of one rollout: whole numbers, whose sums do not depend on their order. */
-  #expected(): number {
+  #estimate(): number {
     if (this.#options.unit === "rollouts") return 1;
     const { units, rollouts } = this.#seen;
     return rollouts === 0 ? this.#options.mostTokens : Math.max(1, Math.ceil(units / rollouts));

@@ -1,9 +1,9 @@
 /**
  * Completed groups that wait for a batch.
  *
- * Above level 0 a batch is cut from those that ended first, within a window: no group is taken while one that was opened `window` or more before
- * it is still under way. So a short group can overtake a long one only so far, and what is trained early leans to short samples by no more
- * than a window. At level 0 a batch is everything that was opened for it, in that order.
+ * Above level 0 a batch is cut from those that ended first, or with a window from those that were opened first: then no group is taken while one
+ * that was opened `window` or more before it is still under way. So a short group can overtake a long one only so far, and what is trained early
+ * leans to short samples by no more than a window. At level 0 a batch is everything that was opened for it, in that order.
  */
 import type { Admission } from "./admission.ts";
 import type { Group } from "./dispatcher.ts";
@@ -55,8 +55,9 @@ export class BatchQueue {
       if (this.#admission.batchOf(this.#waiting.map(({ units }) => units)) === undefined) return undefined;
       return this.#take(() => true).sort((a, b) => a.index - b.index);
     }
-    const end = (oldestOpen ?? Infinity) + this.#options.window;
-    const eligible = this.#waiting.filter(({ group }) => group.index < end);
+    const { window } = this.#options;
+    const eligible = this.#waiting.filter(({ group }) => group.index < (oldestOpen ?? Infinity) + window);
+    if (window !== Infinity) eligible.sort((a, b) => a.group.index - b.group.index);
     const count = this.#admission.batchOf(eligible.map(({ units }) => units));
     if (count === undefined) return undefined;
     const chosen = new Set(eligible.slice(0, count));

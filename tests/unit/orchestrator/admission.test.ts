@@ -46,7 +46,7 @@ function check(model: Model, { options, admission, lifecycle, queue }: Real): vo
     const bound = (Math.min(model.version + level + 1, maxSteps) - model.shipped) * batchSize;
     const extra = model.shipped - model.version <= level ? Math.ceil((oversampling - 1) * batchSize) : 0;
     expect(admission.mayOpen()).toBe(admission.held < bound + extra);
-  } else if (live.length === 0 && level > 0) expect(admission.held).toBe(0);
+  } else if (live.length === 0) expect(admission.held).toBe(0);
   expect(lifecycle.open).toBe(model.groups.filter(isOpen).length);
   expect(lifecycle.groups.completed).toBe(model.groups.filter(waits).length);
   expect(queue.size).toBe(model.groups.filter(waits).length);

@@ -46,6 +46,8 @@ export interface SimulationOptions {
   oversampling?: number;
   fifoWindow?: number;
   groupSizes?: readonly number[];
+  /** Of the sources, one per group size. */
+  ratios?: readonly number[];
   maxOffPolicySteps?: number;
   /** Of every source. */
   curriculum?: Record<string, unknown>;
@@ -160,6 +162,7 @@ function configOf(options: SimulationOptions): RlConfig {
         source: groupSizes.map((group_size, i) => ({
           name: `source-${i}`,
           group_size,
+          ratio: options.ratios?.[i] ?? 1,
           env,
           ...(options.curriculum && { curriculum: options.curriculum }),
         })),
