@@ -94,7 +94,7 @@ async fn attempt(
         }
     };
     let _seat = held.seat()?;
-    let before = held.observe();
+    let before = held.count();
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
     let _zygote = provide(held, &mut plan, python).await?;

@@ -352,8 +352,8 @@ impl HeldBox {
     }
 
     /// The groups' counters now.
-    pub(crate) fn observe(&self) -> Observed {
-        self.group.observe()
+    pub(crate) fn count(&self) -> Observed {
+        self.group.count()
     }
 }
 

@@ -210,7 +210,7 @@ pub(crate) async fn start(
     let began = Began {
         at: Instant::now(),
         seat: held.seat()?,
-        before: held.observe(),
+        before: held.count(),
     };
     let zygote = provide(held, &mut plan, python).await?;
     let (process, among, streams) = launch(held, request, mark, &plan).await?;

@@ -178,7 +178,7 @@ pub(super) async fn evaluate(
             process.id()
         )));
     }
-    let before = held.observe();
+    let before = held.count();
     let flood = Flood::new(limits.output_kill_bytes);
     let (over, ended) = watch::channel(false);
     let part = |pipe: &OwnedFd| {

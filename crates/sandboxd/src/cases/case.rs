@@ -52,7 +52,7 @@ pub(super) async fn run(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> 
     };
     let _seat = held.seat()?;
     egress::add_missing(&mut plan.start.program.env, &held.told);
-    let before = held.observe();
+    let before = held.count();
     let warm = plan.warm();
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;

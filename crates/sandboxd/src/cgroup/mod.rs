@@ -43,7 +43,7 @@ pub(crate) struct GroupLimits {
     pub(crate) processes: u64,
 }
 
-/// What a group has seen. `None`: the controller is missing.
+/// What a group has seen. `None`: the controller is missing, or was not asked.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Observed {
     pub(crate) cpu_ns: Option<u64>,
@@ -174,18 +174,30 @@ impl Group {
         Ok(())
     }
 
-    /// Reads the counters.
+    /// Reads the counters, peaks among them.
     pub(crate) fn observe(&self) -> Observed {
+        let mut seen = self.count();
+        seen.peak_memory_bytes = self.memory.as_ref().and_then(|(version, directory)| {
+            let file = match version {
+                Version::V1 => "memory.max_usage_in_bytes",
+                Version::V2 => "memory.peak",
+            };
+            number(&directory.join(file))
+        });
+        if let Some((_, directory)) = &self.pids {
+            seen.peak_processes = number(&directory.join("pids.peak")).map(|peak| peak.saturating_sub(1));
+        }
+        seen
+    }
+
+    /// Reads those of the counters that decide on the course of a run.
+    pub(crate) fn count(&self) -> Observed {
         let mut seen = Observed::default();
         match &self.memory {
             Some((Version::V1, directory)) => {
                 seen.oom_kills = field(&directory.join("memory.oom_control"), "oom_kill");
-                seen.peak_memory_bytes = number(&directory.join("memory.max_usage_in_bytes"));
             }
-            Some((Version::V2, directory)) => {
-                seen.oom_kills = field(&directory.join("memory.events"), "oom_kill");
-                seen.peak_memory_bytes = number(&directory.join("memory.peak"));
-            }
+            Some((Version::V2, directory)) => seen.oom_kills = field(&directory.join("memory.events"), "oom_kill"),
             None => {}
         }
         match &self.cpu {
@@ -197,7 +209,6 @@ impl Group {
         }
         if let Some((_, directory)) = &self.pids {
             seen.refused_forks = field(&directory.join("pids.events"), "max");
-            seen.peak_processes = number(&directory.join("pids.peak")).map(|peak| peak.saturating_sub(1));
         }
         seen
     }

@@ -206,7 +206,9 @@ impl Exec {
             Born::Nursed { nursery, layer } => (Some(*nursery), layer.take()),
         };
         let enclosure = Enclosure::make(start, uid, ready)?;
+        // A nursery's child is there already.
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
+        let namespace = namespace.filter(|_| nursery.is_none());
         let handed = zygote.start(&start.program, &stdio, control, namespace);
         let pid = handed.map_err(|error| ("zygote".to_owned(), error))?;
         if let Some(finish) = &start.finish {
@@ -272,8 +274,8 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 impl Nursed {
-    /// Tells of its end, and kills what it leaves.
-    fn end(self, id: u64, status: i32, cpu_us: u64, control: &Control) -> io::Result<()> {
+    /// Tells of its end, and kills what it leaves. Returns its layer, which takes time to let go of.
+    fn end(self, id: u64, status: i32, cpu_us: u64, control: &Control) -> io::Result<Option<Layer>> {
         let ended = |enclosure: &Enclosure| enclosure.within(|| leader::ended(status, self.started, false));
         let ended = match &self.enclosure {
             Some(enclosure) => ended(enclosure)?,
@@ -284,7 +286,8 @@ impl Nursed {
         if let Some(enclosure) = &self.enclosure {
             control.tell(id, enclosure.finished()?)?;
         }
-        control.tell(id, Event::Gone(true))
+        control.tell(id, Event::Gone(true))?;
+        Ok(self.enclosure.and_then(|enclosure| enclosure.layer))
     }
 }
 

@@ -6,6 +6,8 @@
 //! trace or read it, and hold none of its descriptors. It never waits for a guest: everything that could take long is
 //! done by a fork of it, and its own loop only polls.
 
+mod arrange;
+mod control;
 mod exec;
 mod files;
 mod layer;
@@ -17,7 +19,7 @@ mod zygote;
 
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use crate::cgroup;
 use crate::child::{self, Confinement};
@@ -25,20 +27,17 @@ use crate::collect;
 use crate::defence::Defence;
 use crate::filter;
 use crate::process::{self, Home};
-use crate::sys::{check, close_from, prctl, receive_with_fds, send_with_fds};
+use crate::sys::check;
 use crate::template::{Step, at};
 use crate::wire::files::{FileOperation, FileOrder};
-use crate::wire::{Event, Failure, Finish, FromInit, Hatch, Inbox, Order, ToInit, frame};
+use crate::wire::{Event, Failure, Finish, Hatch, Order, ToInit};
 pub(crate) use tree::children;
 
+use arrange::{arrange, keep_only, watch_signals};
+use control::{CONTROL, Control};
 use exec::{Exec, Execs};
 use layer::Layer;
 use zygote::{Word, Zygote};
-
-/// Where the control socket is put.
-pub(in crate::init) const CONTROL: RawFd = 3;
-/// On the stack: memory that a process of its own touches first costs more than a second read.
-const RECEIVE_BYTES: usize = 8 << 10;
 
 /// Runs as pid 1 until the sandbox is done.
 pub(crate) fn main(
@@ -60,47 +59,6 @@ pub(crate) fn main(
     let status = i32::from(arranged.is_err());
     // SAFETY: ends this process, and by that the whole pid namespace. No destructor matters.
     unsafe { libc::_exit(status) }
-}
-
-/// Gives the process its name, its parent's fate and no descriptors but the control socket. Without a pid namespace its
-/// end does not end the others, so there it is told and not killed, and first of all its signals are confined.
-fn arrange(control: OwnedFd, confined: bool) -> io::Result<()> {
-    let fate = if confined { libc::SIGTERM } else { libc::SIGKILL };
-    prctl(libc::PR_SET_PDEATHSIG, fate as libc::c_ulong)?;
-    if confined {
-        Home::confine_init()?;
-    }
-    prctl(libc::PR_SET_NAME, c"init".as_ptr() as libc::c_ulong)?;
-    keep_only(&[control.as_raw_fd()])?;
-    std::mem::forget(control);
-    // SAFETY: standard input was the spawner's socket, which must not stay open here.
-    let null = check(unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC) })?;
-    for target in [0, 1] {
-        // SAFETY: two live descriptors.
-        check(unsafe { libc::dup2(null, target) })?;
-    }
-    // SAFETY: this process has one thread; children are waited for from now on.
-    unsafe {
-        libc::close(null);
-        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-    }
-    Ok(())
-}
-
-/// Moves these descriptors to 3 and on and closes all others behind them.
-fn keep_only(fds: &[RawFd]) -> io::Result<()> {
-    let mut high = Vec::new();
-    for fd in fds {
-        // SAFETY: a live descriptor, copied out of the way of the numbers assigned below.
-        high.push(check(unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, 64) })?);
-    }
-    let mut next = CONTROL;
-    for fd in high {
-        // SAFETY: whoever owned this number is never used again.
-        check(unsafe { libc::dup3(fd, next, libc::O_CLOEXEC) })?;
-        next += 1;
-    }
-    close_from(libc::c_uint::try_from(next).map_err(io::Error::other)?, 0)
 }
 
 /// The whole conversation. An error means that the daemon is gone: nothing is left to tell anyone.
@@ -125,63 +83,6 @@ fn converse(
     };
     loop {
         server.turn()?;
-    }
-}
-
-/// Children's ends, and the order to end where that is a signal, as a descriptor that can be polled.
-fn watch_signals(terminated: bool) -> io::Result<OwnedFd> {
-    // SAFETY: sigset_t is plain data, filled by sigemptyset; the signals stay blocked in this process; the descriptor is
-    // new and ours.
-    unsafe {
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&raw mut set);
-        libc::sigaddset(&raw mut set, libc::SIGCHLD);
-        if terminated {
-            libc::sigaddset(&raw mut set, libc::SIGTERM);
-        }
-        check(libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()))?;
-        let fd = check(libc::signalfd(
-            -1,
-            &raw const set,
-            libc::SFD_CLOEXEC | libc::SFD_NONBLOCK,
-        ))?;
-        Ok(OwnedFd::from_raw_fd(fd))
-    }
-}
-
-/// The control socket, which lies at its own number.
-#[derive(Default)]
-struct Control {
-    inbox: Inbox,
-}
-
-impl Control {
-    fn tell(&self, id: u64, event: Event) -> io::Result<()> {
-        self.tell_with(id, event, &[])
-    }
-
-    fn tell_with(&self, id: u64, event: Event, fds: &[RawFd]) -> io::Result<()> {
-        let bytes = frame(&FromInit {
-            id,
-            descriptors: u32::try_from(fds.len()).unwrap_or(0),
-            event: Some(event),
-        });
-        let mut sent = send_with_fds(CONTROL, &bytes, fds)?;
-        while sent < bytes.len() {
-            sent += send_with_fds(CONTROL, bytes.get(sent..).unwrap_or_default(), &[])?;
-        }
-        Ok(())
-    }
-
-    /// Takes in what has arrived.
-    fn fill(&mut self) -> io::Result<()> {
-        let mut buffer = [0; RECEIVE_BYTES];
-        let (length, fds) = receive_with_fds(CONTROL, &mut buffer)?;
-        if length == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.inbox.put(buffer.get(..length).unwrap_or_default(), fds);
-        Ok(())
     }
 }
 

@@ -13,6 +13,8 @@ struct Process {
     ticks: u64,
 }
 
+/// Of this process, which has one thread. Not every kernel has it.
+const OWN_CHILDREN: &str = "/proc/1/task/1/children";
 /// Rounds in which new processes are looked for before killing begins.
 const STOP_ROUNDS: usize = 50;
 
@@ -33,6 +35,11 @@ pub(super) fn kill(leader: libc::pid_t) {
 
 /// Kills and reaps every process of this namespace but this one, a nursery and that one's children.
 pub(super) fn kill_strangers(nursery: libc::pid_t) {
+    // Whoever has lost its parent is a child of this process, dead ones too until they are reaped here: where there is
+    // none but the nursery, nobody is left.
+    if fs::read_to_string(OWN_CHILDREN).is_ok_and(|children| children.trim() == nursery.to_string()) {
+        return;
+    }
     // SAFETY: reads an attribute of this process.
     let own = unsafe { libc::getpid() };
     let strangers = || -> Vec<libc::pid_t> {

@@ -26,7 +26,7 @@ const NAMESPACES: [&std::ffi::CStr; 6] = [
 /// A step's name and a reason.
 const MESSAGE_BYTES: usize = 4096;
 
-/// To a zygote: be a nursery, and bear one with the link that came along.
+/// To a zygote: be a nursery, and bear one with the link, and for the layer, that came along.
 const BEAR: &[u8] = b"bear";
 
 /// See the module.
@@ -94,11 +94,15 @@ impl Zygote {
         Ok((zygote, needed))
     }
 
-    /// Tells this one to bear another, whose program will have this layer.
+    /// Tells this one to bear another, which enters this layer and waits there for its program.
     pub(super) fn bear(&self, layer: Option<Layer>) -> Result<Self, (&'static str, io::Error)> {
         let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
         set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
-        send_with_fds(self.link(), BEAR, &[theirs.as_raw_fd()]).map_err(|error| ("nursery", error))?;
+        let needed: Vec<RawFd> = [theirs.as_raw_fd()]
+            .into_iter()
+            .chain(layer.as_ref().map(Layer::namespace))
+            .collect();
+        send_with_fds(self.link(), BEAR, &needed).map_err(|error| ("nursery", error))?;
         let born = Born::Nursed {
             nursery: self.pid,
             layer,

@@ -201,7 +201,7 @@ pub(crate) async fn follow<E: Exec>(
                 verdict = Some(if forks.late(course.started) { Verdict::Pids } else { Verdict::Wall });
             }
             () = sleep(course.pause()), if !settled => {
-                let seen = group.observe();
+                let seen = group.count();
                 if Defence::PidsVerdict.stands() {
                     forks.note(seen.refused_forks.unwrap_or(0));
                 }

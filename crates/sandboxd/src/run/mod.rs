@@ -58,7 +58,7 @@ pub(crate) async fn execute(
     // The ways out stay open until the result is in.
     let (_egress, told) = plan.network.serve(sockets).map_err(setup("network"))?;
     egress::add_missing(&mut plan.start.program.env, &told);
-    let before = sandbox.group.observe();
+    let before = sandbox.group.count();
     let warm = plan.warm();
     let (ours, guests) = pipes().map_err(setup("pipes"))?;
     let ends = guests.each_ref().map(AsFd::as_fd);

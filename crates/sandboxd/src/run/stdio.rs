@@ -78,19 +78,7 @@ pub(crate) fn record(
     flood: &Arc<Flood>,
     over: watch::Receiver<bool>,
 ) -> io::Result<Recording> {
-    let pipe = pipe::Receiver::from_owned_fd(fd)?;
-    let flood = Arc::clone(flood);
-    let (sender, receiver) = oneshot::channel();
-    tokio::spawn(async move {
-        let (recorded, open) = listen(&pipe, limit, &flood, over).await;
-        // Nobody may be waiting any more.
-        let _unwanted = sender.send(recorded);
-        if open {
-            let mut buffer = vec![0; READ_BYTES];
-            while read(&pipe, &mut buffer).await > 0 {}
-        }
-    });
-    Ok(Recording(receiver))
+    start(fd, limit, flood, over, true)
 }
 
 /// Records the part of a stream that lies between now and `over`. Others read what comes before and after.
@@ -100,13 +88,28 @@ pub(crate) fn record_part(
     flood: &Arc<Flood>,
     over: watch::Receiver<bool>,
 ) -> io::Result<Recording> {
+    start(fd, limit, flood, over, false)
+}
+
+/// `drained`: what comes behind the recorded part is thrown away.
+fn start(
+    fd: OwnedFd,
+    limit: u64,
+    flood: &Arc<Flood>,
+    over: watch::Receiver<bool>,
+    drained: bool,
+) -> io::Result<Recording> {
     let pipe = pipe::Receiver::from_owned_fd(fd)?;
     let flood = Arc::clone(flood);
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
-        let (recorded, _) = listen(&pipe, limit, &flood, over).await;
+        let (recorded, open) = listen(&pipe, limit, &flood, over).await;
         // Nobody may be waiting any more.
         let _unwanted = sender.send(recorded);
+        if open && drained {
+            let mut buffer = vec![0; READ_BYTES];
+            while read(&pipe, &mut buffer).await > 0 {}
+        }
     });
     Ok(Recording(receiver))
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::Instant;
 
+use super::super::layer::Layer;
 use super::super::leader::{self, Pair};
 use super::super::zygote::Buried;
 use super::super::{Control, tree};
@@ -21,11 +22,14 @@ pub(in crate::init) struct Execs {
     pub(in crate::init) pair: Option<Pair>,
     /// Whether execs will come: then one waits ready.
     expected: bool,
+    /// Of execs that are gone. Let go of while the next one runs.
+    spent: Vec<Layer>,
 }
 
 impl Execs {
     pub(in crate::init) fn insert(&mut self, id: u64, exec: Exec) {
         self.all.insert(id, exec);
+        self.spent.clear();
     }
 
     /// The program that was handed to a zygote begins now.
@@ -135,7 +139,7 @@ impl Execs {
                 Ok(None)
             }
             Some(Exec::Nursed(nursed)) => {
-                nursed.end(id, status, 0, control)?;
+                self.spent.extend(nursed.end(id, status, 0, control)?);
                 Ok(None)
             }
             Some(Exec::Helper { .. }) => {
@@ -152,7 +156,11 @@ impl Execs {
         let found = self.all.iter().find(|(_, exec)| is_it(exec)).map(|(id, _)| *id);
         let Some(id) = found else { return Ok(()) };
         match self.all.remove(&id) {
-            Some(Exec::Nursed(nursed)) => nursed.end(id, buried.status, buried.cpu_us, control),
+            Some(Exec::Nursed(nursed)) => {
+                self.spent
+                    .extend(nursed.end(id, buried.status, buried.cpu_us, control)?);
+                Ok(())
+            }
             _ => Ok(()),
         }
     }

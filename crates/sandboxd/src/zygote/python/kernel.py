@@ -5,6 +5,8 @@ import os
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.syscall.restype = ctypes.c_long
+# Found once, by the template.
+capset, fflush, setns = LIBC.capset, LIBC.fflush, LIBC.setns
 LIBC.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 4, 22, 24
@@ -49,7 +51,7 @@ def pidfd(pid):
 
 def enter(namespaces, kinds):
     """`namespaces`: of a process, by its pidfd, or one."""
-    checked('namespaces', LIBC.setns(namespaces, kinds))
+    checked('namespaces', setns(namespaces, kinds))
 
 
 def close_from(first):
@@ -67,7 +69,7 @@ NO_CAPABILITIES = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION, 0), (ctypes.c_uint32
 
 
 def drop_capabilities():
-    checked('capabilities', LIBC.capset(*NO_CAPABILITIES))
+    checked('capabilities', capset(*NO_CAPABILITIES))
 
 
 def filters(text):

@@ -25,6 +25,8 @@ ONE_BY_ONE = 6
 STAY = b's'
 # From init: a link for another zygote.
 BEAR = b'bear'
+# After some the interpreter has adapted the instructions to what they do.
+REHEARSALS = 20
 LIMITS = {
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_MEMLOCK: 64 << 10,
@@ -77,7 +79,11 @@ def serve(number):
     if stands('no-new-privileges'):
         kernel.no_new_privileges()
     kernel.install(kernel.filters(first))
+    # What is frozen is not looked through by collections, those of the rehearsals among them.
     gc.collect()
+    gc.freeze()
+    for _ in range(REHEARSALS):
+        guest.ORDINARY.update(guest.rehearse(kept))
     birth.fill_pools()
     gc.freeze()
     daemon.send(message('ready', '.'.join(map(str, sys.version_info[:3])), sys.executable, *kept.names()))
@@ -103,7 +109,7 @@ def serve(number):
 
 def live(link, namespaces, entrances, user, sole, filters, kept):
     """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other enters the
-    cgroups then and forks the program's process. Returns only in that."""
+    cgroups then, and forks the program's process unless a nursery bore it. Returns only in that."""
     try:
         if len(namespaces) == 1:
             kernel.enter(namespaces[0], kernel.OF_A_SANDBOX)
@@ -118,7 +124,9 @@ def live(link, namespaces, entrances, user, sole, filters, kept):
         order, descriptors = kernel.receive(link, MESSAGE_BYTES)
         nursed = order == BEAR
         if nursed:
-            link = nurse(link, *descriptors)
+            link, layer = nurse(link, descriptors)
+            live_on(layer)
+            guest.rehearse(kept)
             link.send(message('ready', os.getpid()))
             order, descriptors = kernel.receive(link, MESSAGE_BYTES)
         if not order:
@@ -131,9 +139,7 @@ def live(link, namespaces, entrances, user, sole, filters, kept):
                 kernel.restrict(rules)
         else:
             join(entrances)
-            if nursed:
-                live_on(rest)
-            else:
+            if not nursed:
                 lead(link, streams, rest)
             become(user, filters)
         for target, stream in enumerate(streams[:3]):
@@ -172,17 +178,18 @@ def refuse(link, step, act, *arguments):
 
 
 def nurse(link, theirs):
-    """Returns only in the zygotes: the link of each."""
+    """Returns only in the zygotes: the link of each, and the namespace of its layer if it has one."""
     children = {}
     poll = select.poll()
     poll.register(link, select.POLLIN)
     while True:
-        if theirs is not None:
+        if theirs:
             child = birth.fork()
             if not child:
                 link.close()
-                return kernel.Socket(fileno=theirs)
-            os.close(theirs)
+                return kernel.Socket(fileno=theirs[0]), theirs[1:]
+            for descriptor in theirs:
+                os.close(descriptor)
             theirs = None
             pidfd = kernel.pidfd(child)
             children[pidfd] = child
@@ -190,10 +197,9 @@ def nurse(link, theirs):
         for ready, _ in poll.poll():
             child = children.pop(ready, None)
             if child is None:
-                order, descriptors = kernel.receive(link, MESSAGE_BYTES)
+                order, theirs = kernel.receive(link, MESSAGE_BYTES)
                 if order != BEAR:
                     os._exit(0)
-                [theirs] = descriptors
                 continue
             poll.unregister(ready)
             os.close(ready)
@@ -205,6 +211,7 @@ def nurse(link, theirs):
 def live_on(layer):
     for namespace in layer:
         kernel.enter(namespace, kernel.CLONE_NEWNS)
+        os.close(namespace)
 
 
 def lead(link, streams, layer):
@@ -216,8 +223,8 @@ def lead(link, streams, layer):
     child = refuse(link, 'fork', birth.fork)
     if not child:
         return
-    for descriptor in (*streams, *layer):
-        os.close(descriptor)
+    for stream in streams:
+        os.close(stream)
     if stands('privileges'):
         kernel.drop_capabilities()
     ended = None

@@ -134,6 +134,30 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "class A:\n    def __del__(self): raise ValueError('in del')\na = A()",
     ),
     (
+        "a finaliser that collections do not see",
+        "import gc\nclass A:\n    def __del__(self): print('del')\na = A()\ngc.freeze()\nprint('end')",
+    ),
+    (
+        "a finaliser of an object without attributes",
+        "class A:\n    __slots__ = ()\n    def __del__(self): print('del')\na = [A()]\nprint('end')",
+    ),
+    (
+        "a finaliser in a function's attribute",
+        "def f(): pass\ndef hide():\n    class A:\n        def __del__(self): print('del')\n    f.a = A()\nhide()",
+    ),
+    (
+        "a callback of a weak reference",
+        "import weakref\nf = lambda: 1\nw = weakref.ref(f, lambda w: print('gone'))\nprint('end')",
+    ),
+    (
+        "a file that is not closed",
+        "import sys\nf = open('/dev/stdout', 'w')\nf.write('buffered')",
+    ),
+    (
+        "a suspended generator in a list",
+        "def g():\n    try:\n        yield 1\n    finally:\n        print('closed')\nx = [g()]; next(x[0])",
+    ),
+    (
         "an unfinished generator",
         "def g():\n    try:\n        yield 1\n    finally:\n        print('closed')\nx = g(); next(x)\nprint('end')",
     ),

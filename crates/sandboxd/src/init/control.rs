@@ -1,0 +1,48 @@
+//! Init's end of its control socket.
+
+use std::io;
+use std::os::fd::RawFd;
+
+use crate::sys::{receive_with_fds, send_with_fds};
+use crate::wire::{Event, FromInit, Inbox, frame};
+
+/// Where the socket is put.
+pub(in crate::init) const CONTROL: RawFd = 3;
+/// On the stack: memory that a process of its own touches first costs more than a second read.
+const RECEIVE_BYTES: usize = 8 << 10;
+
+/// The control socket, which lies at its own number.
+#[derive(Default)]
+pub(super) struct Control {
+    pub(super) inbox: Inbox,
+}
+
+impl Control {
+    pub(super) fn tell(&self, id: u64, event: Event) -> io::Result<()> {
+        self.tell_with(id, event, &[])
+    }
+
+    pub(super) fn tell_with(&self, id: u64, event: Event, fds: &[RawFd]) -> io::Result<()> {
+        let bytes = frame(&FromInit {
+            id,
+            descriptors: u32::try_from(fds.len()).unwrap_or(0),
+            event: Some(event),
+        });
+        let mut sent = send_with_fds(CONTROL, &bytes, fds)?;
+        while sent < bytes.len() {
+            sent += send_with_fds(CONTROL, bytes.get(sent..).unwrap_or_default(), &[])?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what has arrived.
+    pub(super) fn fill(&mut self) -> io::Result<()> {
+        let mut buffer = [0; RECEIVE_BYTES];
+        let (length, fds) = receive_with_fds(CONTROL, &mut buffer)?;
+        if length == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.inbox.put(buffer.get(..length).unwrap_or_default(), fds);
+        Ok(())
+    }
+}
