@@ -55,7 +55,7 @@ const traceSchema = z.strictObject({
       sampled: z.boolean(),
     }),
   ),
-  /** What all its prompts were besides messages; `varied`: not all the same. Absent where nothing was sampled. */
+  /** What all its prompts were besides messages; `varied`: not all the same, or replies were begun, forced or stopped by the caller. Absent where nothing was sampled. */
   asked: z
     .union([
       z.strictObject({

@@ -113,8 +113,13 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   return { sample, countTokens, rerendered: () => rerendered, blame };
 }
 
-export function promptForm(prompt: Prompt, { tools }: SampleOptions): PromptForm {
-  return { isText: typeof prompt === "string", ...(tools !== undefined && tools.length > 0 && { tools }) };
+export function promptForm(prompt: Prompt, { tools, stop = [], toolChoice, begun = "" }: SampleOptions): PromptForm {
+  const isShaped = stop.length > 0 || toolChoice !== undefined || begun !== "";
+  return {
+    isText: typeof prompt === "string",
+    ...(tools !== undefined && tools.length > 0 && { tools }),
+    ...(isShaped && { isShaped }),
+  };
 }
 
 /** With the shorter of both limits. */

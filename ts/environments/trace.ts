@@ -32,6 +32,8 @@ export interface PromptForm {
   /** A raw text, which no template touched. */
   readonly isText: boolean;
   readonly tools?: readonly Readonly<Record<string, unknown>>[];
+  /** The reply was begun by somebody else, had to call a tool, or could end at a stop string: no conversation says so. */
+  readonly isShaped?: boolean;
 }
 
 /** One model call. */
@@ -182,7 +184,8 @@ export class TraceGraph implements Trace {
     });
     const scaffold = promptIds.subarray(cursor);
     const asked = turn.asked ?? { isText: false };
-    if (this.#asked === null) this.#asked = asked;
+    if (asked.isShaped === true) this.#asked = "varied";
+    else if (this.#asked === null) this.#asked = asked;
     else if (this.#asked !== "varied" && !sameForm(this.#asked, asked)) this.#asked = "varied";
     this.#truncated = turn.finishReason === "length";
     this.#turns += 1;

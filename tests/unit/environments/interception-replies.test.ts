@@ -3,7 +3,15 @@ import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
-import { InterceptionServer, type PolicyClient, type PolicyRequest } from "../../../ts/environments/index.ts";
+import { messagesBody } from "../../../ts/environments/endpoint/anthropic.ts";
+import { chatBody } from "../../../ts/environments/endpoint/openai.ts";
+import {
+  InterceptionServer,
+  type PolicyClient,
+  type PolicyRequest,
+  type ReplyClient,
+  type ReplyRequest,
+} from "../../../ts/environments/index.ts";
 import { type Agent, call, END, policy, runAgent as runAny, tokenizer } from "../../support/agent-rollout.ts";
 
 let server: InterceptionServer;
@@ -175,6 +183,7 @@ describe("stop strings", () => {
     });
     expect(requests.map(({ stop }) => stop)).toEqual([["; ", "never"], ["; "], [","]]);
     expect(trace?.nodes.at(-1)?.message.content).toBe("one");
+    expect(trace?.asked).toBe("varied");
     const sampled = columns?.tokenIds.filter((_, at) => columns.mask[at] === 1) ?? [];
     expect(tokenizer.decode(Uint32Array.from(sampled))).toBe("one, two; one, two; one,");
   });
@@ -288,5 +297,53 @@ describe("formats", () => {
       { formats: "checked" },
     );
     expect(trace?.metrics["format_misses"]).toBe(2);
+  });
+});
+
+describe("a policy behind an endpoint", () => {
+  it("is sent stop strings and forced calls in its own dialect, and its stream is told on", async () => {
+    const requests: ReplyRequest[] = [];
+    let goOn = (): void => undefined;
+    const heard = new Promise<void>((resolve) => (goOn = resolve));
+    const endpoint: ReplyClient = {
+      async reply(request) {
+        requests.push(request);
+        request.onText?.("Half of");
+        await heard;
+        return {
+          message: { role: "assistant", content: "Half of it." },
+          toolCalls: [],
+          finishReason: "stop",
+          usage: null,
+        };
+      },
+    };
+    await runAgent({ server, endpoint }, async (way) => {
+      const stream = openai(way).chat.completions.stream({ model: "m", messages: [HI], stop: ["x"] });
+      const deltas: string[] = [];
+      stream.on("content", (delta) => {
+        deltas.push(delta);
+        goOn();
+      });
+      expect((await stream.finalChatCompletion()).choices[0]?.message.content).toBe("Half of it.");
+      expect(deltas).toEqual(["Half of", " it."]);
+      await openai(way).chat.completions.create({
+        model: "m",
+        messages: [HI],
+        tools: [ADD],
+        tool_choice: { type: "function", function: { name: "add" } },
+      });
+      const begun = [HI, { role: "assistant" as const, content: "The sum" }];
+      await expect(anthropic(way).messages.create({ model: "m", max_tokens: 9, messages: begun })).rejects.toThrow(
+        /PRL_ENVIRONMENT_UNSUPPORTED/u,
+      );
+    });
+    const [first, second] = requests;
+    if (first === undefined || second === undefined) throw new Error("a request is missing");
+    expect(chatBody("m", first)).toMatchObject({ stop: ["x"] });
+    expect(messagesBody("m", first)).toMatchObject({ stop_sequences: ["x"] });
+    expect(chatBody("m", second)).toMatchObject({ tool_choice: { type: "function", function: { name: "add" } } });
+    expect(messagesBody("m", second)).toMatchObject({ tool_choice: { type: "tool", name: "add" } });
+    expect(chatBody("m", { ...second, toolChoice: "required" })).toMatchObject({ tool_choice: "required" });
   });
 });
