@@ -60,7 +60,8 @@ const CONFIG_INTRODUCTION = `Config keys, as in the file. Each is a flag as well
 (--flag and --no-flag for booleans, lists as words or JSON, list elements by index, tables as JSON, None disables an
 optional block), and an environment variable: PRL_ORCHESTRATOR__BATCH_SIZE=64, at the top level PRL__MAX_STEPS=10.
 Flags go over files, files over the environment, the environment over defaults; files merge left to right, and
---section @ file merges one at a section. --model X is --model.name X, --exp-id X is --run.name X.`;
+--section @ file merges one at a section. --model X is --model.name X, --exp-id X is --run.name X,
+--trainer-gpus N and --inference-gpus N are --deployment.num-train-gpus N and --deployment.num-infer-gpus N.`;
 
 function keyHelp(kind: ConfigKind, columns: number): string[] {
   const keys = describeKeys(kind);

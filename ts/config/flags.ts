@@ -42,7 +42,11 @@ export interface ConfigArguments {
 }
 
 /** Flags with a name of their own. */
-const ALIASES: Readonly<Record<string, KeyPath>> = { "exp-id": ["run", "name"] };
+const ALIASES: Readonly<Record<string, KeyPath>> = {
+  "exp-id": ["run", "name"],
+  "trainer-gpus": ["deployment", "num_train_gpus"],
+  "inference-gpus": ["deployment", "num_infer_gpus"],
+};
 
 /** @throws PrlError PRL_CLI_USAGE naming the argument and the nearest valid one */
 export function parseConfigArguments(
@@ -193,7 +197,7 @@ class Walker {
     const name = flag.replaceAll(/\.\d+(?=\.|$)/g, ".<i>");
     const near = nearest(name, [
       ...this.#options.map((option) => option.flag),
-      "--exp-id",
+      ...Object.keys(ALIASES).map((alias) => `--${alias}`),
       "--help",
       "--json",
       ...keys,

@@ -30,6 +30,7 @@ import {
 } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { splitCores } from "./cores.ts";
+import { deploymentNote } from "./deployment.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
 import {
   checkpointRoot,
@@ -187,6 +188,8 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
   return launch(prepared, kind, options, async (session, model, base) => {
+    const unused = deploymentNote(config);
+    if (unused !== null) session.note(`Warning: ${unused}`);
     const reference = referenceOf(config.trainer.loss);
     if (warmStart !== null && (resumed === null || reference === START_REFERENCE)) {
       session.enter("warm start");

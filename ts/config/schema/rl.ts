@@ -11,6 +11,7 @@ import { ckptBlock, ckptProblem } from "./ckpt.ts";
 import { concurrencyProblem } from "./concurrency.ts";
 import { curriculumProblem } from "./curriculum.ts";
 import { filterProblems } from "./filters.ts";
+import { deploymentBlock, deploymentProblem } from "./deployment.ts";
 import { lossProblems } from "./loss.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
@@ -45,6 +46,7 @@ export const rlInputSchema = z
       .default(null)
       .describe("Short SFT stage before RL; absent: none"),
     ckpt: ckptBlock,
+    deployment: deploymentBlock,
     rollout_transport: rolloutTransportBlock,
     weight_broadcast: weightBroadcastBlock,
   })
@@ -190,6 +192,8 @@ function problems(config: RlInput): Problem[] {
   for (const { key, message } of lossProblems(config.trainer.loss)) {
     found.push({ path: ["trainer", "loss", key], message });
   }
+  const deployment = deploymentProblem(config.deployment);
+  if (deployment !== null) found.push({ path: ["deployment"], message: deployment });
   const ckpt = ckptProblem(config.ckpt);
   if (ckpt !== null) found.push({ path: ["ckpt"], message: ckpt });
   const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);

@@ -1,0 +1,24 @@
+/** `[deployment]`: what hardware the parts of a run get. It binds engines that compute on GPUs; the embedded one does not. */
+import { z } from "zod";
+
+const gpus = (description: string) => z.int().nonnegative().nullable().default(null).describe(description);
+
+export const deploymentBlock = z
+  .strictObject({
+    type: z.enum(["single_node"]).default("single_node").describe("One machine"),
+    num_train_gpus: gpus("GPUs of the trainer (also --trainer-gpus); the embedded engine uses none; unset: none"),
+    num_infer_gpus: gpus(
+      "GPUs of the inference servers together (also --inference-gpus); the embedded engine uses none; unset: none",
+    ),
+    gpus_per_node: z.int().positive().default(8).describe("GPUs that the machine has"),
+  })
+  .prefault({})
+  .describe("GPUs of trainer and inference servers");
+export type DeploymentBlock = z.output<typeof deploymentBlock>;
+
+/** What does not fit, or null. */
+export function deploymentProblem({ num_train_gpus, num_infer_gpus, gpus_per_node }: DeploymentBlock): string | null {
+  const asked = (num_train_gpus ?? 0) + (num_infer_gpus ?? 0);
+  if (asked <= gpus_per_node) return null;
+  return `num_train_gpus and num_infer_gpus are ${asked} together, more than gpus_per_node ${gpus_per_node}`;
+}
