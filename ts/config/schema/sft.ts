@@ -54,6 +54,10 @@ export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   for (const { path, message } of nameProblems(["eval", "source"], config.eval?.source ?? [])) {
     context.addIssue({ code: "custom", path, message });
   }
+  if (config.inference.model !== undefined) {
+    const message = "is the model that is trained: leave it out";
+    context.addIssue({ code: "custom", path: ["inference", "model"], message });
+  }
   if (val === null) return;
   if (val.share !== null && data.source === null) {
     context.addIssue({ code: "custom", path: ["val", "share"], message: "needs data.source: give val.source instead" });
