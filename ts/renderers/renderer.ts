@@ -8,6 +8,7 @@
 import { PrlError } from "../errors.ts";
 import type { ChatMessage } from "./chat-template.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
+import { genericFamily } from "./generic-family.ts";
 import { parseCompletion, type ParsedCompletion } from "./parse-completion.ts";
 import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
@@ -72,7 +73,8 @@ export async function loadRenderer(dir: string, options: RendererOptions = {}): 
   }
   const [tokenizer, config] = await Promise.all([loadTokenizer(dir), readTokenizerConfig(dir)]);
   const own = config.chatTemplates.get("default") ?? null;
-  const family = name === "auto" ? detectFamily(tokenizer, own) : FAMILIES[name];
+  const known = name === "auto" ? detectFamily(tokenizer, own) : FAMILIES[name];
+  const family = known.name === "default" ? genericFamily(tokenizer, own) : known;
   // Without any template `render` says so; texts that are encoded as they are need none.
   return createRenderer(tokenizer, family, own === null ? (family.template ?? undefined) : undefined, options);
 }

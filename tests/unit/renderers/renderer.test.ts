@@ -146,6 +146,57 @@ describe("bridgeToNextTurn", () => {
   });
 });
 
+describe("a model of no known family", () => {
+  const GEMMA_LIKE =
+    "{{ bos_token }}{% for m in messages %}{{ '<start_of_turn>' ~ ('model' if m.role == 'assistant' else m.role) ~ '\\n' }}" +
+    "{{ m.content | trim }}{{ '<end_of_turn>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<start_of_turn>model\\n' }}{% endif %}";
+  const TOKENS = ["<begin>", "<start_of_turn>", "<end_of_turn>", "<think>", "</think>", "<tool_call>", "</tool_call>"];
+
+  it("is bridged by what its own template writes behind a reply", async () => {
+    const dir = await folder(TOKENS, GEMMA_LIKE);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    expect(renderer.name).toBe("default");
+    expect(renderer.stopTokenIds).toContain(tokenizer.tokenToId("<end_of_turn>"));
+    fc.assert(
+      fc.property(words, words, words, fc.boolean(), (question, reply, next, closed) => {
+        const prompt = renderer.render([user(question)]);
+        const completion = tokenizer.encode(closed ? `${reply}<end_of_turn>` : reply);
+        const bridged = renderer.bridgeToNextTurn(prompt, completion, [user(next)]);
+        expect([...(bridged ?? [])]).toEqual([...renderer.render([user(question), assistant(reply), user(next)])]);
+      }),
+      { numRuns: 40 },
+    );
+    expect(renderer.parse(tokenizer.encode("<think>a</think>b")).reasoning).toBeNull();
+    expect(renderer.callBeginning("f")).toBeNull();
+  });
+
+  it("thinks and calls tools where its template does", async () => {
+    const template = `${GEMMA_LIKE}{# <think> and <tool_call> #}`;
+    const dir = await folder(TOKENS, template);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    const said = '<think>hm</think>ok<tool_call>{"name": "f", "arguments": {"x": 1}}</tool_call><end_of_turn>';
+    expect(renderer.parse(tokenizer.encode(said))).toMatchObject({
+      content: "ok",
+      reasoning: "hm",
+      toolCalls: [{ status: "ok", name: "f", arguments: { x: 1 } }],
+    });
+    const prompt = renderer.render([user("a")]);
+    expect(renderer.bridgeToNextTurn(prompt, tokenizer.encode("b<end_of_turn>"), [user("c")])).toBeNull();
+    expect(renderer.callBeginning("f")).toBe('<tool_call>\n{"name": "f", "arguments":');
+  });
+
+  it("is rendered anew where the template writes no token behind a reply, or refuses", async () => {
+    for (const template of [
+      "{% for m in messages %}{{ m.content }}\n{% endfor %}",
+      "{{ raise_exception('never') }}",
+      "{% for m in messages %}{{ m.content ~ '<end_of_turn>' ~ m.content }}{% endfor %}",
+    ]) {
+      const renderer = await loadRenderer(await folder(TOKENS, template));
+      expect(renderer.bridgeToNextTurn(Uint32Array.of(65), Uint32Array.of(66), [user("c")])).toBeNull();
+    }
+  });
+});
+
 describe("parse", () => {
   const parse = (name: string, text: string) => {
     const { renderer, tokenizer } = family(name);

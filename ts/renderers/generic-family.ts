@@ -1,0 +1,45 @@
+/**
+ * What bridging and parsing need to know of a model of no known family, read off its own chat template: the token that it writes behind a
+ * reply, and whether it knows `<think>` and `<tool_call>`. A template that writes no token there, or refuses a plain conversation, is not
+ * bridged.
+ */
+import { FAMILIES, type Family } from "./families.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+type Codec = Pick<Tokenizer, "applyChatTemplate" | "encode" | "decode">;
+
+const REPLY = "\uE0F3";
+
+export function genericFamily(tokenizer: Codec, template: string | null): Family {
+  if (template === null) return FAMILIES.default;
+  const thinks = template.includes("<think>");
+  return {
+    ...FAMILIES.default,
+    close: closingToken(tokenizer, template),
+    toolCalls: template.includes("<tool_call>") ? "tagged" : null,
+    thinks,
+    // Most templates that know thinking drop it from earlier turns; one that keeps it is rendered anew without need.
+    forgetsThinking: thinks,
+  };
+}
+
+/** The special token right behind a reply; null when none stands there. */
+function closingToken(tokenizer: Codec, chatTemplate: string): string | null {
+  const conversation = [
+    { role: "user", content: "a" },
+    { role: "assistant", content: REPLY },
+    { role: "user", content: "b" },
+  ];
+  let text: string;
+  try {
+    ({ text } = tokenizer.applyChatTemplate(conversation, { chatTemplate }));
+  } catch {
+    // Whoever renders a conversation is told why.
+    return null;
+  }
+  const [, behind = "", more] = text.split(REPLY);
+  const [first] = more === undefined ? tokenizer.encode(behind) : [];
+  if (first === undefined || tokenizer.decode([first], { skipSpecialTokens: true }) !== "") return null;
+  const token = tokenizer.decode([first]);
+  return token !== "" && behind.startsWith(token) ? token : null;
+}
