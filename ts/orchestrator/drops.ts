@@ -42,7 +42,7 @@ export class Drops {
 export function dropMetrics({ groups, stale }: DropReport): Record<string, number> {
   const values: Record<string, number> = { "off_policy/dropped": groups.stale, "dispatcher/errored": groups.errored };
   if (groups.stale === 0) return values;
-  values["off_policy/dropped_seconds/mean"] = mean(stale.seconds);
+  values["time/dropped_group/mean"] = mean(stale.seconds);
   values["off_policy/dropped_output_tokens/mean"] = mean(stale.outputTokens);
   values["off_policy/dropped_reward/mean"] = mean(stale.rewards);
   return values;

@@ -31,7 +31,7 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     "train/agg/all/zero_variance_groups/mean": mean(spread.map((rewards) => (rewards.size <= 1 ? 1 : 0))),
     "off_policy/mean": mean(staleness),
     "off_policy/max": Math.max(...staleness),
-    "off_policy/seconds/mean": mean(groups.map(({ seconds: own }) => own)),
+    "time/group/mean": mean(groups.map(({ seconds: own }) => own)),
     ...dropMetrics(dropped),
     "curriculum/admission_rate": groups.length / (groups.length + dropped.groups.rejected),
     "progress/tokens": tokens,

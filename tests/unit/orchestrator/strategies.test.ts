@@ -128,10 +128,10 @@ describe("long samples", () => {
     const lines = [...run.logged.values()].filter((line) => Number(line["off_policy/dropped"]) > 0);
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
-      expect(Number(line["off_policy/dropped_seconds/mean"])).toBeGreaterThan(0);
+      expect(Number(line["time/dropped_group/mean"])).toBeGreaterThan(0);
     }
-    const seconds = lines.map((line) => Number(line["off_policy/dropped_seconds/mean"]));
-    const kept = [...run.logged.values()].map((line) => Number(line["off_policy/seconds/mean"]));
+    const seconds = lines.map((line) => Number(line["time/dropped_group/mean"]));
+    const kept = [...run.logged.values()].map((line) => Number(line["time/group/mean"]));
     expect(mean(seconds)).toBeGreaterThan(Math.min(...kept));
   });
 });
