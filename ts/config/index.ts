@@ -14,7 +14,7 @@ export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
 export { describeKeys, describeSchema, type KeyDescription } from "./key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { cacheDir } from "./paths.ts";
-export type { AlgoBlock } from "./schema/algo.ts";
+export type { AlgoBlock, TeacherBlock } from "./schema/algo.ts";
 export type { CurriculumBlock } from "./schema/curriculum.ts";
 export { filterName, type FilterBlock } from "./schema/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";

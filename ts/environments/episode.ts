@@ -53,6 +53,8 @@ const traceSchema = z.strictObject({
       parent: count.nullable(),
       message: messageSchema,
       sampled: z.boolean(),
+      /** What the message adds to the tokens of a branch; absent where an endpoint gives none. */
+      tokens: count.optional(),
     }),
   ),
   /** What all its prompts were besides messages; `varied`: not all the same, or replies were begun, forced or stopped by the caller. Absent where nothing was sampled. */

@@ -23,7 +23,7 @@ export class RecordedTrace implements Trace {
     this.reward = record.reward ?? Number.NaN;
     this.rewards = record.rewards;
     this.metrics = record.metrics;
-    this.nodes = record.nodes.map(({ message, ...node }) => ({
+    this.nodes = record.nodes.map(({ message, tokens: _tokens, ...node }) => ({
       ...NO_TOKENS,
       ...node,
       // As it was parsed from JSON, what is not there is absent.

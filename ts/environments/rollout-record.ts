@@ -83,7 +83,12 @@ function recordOf(
     id: randomUUID(),
     agent: role.name,
     trainable: role.trains,
-    nodes: trace.nodes.map(({ parent, message, sampled }) => ({ parent, message, sampled })),
+    nodes: trace.nodes.map(({ parent, message, sampled, tokenIds }) => ({
+      parent,
+      message,
+      sampled,
+      ...(tokenIds.length > 0 && { tokens: tokenIds.length }),
+    })),
     ...(trace.asked === null ? {} : { asked: recordedForm(trace.asked) }),
     rewards: score?.rewards ?? {},
     reward: score?.reward ?? null,

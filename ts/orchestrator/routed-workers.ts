@@ -6,7 +6,7 @@ import { LinkedAbort, type ReceivedEpisode, type RunRequest } from "../environme
 import type { EngineFleet, EngineLease } from "./engine-fleet.ts";
 import { type EnvWorkers, failedEpisode } from "./env-workers.ts";
 
-/** Fills in `inference` of what it is asked to run. */
+/** Fills in `inference` of what it is asked to run; a request that says where it is sampled, by a teacher, goes there. */
 export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "take">): EnvWorkers {
   const run = async (request: RunRequest, lease: EngineLease, signal: AbortSignal): Promise<ReceivedEpisode> => {
     const lost = (why: unknown): ReceivedEpisode =>
@@ -32,6 +32,7 @@ export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "tak
     scoreGroup: (...args) => workers.scoreGroup(...args),
     close: () => workers.close(),
     async run(request, signal) {
+      if (request.inference.url !== "") return workers.run(request, signal);
       let lease: EngineLease;
       try {
         lease = await fleet.take(`${request.env} ${request.task.key}`, signal);

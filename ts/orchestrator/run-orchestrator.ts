@@ -10,7 +10,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { type ReceivedEpisode, rewardOf, seed } from "../environments/index.ts";
+import { type ReceivedEpisode, rewardOf } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
 import {
   type CheckpointRules,
@@ -33,13 +33,16 @@ import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { type DropReason, Lifecycle } from "./lifecycle.ts";
 import { stepMetrics } from "./metrics.ts";
+import { ReferenceScores } from "./reference-scores.ts";
 import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { routedWorkers } from "./routed-workers.ts";
 import { Throttle } from "./throttle.ts";
 import { TrainTasks, type TrainSource, type TrainTask } from "./tasks.ts";
+import { firstError, starved } from "./starved.ts";
 import { traceLines } from "./trace-lines.ts";
 import { buildTrainBatch, type TrainRanks } from "./train-batch.ts";
+import { trainRequest } from "./train-request.ts";
 import { TraceWorth, type WorthState } from "./worth.ts";
 
 /** A training step may be long; beyond this the trainer is taken for dead. */
@@ -57,6 +60,8 @@ export interface OrchestratorJob {
   config: RlConfig;
   /** Name that the inference servers know the model by. */
   modelName: string;
+  /** Its folder, for tokenizer and template; `opsd` needs them. */
+  modelDir?: string;
   engines: EngineFleet;
   workers: EnvWorkers;
   rollouts: RolloutSender;
@@ -109,6 +114,7 @@ class Orchestrator {
   readonly #queue: BatchQueue;
   readonly #drops = new Drops();
   readonly #worth: TraceWorth;
+  readonly #references: ReferenceScores;
   readonly #tasks: TrainTasks;
   /** Tasks that an earlier attempt had begun and that are not begun again yet. */
   readonly #pending: readonly TrainTask[];
@@ -145,6 +151,8 @@ class Orchestrator {
     });
     this.#step = this.#version + 1;
     this.#worth = new TraceWorth(train.source, resume?.worth);
+    const { engines, modelName, modelDir } = job;
+    this.#references = new ReferenceScores({ sources: train.source, engines, modelName, modelDir });
     this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal, resume?.tasks);
     const pending = [...(resume?.pending ?? [])];
     const inFlight = () => this.#lifecycle.inFlight;
@@ -176,6 +184,8 @@ class Orchestrator {
     const { eval: evaluation } = config.orchestrator;
     signal.throwIfAborted();
     this.#filters = await loadFilters(config.orchestrator.filters);
+    await this.#worth.load();
+    await this.#references.check(signal);
     this.#throttle.start();
     await this.#adopt(this.#version);
     if (this.#version === 0 && evaluation?.eval_at_start === true) await this.#evaluate(0);
@@ -195,6 +205,7 @@ class Orchestrator {
     this.#throttle.stop();
     this.#dispatcher.stop();
     await Promise.allSettled([this.#versions, this.#evaluation, this.#checkpoint]);
+    await this.#references.close();
   }
 
   /** Collects, cuts and ships batch `#step`; the next is being collected from the cut on. */
@@ -205,10 +216,17 @@ class Orchestrator {
     for (let attempt = 0; ; attempt++) {
       const { groups, cut } = await this.#collect();
       this.#learnDifficulties();
-      const batch = await buildTrainBatch(groups, config, this.#worth, this.#filters, this.#job.trainRanks);
+      const batch = await buildTrainBatch(
+        groups,
+        config,
+        this.#worth,
+        this.#filters,
+        this.#job.trainRanks,
+        this.#references,
+      );
       cut.worth = this.#worth.state;
       if (batch.samples === 0) {
-        if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups);
+        if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups, MAX_EMPTY_BATCHES);
         metrics.event("empty_batch", { step, groups: groups.length });
         this.#cuts.pop();
         this.#drop("empty", groups);
@@ -280,7 +298,9 @@ class Orchestrator {
       this.#admission.dropped(index, state === "sampling" || state === "scoring");
     }
     this.#drops.add(reason, groups);
-    this.#job.metrics.event("groups_dropped", { reason, groups: groups.length, step: this.#step });
+    const error = firstError(groups);
+    const why = error === undefined ? {} : { code: error.code, message: error.message };
+    this.#job.metrics.event("groups_dropped", { reason, groups: groups.length, step: this.#step, ...why });
     this.#dispatcher.fill();
   }
 
@@ -312,7 +332,7 @@ class Orchestrator {
     this.#drop(reason, [group]);
     this.#fruitless += units;
     const most = this.#admission.batchSize * MAX_EMPTY_BATCHES;
-    if (this.#fruitless >= most) this.#fail(starved(this.#step, [group]));
+    if (this.#fruitless >= most) this.#fail(starved(this.#step, [group], MAX_EMPTY_BATCHES));
   }
 
   #source(group: Group): TrainSource {
@@ -345,22 +365,7 @@ class Orchestrator {
 
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {
     const { config, modelName, workers } = this.#job;
-    const { train, request_timeout_s: timeout } = config.orchestrator;
-    const { source, task, epoch } = group.task;
-    const request = {
-      env: source,
-      task,
-      // The fleet says where.
-      inference: { url: "", model: modelName },
-      sampling: train.sampling,
-      seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
-      cache_salt: String(group.dispatchVersion),
-      priority: group.index,
-      deadline_ms: timeout * 1000,
-      episode_id: `${group.id}-${sample}`,
-      group_id: group.id,
-      run: { type: "train" as const, step: this.#step },
-    };
+    const request = trainRequest(config, group, sample, { modelName, step: this.#step });
     return runRollout(workers, request, signal, {
       newestVersion: () => this.#newestVersion,
       onRetry: () => this.#lifecycle.retried(),
@@ -370,9 +375,10 @@ class Orchestrator {
   async #scoreGroup(group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal): Promise<ReceivedEpisode[]> {
     const { config, workers } = this.#job;
     const { source, task, scoresGroups } = group.task;
-    if (!scoresGroups) return rollouts;
     const deadline_ms = config.orchestrator.request_timeout_s * 1000;
-    return scoreRollouts(workers, { env: source, split: "train", task, deadline_ms }, rollouts, signal);
+    const request = { env: source, split: "train" as const, task, deadline_ms };
+    const scored = scoresGroups ? await scoreRollouts(workers, request, rollouts, signal) : rollouts;
+    return this.#references.score(source, scored, signal);
   }
 
   /** Brings each new version to the engines as soon as it is published; the one that the run starts from is there already. */
@@ -470,17 +476,4 @@ function admissionOptions({ max_async_level: level, max_steps: maxSteps, seq_len
 function meanReward({ rollouts }: Group): number {
   const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
   return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
-}
-
-function starved(step: number, groups: readonly Group[]): PrlError {
-  const errors = groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors));
-  const example = errors[0];
-  const why =
-    example === undefined
-      ? "every group's rewards were all equal, so no advantage differs from 0: make the task easier or harder, or groups larger"
-      : `rollouts fail, the last one with [${example.code}] ${example.message}`;
-  return new PrlError(
-    "PRL_ORCHESTRATOR_STARVED",
-    `step ${step}: ${MAX_EMPTY_BATCHES} batches' worth of groups gave nothing to train on: ${why}`,
-  );
 }

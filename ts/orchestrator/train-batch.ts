@@ -1,17 +1,14 @@
 /** From completed groups to a trainer's batch: rewards to advantages, rollouts to samples, samples to bins. */
 
 import type { RlConfig } from "../config/index.ts";
-import { PrlError } from "../errors.ts";
-import {
-  type FlopModel,
-  type PackedBatch,
-  type RolloutSamples,
-  SampleSet,
-  type TraceColumns,
-} from "../native/index.ts";
+import { type FlopModel, type PackedBatch, SampleSet, type TraceColumns } from "../native/index.ts";
+import { meanWorth, type Worth } from "./algorithms/custom.ts";
+import { lessonOf } from "./algorithms/lesson.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "./dispatcher.ts";
 import { rejectingFilter, type TraceFilter } from "./filters/index.ts";
+import type { ReferenceScores } from "./reference-scores.ts";
+import { columnsOf } from "./trace-columns.ts";
 import { TraceWorth } from "./worth.ts";
 
 export interface TrainBatch {
@@ -25,12 +22,20 @@ export interface TrainBatch {
   traceAdvantages: (number | undefined)[][][];
   /** Samples in the batch. */
   samples: number;
-  /** Traces left out because their advantage is 0. */
+  /** Traces left out because they teach nothing: an advantage of 0, or too low a reward to be learnt. */
   zeroAdvantage: number;
   /** Traces that filters looked at, and how many each of them found. */
   scored: number;
   filtered: ReadonlyMap<string, number>;
 }
+
+const NO_COLUMNS: TraceColumns = {
+  tokenIds: new Uint32Array(0),
+  mask: new Uint8Array(0),
+  logprobs: new Float32Array(0),
+  versionSpans: new Uint32Array(0),
+  branchOffsets: Uint32Array.of(0),
+};
 
 /** For whom a step is packed. */
 export interface TrainRanks {
@@ -50,14 +55,17 @@ export async function buildTrainBatch(
   worth = new TraceWorth(config.orchestrator.train.source),
   filters: readonly TraceFilter[] = [],
   { ranks, cost }: TrainRanks = { ranks: 1 },
+  references: Pick<ReferenceScores, "of"> = { of: () => null },
 ): Promise<TrainBatch> {
   const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
   const comparisons = compareTraces(groups);
   const rewards = comparisons.map((comparison) => comparison.rewards);
-  const values = worth.advantages(comparisons, groups);
+  const worths = worth.advantages(comparisons, groups);
+  const algos = new Map(train.source.map(({ name, algo }) => [name, algo]));
   const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
+  const values = rewards.map((group) => group.map(() => 0));
   const chosen = new SampleSet();
   let zeroAdvantage = 0;
   let scored = 0;
@@ -66,30 +74,31 @@ export async function buildTrainBatch(
     for (const [m, { group: g, rollout, trace }] of members.entries()) {
       const group = groups[g];
       const { samples = null, episode } = group?.rollouts[rollout] ?? {};
-      const advantage = values[c]?.[m] ?? 0;
+      const own: Worth = worths[c]?.[m] ?? 0;
       if (group === undefined || episode === undefined) continue;
       if (Number.isNaN(rewards[c]?.[m])) continue;
+      const columns = (): TraceColumns => (copy ??= samples === null ? NO_COLUMNS : columnsOf(samples, trace));
+      let copy: TraceColumns | undefined;
+      const advantage = meanWorth(own, columns);
+      (values[c] ?? [])[m] = advantage;
       (traceAdvantages[g]?.[rollout] ?? [])[trace] = advantage;
       const traced = episode.traces[trace];
-      if (samples === null || traced === undefined) continue;
+      const algo = algos.get(group.task.source);
+      if (samples === null || traced === undefined || algo === undefined) continue;
       scored++;
-      const columns = () => columnsOf(samples, trace);
       const count = (name: string) => filtered.set(name, (filtered.get(name) ?? 0) + 1);
       if (rejectingFilter(filters, { trace: traced, advantage, columns }, count) !== undefined) continue;
-      if (filterZero && advantage === 0) {
+      const reference = references.of(samples, trace);
+      const lesson = lessonOf(algo, { trace: traced, worth: own, columns, reference }, filterZero);
+      if (lesson === null) {
         zeroAdvantage++;
         continue;
       }
-      chosen.add(samples, { advantage, temperature, envId: envNames.indexOf(group.task.source) }, trace);
+      const envId = envNames.indexOf(group.task.source);
+      chosen.add(samples, { advantage, temperature, envId }, trace, lesson.streams);
     }
   }
   const samples = chosen.size;
   const batches = await chosen.pack({ seqLen: config.seq_len, ranks, ...(cost === undefined ? {} : { cost }) });
   return { batches, envNames, rewards, advantages: values, traceAdvantages, samples, zeroAdvantage, scored, filtered };
-}
-
-function columnsOf(samples: RolloutSamples, trace: number): TraceColumns {
-  const columns = samples.columns()[trace];
-  if (columns === undefined) throw new PrlError("PRL_PACKING_INPUT", `the rollout has no columns of trace ${trace}`);
-  return columns;
 }

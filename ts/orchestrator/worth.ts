@@ -6,16 +6,23 @@
  */
 import type { AlgoBlock } from "../config/index.ts";
 import type { EpisodeTrace } from "../environments/index.ts";
+import { PrlError } from "../errors.ts";
+import { customAdvantages, type CustomAdvantages, loadAdvantages, type Worth } from "./algorithms/custom.ts";
 import { AgentBaselines } from "./algorithms/rae.ts";
 import { advantages, type AdvantageParams } from "./algorithms/index.ts";
 import type { Comparison, Member } from "./comparisons.ts";
+import { columnsOf } from "./trace-columns.ts";
 import type { Group } from "./dispatcher.ts";
+
+/** Their signal is in other streams of the loss. */
+const WITHOUT_ADVANTAGES: ReadonlySet<AlgoBlock["type"]> = new Set(["opd", "opsd", "sft"]);
 
 /** Averages of `rae` by source and agent, as they stand in a checkpoint. */
 export type WorthState = Record<string, Record<string, number>>;
 
 export class TraceWorth {
   readonly #algos: ReadonlyMap<string, AlgoBlock>;
+  readonly #custom = new Map<string, CustomAdvantages>();
   readonly #baselines = new Map<string, AgentBaselines>();
 
   /** `sources`: training sources with their algorithms. */
@@ -27,13 +34,20 @@ export class TraceWorth {
     }
   }
 
+  /** Loads the functions of the user's. Errors: PRL_USER_MODULE. */
+  async load(): Promise<void> {
+    for (const { path } of this.#algos.values()) {
+      if (path !== null) this.#custom.set(path, await loadAdvantages(path));
+    }
+  }
+
   get state(): WorthState {
     return Object.fromEntries([...this.#baselines].map(([name, baselines]) => [name, baselines.toJSON()]));
   }
 
   /** Advantages in the shape of the comparisons' rewards. Moves the averages of `rae`. */
-  advantages(comparisons: readonly Comparison[], groups: readonly Group[]): number[][] {
-    const result: number[][] = comparisons.map(() => []);
+  advantages(comparisons: readonly Comparison[], groups: readonly Group[]): Worth[][] {
+    const result: Worth[][] = comparisons.map(() => []);
     for (const [source, algo] of this.#algos) {
       const own = [...comparisons.entries()].filter(([, { members }]) => sourceOf(members, groups) === source);
       const estimated = this.#estimate(
@@ -47,14 +61,22 @@ export class TraceWorth {
     return result;
   }
 
-  #estimate(source: string, algo: AlgoBlock, comparisons: readonly Comparison[], groups: readonly Group[]): number[][] {
+  #estimate(source: string, algo: AlgoBlock, comparisons: readonly Comparison[], groups: readonly Group[]): Worth[][] {
+    if (WITHOUT_ADVANTAGES.has(algo.type)) return comparisons.map(({ rewards }) => rewards.map(() => 0));
+    if (algo.type === "custom") {
+      return comparisons.map((comparison) => this.#ask(source, algo.path ?? "", comparison, groups));
+    }
     if (algo.type === "rae") return comparisons.map((comparison) => this.#observe(source, algo, comparison));
-    const { decay: _decay, eps, ...block } = algo;
+    const { eps, std, unbiased, singleton, length_penalty, overlong } = algo;
     const traces = comparisons.map(({ members }) => members.map((member) => traceOf(member, groups)));
     const column = (value: (trace: EpisodeTrace) => number) =>
       traces.map((row) => row.map((trace) => (trace === undefined ? 0 : value(trace))));
     const params: AdvantageParams = {
-      ...block,
+      std,
+      unbiased,
+      singleton,
+      length_penalty,
+      overlong,
       ...(eps !== null && { eps }),
       lengths: column(({ usage }) => usage.completion_tokens),
       input_tokens: column(({ usage }) => usage.prompt_tokens),
@@ -64,10 +86,31 @@ export class TraceWorth {
       ...(algo.type === "gdpo" && componentsOf(traces)),
     };
     return advantages(
-      algo.type,
+      // What ECHO adds is beside the advantages.
+      algo.type === "echo" ? "grpo" : algo.type,
       comparisons.map(({ rewards }) => rewards),
       params,
     );
+  }
+
+  /** Rollouts without a reward are not shown to the function, and get 0. */
+  #ask(source: string, path: string, { agent, rewards, members }: Comparison, groups: readonly Group[]): Worth[] {
+    const compute = this.#custom.get(path);
+    if (compute === undefined) throw new PrlError("PRL_USER_MODULE", `${path}: the advantages are not loaded`);
+    const shown = members.flatMap((member, index) => {
+      const trace = traceOf(member, groups);
+      const samples = groups[member.group]?.rollouts[member.rollout]?.samples ?? null;
+      const reward = rewards[index] ?? Number.NaN;
+      if (Number.isNaN(reward) || trace === undefined || samples === null) return [];
+      return [{ index, reward, trace, columns: () => columnsOf(samples, member.trace) }];
+    });
+    const worth: Worth[] = rewards.map(() => 0);
+    const task = groups[members[0]?.group ?? -1]?.task.task;
+    if (shown.length === 0 || task === undefined) return worth;
+    const rollouts = shown.map(({ index: _index, ...rollout }) => rollout);
+    const group = { env: source, task: { key: task.key, data: task.data }, agent, rollouts };
+    customAdvantages(path, compute, group).forEach((value, i) => (worth[shown[i]?.index ?? 0] = value));
+    return worth;
   }
 
   #observe(source: string, { decay }: AlgoBlock, { agent, rewards }: Comparison): number[] {

@@ -45,5 +45,6 @@ export {
   type PromptLogprobs,
   type SamplingOptions,
 } from "./inference-client.ts";
+export { PromptScorer, type PromptScorerOptions } from "./prompt-scorer.ts";
 export { exchange, InferenceHttpError, type Exchange } from "./http-json.ts";
 export { EventStreamParser, type ServerEvent } from "./server-events.ts";

@@ -93,6 +93,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       else
         await runOrchestrator({
           ...shared,
+          modelDir: config.model_dir,
           resume: config.resume_from === null ? null : await readOrchestratorState(config.resume_from),
           checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
           rollouts,

@@ -1,5 +1,6 @@
 /** `[orchestrator.algo]` and a source's own `algo`: how rewards become advantages. */
 import { z } from "zod";
+import { filePath } from "./fields.ts";
 
 const lengthPenalty = z
   .strictObject({
@@ -23,6 +24,27 @@ const overlong = z
   .default(null)
   .describe("DAPO's penalty for answers that run into their limit; absent: none");
 
+/** A model that somebody else serves, with the policy's own tokenizer. */
+const teacherBlock = z
+  .strictObject({
+    base_url: z.string().min(1).describe("Where it is served: `prl inference` on its checkpoint, or vLLM"),
+    model: z.string().min(1).nullable().default(null).describe("Its name in requests; unset: none is sent"),
+    api: z
+      .enum(["generate", "completions"])
+      .default("generate")
+      .describe("How it scores tokens: POST /inference/v1/generate, or OpenAI's /v1/completions with prompt_logprobs"),
+    api_key_var: z.string().min(1).nullable().default(null).describe("Environment variable with its key; unset: none"),
+    timeout_s: z.number().positive().default(120).describe("Longest that one score may take (seconds)"),
+    max_concurrent: z.int().positive().default(64).describe("Most scores under way at once"),
+  })
+  .nullable()
+  .default(null)
+  .describe("opd: whose log-probabilities are distilled; sft: who samples the traces that are learnt");
+export type TeacherBlock = NonNullable<z.output<typeof teacherBlock>>;
+
+/** The default of `opsd`: what stands before the first message of the user. */
+const HINT_TEMPLATE = "A hint that you were given, and that you must not mention:\n{hint}\n\n";
+
 export const algoBlock = z
   .strictObject({
     type: z
@@ -37,9 +59,14 @@ export const algoBlock = z
         "gdpo",
         "rae",
         "hierarchical_grpo",
+        "echo",
+        "opd",
+        "opsd",
+        "sft",
+        "custom",
       ])
       .default("grpo")
-      .describe("Advantage estimator; formulas in ts/orchestrator/algorithms"),
+      .describe("How traces train; formulas in ts/orchestrator/algorithms"),
     std: z
       .enum(["none", "group", "batch"])
       .default("none")
@@ -60,7 +87,66 @@ export const algoBlock = z
     decay: z.number().min(0).lt(1).default(0.95).describe("rae: what an agent's average keeps at each reward"),
     length_penalty: lengthPenalty,
     overlong,
+    roles: z
+      .partialRecord(z.enum(["system", "user", "tool"]), z.number().positive())
+      .default({})
+      .describe("echo: weight of the cross-entropy of what each role says after the first reply; unset: tool 0.1"),
+    teacher: teacherBlock,
+    demo_key: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("opsd: key of the task's data that holds the hint, for example a worked solution"),
+    template: z
+      .string()
+      .refine((text) => text.includes("{hint}"), "must say where {hint} goes")
+      .default(HINT_TEMPLATE)
+      .describe("opsd: what stands before the user's first message, with {hint}"),
+    min_reward: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe(
+        "sft: traces of a lower reward are not learnt; without a teacher it is needed: they are the policy's own",
+      ),
+    path: filePath("custom: module with (group) => Float32Array[], './my.ts#name'").nullable().default(null),
   })
   .describe("How rewards become advantages");
 
 export type AlgoBlock = z.output<typeof algoBlock>;
+
+/** Keys that not every algorithm reads, with those that do; what they say is checked, never ignored. */
+const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
+  roles: ["echo"],
+  teacher: ["opd", "sft"],
+  demo_key: ["opsd"],
+  min_reward: ["sft"],
+  path: ["custom"],
+};
+
+/** What does not fit together in the block, by key. */
+export function algoProblems(block: AlgoBlock): { key: string; message: string }[] {
+  const { type } = block;
+  const found = Object.entries(READ_BY).flatMap(([key, readers]) => {
+    const value: unknown = block[key as keyof AlgoBlock];
+    const isSet = value !== null && !(typeof value === "object" && Object.keys(value).length === 0);
+    return isSet && !readers.includes(type) ? [{ key, message: `is not read by the algorithm "${type}"` }] : [];
+  });
+  const needs = (key: keyof AlgoBlock, why: string) =>
+    block[key] === null ? [{ key, message: `is needed by the algorithm "${type}": ${why}` }] : [];
+  if (type === "opd") found.push(...needs("teacher", "whose log-probabilities are distilled"));
+  if (type === "opsd") found.push(...needs("demo_key", "which part of a task's data is the hint"));
+  if (type === "custom") found.push(...needs("path", "the function"));
+  if (type === "sft" && block.teacher === null) {
+    found.push(...needs("min_reward", "without a teacher the policy would learn all that it says"));
+  }
+  if (["opd", "opsd", "sft", "custom"].includes(type)) {
+    for (const key of ["length_penalty", "overlong"] as const) {
+      if (block[key] !== null) {
+        found.push({ key, message: `is not read by the algorithm "${type}", which has no advantages of rewards` });
+      }
+    }
+  }
+  return found;
+}

@@ -9,6 +9,7 @@ import { defaultSourceName, filePath, logBlock, modelBlock, outputDir, runBlock,
 import { inferenceBlock } from "./inference.ts";
 import { ckptBlock, ckptProblem } from "./ckpt.ts";
 import { concurrencyProblem } from "./concurrency.ts";
+import { algoProblems } from "./algo.ts";
 import { curriculumProblem } from "./curriculum.ts";
 import { filterProblems } from "./filters.ts";
 import { deploymentBlock, deploymentProblem } from "./deployment.ts";
@@ -146,6 +147,13 @@ function problems(config: RlInput): Problem[] {
     if (message !== null)
       found.push({ path: ["orchestrator", "train", "source", i, "curriculum", "sampler"], message });
   });
+  for (const [path, algo] of [
+    [["orchestrator"], orchestrator.algo] as const,
+    ...orchestrator.train.source.map((source, i) => [["orchestrator", "train", "source", i], source.algo] as const),
+  ]) {
+    if (algo === null) continue;
+    for (const { key, message } of algoProblems(algo)) found.push({ path: [...path, "algo", key], message });
+  }
   for (const { index, key, message } of filterProblems(orchestrator.filters)) {
     found.push({ path: ["orchestrator", "filters", index, key], message });
   }

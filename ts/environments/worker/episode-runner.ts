@@ -127,7 +127,7 @@ export class EpisodeRunner {
     const key = JSON.stringify([url, model]);
     const known = this.#engines.get(key);
     if (known !== undefined) return known;
-    const engine = new InferenceClient({ url, model });
+    const engine = new InferenceClient({ url, ...(model !== null && { model }) });
     this.#engines.set(key, engine);
     return engine;
   }

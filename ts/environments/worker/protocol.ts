@@ -20,7 +20,8 @@ export const runRequestSchema = z.strictObject({
   env: name,
   task: taskSchema,
   /** The one engine that this rollout uses. */
-  inference: z.strictObject({ url: z.url(), model: name }),
+  /** `model` null: the server has one, whatever its name. */
+  inference: z.strictObject({ url: z.url(), model: name.nullable() }),
   sampling: z.strictObject({
     temperature: z.number().min(0),
     max_completion_tokens: z.int().positive().nullable().optional(),

@@ -2,7 +2,16 @@
  * Advantage estimators, policy losses and the statistics of evaluations as pure functions: the same numbers as inside a run. Public as
  * `prl/algorithms`.
  */
-export { policyLoss, type PolicyLoss, type PolicyLossInputs } from "../../native/index.ts";
+export {
+  policyLoss,
+  type LossCounts,
+  type OwnLoss,
+  type OwnLossInputs,
+  type OwnLossResult,
+  type PolicyLoss,
+  type PolicyLossInputs,
+} from "../../native/index.ts";
+export type { AdvantageGroup, CustomAdvantages, RewardedTrace } from "./custom.ts";
 export { advantages, type RewardGroups } from "./advantages.ts";
 export type { AdvantageParams } from "./params.ts";
 export { passAtK, passHatK } from "./statistics/pass-at-k.ts";

@@ -1,0 +1,138 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+import { openSafetensors } from "../../ts/native/weights.ts";
+import { prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
+
+const CONFIGS = join(import.meta.dirname, "configs");
+
+type Line = { component: string; step: number } & Record<string, number>;
+
+let place: Awaited<ReturnType<typeof workspace>>;
+const stops: (() => Promise<unknown>)[] = [];
+beforeEach(async () => {
+  place = await workspace();
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+  await place.remove();
+});
+const options = () => ({ cwd: place.dir, cache: place.cache });
+const outputs = (name: string) => join(place.dir, "outputs", name);
+
+async function trained(run: string): Promise<Line[]> {
+  const lines = await readJsonLines<Line>(join(outputs(run), "metrics.jsonl"));
+  return lines.filter(({ component }) => component === "trainer");
+}
+
+/** Serves a model folder; its address. */
+async function serve(folder: string): Promise<string> {
+  const { child, finished } = start(
+    ["inference", folder, "--port", "0", "--threads", "1", "--max-model-len", "2048"],
+    options(),
+  );
+  stops.push(async () => {
+    child.kill("SIGTERM");
+    await finished;
+  });
+  return new Promise((resolve, reject) => {
+    child.stdout?.on("data", (text) => resolve(String(text).trim()));
+    void finished.then(({ stderr }) => reject(new Error(stderr)), reject);
+  });
+}
+
+test(
+  "a policy learns from a served teacher: from its scores (opd) and from its traces (sft), in one run",
+  { timeout: 180_000 },
+  async () => {
+    const taught = await prl(["sft", join(CONFIGS, "teacher.toml"), "--run.name", "teacher"], options());
+    expect(taught.code, taught.stderr).toBe(0);
+    const address = await serve(join(outputs("teacher"), "model"));
+    const config = join(place.dir, "distillation.toml");
+    const text = await readFile(join(CONFIGS, "distillation.toml"), "utf8");
+    const model = join(CONFIGS, "../../../configs/reverse-text/model");
+    await writeFile(config, text.replaceAll("TEACHER", address).replace("../../../configs/reverse-text/model", model));
+
+    const run = await prl(["rl", config, "--run.name", "pupil"], options());
+    expect(run.code, run.stderr).toBe(0);
+    const lines = await trained("pupil");
+    expect(lines.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
+    const [first, last] = [lines[0], lines.at(-1)];
+    // KL(policy || teacher) at what the policy says, and the teacher's own words under the policy.
+    expect(last?.["ref_kl/kl"]).toBeLessThan((first?.["ref_kl/kl"] ?? 0) - 0.5);
+    expect(last?.["nll"]).toBeLessThan((first?.["nll"] ?? 0) - 0.5);
+    for (const line of lines) expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
+
+    const { metadata } = await openSafetensors(join(outputs("pupil"), "rollouts/step_1/rank_0.safetensors"));
+    const { n_rl, n_ce, n_ref_kl } = metadata;
+    expect(n_rl).toBe("0");
+    expect(Number(n_ce)).toBeGreaterThan(0);
+    expect(Number(n_ref_kl)).toBeGreaterThan(0);
+  },
+);
+
+test("a teacher that does not answer ends the run at once, by name", { timeout: 60_000 }, async () => {
+  const algo = '{ type = "opd", teacher = { base_url = "http://127.0.0.1:9", timeout_s = 5 } }';
+  const config = join(place.dir, "alone.toml");
+  const text = await readFile(join(CONFIGS, "sync.toml"), "utf8");
+  const model = join(CONFIGS, "../../../configs/reverse-text/model");
+  await writeFile(
+    config,
+    text
+      .replace("../../../configs/reverse-text/model", model)
+      .replace(/\[warm_start\]\nsft = .*\n/, "")
+      .replace(/\[orchestrator\.algo\]\n.*\n.*\n/, `[orchestrator]\nalgo = ${algo}\n`)
+      .replace("[orchestrator]\nbatch_size = 32\ngroup_size = 8\n", "")
+      .replace(`[orchestrator]\nalgo`, `[orchestrator]\nbatch_size = 32\ngroup_size = 8\nalgo`),
+  );
+  const run = await prl(["rl", config, "--run.name", "alone"], options());
+  expect(run.code).toBe(1);
+  const { error } = await readJson<{ error: { code: string; message: string } }>(
+    join(outputs("alone"), "summary.json"),
+  );
+  expect(`${error.code} ${error.message}`).toContain('the teacher of source "reverse-text"');
+});
+
+test(
+  "echo, self-distillation with hints and advantages of one's own train together, with a KL term towards the start",
+  { timeout: 120_000 },
+  async () => {
+    const run = await prl(["rl", join(CONFIGS, "streams.toml"), "--run.name", "streams"], options());
+    expect(run.code, run.stderr).toBe(0);
+    const lines = await trained("streams");
+    expect(lines.map(({ step }) => step)).toEqual([1, 2]);
+    expect(lines[0]?.["reference_kl"]).toBe(0);
+    expect(lines[1]?.["reference_kl"]).toBeGreaterThan(0);
+    for (const line of lines) {
+      expect(line["nll"]).toBeGreaterThan(0);
+      expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
+      expect(Number.isFinite(line["ref_kl/kl"])).toBe(true);
+    }
+  },
+);
+
+test(
+  "a loss by path that is the engine's own gives the same weights, and another changes them",
+  { timeout: 120_000 },
+  async () => {
+    const base = ["rl", join(CONFIGS, "sync.toml"), "--max-steps", "2"];
+    const path = `${join(CONFIGS, "own-functions.ts")}#loss`;
+    const custom = ["--trainer.loss.type", "custom", "--trainer.loss.path", path];
+    const runs: Record<string, string[]> = {
+      named: ["--trainer.loss.type", "grpo"],
+      same: [...custom, "--trainer.loss.args.type", "grpo"],
+      other: [...custom, "--trainer.loss.args.type", "ppo"],
+    };
+    const digests: Record<string, string> = {};
+    for (const [name, loss] of Object.entries(runs)) {
+      const run = await prl([...base, "--run.name", name, ...loss], options());
+      expect(run.code, run.stderr).toBe(0);
+      ({ digest: digests[name] } = await readJson<{ digest: string }>(
+        join(outputs(name), "weights/step_2/manifest.json"),
+      ));
+    }
+    expect(digests["same"]).toBe(digests["named"]);
+    expect(digests["other"]).not.toBe(digests["named"]);
+  },
+);

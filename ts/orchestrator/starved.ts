@@ -1,0 +1,21 @@
+/** Why nothing came together to train on. */
+import type { EpisodeError } from "../environments/index.ts";
+import { PrlError } from "../errors.ts";
+import type { Group } from "./dispatcher.ts";
+
+/** The first of any rollout. */
+export function firstError(groups: readonly Group[]): EpisodeError | undefined {
+  return groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors))[0];
+}
+
+export function starved(step: number, groups: readonly Group[], batches: number): PrlError {
+  const example = firstError(groups);
+  const why =
+    example === undefined
+      ? "every group's rewards were all equal, so no advantage differs from 0: make the task easier or harder, or groups larger"
+      : `rollouts fail, the last one with [${example.code}] ${example.message}`;
+  return new PrlError(
+    "PRL_ORCHESTRATOR_STARVED",
+    `step ${step}: ${batches} batches' worth of groups gave nothing to train on: ${why}`,
+  );
+}

@@ -1,0 +1,30 @@
+/** What an env worker is asked for when a rollout of a training group is dispatched. */
+import type { RlConfig } from "../config/index.ts";
+import { type RunRequest, seed } from "../environments/index.ts";
+import type { Group } from "./dispatcher.ts";
+
+export function trainRequest(
+  config: RlConfig,
+  group: Group,
+  sample: number,
+  { modelName, step }: { modelName: string; step: number },
+): RunRequest {
+  const { train, request_timeout_s: timeout } = config.orchestrator;
+  const { source, task, epoch } = group.task;
+  const algo = train.source.find(({ name }) => name === source)?.algo;
+  const teacher = algo?.type === "sft" ? algo.teacher : null;
+  return {
+    env: source,
+    task,
+    // Without a teacher the fleet says where.
+    inference: teacher === null ? { url: "", model: modelName } : { url: teacher.base_url, model: teacher.model },
+    sampling: train.sampling,
+    seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
+    cache_salt: String(group.dispatchVersion),
+    priority: group.index,
+    deadline_ms: timeout * 1000,
+    episode_id: `${group.id}-${sample}`,
+    group_id: group.id,
+    run: { type: "train", step },
+  };
+}

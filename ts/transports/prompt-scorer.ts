@@ -1,0 +1,105 @@
+/**
+ * Log-probabilities of given tokens by a model that somebody else serves: a teacher.
+ *
+ * `generate` is `POST /inference/v1/generate` of our server and of vLLM, `completions` OpenAI's `POST /v1/completions` with vLLM's
+ * `prompt_logprobs`. Scores are of temperature 1. Nothing is sampled where the server lets it be; vLLM wants a token.
+ */
+import { Pool } from "undici";
+
+import { PrlError } from "../errors.ts";
+import { exchange } from "./http-json.ts";
+
+export interface PromptScorerOptions {
+  url: string;
+  /** Model named in requests. Default: none. */
+  model?: string;
+  /** Default `generate`. */
+  api?: "generate" | "completions";
+  apiKey?: string;
+  /** For one score, waiting included. */
+  deadlineMs: number;
+  /** Most scores under way at once; further ones wait here. */
+  connections: number;
+}
+
+type Entry = Record<string, { logprob?: unknown }> | null;
+interface Answer {
+  prompt_logprobs?: Entry[];
+  choices?: { prompt_logprobs?: Entry[] }[];
+}
+
+const RETRIES = 3;
+
+export class PromptScorer {
+  readonly url: string;
+  readonly #options: PromptScorerOptions;
+  readonly #pool: Pool;
+  /** What the server takes for "score only". */
+  #maxTokens = 0;
+
+  constructor(options: PromptScorerOptions) {
+    this.url = options.url.replace(/\/+$/, "");
+    this.#options = options;
+    this.#pool = new Pool(this.url, { connections: options.connections });
+  }
+
+  /**
+   * `[t]` is of token t given its predecessors; 0 for the first. Errors: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _CONTEXT, _REQUEST, _UNSUPPORTED,
+   * _FAILED; an abort rejects with its reason.
+   */
+  async score(tokenIds: Uint32Array, signal?: AbortSignal): Promise<Float32Array> {
+    const entries = await this.#entries(tokenIds, signal);
+    if (entries?.length !== tokenIds.length) throw this.#nonsense("prompt_logprobs do not fit the prompt");
+    return Float32Array.from(tokenIds, (id, t) => {
+      if (t === 0) return 0;
+      const logprob = entries[t]?.[String(id)]?.logprob;
+      if (typeof logprob === "number" && Number.isFinite(logprob)) return logprob;
+      throw this.#nonsense(`prompt_logprobs[${t}] has no number for the prompt's own token ${id}`);
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+
+  async #entries(tokenIds: Uint32Array, signal: AbortSignal | undefined): Promise<Entry[] | undefined> {
+    const ids = Array.from(tokenIds);
+    const { model, api } = this.#options;
+    const sampling = { max_tokens: this.#maxTokens, temperature: 1, prompt_logprobs: 0 };
+    try {
+      if (api === "completions") {
+        const answer = await this.#post("/v1/completions", { model, prompt: ids, ...sampling }, signal);
+        return answer.choices?.[0]?.prompt_logprobs;
+      }
+      const body = { model, token_ids: ids, sampling_params: sampling };
+      return (await this.#post("/inference/v1/generate", body, signal)).prompt_logprobs;
+    } catch (error) {
+      const isRefused = error instanceof PrlError && error.code === "PRL_INFERENCE_REQUEST";
+      if (!isRefused || sampling.max_tokens !== 0) throw error;
+      this.#maxTokens = 1;
+      return this.#entries(tokenIds, signal);
+    }
+  }
+
+  async #post(path: string, body: object, signal: AbortSignal | undefined): Promise<Answer> {
+    const { deadlineMs, apiKey } = this.#options;
+    const text = await exchange(this.#pool, this.url, {
+      method: "POST",
+      path,
+      body: JSON.stringify(body),
+      ...(apiKey !== undefined && { headers: { authorization: `Bearer ${apiKey}` } }),
+      deadlineMs,
+      signal,
+      retries: RETRIES,
+    });
+    try {
+      return JSON.parse(text) as Answer;
+    } catch (cause) {
+      throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON`, { cause });
+    }
+  }
+
+  #nonsense(problem: string): PrlError {
+    return new PrlError("PRL_INFERENCE_FAILED", `${this.url}: the answer makes no sense: ${problem}`);
+  }
+}
