@@ -399,6 +399,8 @@ export interface NativeBatch {
   refKlWeights: Float32Array | null
   /** T. */
   referenceLogprobs: Float32Array | null
+  /** T rows. */
+  routedExperts: NativeRoutedExperts | null
   /** Members of the rl stream over all ranks. */
   nRl: number
   /** Members of the cross-entropy stream over all ranks. */
@@ -941,6 +943,18 @@ export interface NativeResharded {
   writtenBytes: number
 }
 
+/** Ids of experts, row-major. */
+export interface NativeRoutedExperts {
+  /** With a router. */
+  layers: number
+  /** Experts per token and layer. */
+  topK: number
+  /** Of an id: 1 or 2 bytes. */
+  width: number
+  /** Little endian. */
+  ids: Uint8Array
+}
+
 /** Limits of a run; null takes the daemon's default. */
 export interface NativeRunLimits {
   /** Wall clock. */
@@ -1077,6 +1091,8 @@ export interface NativeSample {
   refKlWeights: Float32Array | null
   /** T. */
   referenceLogprobs: Float32Array | null
+  /** T rows. */
+  routedExperts: NativeRoutedExperts | null
 }
 
 /** What a daemon can do. */

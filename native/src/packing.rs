@@ -6,7 +6,8 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Env, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
 use napi_derive::napi;
 use prl_packing::{
-    Advantages, Batch, BatchFile, BatchMetadata, BuildOptions, Cost, Counts, FlopModel, PackOptions, SampleRef,
+    Advantages, Batch, BatchFile, BatchMetadata, BuildOptions, Cost, Counts, ExpertShape, ExpertWidth, FlopModel,
+    PackOptions, RoutedExperts, RoutedExpertsBuf, SampleRef,
 };
 
 use crate::error::NativeError;
@@ -38,6 +39,21 @@ pub struct NativeSample {
     pub ref_kl_weights: Option<Float32Array>,
     /// T.
     pub reference_logprobs: Option<Float32Array>,
+    /// T rows.
+    pub routed_experts: Option<NativeRoutedExperts>,
+}
+
+/// Ids of experts, row-major.
+#[napi(object, use_nullable = true)]
+pub struct NativeRoutedExperts {
+    /// With a router.
+    pub layers: u32,
+    /// Experts per token and layer.
+    pub top_k: u32,
+    /// Of an id: 1 or 2 bytes.
+    pub width: u32,
+    /// Little endian.
+    pub ids: Uint8Array,
 }
 
 /// How to lay samples out.
@@ -82,6 +98,8 @@ pub struct NativeBatch {
     pub ref_kl_weights: Option<Float32Array>,
     /// T.
     pub reference_logprobs: Option<Float32Array>,
+    /// T rows.
+    pub routed_experts: Option<NativeRoutedExperts>,
     /// Members of the rl stream over all ranks.
     pub n_rl: f64,
     /// Members of the cross-entropy stream over all ranks.
@@ -188,6 +206,11 @@ pub fn build_batch(
                 ce_weights: sample.ce_weights.as_deref(),
                 ref_kl_weights: sample.ref_kl_weights.as_deref(),
                 reference_logprobs: sample.reference_logprobs.as_deref(),
+                routed_experts: sample
+                    .routed_experts
+                    .as_ref()
+                    .map(NativeRoutedExperts::view)
+                    .transpose()?,
             })
         })
         .collect::<Result<Vec<_>, NativeError>>()?;
@@ -275,6 +298,36 @@ impl From<NativeBatchKey> for BatchMetadata {
     }
 }
 
+impl NativeRoutedExperts {
+    fn new(ExpertShape { layers, top_k, width }: ExpertShape, ids: Uint8Array) -> Self {
+        Self {
+            layers,
+            top_k,
+            width: width.bytes() as u32,
+            ids,
+        }
+    }
+
+    fn view(&self) -> Result<RoutedExperts<'_>, NativeError> {
+        let width = match self.width {
+            1 => ExpertWidth::U8,
+            2 => ExpertWidth::U16,
+            other => {
+                let reason = format!("ids of routed experts have 1 or 2 bytes, not {other}");
+                return Err(NativeError::new("PRL_PACKING_INPUT", reason));
+            }
+        };
+        Ok(RoutedExperts {
+            shape: ExpertShape {
+                layers: self.layers,
+                top_k: self.top_k,
+                width,
+            },
+            ids: &self.ids,
+        })
+    }
+}
+
 impl From<Batch> for NativeBatch {
     fn from(batch: Batch) -> Self {
         Self {
@@ -291,6 +344,9 @@ impl From<Batch> for NativeBatch {
             ce_weights: batch.ce_weights.map(Float32Array::new),
             ref_kl_weights: batch.ref_kl_weights.map(Float32Array::new),
             reference_logprobs: batch.reference_logprobs.map(Float32Array::new),
+            routed_experts: batch
+                .routed_experts
+                .map(|experts| NativeRoutedExperts::new(experts.shape, Uint8Array::new(experts.ids))),
             n_rl: batch.counts.rl as f64,
             n_ce: batch.counts.ce as f64,
             n_ref_kl: batch.counts.ref_kl as f64,
@@ -321,8 +377,8 @@ impl NativeBatch {
             Uint16Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
         };
         // SAFETY: as above.
-        let loss_mask = unsafe {
-            let (column, file) = (batch.loss_mask, hold());
+        let bytes = |column: &[u8]| unsafe {
+            let file = hold();
             Uint8Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
         };
         Self {
@@ -330,7 +386,7 @@ impl NativeBatch {
             inference_logprobs: floats(batch.inference_logprobs),
             advantages: floats(batch.advantages),
             temperatures: floats(batch.temperatures),
-            loss_mask,
+            loss_mask: bytes(batch.loss_mask),
             cu_seqlens: ids(batch.cu_seqlens),
             env_ids,
             bin_seq_offsets: ids(batch.bin_seq_offsets),
@@ -339,6 +395,9 @@ impl NativeBatch {
             ce_weights: batch.ce_weights.map(floats),
             ref_kl_weights: batch.ref_kl_weights.map(floats),
             reference_logprobs: batch.reference_logprobs.map(floats),
+            routed_experts: batch
+                .routed_experts
+                .map(|experts| NativeRoutedExperts::new(experts.shape, bytes(experts.ids))),
             n_rl: batch.counts.rl as f64,
             n_ce: batch.counts.ce as f64,
             n_ref_kl: batch.counts.ref_kl as f64,
@@ -367,6 +426,11 @@ impl NativeBatch {
             ce_weights: floats(batch.ce_weights),
             ref_kl_weights: floats(batch.ref_kl_weights),
             reference_logprobs: floats(batch.reference_logprobs),
+            routed_experts: batch
+                .routed_experts
+                .as_ref()
+                .map(|experts| experts.view().map(RoutedExpertsBuf::from))
+                .transpose()?,
             counts: Counts {
                 rl: whole("counts.rl", batch.n_rl)?,
                 ce: whole("counts.ce", batch.n_ce)?,

@@ -24,6 +24,7 @@ export {
   type BatchOptions,
   type FlopModel,
   type PackOptions,
+  type RoutedExperts,
   type Sample,
 } from "./packing.ts";
 export { RolloutSamples, SampleSet, type TraceColumns, type TraceStreams } from "./rollouts.ts";

@@ -24,6 +24,18 @@ export interface Sample {
   ceWeights?: Float32Array;
   refKlWeights?: Float32Array;
   referenceLogprobs?: Float32Array;
+  routedExperts?: RoutedExperts;
+}
+
+/**
+ * The experts that each token went to when it was sampled (router replay): `[T, layers, topK]`, row-major. 255 or 65535, the type's
+ * greatest, stands where none is recorded. Samples of a step agree in layers, topK and type.
+ */
+export interface RoutedExperts {
+  /** Layers with a router. */
+  layers: number;
+  topK: number;
+  ids: Uint8Array | Uint16Array;
 }
 
 /** One rank's batch: the columns of design section 6 (T tokens, S sequences, B bins, K version spans). */
@@ -44,6 +56,8 @@ export interface Batch {
   ceWeights?: Float32Array;
   refKlWeights?: Float32Array;
   referenceLogprobs?: Float32Array;
+  /** Present when a sample of the step records them; padding and the other samples have none. */
+  routedExperts?: RoutedExperts;
   /** Members of the three loss streams over all ranks of the step: the denominators. */
   counts: { rl: number; ce: number; refKl: number };
   /** Sequences with a member of the rl stream over all ranks; absent when a file does not say. */
@@ -125,6 +139,7 @@ export function buildBatch(
       ceWeights: sample.ceWeights ?? null,
       refKlWeights: sample.refKlWeights ?? null,
       referenceLogprobs: sample.referenceLogprobs ?? null,
+      routedExperts: expertsToNative(sample.routedExperts),
     };
   });
   const layout = batchOptions(options);
@@ -207,6 +222,7 @@ function fromNative({
   ceWeights,
   refKlWeights,
   referenceLogprobs,
+  routedExperts,
   nRl,
   nCe,
   nRefKl,
@@ -219,6 +235,7 @@ function fromNative({
     ...(ceWeights === null ? {} : { ceWeights }),
     ...(refKlWeights === null ? {} : { refKlWeights }),
     ...(referenceLogprobs === null ? {} : { referenceLogprobs }),
+    ...(routedExperts === null ? {} : { routedExperts: expertsFromNative(routedExperts) }),
     counts: { rl: nRl, ce: nCe, refKl: nRefKl },
     ...(nSequences === 0 ? {} : { rlSequences: nSequences }),
   };
@@ -232,9 +249,28 @@ function toNative(batch: Batch): NativeBatch {
     ceWeights: batch.ceWeights ?? null,
     refKlWeights: batch.refKlWeights ?? null,
     referenceLogprobs: batch.referenceLogprobs ?? null,
+    routedExperts: expertsToNative(batch.routedExperts),
     nRl: counts.rl,
     nCe: counts.ce,
     nRefKl: counts.refKl,
     nSequences: rlSequences,
+  };
+}
+
+type NativeExperts = NonNullable<NativeBatch["routedExperts"]>;
+
+function expertsFromNative({ layers, topK, width, ids }: NativeExperts): RoutedExperts {
+  const wide = width === Uint16Array.BYTES_PER_ELEMENT;
+  return { layers, topK, ids: wide ? new Uint16Array(ids.buffer, ids.byteOffset, ids.length / width) : ids };
+}
+
+function expertsToNative(experts: RoutedExperts | undefined): NativeExperts | null {
+  if (experts === undefined) return null;
+  const { ids } = experts;
+  return {
+    layers: whole(INPUT, "routedExperts.layers", experts.layers),
+    topK: whole(INPUT, "routedExperts.topK", experts.topK),
+    width: ids.BYTES_PER_ELEMENT,
+    ids: new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength),
   };
 }

@@ -142,6 +142,10 @@ function optimizer(optim: NonNullable<TrainerOptions["optim"]>) {
 }
 
 function toNative(batch: TrainBatch) {
+  if (batch.routedExperts !== undefined) {
+    const why = "the embedded trainer has no mixture of experts to send tokens to: leave out routedExperts";
+    throw new PrlError("PRL_ENGINE_ARCHITECTURE_UNSUPPORTED", why);
+  }
   const members = (mask: (t: number) => boolean) => {
     let count = 0;
     for (let t = 0; t < batch.inputIds.length; t++) if (mask(t)) count++;

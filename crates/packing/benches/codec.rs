@@ -39,6 +39,7 @@ fn main() {
         ce_weights: None,
         ref_kl_weights: None,
         reference_logprobs: None,
+        routed_experts: None,
     };
     let samples = vec![sample; SEQUENCES];
     let lengths: Vec<u32> = vec![LENGTH as u32; SEQUENCES];

@@ -118,6 +118,7 @@ fn builds(lengths: &[u32]) {
                 ce_weights: None,
                 ref_kl_weights: None,
                 reference_logprobs: None,
+                routed_experts: None,
             }
         })
         .collect();

@@ -7,6 +7,7 @@
 use std::ops::Add;
 
 use crate::PackError;
+use crate::experts::{RoutedExperts, RoutedExpertsBuf};
 
 /// The version of tokens that no policy sampled: prompts, tool output, padding.
 pub const UNSAMPLED: u32 = u32::MAX;
@@ -43,6 +44,8 @@ pub struct Batch {
     pub ref_kl_weights: Option<Vec<f32>>,
     /// Log-probabilities by the reference policy, `[T]`; finite where `ref_kl_weights` is not 0.
     pub reference_logprobs: Option<Vec<f32>>,
+    /// The experts that each token went to, `[T, layers, top_k]`; absent when the step records none.
+    pub routed_experts: Option<RoutedExpertsBuf>,
     /// Tokens in each loss over all ranks of the step: the denominators.
     pub counts: Counts,
 }
@@ -64,6 +67,7 @@ pub struct BatchView<'a> {
     pub ce_weights: Option<&'a [f32]>,
     pub ref_kl_weights: Option<&'a [f32]>,
     pub reference_logprobs: Option<&'a [f32]>,
+    pub routed_experts: Option<RoutedExperts<'a>>,
     pub counts: Counts,
 }
 
@@ -110,6 +114,7 @@ impl Batch {
             ce_weights: self.ce_weights.as_deref(),
             ref_kl_weights: self.ref_kl_weights.as_deref(),
             reference_logprobs: self.reference_logprobs.as_deref(),
+            routed_experts: self.routed_experts.as_ref().map(RoutedExpertsBuf::view),
             counts: self.counts,
         }
     }
@@ -156,6 +161,7 @@ impl BatchView<'_> {
             ce_weights: owned(self.ce_weights),
             ref_kl_weights: owned(self.ref_kl_weights),
             reference_logprobs: owned(self.reference_logprobs),
+            routed_experts: self.routed_experts.map(RoutedExpertsBuf::from),
             counts: self.counts,
         }
     }

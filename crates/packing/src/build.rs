@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::thread;
 
 use crate::batch::{Batch, Counts};
+use crate::experts::RoutedExpertsBuf;
 use crate::fill::{Bin, ColumnsMut, Shape, Streams};
 use crate::room::column;
 use crate::sample::SampleRef;
@@ -110,6 +111,11 @@ fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams, spare: Batch) 
         return Err(PackError::Input("a rank has more tokens than 32 bits count".to_owned()));
     }
     let stream = |present: bool, spare: Option<Vec<f32>>| present.then(|| column(spare.unwrap_or_default(), tokens));
+    let routed_experts = streams.experts.map(|shape| {
+        let spare = spare.routed_experts.map(|experts| experts.ids);
+        let ids = column(spare.unwrap_or_default(), tokens * shape.row_bytes());
+        RoutedExpertsBuf { shape, ids }
+    });
     let mut cu_seqlens = column(spare.cu_seqlens, sequences + 1);
     cu_seqlens[0] = 0;
     Ok(Batch {
@@ -126,6 +132,7 @@ fn with_room(bins: impl Iterator<Item = Shape>, streams: Streams, spare: Batch) 
         ce_weights: stream(streams.ce, spare.ce_weights),
         ref_kl_weights: stream(streams.ref_kl, spare.ref_kl_weights),
         reference_logprobs: stream(streams.reference, spare.reference_logprobs),
+        routed_experts,
         counts: Counts::default(),
     })
 }

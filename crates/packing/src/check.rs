@@ -73,7 +73,7 @@ impl BatchView<'_> {
         ];
         match columns.iter().find(|(_, length)| *length != tokens) {
             Some((name, length)) => Err(format!("{name} has {length} entries for {tokens} tokens")),
-            None => Ok(()),
+            None => self.routed_experts.map_or(Ok(()), |experts| experts.check(tokens)),
         }
     }
 

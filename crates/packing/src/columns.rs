@@ -3,6 +3,9 @@
 use prl_weights::{Dtype, Header, TensorToWrite};
 
 use crate::batch::{BatchView, Counts};
+use crate::experts::{ExpertShape, ExpertWidth, RoutedExperts};
+
+const ROUTED_EXPERTS: &str = "routed_experts";
 
 const _: () = assert!(
     cfg!(target_endian = "little"),
@@ -41,8 +44,14 @@ pub(crate) fn columns<'a>(batch: &BatchView<'a>) -> Vec<Column<'a>> {
     for (name, stream) in optional {
         columns.extend(stream.map(|stream| Column::flat(name, stream)));
     }
+    let (wide, narrow) = match batch.routed_experts.map(Column::experts) {
+        Some(experts) if experts.dtype == Dtype::U16 => (Some(experts), None),
+        narrow => (None, narrow),
+    };
     columns.push(Column::flat("env_ids", batch.env_ids));
+    columns.extend(wide);
     columns.push(Column::flat("loss_mask", batch.loss_mask));
+    columns.extend(narrow);
     columns
 }
 
@@ -53,6 +62,20 @@ impl<'a> Column<'a> {
             dtype: T::DTYPE,
             shape: vec![values.len()],
             data: bytes_of(values),
+        }
+    }
+
+    fn experts(experts: RoutedExperts<'a>) -> Self {
+        let ExpertShape { layers, top_k, width } = experts.shape;
+        let row = experts.shape.row_bytes().max(1);
+        Self {
+            name: ROUTED_EXPERTS,
+            dtype: match width {
+                ExpertWidth::U8 => Dtype::U8,
+                ExpertWidth::U16 => Dtype::U16,
+            },
+            shape: vec![experts.ids.len() / row, layers as usize, top_k as usize],
+            data: experts.ids,
         }
     }
 
@@ -138,6 +161,7 @@ impl<'a> Columns<'a> {
             ce_weights: self.optional("ce_weights", 1)?,
             ref_kl_weights: self.optional("ref_kl_weights", 1)?,
             reference_logprobs: self.optional("reference_logprobs", 1)?,
+            routed_experts: self.experts()?,
             counts,
         };
         let known = columns(&batch).len();
@@ -161,6 +185,34 @@ impl<'a> Columns<'a> {
             Some(info) if info.shape[1] == 2 => Ok(flat.as_chunks().0),
             _ => Err(format!("{name} does not have two numbers per row")),
         }
+    }
+
+    fn experts(&self) -> Result<Option<RoutedExperts<'a>>, String> {
+        let Some(info) = self.header.info(ROUTED_EXPERTS) else {
+            return Ok(None);
+        };
+        let view = self
+            .header
+            .tensor(self.bytes, ROUTED_EXPERTS)
+            .map_err(|error| error.to_string())?;
+        let width = match view.dtype {
+            Dtype::U8 => ExpertWidth::U8,
+            Dtype::U16 => ExpertWidth::U16,
+            other => return Err(format!("{ROUTED_EXPERTS} is {other}, expected U8 or U16")),
+        };
+        let [_, layers, top_k] = info.shape[..] else {
+            return Err(format!(
+                "{ROUTED_EXPERTS} is {:?}, expected [T, layers, top_k]",
+                info.shape
+            ));
+        };
+        let number = |value: usize| u32::try_from(value).map_err(|_| format!("{ROUTED_EXPERTS} is {:?}", info.shape));
+        let shape = ExpertShape {
+            layers: number(layers)?,
+            top_k: number(top_k)?,
+            width,
+        };
+        Ok(Some(RoutedExperts { shape, ids: view.data }))
     }
 
     fn optional<T: Element>(&self, name: &str, dimensions: usize) -> Result<Option<&'a [T]>, String> {

@@ -5,6 +5,7 @@ use std::ops::Add;
 use crate::PackError;
 use crate::batch::{Batch, Counts, UNSAMPLED};
 use crate::build::{BuildOptions, used};
+use crate::experts::{ExpertShape, NO_EXPERT_BYTE, RoutedExperts};
 use crate::sample::{Advantages, SampleRef};
 use crate::scan::{count, count_pairs};
 
@@ -17,6 +18,7 @@ pub(crate) struct Streams {
     pub(crate) ce: bool,
     pub(crate) ref_kl: bool,
     pub(crate) reference: bool,
+    pub(crate) experts: Option<ExpertShape>,
 }
 
 impl Streams {
@@ -26,6 +28,10 @@ impl Streams {
             ce: samples.iter().any(|sample| sample.ce_weights.is_some()),
             ref_kl: samples.iter().any(|sample| sample.ref_kl_weights.is_some()),
             reference: samples.iter().any(|sample| sample.reference_logprobs.is_some()),
+            experts: samples
+                .iter()
+                .find_map(|sample| sample.routed_experts)
+                .map(|experts| experts.shape),
         }
     }
 }
@@ -84,6 +90,8 @@ pub(crate) struct ColumnsMut<'a> {
     ce_weights: Option<&'a mut [f32]>,
     ref_kl_weights: Option<&'a mut [f32]>,
     reference_logprobs: Option<&'a mut [f32]>,
+    /// Rows of so many bytes.
+    routed_experts: Option<(ExpertShape, &'a mut [u8])>,
     sequence_ends: &'a mut [u32],
     env_ids: &'a mut [u16],
     version_spans: &'a mut [[u32; 2]],
@@ -101,6 +109,10 @@ impl<'a> ColumnsMut<'a> {
             ce_weights: batch.ce_weights.as_deref_mut(),
             ref_kl_weights: batch.ref_kl_weights.as_deref_mut(),
             reference_logprobs: batch.reference_logprobs.as_deref_mut(),
+            routed_experts: batch
+                .routed_experts
+                .as_mut()
+                .map(|experts| (experts.shape, &mut experts.ids[..])),
             sequence_ends: &mut batch.cu_seqlens[1..],
             env_ids: &mut batch.env_ids,
             version_spans: &mut batch.policy_version_spans,
@@ -125,6 +137,10 @@ impl<'a> ColumnsMut<'a> {
             ce_weights: stream(&mut self.ce_weights),
             ref_kl_weights: stream(&mut self.ref_kl_weights),
             reference_logprobs: stream(&mut self.reference_logprobs),
+            routed_experts: self
+                .routed_experts
+                .as_mut()
+                .map(|(shape, ids)| (*shape, front(ids, tokens * shape.row_bytes()))),
             sequence_ends: front(&mut self.sequence_ends, sequences),
             env_ids: front(&mut self.env_ids, sequences),
             version_spans: front(&mut self.version_spans, spans),
@@ -162,6 +178,7 @@ impl Bin<'_> {
                 reason,
             };
             sample.check().map_err(wrong)?;
+            self.check_experts(sample).map_err(wrong)?;
             let length = used(sample, options);
             if length == 0 {
                 let seq_len = options.seq_len;
@@ -175,6 +192,16 @@ impl Bin<'_> {
             self.push_padding(options.pad_token_id);
         }
         Ok(counts)
+    }
+
+    /// That its experts have the shape of the step's.
+    fn check_experts(&self, sample: &SampleRef<'_>) -> Result<(), String> {
+        match (&self.columns.routed_experts, sample.routed_experts) {
+            (Some((expected, _)), Some(RoutedExperts { shape, .. })) if shape != *expected => Err(format!(
+                "routed_experts is {shape:?}, that of the step's first sample {expected:?}"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn push_sample(&mut self, sample: &SampleRef<'_>, length: usize) -> Counts {
@@ -222,6 +249,11 @@ impl Bin<'_> {
                 (None, _) => {}
             }
         }
+        match (own.routed_experts, sample.routed_experts) {
+            (Some((_, column)), Some(experts)) => column.copy_from_slice(experts.first(length)),
+            (Some((_, column)), None) => column.fill(NO_EXPERT_BYTE),
+            (None, _) => {}
+        }
         counts_of(sample, length)
     }
 
@@ -240,6 +272,9 @@ impl Bin<'_> {
         let present = streams.into_iter().flatten();
         for column in present.chain([own.inference_logprobs, own.advantages]) {
             column.fill(0.0);
+        }
+        if let Some((_, column)) = own.routed_experts {
+            column.fill(NO_EXPERT_BYTE);
         }
         own.version_spans[0] = [index(start), UNSAMPLED];
     }

@@ -24,6 +24,7 @@
 //!     ce_weights: None,
 //!     ref_kl_weights: None,
 //!     reference_logprobs: None,
+//!     routed_experts: None,
 //! };
 //! let options = BuildOptions { ranks: 2, seq_len: 8, pad_to_multiple_of: 4, pad_token_id: 0 };
 //! let batches = pack_batches(&[sample; 4], options, Cost::Tokens, &[])?;
@@ -48,6 +49,7 @@ mod check;
 mod columns;
 mod cost;
 mod error;
+mod experts;
 mod file;
 mod fill;
 mod first_fit;
@@ -67,6 +69,7 @@ pub use batch::{Batch, BatchView, Counts, UNSAMPLED};
 pub use build::{BuildOptions, build_batch, build_batch_reusing};
 pub use cost::Cost;
 pub use error::PackError;
+pub use experts::{ExpertShape, ExpertWidth, NO_EXPERT_BYTE, RoutedExperts, RoutedExpertsBuf};
 pub use file::{BatchFile, WrittenBatch, batch_from_bytes, batch_to_bytes, batch_to_file};
 pub use flops::FlopModel;
 pub use metadata::{BATCH_FORMAT, BatchMetadata};

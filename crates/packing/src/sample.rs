@@ -1,5 +1,6 @@
 //! One training sample, borrowed from whoever made it.
 
+use crate::experts::RoutedExperts;
 use crate::scan::{first, first_pair};
 
 /// One training sample; slices have one entry per token where nothing else is said.
@@ -31,6 +32,8 @@ pub struct SampleRef<'a> {
     pub ref_kl_weights: Option<&'a [f32]>,
     /// Log-probabilities by the reference policy; absent means 0.
     pub reference_logprobs: Option<&'a [f32]>,
+    /// The experts that each token went to; absent means that none are recorded.
+    pub routed_experts: Option<RoutedExperts<'a>>,
 }
 
 /// Advantages of a sample's tokens.
@@ -94,7 +97,7 @@ impl SampleRef<'_> {
         ];
         match columns.iter().find(|(_, length)| *length != tokens) {
             Some((name, length)) => Err(format!("{name} has {length} entries for {tokens} tokens")),
-            None => Ok(()),
+            None => self.routed_experts.map_or(Ok(()), |experts| experts.check(tokens)),
         }
     }
 

@@ -139,13 +139,34 @@ fn plan(
 ) -> Result<Vec<Vec<u32>>, PackError> {
     let length = |sample: &SampleRef<'_>| u32::try_from(sample.kept_tokens(options.seq_len)).unwrap_or(u32::MAX);
     let lengths: Vec<u32> = samples.iter().map(length).collect();
+    let replayed = classes_of_replay(samples, classes);
     let options = PackOptions {
         seq_len: options.seq_len,
         ranks: options.ranks,
         cost,
-        classes,
+        classes: replayed.as_deref().unwrap_or(classes),
     };
     pack_sequences(&lengths, options)
+}
+
+/// Finer classes where samples with and without recorded experts meet: a model runs a bin one way or the other.
+fn classes_of_replay(samples: &[SampleRef<'_>], classes: &[u32]) -> Option<Vec<u32>> {
+    let replays = |sample: &SampleRef<'_>| sample.routed_experts.is_some();
+    let mixed = samples.windows(2).any(|pair| replays(&pair[0]) != replays(&pair[1]));
+    // Classes for other samples are for the plan to refuse.
+    if !mixed || !(classes.is_empty() || classes.len() == samples.len()) {
+        return None;
+    }
+    let class = |at: usize| (classes.get(at).copied().unwrap_or_default(), replays(&samples[at]));
+    let mut all: Vec<(u32, bool)> = (0..samples.len()).map(class).collect();
+    all.sort_unstable();
+    all.dedup();
+    let place = |at: usize| {
+        all.binary_search(&class(at))
+            .ok()
+            .and_then(|place| u32::try_from(place).ok())
+    };
+    (0..samples.len()).map(place).collect()
 }
 
 impl Chosen {
@@ -169,6 +190,7 @@ impl Chosen {
             ce_weights: stream(|streams| streams.ce_weights.as_ref()),
             ref_kl_weights: stream(|streams| streams.ref_kl_weights.as_ref()),
             reference_logprobs: stream(|streams| streams.reference_logprobs.as_ref()),
+            routed_experts: None,
         }
     }
 }

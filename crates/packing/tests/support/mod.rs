@@ -1,6 +1,8 @@
 //! Samples and batches that the tests share.
 
-use prl_packing::{Advantages, Batch, BatchMetadata, BuildOptions, PackError, SampleRef, UNSAMPLED, build_batch};
+use prl_packing::{
+    Advantages, Batch, BatchMetadata, BuildOptions, PackError, RoutedExpertsBuf, SampleRef, UNSAMPLED, build_batch,
+};
 
 /// Owned columns of a sample.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +19,7 @@ pub(crate) struct Sample {
     pub(crate) ce_weights: Option<Vec<f32>>,
     pub(crate) ref_kl_weights: Option<Vec<f32>>,
     pub(crate) reference_logprobs: Option<Vec<f32>>,
+    pub(crate) routed_experts: Option<RoutedExpertsBuf>,
 }
 
 impl Sample {
@@ -54,6 +57,7 @@ impl Sample {
             ce_weights: self.ce_weights.as_deref(),
             ref_kl_weights: self.ref_kl_weights.as_deref(),
             reference_logprobs: self.reference_logprobs.as_deref(),
+            routed_experts: self.routed_experts.as_ref().map(RoutedExpertsBuf::view),
         }
     }
 }

@@ -1,0 +1,93 @@
+/** The experts of each token: from a sample through a rank's file to the trainer, which cannot replay them yet. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  buildBatch,
+  openTrainer,
+  readBatch,
+  writeBatch,
+  type BatchKey,
+  type RoutedExperts,
+  type Sample,
+} from "../../../ts/native/index.ts";
+import { publishVersion } from "../../integration/inference/tiny-model.ts";
+
+const key: BatchKey = { runId: "r", attempt: 1, step: 1, rank: 0, envNames: ["a"] };
+
+let dir: string;
+beforeAll(async () => {
+  dir = await mkdtemp(join(tmpdir(), "prl-experts-"));
+});
+afterAll(() => rm(dir, { recursive: true, force: true }));
+
+function sample(length: number, routedExperts?: RoutedExperts): Sample {
+  return {
+    tokenIds: Uint32Array.from({ length }, (_, t) => t + 1),
+    mask: Uint8Array.from({ length }, (_, t) => (t === 0 ? 0 : 1)),
+    logprobs: new Float32Array(length),
+    advantages: new Float32Array(length),
+    temperature: 1,
+    envId: 0,
+    policyVersionSpans: Uint32Array.of(0, 0),
+    ...(routedExperts === undefined ? {} : { routedExperts }),
+  };
+}
+
+describe("routed experts", () => {
+  test("survive batch and file in their own type, with none where none is recorded", async () => {
+    const kinds = fc.constantFrom(Uint8Array, Uint16Array);
+    const size = fc.integer({ min: 1, max: 3 });
+    await fc.assert(
+      fc.asyncProperty(kinds, size, size, fc.integer({ min: 1, max: 9 }), async (Ids, layers, topK, length) => {
+        const ids = Ids.from({ length: length * layers * topK }, (_, at) => (at * 300) % 1000);
+        const samples = [sample(length, { layers, topK, ids }), sample(2)];
+        const [batch] = buildBatch(samples, [Uint32Array.of(0), Uint32Array.of(1)], { padToMultipleOf: 4 });
+        if (batch === undefined) throw new Error("no batch");
+        const path = join(dir, "batch.safetensors");
+        await writeBatch(path, batch, key);
+        expect((await readBatch(path)).batch).toEqual(batch);
+        const found = batch.routedExperts?.ids ?? new Uint8Array();
+        expect(found).toBeInstanceOf(Ids);
+        expect(found.subarray(0, ids.length)).toEqual(ids);
+        const none = 2 ** (8 * Ids.BYTES_PER_ELEMENT) - 1;
+        expect(found.subarray(ids.length).every((id) => id === none)).toBe(true);
+        expect(found.length).toBe(batch.inputIds.length * layers * topK);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test("of other shapes, or too few, are refused", () => {
+    const build = (routedExperts: RoutedExperts) => () => buildBatch([sample(2, routedExperts)], [Uint32Array.of(0)]);
+    const input = (message: string) =>
+      expect.objectContaining({
+        code: "PRL_PACKING_INPUT",
+        message: expect.stringContaining(message) as string,
+      }) as Error;
+    expect(build({ layers: 1, topK: 2, ids: new Uint8Array(3) })).toThrow(input("3 bytes for 2 tokens"));
+    expect(build({ layers: 0, topK: 2, ids: new Uint8Array() })).toThrow(input("0 layers"));
+    expect(build({ layers: 1.5, topK: 2, ids: new Uint8Array(6) })).toThrow(input("routedExperts.layers is 1.5"));
+  });
+
+  test("are refused by the embedded trainer, which has no mixture to send tokens through", async () => {
+    const { dir: model } = await publishVersion(dir, 0);
+    const trainer = await openTrainer(model, { threads: 1 });
+    try {
+      const ids = new Uint8Array(6);
+      const [batch] = buildBatch([sample(3, { layers: 1, topK: 2, ids })], [Uint32Array.of(0)]);
+      if (batch === undefined) throw new Error("no batch");
+      await expect(trainer.forwardBackward(batch)).rejects.toMatchObject({
+        code: "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
+        message: expect.stringContaining("routedExperts") as string,
+      });
+      const { routedExperts: _, ...plain } = batch;
+      expect((await trainer.forwardBackward(plain)).loss).toBeTypeOf("number");
+    } finally {
+      await trainer.close();
+    }
+  });
+});
