@@ -1,6 +1,14 @@
 /** The tokens of one reply: what it is begun with, what it says while it is sampled, where a stop string cuts its text. */
 import { PrlError } from "../errors.ts";
-import { type ParsedCompletion, type ReplyDelta, ReplyGrowth } from "../renderers/index.ts";
+import {
+  encodeBeginning,
+  onlyFunction,
+  opensThinking,
+  parseReply,
+  type ParsedCompletion,
+  type ReplyDelta,
+  ReplyGrowth,
+} from "../renderers/index.ts";
 import type { SampleOptions } from "./environment.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 
@@ -10,8 +18,6 @@ interface Codec {
 }
 
 export const NOTHING = new Uint32Array(0);
-/** Enough of a prompt's end to see whether the template has opened a block of thinking there. */
-const LOOK_BACK_TOKENS = 32;
 /** A reply is read again from its first token on, so not at every token. */
 const TELL_EVERY_MS = 30;
 
@@ -21,19 +27,11 @@ export function beginning(
   promptIds: Uint32Array,
   { begun = "", toolChoice, tools = [] }: SampleOptions,
 ): Uint32Array {
-  let text = begun;
-  if (toolChoice !== undefined) {
-    const call = renderer.callBeginning(toolChoice === "required" ? onlyName(tools) : toolChoice.name);
-    if (call === null) {
-      throw new PrlError(
-        "PRL_ENVIRONMENT_UNSUPPORTED",
-        "the model's chat format has no calls of tools, so none can be required",
-      );
-    }
-    text += call;
-  }
-  if (text === "") return NOTHING;
-  return tokenizer.encode(opensThinking(tokenizer, promptIds) ? `\n</think>\n\n${text}` : text);
+  const call = toolChoice === "required" ? onlyFunction(tools) : toolChoice?.name;
+  const ids = encodeBeginning({ tokenizer, renderer }, promptIds, { begun, ...(call !== undefined && { call }) });
+  if (ids !== null) return ids;
+  const message = "the model's chat format has no calls of tools, so none can be required";
+  throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
 }
 
 /** Hears sampled tokens and tells what the reply says for certain. */
@@ -45,17 +43,14 @@ export function listenerOf(
 ): (ids: readonly number[]) => void {
   const growth = new ReplyGrowth([...stop, ...(tools.length > 0 ? ["<tool_call>"] : []), "<think>", "</think>"]);
   const ids = [...begunIds];
-  const thinksFirst = opensThinking(tokenizer, promptIds);
+  const thinks = opensThinking(tokenizer, promptIds);
   let told = 0;
   return (sampled) => {
     ids.push(...sampled);
     const now = performance.now();
     if (now - told < TELL_EVERY_MS) return;
     told = now;
-    const { content, reasoning } = renderer.parse(Uint32Array.from(ids));
-    // Until the block that the template has opened is closed, all of it is thinking.
-    const isThinking = thinksFirst && reasoning === null;
-    const delta = growth.take(isThinking ? { content: "", reasoning: content } : { content, reasoning });
+    const delta = growth.take(parseReply(renderer, Uint32Array.from(ids), thinks));
     if (delta !== null) tell(delta);
   };
 }
@@ -82,15 +77,4 @@ export function joined(a: Uint32Array, b: Uint32Array): Uint32Array {
   both.set(a);
   both.set(b, a.length);
   return both;
-}
-
-function opensThinking(tokenizer: PolicyTokenizer, promptIds: Uint32Array): boolean {
-  const end = tokenizer.decode(promptIds.subarray(-LOOK_BACK_TOKENS));
-  return end.lastIndexOf("<think>") > end.lastIndexOf("</think>");
-}
-
-function onlyName(tools: readonly Readonly<Record<string, unknown>>[]): string | null {
-  const [only, ...others] = tools;
-  const { name } = (only?.["function"] ?? {}) as { name?: unknown };
-  return typeof name === "string" && others.length === 0 ? name : null;
 }

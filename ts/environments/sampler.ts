@@ -1,5 +1,6 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../errors.ts";
+import { opensThinking, parseReply, type ParsedCompletion } from "../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "./environment.ts";
 import type { TurnLimits } from "./limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
@@ -94,7 +95,11 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     const { message, toolCalls } =
       typeof prompt === "string"
         ? { message: { role: "assistant", content: text } as const, toolCalls: [] }
-        : readReply(renderer, joined(begunIds, completion.tokenIds), turn, completion.stopReason);
+        : readReply(
+            parseReply(renderer, joined(begunIds, completion.tokenIds), opensThinking(tokenizer, promptIds)),
+            turn,
+            completion.stopReason,
+          );
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason } = completion;
     trace.commitTurn({
       prompt: promptMessages(prompt),
@@ -157,12 +162,11 @@ export function blameFor(signal: AbortSignal): {
 
 /** Calls that could be read become calls of the message; the ids name turn and place. */
 function readReply(
-  renderer: PolicyRenderer,
-  completionIds: Uint32Array,
+  parsed: ParsedCompletion,
   turn: number,
   stopReason: PolicyCompletion["stopReason"] = null,
 ): Pick<SampledTurn, "toolCalls"> & { message: Message } {
-  const { content, reasoning, toolCalls } = withoutStop(renderer.parse(completionIds), stopReason);
+  const { content, reasoning, toolCalls } = withoutStop(parsed, stopReason);
   const calls = toolCalls.flatMap((call, index): ToolCall[] =>
     call.status !== "ok" || call.name === null
       ? []

@@ -106,6 +106,18 @@ describe("chat completions with the openai package", () => {
     expect(chat.usage?.prompt_tokens).toBe(tokens.length);
   });
 
+  it("a forced call is begun for the policy, which goes on with it", async () => {
+    const tools = ["add", "sub"].map((name) => ({ type: "function" as const, function: { name, parameters: {} } }));
+    const request = { model: "tiny", messages: HELLO, tools, max_tokens: 4, temperature: 0 };
+    const promptTokens = async (tool_choice: OpenAI.Chat.ChatCompletionToolChoiceOption) =>
+      (await openai.chat.completions.create({ ...request, tool_choice })).usage?.prompt_tokens ?? 0;
+    const free = await promptTokens("auto");
+    const lengthOf = async (prompt: string) => (await tokenize({ prompt, add_special_tokens: false })).tokens.length;
+    expect((await promptTokens("required")) - free).toBe(await lengthOf('<tool_call>\n{"name": "'));
+    const named = { type: "function" as const, function: { name: "sub" } };
+    expect((await promptTokens(named)) - free).toBe(await lengthOf('<tool_call>\n{"name": "sub", "arguments":'));
+  });
+
   it.each([
     ["a wrong model", { model: "gpt-4" }, 404, /not served here/],
     ["no messages", { messages: [] }, 400, /messages/],
@@ -116,6 +128,8 @@ describe("chat completions with the openai package", () => {
       /only parts of text/,
     ],
     ["a response format", { response_format: { type: "json_object" } }, 501, /response_format/],
+    ["a forced call without tools", { tool_choice: "required" }, 400, /no tools/],
+    ["another tool choice", { tool_choice: { type: "allowed_tools" } }, 501, /tool_choice/],
     ["a penalty", { presence_penalty: 1 }, 400, /presence_penalty/],
     ["an unknown field", { temperatur: 1 }, 400, /temperatur/],
     ["too many tokens", { messages: [{ role: "user", content: "a".repeat(600) }] }, 400, /max_model_len/],

@@ -6,9 +6,14 @@ import { fileURLToPath } from "node:url";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+import { FAMILIES } from "../../../ts/renderers/families.ts";
+import { createRenderer } from "../../../ts/renderers/renderer.ts";
 import {
+  encodeBeginning,
   loadRenderer,
   loadTokenizer,
+  opensThinking,
+  parseReply,
   type Renderer,
   type RendererName,
   type Tokenizer,
@@ -228,6 +233,27 @@ describe("parse", () => {
       ["unclosed_block", null],
     ]);
     expect(calls.toolCalls[0]?.arguments).toEqual({ x: "a</b>" });
+  });
+
+  it("behind a prompt that has opened a block of thinking, all is thinking until it is closed", async () => {
+    const { tokenizer } = family("qwen3");
+    const opening =
+      "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}<|im_start|>assistant\n<think>\n";
+    const renderer = createRenderer(tokenizer, FAMILIES.qwen3, opening);
+    const prompt = renderer.render([user("a")]);
+    expect(opensThinking(tokenizer, prompt)).toBe(true);
+    expect(opensThinking(tokenizer, tokenizer.encode("<think>\n\n</think>\n\n"))).toBe(false);
+    const open = parseReply(renderer, tokenizer.encode("hm, 4"), true);
+    expect(open).toEqual({ content: "", reasoning: "hm, 4", toolCalls: [] });
+    const closed = parseReply(renderer, tokenizer.encode("hm</think>4<|im_end|>"), true);
+    expect(closed).toEqual({ content: "4", reasoning: "hm", toolCalls: [] });
+    expect(parseReply(renderer, tokenizer.encode("4"), false)).toEqual({
+      content: "4",
+      reasoning: null,
+      toolCalls: [],
+    });
+    const forced = encodeBeginning({ tokenizer, renderer }, prompt, { call: "f" });
+    expect(tokenizer.decode(forced ?? [])).toBe('\n</think>\n\n<tool_call>\n{"name": "f", "arguments":');
   });
 
   it("llama: a message that is JSON calls", () => {

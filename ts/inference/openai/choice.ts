@@ -1,5 +1,5 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import type { Renderer, Tokenizer } from "../../renderers/index.ts";
+import { parseReply, type Renderer, type Tokenizer } from "../../renderers/index.ts";
 import type { Completion } from "../response.ts";
 
 export interface ChatToolCall {
@@ -16,13 +16,25 @@ export interface ChatReply {
   toolCalls: ChatToolCall[];
 }
 
+export interface ReplyOptions {
+  /** Calls are looked for. */
+  readonly tools: boolean;
+  /** Names the calls. */
+  readonly id: string;
+  /** What stood before the sampled tokens and is part of the reply. */
+  readonly begun: Uint32Array;
+  /** The prompt ends inside of a block of thinking. */
+  readonly thinks: boolean;
+}
+
 /** What the tokens say so far. Calls are only looked for when the request has tools; a stop string that ended it is cut off. */
 export function readReply(
   renderer: Pick<Renderer, "parse">,
   completion: Completion,
-  { tools, id }: { tools: boolean; id: string },
+  { tools, id, begun, thinks }: ReplyOptions,
 ): ChatReply {
-  const { content, reasoning, toolCalls } = renderer.parse(completion.tokenIds);
+  const ids = Uint32Array.of(...begun, ...completion.tokenIds);
+  const { content, reasoning, toolCalls } = parseReply(renderer, ids, thinks);
   const stopped = typeof completion.stopReason === "string" ? content.lastIndexOf(completion.stopReason) : -1;
   const calls = toolCalls.flatMap((call, index): ChatToolCall[] =>
     call.status !== "ok" || call.name === null

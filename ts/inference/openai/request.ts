@@ -6,6 +6,7 @@
  */
 import { z } from "zod";
 
+import { onlyFunction } from "../../renderers/index.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../request.ts";
 
@@ -90,12 +91,29 @@ export function refuseUnsupported(body: Readonly<Record<string, unknown>>): void
   const { response_format: format, tool_choice: choice, suffix, echo, best_of: bestOf, top_logprobs: top } = body;
   const isText = typeof format === "object" && format !== null && "type" in format && format.type === "text";
   if (format !== undefined && format !== null && !isText) throw unsupported('response_format: only { type: "text" }');
-  if ((choice ?? "auto") !== "auto" && choice !== "none") throw unsupported('tool_choice: only "auto" and "none"');
+  if (choice !== undefined && choice !== null && !isToolChoice(choice))
+    throw unsupported('tool_choice: only "auto", "none", "required" and a function');
   if ((suffix ?? null) !== null) throw unsupported("suffix: filling in is not implemented");
   if (echo === true) throw unsupported("echo: the prompt is not repeated");
   if ((bestOf ?? 1) !== 1) throw unsupported("best_of: only 1; use n");
   if (typeof top === "number" && top > 1)
     throw unsupported("top_logprobs: only 0 and 1; the token itself is what there is");
+}
+
+const namedChoice = z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) });
+
+function isToolChoice(choice: unknown): boolean {
+  return ["auto", "none", "required"].some((one) => one === choice) || namedChoice.safeParse(choice).success;
+}
+
+/** The function that the reply has to call, null for any of several; undefined where it may do as it likes. Errors: PRL_INFERENCE_REQUEST. */
+export function forcedCall({ tools, tool_choice: choice }: ChatBody): string | null | undefined {
+  const named = namedChoice.safeParse(choice).data?.function.name;
+  if (choice !== "required" && named === undefined) return undefined;
+  const names = (tools ?? []).map((tool) => (tool["function"] as { name?: unknown } | undefined)?.name);
+  if (names.length === 0) throw badRequest("tool_choice", "there are no tools to choose from");
+  if (named !== undefined && !names.includes(named)) throw badRequest("tool_choice", `there is no tool "${named}"`);
+  return named ?? onlyFunction(tools ?? []);
 }
 
 /** The request of one prompt, with the stop tokens of the model's turns; `seed` moves on by one with each choice. */

@@ -1,16 +1,16 @@
 /** `/v1/chat/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import { type ReplyDelta, ReplyGrowth, type Tokenizer } from "../../renderers/index.ts";
+import { encodeBeginning, opensThinking, type ReplyDelta, ReplyGrowth, type Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
 import { CompletionCursor, joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
-import { badRequest } from "../errors.ts";
+import { badRequest, unsupported } from "../errors.ts";
 import { openEventStream } from "../event-stream.ts";
 import { headOf, total, whole } from "../openai/answer.ts";
-import { chatLogprobs, finishReason, readReply } from "../openai/choice.ts";
+import { chatLogprobs, finishReason, readReply, type ReplyOptions } from "../openai/choice.ts";
 import { toTemplateMessages } from "../openai/messages.ts";
-import { chatSchema, type ChatBody, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
+import { chatSchema, type ChatBody, forcedCall, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
 import type { Completion } from "../response.ts";
 import { sample } from "../sample.ts";
@@ -34,14 +34,19 @@ async function chat(
     context.tokenizer(),
   ]);
   const tools = body.tool_choice === "none" || (body.tools ?? []).length === 0 ? null : (body.tools ?? []);
-  const promptIds = renderer.render(toTemplateMessages(body.messages), { tools });
+  const rendered = renderer.render(toTemplateMessages(body.messages), { tools });
+  const call = forcedCall(body);
+  const begun = encodeBeginning({ tokenizer, renderer }, rendered, call === undefined ? {} : { call });
+  if (begun === null) throw unsupported("tool_choice: the model's chat format has no calls of tools");
+  const promptIds = Uint32Array.of(...rendered, ...begun);
   const choices = body.n ?? 1;
   const requests = Array.from({ length: choices }, (_, choice) =>
     toGenerate(body, promptIds, renderer.stopTokenIds, context.limits, choice),
   );
   const [first] = requests;
   if (first === undefined) throw badRequest("n", "must be at least 1");
-  const options = { tools: tools !== null, id: context.nextId() };
+  const thinks = opensThinking(tokenizer, promptIds);
+  const options = { tools: tools !== null, id: context.nextId(), begun, thinks };
   if (body.stream === true) {
     if (choices > 1) throw badRequest("n", "only 1 when stream is true");
     return streamChat(context, { body, parsed: first, renderer, tokenizer, options }, active, reply);
@@ -77,7 +82,7 @@ interface ChatStream {
   parsed: ParsedRequest;
   renderer: Awaited<ReturnType<ServerContext["renderer"]>>;
   tokenizer: Tokenizer;
-  options: { tools: boolean; id: string };
+  options: ReplyOptions;
 }
 
 /** Content and thinking as they settle; calls whole at the end. */

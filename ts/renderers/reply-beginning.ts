@@ -1,0 +1,51 @@
+/** What stands before the tokens that are sampled, beside the prompt: a reply that somebody has begun, a call of a tool that is forced. */
+import type { ParsedCompletion } from "./parse-completion.ts";
+import type { Renderer } from "./renderer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+export interface ReplyBeginning {
+  /** Text of the reply. */
+  readonly begun?: string;
+  /** A call has to come next: of this function, of any for null; absent: none has to. */
+  readonly call?: string | null;
+}
+
+/** Enough of a prompt's end to see whether the template has opened a block of thinking there. */
+const LOOK_BACK_TOKENS = 32;
+
+/** Its tokens, to go between the prompt and what is sampled; null where a call is wanted of a family that has none. */
+export function encodeBeginning(
+  {
+    tokenizer,
+    renderer,
+  }: { tokenizer: Pick<Tokenizer, "encode" | "decode">; renderer: Pick<Renderer, "callBeginning"> },
+  promptIds: Uint32Array,
+  { begun = "", call }: ReplyBeginning,
+): Uint32Array | null {
+  const calling = call === undefined ? "" : renderer.callBeginning(call);
+  if (calling === null) return null;
+  const text = begun + calling;
+  if (text === "") return new Uint32Array(0);
+  // What is forced is no thinking.
+  return tokenizer.encode(opensThinking(tokenizer, promptIds) ? `\n</think>\n\n${text}` : text);
+}
+
+/** Whether a prompt ends inside of a block of thinking: then a reply is thinking until it closes it. */
+export function opensThinking(tokenizer: Pick<Tokenizer, "decode">, promptIds: Uint32Array): boolean {
+  const end = tokenizer.decode(promptIds.subarray(-LOOK_BACK_TOKENS));
+  return end.lastIndexOf("<think>") > end.lastIndexOf("</think>");
+}
+
+/** The reply that the tokens are, of a prompt that ends inside of a block of thinking or not: what never closes it is thinking. */
+export function parseReply(renderer: Pick<Renderer, "parse">, ids: Uint32Array, thinks: boolean): ParsedCompletion {
+  const parsed = renderer.parse(ids);
+  if (!thinks || parsed.reasoning !== null) return parsed;
+  return { content: "", reasoning: parsed.content, toolCalls: [] };
+}
+
+/** The function that has to be called where there is only one; null where any of several may be. */
+export function onlyFunction(tools: readonly Readonly<Record<string, unknown>>[]): string | null {
+  const [only, ...others] = tools;
+  const { name } = (only?.["function"] ?? {}) as { name?: unknown };
+  return typeof name === "string" && others.length === 0 ? name : null;
+}
