@@ -176,13 +176,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     // SAFETY: a NUL-terminated path; a number.
     unsafe { libc::umask(0o022) };
     if Defence::Privileges.stands() {
-        // SAFETY: reads an attribute of this process.
-        if launch.confinement.home.is_some() && launch.uid == unsafe { libc::geteuid() } {
-            // Without the rights to change users and groups there are none to give up but these.
-            at("capabilities", set_capabilities(0))?;
-        } else {
-            give_up_rights(launch.uid)?;
-        }
+        give_up_rights(launch.uid, launch.confinement)?;
     }
     // As the guest, so that it may enter and make only what it may.
     at("working directory", enter(cwd))?;
@@ -213,8 +207,13 @@ fn confine(launch: &Launch<'_>) -> io::Result<()> {
 }
 
 /// Becomes the guest's user, for good, without a capability.
-fn give_up_rights(uid: u32) -> Result<(), (&'static str, io::Error)> {
+fn give_up_rights(uid: u32, confinement: Confinement<'_>) -> Result<(), (&'static str, io::Error)> {
     use crate::template::at;
+    // SAFETY: reads an attribute of this process.
+    if confinement.home.is_some() && uid == unsafe { libc::geteuid() } {
+        // Without the rights to change users and groups there are none to give up but these.
+        return at("capabilities", set_capabilities(0));
+    }
     if Defence::Capabilities.stands() {
         for capability in 0..=LAST_CAPABILITY {
             // Unknown ones are refused; those that matter are checked by capset below.
@@ -241,11 +240,15 @@ fn give_up_rights(uid: u32) -> Result<(), (&'static str, io::Error)> {
 }
 
 /// Becomes what a guest is, for work that a guest could do itself.
-pub(crate) fn become_user(uid: u32, filter: &filter::Program) -> io::Result<()> {
-    give_up_rights(uid).map_err(|(_, error)| error)?;
+pub(crate) fn become_user(uid: u32, confinement: Confinement<'_>) -> io::Result<()> {
+    give_up_rights(uid, confinement).map_err(|(_, error)| error)?;
     // SAFETY: numbers.
     check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
-    filter
+    if let Some(home) = confinement.home {
+        home.confine_guest()?;
+    }
+    confinement
+        .filter
         .iter()
         .try_for_each(|program| seccompiler::apply_filter(program).map_err(io::Error::other))
 }

@@ -154,6 +154,19 @@ fn without_namespaces() -> Vec<Facility> {
             "private memory of each process, unless cgroup.memory counts",
         ),
         facility("limits.disk", false, "size of each file; needs a mount namespace"),
+        facility(
+            "files",
+            true,
+            "by callers, with the rights of the box's user; snapshots of /work and /tmp too",
+        ),
+        facility("terminals", true, "of the machine, each in the hands of one box"),
+        facility("images", false, "need a mount namespace"),
+        facility(
+            "tests",
+            false,
+            "RunTests needs a mount namespace: a clean layer for every case; one run per case instead",
+        ),
+        facility("runtime.warm", false, "zygotes enter namespaces; programs are executed"),
     ]
 }
 

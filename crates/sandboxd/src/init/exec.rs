@@ -256,7 +256,7 @@ fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
 fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
     let flags = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
     // SAFETY: a NUL-terminated path; the descriptor is new and ours. Without O_NONBLOCK a terminal opens at once.
-    let ours = unsafe { OwnedFd::from_raw_fd(check(libc::open(c"/dev/pts/ptmx".as_ptr(), flags))?) };
+    let ours = unsafe { OwnedFd::from_raw_fd(check(libc::open(c"/dev/ptmx".as_ptr(), flags))?) };
     let unlocked: libc::c_int = 0;
     // SAFETY: a live int.
     check(unsafe { libc::ioctl(ours.as_raw_fd(), libc::TIOCSPTLCK, &raw const unlocked) })?;

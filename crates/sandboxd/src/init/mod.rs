@@ -77,6 +77,7 @@ fn converse(
         choose_root,
         filter,
         guests_ran: false,
+        disk_bytes: 0,
         zygotes: BTreeMap::new(),
         entrances: Vec::new(),
         killed: false,
@@ -97,6 +98,8 @@ struct Server<'a> {
     uid: u32,
     filter: &'a filter::Program,
     guests_ran: bool,
+    /// Of the writable layer; none before the box's sizes are known.
+    disk_bytes: u64,
     /// Those that no program was handed to, or whose program has not begun, by the order that their next event is for.
     zygotes: BTreeMap<u64, Zygote>,
     /// The files by which a process enters the sandbox's cgroups.
@@ -302,7 +305,7 @@ impl<'a> Server<'a> {
         }
         // SAFETY: this process has one thread, so the child may go on as it is.
         match check(unsafe { libc::fork() }) {
-            Ok(0) => files::help(operation, socket, self.uid, self.filter),
+            Ok(0) => files::help(operation, socket, self.uid, self.disk_bytes, self.confinement()),
             Ok(pid) => {
                 self.execs.insert(id, Exec::Helper { pid });
                 Ok(())
@@ -327,6 +330,7 @@ impl<'a> Server<'a> {
         if self.guests_ran {
             return Err(("furnish".into(), io::Error::from_raw_os_error(libc::EBUSY)));
         }
+        self.disk_bytes = wanted.disk_bytes;
         if self.home.is_none() {
             set_up::size_layer(wanted)?;
         }

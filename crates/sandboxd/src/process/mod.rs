@@ -6,6 +6,8 @@
 //! so that `kill(-1)` means in it what it means in a pid namespace: everything below, and nothing else. Its user is the
 //! box's own where the daemon may change users, else the daemon's, and then permissions of files cannot be changed.
 //!
+//! Callers name files as in every tier, /work and /tmp; programs find theirs where HOME and TMPDIR say.
+//!
 //! What the kernel counts per process here (memory, file size) is not a limit of the whole tree: see `probe`.
 
 mod orders;
@@ -102,6 +104,17 @@ impl Home {
     /// Puts the box's own paths into an order.
     pub(crate) fn translate(&self, order: &mut Order) {
         orders::translate(order, &self.path);
+    }
+
+    /// Where what the box calls so lies.
+    pub(crate) fn actual(&self, path: &Path) -> PathBuf {
+        orders::inside(path, &self.path).unwrap_or_else(|| path.to_owned())
+    }
+
+    /// What the box calls what lies there.
+    pub(crate) fn told(&self, path: &Path) -> PathBuf {
+        path.strip_prefix(&self.path)
+            .map_or_else(|_| path.to_owned(), |inside| Path::new("/").join(inside))
     }
 
     /// Removes the directory with all that is in it.

@@ -1,6 +1,6 @@
 //! Paths of boxes in the process tier: the daemon and its callers say /work and /tmp, the machine has them elsewhere.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::wire::{Order, Program};
 
@@ -25,11 +25,11 @@ pub(super) fn translate(order: &mut Order, home: &Path) {
     }
 }
 
-/// Whether an order can be carried out without namespaces. A socket would be one of the machine; what looks into files
-/// would look with the daemon's eyes.
+/// Whether an order can be carried out without namespaces. A socket would be one of the machine.
 pub(crate) fn possible(order: &Order) -> bool {
     match order {
-        Order::Start(start) => start.terminal.is_none() && start.zygote == 0,
+        Order::Start(start) => start.zygote == 0,
+        Order::Files(_) => true,
         Order::Prepare(_)
         | Order::Furnish(_)
         | Order::Finish(_)
@@ -37,7 +37,7 @@ pub(crate) fn possible(order: &Order) -> bool {
         | Order::KillTree(_)
         | Order::KillAll(_)
         | Order::Measure(_) => true,
-        _ => false,
+        Order::Open(_) | Order::Hatch(_) => false,
     }
 }
 
@@ -56,14 +56,16 @@ fn program(program: &mut Program, home: &Path) {
 }
 
 fn at_home(path: &mut String, home: &Path) {
-    if let Some(inside) = path.strip_prefix('/')
-        && Path::new(inside)
-            .iter()
-            .next()
-            .is_some_and(|first| super::OWN.iter().any(|own| first == *own))
-    {
-        *path = home.join(inside).to_string_lossy().into_owned();
+    if let Some(there) = inside(Path::new(path), home) {
+        *path = there.to_string_lossy().into_owned();
     }
+}
+
+/// Where one of the box's own paths lies.
+pub(super) fn inside(path: &Path, home: &Path) -> Option<PathBuf> {
+    let path = path.strip_prefix("/").ok()?;
+    let first = path.iter().next()?;
+    super::OWN.iter().any(|own| first == *own).then(|| home.join(path))
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! The tier without namespaces: what it keeps, and that it says what it cannot.
 
 use prl_sandbox_proto::{
-    CapabilitiesRequest, Cause, CreateRequest, InputFile, Isolation, Limits, PathRequest, RunOnceRequest,
+    CapabilitiesRequest, Cause, CreateRequest, DialRequest, InputFile, Isolation, Limits, ReadFileRequest,
+    RemoveRequest, RunOnceRequest, RunTestsRequest, SnapshotRequest, WriteFileRequest,
 };
 use tonic::Code;
 
-use crate::boxes::{boxes, shell, small};
+use crate::boxes::{Boxes, boxes, shell, small};
 use crate::support::{Client, Daemon, Outcome, cause, command, tell, text};
 
 fn start(arguments: &[&str]) -> Result<Option<Daemon>, Box<dyn std::error::Error>> {
@@ -204,11 +205,9 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
             .iter()
             .any(|one| one.name == name && !one.available)
     };
-    assert!(
-        missing("network") && missing("limits.disk"),
-        "{:?}",
-        capabilities.facilities
-    );
+    for name in ["network", "limits.disk", "images", "tests", "runtime.warm"] {
+        assert!(missing(name), "{name}: {:?}", capabilities.facilities);
+    }
     for isolation in [Isolation::Rootless, Isolation::Full] {
         let mut request = command(&["true"]);
         request.min_isolation = isolation.into();
@@ -228,11 +227,145 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
     let result = shell(&held, "one", "echo kept > f").await?;
     assert_eq!(cause(&result), Cause::Exited, "{}", tell(&result));
     assert_eq!(text(&shell(&held, "one", "cat f").await?.stdout), "kept\n");
-    let path = PathRequest {
+    let port = DialRequest {
         r#box: "one".to_owned(),
-        path: "f".to_owned(),
+        port: 80,
+        ..DialRequest::default()
     };
-    let refused = held.stat(path).await;
+    let refused = held.dial(tokio_stream::iter([port])).await;
     assert!(refused.is_err_and(|status| status.code() == Code::Unimplemented));
+    let tests = RunTestsRequest {
+        request: Some(command(&["true"])),
+        ..RunTestsRequest::default()
+    };
+    let refused = client.run_tests(tests).await;
+    assert!(refused.is_err_and(|status| status.code() == Code::Unimplemented));
+    let mut request = command(&["python3", "-c", "print(1)"]);
+    request.runtime = "python".to_owned();
+    let refused = client.run_once(request).await;
+    assert!(refused.is_err_and(|status| status.code() == Code::FailedPrecondition));
+    daemon.stop()
+}
+
+/// What is at a path, through the daemon; nothing where it is refused.
+async fn read(held: &Boxes, id: &str, path: &str) -> Option<String> {
+    let request = ReadFileRequest {
+        r#box: id.to_owned(),
+        path: path.to_owned(),
+        ..ReadFileRequest::default()
+    };
+    let mut chunks = held.clone().read_file(request).await.ok()?.into_inner();
+    let mut content = Vec::new();
+    while let Some(chunk) = chunks.message().await.ok()? {
+        content.extend_from_slice(&chunk.data);
+    }
+    String::from_utf8(content).ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_callers_paths_lead_no_further_than_the_box() -> Outcome {
+    // Not in /tmp: that is the box's own by its name.
+    let secrets = tempfile::tempdir_in("/var/tmp")?;
+    let secret = secrets.path().join("secret");
+    std::fs::write(&secret, "secret")?;
+    use std::os::unix::fs::PermissionsExt;
+    for path in [secrets.path(), &secret] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777))?;
+    }
+    let work = tempfile::tempdir_in("/var/tmp")?;
+    let work_dir = work.path().to_string_lossy().into_owned();
+    let Some(daemon) = start(&["--park", "0", "--work-dir", &work_dir])? else {
+        return Ok(());
+    };
+    let mut held = boxes(&daemon).await?;
+    for id in ["one", "two"] {
+        held.create(small(id)).await?;
+        shell(&held, id, &format!("echo of {id} > note; echo $PWD > where")).await?;
+    }
+    assert_eq!(read(&held, "one", "/work/note").await.as_deref(), Some("of one\n"));
+    let other = read(&held, "two", "where").await.ok_or("nowhere")?.trim().to_owned();
+    let line = format!(
+        "ln -s {}/note theirs; ln -s {} link; ln -s {} directory",
+        other,
+        secret.display(),
+        secrets.path().display()
+    );
+    shell(&held, "one", &line).await?;
+    let secret = secret.to_string_lossy().into_owned();
+    let numbered = other
+        .trim_end_matches("/work")
+        .rsplit('/')
+        .next()
+        .ok_or("no number")?
+        .to_owned();
+    let up = format!("../../{numbered}/work/note");
+    for path in [
+        &secret,
+        "link",
+        "directory/secret",
+        "theirs",
+        &format!("{other}/note"),
+        &up,
+        "/proc/1/environ",
+    ] {
+        assert_eq!(read(&held, "one", path).await, None, "{path}");
+        let written = WriteFileRequest {
+            r#box: "one".to_owned(),
+            path: path.to_owned(),
+            data: b"mine".as_slice().into(),
+            end: true,
+            ..WriteFileRequest::default()
+        };
+        assert!(held.write_file(tokio_stream::iter([written])).await.is_err(), "{path}");
+        let request = RemoveRequest {
+            r#box: "one".to_owned(),
+            path: path.to_owned(),
+            recursive: true,
+        };
+        // A link is the box's own, and what it leads to stays.
+        let removed = held.remove(request).await.is_ok();
+        assert!(!removed || ["link", "theirs"].contains(&path), "{path}");
+    }
+    assert_eq!(std::fs::read_to_string(&secret)?, "secret");
+    assert_eq!(read(&held, "two", "note").await.as_deref(), Some("of two\n"));
+    // No file is larger than the box may be.
+    let parts = (0..17).map(|at| WriteFileRequest {
+        r#box: if at == 0 { "one" } else { "" }.to_owned(),
+        path: if at == 0 { "large" } else { "" }.to_owned(),
+        data: vec![0; 1 << 20].into(),
+        end: at == 16,
+        ..WriteFileRequest::default()
+    });
+    let large = held.write_file(tokio_stream::iter(parts.collect::<Vec<_>>())).await;
+    assert!(large.is_err_and(|status| status.message().contains("File too large")));
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_box_of_the_process_tier_begins_where_another_was() -> Outcome {
+    let Some(daemon) = start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut held = boxes(&daemon).await?;
+    held.create(small("first")).await?;
+    let line =
+        "mkdir -p kept/deep; echo mine > kept/deep/file; echo tmp > $TMPDIR/t; ln -s kept link; ln -s /etc outside";
+    shell(&held, "first", line).await?;
+    let request = SnapshotRequest {
+        r#box: "first".to_owned(),
+        id: "s".to_owned(),
+        ..SnapshotRequest::default()
+    };
+    held.snapshot(request).await?;
+    shell(&held, "first", "echo changed > kept/deep/file").await?;
+    let request = CreateRequest {
+        from_snapshot: "s".to_owned(),
+        ..small("second")
+    };
+    held.create(request).await?;
+    let line =
+        "cat link/deep/file $TMPDIR/t; readlink outside; echo more >> kept/deep/file && rm -r kept && echo owned";
+    let found = shell(&held, "second", line).await?;
+    assert_eq!(text(&found.stdout), "mine\ntmp\n/etc\nowned\n", "{}", tell(&found));
     daemon.stop()
 }

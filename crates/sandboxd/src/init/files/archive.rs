@@ -16,15 +16,13 @@ use prl_sandbox_proto::ArchiveReply;
 use tar::{Builder, EntryType, Header};
 
 use super::link::Link;
-use super::{CHUNK_BYTES, Outcome, make_directories, refused};
+use super::{CHUNK_BYTES, Outcome, make_directories, place, refused};
 use crate::init::exec::NOBODY_OFFSET;
 use crate::sys::{c_path, check};
 use crate::wire::files::Answer;
 
 /// Each level holds a descriptor.
 const MAX_DEPTH: usize = 128;
-/// The writable layer: names in a saved archive and where they lie.
-const LAYER: [(&str, &str); 4] = [("work", "/work"), ("tmp", "/tmp"), ("shm", "/dev/shm"), ("run", "/run")];
 
 /// Sends a directory: regular files, directories and symbolic links. Other kinds are left out.
 pub(super) fn pack(path: &Path, link: &mut Link) -> Outcome {
@@ -40,9 +38,9 @@ pub(super) fn pack(path: &Path, link: &mut Link) -> Outcome {
 /// Sends the whole writable layer, with owners.
 pub(super) fn save(uid: u32, link: &mut Link) -> Outcome {
     let mut packer = Packer::new(link, Some(uid));
-    for (name, path) in LAYER {
-        let packed = open_root(Path::new(path)).and_then(|root| packer.directory(&root, Path::new(name), 0));
-        packed.map_err(|error| refused(Path::new(path), &error))?;
+    for (name, path) in place::layer() {
+        let packed = open_root(&path).and_then(|root| packer.directory(&root, Path::new(name), 0));
+        packed.map_err(|error| refused(&path, &error))?;
     }
     packer.finish().map_err(|error| refused(Path::new("/"), &error))?;
     Ok(Answer::Done(true))
@@ -60,9 +58,8 @@ pub(super) fn unpack(path: &Path, link: &mut Link) -> Outcome {
 
 /// Fills the writable layer with what was saved from another box.
 pub(super) fn restore(uid: u32, link: &mut Link) -> Outcome {
-    let restored = LAYER
-        .iter()
-        .map(|(name, path)| Ok((Some(OsString::from(name)), open_root(Path::new(path))?)))
+    let restored = place::layer()
+        .map(|(name, path)| Ok((Some(OsString::from(name)), open_root(&path)?)))
         .collect::<io::Result<Vec<_>>>()
         .and_then(|roots| {
             let mut unpacker = Unpacker::new(Some(uid));

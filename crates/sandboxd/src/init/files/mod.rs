@@ -7,6 +7,7 @@
 
 mod archive;
 mod link;
+mod place;
 mod tree;
 mod watch;
 
@@ -19,9 +20,9 @@ use std::path::{Path, PathBuf};
 use prl_sandbox_proto::{FileInfo, file_info::Kind};
 
 use super::keep_only;
-use crate::child;
+use crate::child::{self, Confinement};
 use crate::defence::Defence;
-use crate::filter;
+use crate::sys::check;
 use crate::wire::files::{Answer, FileOperation, ReadSpec, WriteSpec};
 use link::Link;
 
@@ -30,14 +31,26 @@ const WORK: &str = "/work";
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Runs as the helper of one operation and never returns.
-pub(super) fn help(operation: FileOperation, socket: &OwnedFd, uid: u32, filter: &filter::Program) -> ! {
+pub(super) fn help(
+    operation: FileOperation,
+    socket: &OwnedFd,
+    uid: u32,
+    disk_bytes: u64,
+    confinement: Confinement<'_>,
+) -> ! {
     use std::os::fd::AsRawFd;
-    let ready = keep_only(&[socket.as_raw_fd()]).and_then(|()| {
+    place::settle(confinement.home);
+    let limited = if confinement.home.is_some() {
+        limit_files(disk_bytes)
+    } else {
+        Ok(())
+    };
+    let ready = limited.and_then(|()| keep_only(&[socket.as_raw_fd()])).and_then(|()| {
         let whole = matches!(operation, FileOperation::Save(_) | FileOperation::Restore(_));
         if whole || !Defence::FileUser.stands() {
             Ok(())
         } else {
-            child::become_user(uid, filter)
+            child::become_user(uid, confinement)
         }
     });
     let mut link = Link::at_its_number();
@@ -51,6 +64,19 @@ pub(super) fn help(operation: FileOperation, socket: &OwnedFd, uid: u32, filter:
     let _unheard = link.answer(answer);
     // SAFETY: the end of this process; no destructor matters.
     unsafe { libc::_exit(0) }
+}
+
+/// No file grows beyond what the box may hold, where no file system sees to that; a write then fails.
+fn limit_files(disk_bytes: u64) -> io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: disk_bytes,
+        rlim_max: disk_bytes,
+    };
+    // SAFETY: a live record; a signal that is ignored.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        check(libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit)).map(|_| ())
+    }
 }
 
 /// What ends an operation, done or not.
@@ -83,7 +109,7 @@ fn carry_out(operation: FileOperation, uid: u32, link: &mut Link) -> Outcome {
 
 fn resolve(path: &str) -> PathBuf {
     // Without `.`, which says nothing.
-    Path::new(WORK).join(path).components().collect()
+    place::actual(Path::new(WORK).join(path).components().collect())
 }
 
 fn refused(path: &Path, error: &io::Error) -> Answer {
@@ -92,7 +118,7 @@ fn refused(path: &Path, error: &io::Error) -> Answer {
 
 fn refusal(path: &Path, reason: &str, missing: bool) -> Answer {
     Answer::Refused(crate::wire::files::Refusal {
-        path: path.to_string_lossy().into_owned(),
+        path: place::told(path),
         reason: reason.to_owned(),
         missing,
     })
@@ -118,7 +144,7 @@ fn describe(path: &Path) -> io::Result<FileInfo> {
     };
     let modified = found.mtime().saturating_mul(1000) + found.mtime_nsec() / 1_000_000;
     Ok(FileInfo {
-        path: path.to_string_lossy().into_owned(),
+        path: place::told(path),
         kind: kind.into(),
         bytes: found.len(),
         mode: found.mode() & 0o7777,
@@ -149,7 +175,13 @@ fn read(spec: &ReadSpec, link: &mut Link) -> Outcome {
     let path = resolve(&spec.path);
     let failed = |error: io::Error| refused(&path, &error);
     let mut file = open(&path)?;
-    let too_large = || Answer::TooLarge(format!("{} holds more than {} bytes", path.display(), spec.max_bytes));
+    let too_large = || {
+        Answer::TooLarge(format!(
+            "{} holds more than {} bytes",
+            place::told(&path),
+            spec.max_bytes
+        ))
+    };
     let length = file.metadata().map_err(failed)?.len();
     if length.saturating_sub(spec.offset) > spec.max_bytes {
         return Err(too_large());

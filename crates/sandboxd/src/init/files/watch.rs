@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use prl_sandbox_proto::{WatchEvent, watch_event::Kind};
 
 use super::link::Link;
-use super::{Outcome, refused, resolve};
+use super::{Outcome, place, refused, resolve};
 use crate::sys::{c_path, check};
 use crate::wire::files::{Answer, TreeSpec};
 
@@ -53,7 +53,7 @@ pub(super) fn watch(spec: &TreeSpec, link: &mut Link) -> Outcome {
 fn tell(link: &mut Link, kind: Kind, path: &Path) -> io::Result<()> {
     link.answer(Answer::Changed(WatchEvent {
         kind: kind.into(),
-        path: path.to_string_lossy().into_owned(),
+        path: place::told(path),
     }))
 }
 

@@ -10,7 +10,7 @@ use prl_sandbox_proto::{
 };
 use tonic::{Code, Status};
 
-use super::{Boxes, boxes, shell, small};
+use super::{Boxes, boxes, in_every_tier, shell, small};
 use crate::support::{Daemon, Outcome, tell, text};
 
 async fn made(daemon: &Daemon) -> Result<Boxes, Box<dyn Error>> {
@@ -73,66 +73,64 @@ fn code<T>(result: Result<T, Status>) -> Code {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn files_go_in_and_come_out_whole() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
-    let mut client = made(&daemon).await?;
-    let content: Vec<u8> = (0..3_000_000_u32).map(|at| (at * 7 % 251) as u8).collect();
-    let info = write(&client, "deep/er/data.bin", &content).await?;
-    assert_eq!(
-        (info.path.as_str(), info.kind(), info.bytes),
-        ("/work/deep/er/data.bin", Kind::File, 3_000_000)
-    );
-    assert_eq!(info.mode, 0o644);
-    assert!(read(&client, "/work/deep/er/data.bin", 0, None).await? == content);
-    assert!(read(&client, "deep/er/data.bin", 2_900_000, Some(100_000)).await? == content[2_900_000..]);
-    assert_eq!(
-        code(read(&client, "deep/er/data.bin", 0, Some(2_999_999)).await),
-        Code::OutOfRange
-    );
-    assert!(write(&client, "empty", b"").await?.bytes == 0 && read(&client, "empty", 0, None).await?.is_empty());
-    let owner = shell(
-        &client,
-        "one",
-        "stat -c '%U %a' deep/er/data.bin empty; rm empty && sha256sum deep/er/data.bin",
-    )
-    .await?;
-    assert_eq!(owner.exit_code, Some(0), "{}", tell(&owner));
-    let unfinished = tokio_stream::iter(parts("deep/er/data.bin", 0, b"half", false));
-    assert_eq!(code(client.write_file(unfinished).await), Code::InvalidArgument);
-    assert!(
-        read(&client, "deep/er/data.bin", 0, None).await? == content,
-        "a broken write changed a file"
-    );
-    let left = shell(&client, "one", "find /work -name '.prl-*'").await?;
-    assert_eq!(text(&left.stdout), "");
-    let moved = MoveRequest {
-        r#box: "one".to_owned(),
-        from: "deep/er/data.bin".to_owned(),
-        to: "/tmp/data.bin".to_owned(),
-    };
-    assert_eq!(client.r#move(moved).await?.into_inner().path, "/tmp/data.bin");
-    assert_eq!(code(client.stat(path("deep/er/data.bin")).await), Code::NotFound);
-    assert_eq!(
-        client.make_directory(path("x/y")).await?.into_inner().kind(),
-        Kind::Directory
-    );
-    let remove = |path: &str, recursive| RemoveRequest {
-        r#box: "one".to_owned(),
-        path: path.to_owned(),
-        recursive,
-    };
-    assert_eq!(code(client.remove(remove("x", false)).await), Code::FailedPrecondition);
-    client.remove(remove("x", true)).await?;
-    assert_eq!(code(client.remove(remove("x", true)).await), Code::NotFound);
-    Ok(())
+    in_every_tier(async |daemon| {
+        let mut client = made(&daemon).await?;
+        let content: Vec<u8> = (0..3_000_000_u32).map(|at| (at * 7 % 251) as u8).collect();
+        let info = write(&client, "deep/er/data.bin", &content).await?;
+        assert_eq!(
+            (info.path.as_str(), info.kind(), info.bytes),
+            ("/work/deep/er/data.bin", Kind::File, 3_000_000)
+        );
+        assert_eq!(info.mode, 0o644);
+        assert!(read(&client, "/work/deep/er/data.bin", 0, None).await? == content);
+        assert!(read(&client, "deep/er/data.bin", 2_900_000, Some(100_000)).await? == content[2_900_000..]);
+        assert_eq!(
+            code(read(&client, "deep/er/data.bin", 0, Some(2_999_999)).await),
+            Code::OutOfRange
+        );
+        assert!(write(&client, "empty", b"").await?.bytes == 0 && read(&client, "empty", 0, None).await?.is_empty());
+        let owner = shell(
+            &client,
+            "one",
+            "stat -c '%U %a' deep/er/data.bin empty; rm empty && sha256sum deep/er/data.bin",
+        )
+        .await?;
+        assert_eq!(owner.exit_code, Some(0), "{}", tell(&owner));
+        let unfinished = tokio_stream::iter(parts("deep/er/data.bin", 0, b"half", false));
+        assert_eq!(code(client.write_file(unfinished).await), Code::InvalidArgument);
+        assert!(
+            read(&client, "deep/er/data.bin", 0, None).await? == content,
+            "a broken write changed a file"
+        );
+        let left = shell(&client, "one", "find /work -name '.prl-*'").await?;
+        assert_eq!(text(&left.stdout), "");
+        let moved = MoveRequest {
+            r#box: "one".to_owned(),
+            from: "deep/er/data.bin".to_owned(),
+            to: "/tmp/data.bin".to_owned(),
+        };
+        assert_eq!(client.r#move(moved).await?.into_inner().path, "/tmp/data.bin");
+        assert_eq!(code(client.stat(path("deep/er/data.bin")).await), Code::NotFound);
+        assert_eq!(
+            client.make_directory(path("x/y")).await?.into_inner().kind(),
+            Kind::Directory
+        );
+        let remove = |path: &str, recursive| RemoveRequest {
+            r#box: "one".to_owned(),
+            path: path.to_owned(),
+            recursive,
+        };
+        assert_eq!(code(client.remove(remove("x", false)).await), Code::FailedPrecondition);
+        client.remove(remove("x", true)).await?;
+        assert_eq!(code(client.remove(remove("x", true)).await), Code::NotFound);
+        Ok(())
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn directories_are_listed_within_bounds() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
+    in_every_tier(async |daemon| {
     let mut client = made(&daemon).await?;
     shell(&client, "one", "mkdir -p a/b/c; ln -s /etc/passwd a/link; mkfifo a/pipe; touch a/$'new\\nline'; for i in {1..50}; do touch a/b/$i; done")
         .await?;
@@ -162,6 +160,8 @@ async fn directories_are_listed_within_bounds() -> Outcome {
     assert_eq!((some.entries.len(), some.truncated), (10, true));
     assert_eq!(code(client.list_directory(list("none", 1, None)).await), Code::NotFound);
     Ok(())
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,9 +254,7 @@ fn header(kind: tar::EntryType, size: u64, mode: u32) -> tar::Header {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn archives_carry_directories_and_nothing_else() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
+    in_every_tier(async |daemon| {
     let mut client = made(&daemon).await?;
     let long = "n".repeat(200);
     let line = format!(
@@ -335,51 +333,53 @@ async fn archives_carry_directories_and_nothing_else() -> Outcome {
     let outside = shell(&client, "one", "ls /tmp /out /work/out 2>/dev/null").await?;
     assert!(!text(&outside.stdout).contains("out\n/"), "{}", tell(&outside));
     Ok(())
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_are_seen_from_the_moment_the_watch_stands() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
-    let mut client = made(&daemon).await?;
-    let request = WatchRequest {
-        r#box: "one".to_owned(),
-        path: ".".to_owned(),
-        recursive: true,
-    };
-    let mut events = client.watch(request).await?.into_inner();
-    let ready: WatchEvent = events.message().await?.ok_or("no event")?;
-    assert_eq!(ready.kind(), watch_event::Kind::Ready);
-    let mut seen = async |kind: watch_event::Kind, path: &str| -> Outcome {
-        loop {
-            let event = tokio::time::timeout(Duration::from_secs(20), events.message()).await??;
-            let event = event.ok_or("the watch ended")?;
-            if event.kind() == kind && event.path == path {
+    in_every_tier(async |daemon| {
+        let mut client = made(&daemon).await?;
+        let request = WatchRequest {
+            r#box: "one".to_owned(),
+            path: ".".to_owned(),
+            recursive: true,
+        };
+        let mut events = client.watch(request).await?.into_inner();
+        let ready: WatchEvent = events.message().await?.ok_or("no event")?;
+        assert_eq!(ready.kind(), watch_event::Kind::Ready);
+        let mut seen = async |kind: watch_event::Kind, path: &str| -> Outcome {
+            loop {
+                let event = tokio::time::timeout(Duration::from_secs(20), events.message()).await??;
+                let event = event.ok_or("the watch ended")?;
+                if event.kind() == kind && event.path == path {
+                    return Ok(());
+                }
+            }
+        };
+        shell(&client, "one", "mkdir -p new/deep; echo x > new/deep/file").await?;
+        seen(watch_event::Kind::Created, "/work/new/deep/file").await?;
+        shell(&client, "one", "echo y >> new/deep/file").await?;
+        seen(watch_event::Kind::Modified, "/work/new/deep/file").await?;
+        shell(&client, "one", "rm -r new").await?;
+        seen(watch_event::Kind::Removed, "/work/new").await?;
+        drop(events);
+        let missing = WatchRequest {
+            r#box: "one".to_owned(),
+            path: "none".to_owned(),
+            recursive: false,
+        };
+        assert_eq!(code(client.watch(missing).await), Code::NotFound);
+        for _ in 0..100 {
+            let left = shell(&client, "one", "ls /proc | grep -c '^[0-9]'").await?;
+            // Init, the shell and its pipe: the helper has gone.
+            if text(&left.stdout).trim().parse::<u32>()? <= 5 {
                 return Ok(());
             }
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-    };
-    shell(&client, "one", "mkdir -p new/deep; echo x > new/deep/file").await?;
-    seen(watch_event::Kind::Created, "/work/new/deep/file").await?;
-    shell(&client, "one", "echo y >> new/deep/file").await?;
-    seen(watch_event::Kind::Modified, "/work/new/deep/file").await?;
-    shell(&client, "one", "rm -r new").await?;
-    seen(watch_event::Kind::Removed, "/work/new").await?;
-    drop(events);
-    let missing = WatchRequest {
-        r#box: "one".to_owned(),
-        path: "none".to_owned(),
-        recursive: false,
-    };
-    assert_eq!(code(client.watch(missing).await), Code::NotFound);
-    for _ in 0..100 {
-        let left = shell(&client, "one", "ls /proc | grep -c '^[0-9]'").await?;
-        // Init, the shell and its pipe: the helper has gone.
-        if text(&left.stdout).trim().parse::<u32>()? <= 5 {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    Err("a helper stayed behind".into())
+        Err("a helper stayed behind".into())
+    })
+    .await
 }

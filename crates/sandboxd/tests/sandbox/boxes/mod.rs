@@ -14,7 +14,7 @@ use prl_sandbox_proto::boxes_client::BoxesClient;
 use prl_sandbox_proto::{CreateRequest, ExecRequest, Limits, MAX_MESSAGE_BYTES, RunOnceResult};
 use tonic::transport::Channel;
 
-use crate::support::{Daemon, channel};
+use crate::support::{Daemon, Outcome, channel};
 
 pub(crate) type Boxes = BoxesClient<Channel>;
 
@@ -22,6 +22,16 @@ pub(crate) async fn boxes(daemon: &Daemon) -> Result<Boxes, Box<dyn Error>> {
     Ok(BoxesClient::new(channel(&daemon.socket).await?)
         .max_decoding_message_size(MAX_MESSAGE_BYTES)
         .max_encoding_message_size(MAX_MESSAGE_BYTES))
+}
+
+/// A test on a daemon of each tier that this machine gives; those that it does not are told.
+pub(crate) async fn in_every_tier(test: impl AsyncFn(Daemon) -> Outcome) -> Outcome {
+    for tier in [&[][..], &["--rootless"], &["--tier", "process"]] {
+        if let Some(daemon) = Daemon::start(&[&["--park", "0"], tier].concat())? {
+            test(daemon).await.map_err(|error| format!("{tier:?}: {error}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// A box with limits small enough that no bomb hurts the machine.

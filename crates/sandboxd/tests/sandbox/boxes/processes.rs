@@ -10,7 +10,7 @@ use prl_sandbox_proto::{
 };
 use tonic::Code;
 
-use super::{Boxes, boxes, exec, shell, small};
+use super::{Boxes, boxes, exec, in_every_tier, shell, small};
 use crate::support::{Daemon, Outcome, cause, tell, text};
 
 fn start(process: &str, argv: &[&str]) -> StartRequest {
@@ -183,69 +183,70 @@ async fn a_slow_reader_loses_nothing_or_is_told_what() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_terminal_is_one() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
-        return Ok(());
-    };
-    let mut client = made(&daemon).await?;
-    let line = "test -t 0 && test -t 1 && tty && stty size; trap 'stty size' WINCH; read -r x; echo \"<$x>\"; sleep 9";
-    let request = StartRequest {
-        pty: Some(Pty { rows: 30, columns: 100 }),
-        keep_stdin: true,
-        ..start("t", &["bash", "-c", line])
-    };
-    client.start(request).await?;
-    let mut events = client.attach(attach("t", 0)).await?.into_inner();
-    let mut screen = String::new();
-    let (mut resized, mut typed, mut interrupted) = (false, 0, false);
-    let result = loop {
-        let event = events.message().await?.ok_or("the stream ended early")?;
-        match event.event {
-            Some(Event::Stdout(chunk)) => screen.push_str(&String::from_utf8_lossy(&chunk.data)),
-            Some(Event::Ended(result)) => break result,
-            other => return Err(format!("{other:?}").into()),
-        }
-        let mut type_in = async |text: &'static str| {
-            let request = InputRequest {
-                r#box: "one".to_owned(),
-                process: "t".to_owned(),
-                offset: typed,
-                data: text.as_bytes().into(),
-                end: false,
-            };
-            typed += text.len() as u64;
-            client.input(request).await
+    in_every_tier(async |daemon| {
+        let mut client = made(&daemon).await?;
+        let line =
+            "test -t 0 && test -t 1 && tty && stty size; trap 'stty size' WINCH; read -r x; echo \"<$x>\"; sleep 9";
+        let request = StartRequest {
+            pty: Some(Pty { rows: 30, columns: 100 }),
+            keep_stdin: true,
+            ..start("t", &["bash", "-c", line])
         };
-        if screen.contains("30 100") && !resized {
-            resized = true;
-            type_in("hello\r").await?;
-        } else if screen.contains("<hello>") && !interrupted {
-            interrupted = true;
-            let resize = ResizeRequest {
-                r#box: "one".to_owned(),
-                process: "t".to_owned(),
-                pty: Some(Pty { rows: 31, columns: 101 }),
-            };
-            client.resize_pty(resize).await?;
-            let mut type_in = client.clone();
-            type_in
-                .input(InputRequest {
+        client.start(request).await?;
+        let mut events = client.attach(attach("t", 0)).await?.into_inner();
+        let mut screen = String::new();
+        let (mut resized, mut typed, mut interrupted) = (false, 0, false);
+        let result = loop {
+            let event = events.message().await?.ok_or("the stream ended early")?;
+            match event.event {
+                Some(Event::Stdout(chunk)) => screen.push_str(&String::from_utf8_lossy(&chunk.data)),
+                Some(Event::Ended(result)) => break result,
+                other => return Err(format!("{other:?}").into()),
+            }
+            let mut type_in = async |text: &'static str| {
+                let request = InputRequest {
                     r#box: "one".to_owned(),
                     process: "t".to_owned(),
                     offset: typed,
-                    data: b"\x03".to_vec().into(),
+                    data: text.as_bytes().into(),
                     end: false,
-                })
-                .await?;
-        }
-    };
-    assert!(screen.contains("/dev/pts/"), "{screen}");
-    assert_eq!(
-        (cause(&result), result.signal),
-        (Cause::Signaled, Some(2)),
-        "{screen}{}",
-        tell(&result)
-    );
-    Ok(())
+                };
+                typed += text.len() as u64;
+                client.input(request).await
+            };
+            if screen.contains("30 100") && !resized {
+                resized = true;
+                type_in("hello\r").await?;
+            } else if screen.contains("<hello>") && !interrupted {
+                interrupted = true;
+                let resize = ResizeRequest {
+                    r#box: "one".to_owned(),
+                    process: "t".to_owned(),
+                    pty: Some(Pty { rows: 31, columns: 101 }),
+                };
+                client.resize_pty(resize).await?;
+                let mut type_in = client.clone();
+                type_in
+                    .input(InputRequest {
+                        r#box: "one".to_owned(),
+                        process: "t".to_owned(),
+                        offset: typed,
+                        data: b"\x03".to_vec().into(),
+                        end: false,
+                    })
+                    .await?;
+            }
+        };
+        assert!(screen.contains("/dev/pts/"), "{screen}");
+        assert_eq!(
+            (cause(&result), result.signal),
+            (Cause::Signaled, Some(2)),
+            "{screen}{}",
+            tell(&result)
+        );
+        Ok(())
+    })
+    .await
 }
 
 #[tokio::test(flavor = "multi_thread")]
