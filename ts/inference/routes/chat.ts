@@ -35,8 +35,8 @@ async function chat(
   ]);
   const tools = body.tool_choice === "none" || (body.tools ?? []).length === 0 ? null : (body.tools ?? []);
   const rendered = renderer.render(toTemplateMessages(body.messages), { tools });
-  const call = forcedCall(body);
-  const begun = encodeBeginning({ tokenizer, renderer }, rendered, call === undefined ? {} : { call });
+  const forced = forcedCall(body);
+  const begun = encodeBeginning({ tokenizer, renderer }, rendered, forced === undefined ? {} : { call: forced });
   if (begun === null) throw unsupported("tool_choice: the model's chat format has no calls of tools");
   const promptIds = Uint32Array.of(...rendered, ...begun);
   const choices = body.n ?? 1;
