@@ -122,17 +122,19 @@ describe("reverse-text", () => {
 
 describe("the reverse-text model folder", () => {
   it("is what its script makes", async () => {
-    const script = fileURLToPath(new URL("../make-model.mjs", pathToFileURL(`${REVERSE_TEXT_MODEL}/`)));
-    const folder = await mkdtemp(join(tmpdir(), "prl-model-"));
+    const configs = fileURLToPath(new URL("../../", pathToFileURL(`${REVERSE_TEXT_MODEL}/`)));
+    const place = await mkdtemp(join(tmpdir(), "prl-model-"));
+    const folder = join(place, "reverse-text");
     try {
-      await cp(script, join(folder, "make-model.mjs"));
+      await cp(join(configs, "small-model.mjs"), join(place, "small-model.mjs"));
+      await cp(join(configs, "reverse-text/make-model.mjs"), join(folder, "make-model.mjs"));
       await import(/* @vite-ignore */ pathToFileURL(join(folder, "make-model.mjs")).href);
       for (const name of ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"]) {
         const made = await readFile(join(folder, "model", name), "utf8");
         expect(made).toBe(await readFile(join(REVERSE_TEXT_MODEL, name), "utf8"));
       }
     } finally {
-      await rm(folder, { recursive: true });
+      await rm(place, { recursive: true });
     }
   });
 
