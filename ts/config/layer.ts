@@ -19,7 +19,8 @@ export function normalizeLayer(value: unknown, schema: AnySchema | undefined, fo
   const node = nodeOf(schema);
   if (value === "None" && node.nullable) return null;
   if (typeof value === "string") {
-    if (node.relativeTo === "file" || node.relativeTo === "module") return resolve(folders.file, value);
+    if (node.relativeTo === "file" || node.relativeTo === "module" || node.relativeTo === "place")
+      return resolve(folders.file, value);
     if (node.relativeTo === "folder") return resolve(folders.current, value);
     if (node.relativeTo === "model" && isModelPath(value)) return resolve(folders.file, value);
     if (node.relativeTo === "data" && isDataPath(value)) return resolve(folders.file, value);

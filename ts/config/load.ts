@@ -198,7 +198,7 @@ class Loader<K extends ConfigKind> {
     return { code: "PRL_CONFIG_CONFLICT", message: text };
   }
 
-  /** Files and model folders that the config names must be there. */
+  /** Files and model folders that the config names must be there, and nothing else where folders are to be made. */
   async #checkPaths(value: unknown, schema: Parameters<typeof nodeOf>[0] | undefined, path: KeyPath): Promise<void> {
     if (schema === undefined || value === null || isFreeForm(schema)) return;
     const { relativeTo } = nodeOf(schema);
@@ -209,10 +209,11 @@ class Loader<K extends ConfigKind> {
       const isFolder = relativeTo === "model" && isModelPath(value);
       const isModule = relativeTo === "module";
       const isData = relativeTo === "data" && isDataPath(value);
-      if (relativeTo !== "file" && !isFolder && !isModule && !isData) return;
-      const wanted = isFolder ? "folder" : "file";
+      const isPlace = relativeTo === "place";
+      if (relativeTo !== "file" && !isFolder && !isModule && !isData && !isPlace) return;
+      const wanted = isFolder || isPlace ? "folder" : "file";
       const found = await kindOf(isFolder ? value : value.replace(/#[^#/]*$/, ""));
-      if (found === wanted || (isModule && found === "folder")) return;
+      if (found === wanted || (isModule && found === "folder") || (isPlace && found === "nothing")) return;
       const text = found === "nothing" ? `no such ${wanted}: ${value}` : `${value} is a ${found}, not a ${wanted}`;
       this.#problems.push(problemAt(this.#tree.originOf(path), path, text));
       return;

@@ -174,6 +174,19 @@ describe("paths", () => {
     expect(config.model.name).toBe("Qwen/Qwen3-0.6B");
   });
 
+  test("of folders that a run makes need not be there, and are no files", async () => {
+    const text = (path: string) => `${RL_TOML}[ckpt]\npath = "${path}"\n`;
+    const cwd = folderWith({
+      "sub/rl.toml": text("kept"),
+      "sub/bad.toml": text("rl.toml"),
+      "sub/model/config.json": "{}",
+    });
+    const { config } = await loadConfig(["sub/rl.toml"], ["--monitors.tensorboard.path", "boards"], rl(cwd));
+    expect([config.ckpt.path, config.monitors.tensorboard?.path]).toEqual([join(cwd, "sub/kept"), join(cwd, "boards")]);
+    const error = await prlErrorOf(loadConfig(["sub/bad.toml"], [], rl(cwd)));
+    expect(error.message).toContain(`ckpt.path: ${join(cwd, "sub/rl.toml")} is a file, not a folder`);
+  });
+
   test("of files and model folders must be there", async () => {
     const text = `${RL_TOML}[warm_start]\nsft = "missing.toml"\n`.replace("./model", "./modle");
     const cwd = folderWith({ "rl.toml": text });

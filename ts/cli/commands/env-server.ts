@@ -11,6 +11,7 @@ import { parseArgs } from "node:util";
 import { readEnvWorkerConfig, startEnvWorker } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import { joinRun } from "../../monitors/index.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE } from "../by-hand.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 
 const COMPONENT = "env-worker";
@@ -24,14 +25,15 @@ interface Options {
 export const command: Command = {
   name: "env-server",
   summary: "Host environments for a run: one env worker",
-  usage: "env-server --config <file.json> --run-dir <dir> [--index <i>]",
+  usage: `env-server ${BY_HAND_USAGE}\n       prl env-server --config <file.json> --run-dir <dir> [--index <i>]`,
   details:
-    "Started by `prl rl`. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
+    BY_HAND_DETAILS +
+    "`prl rl` starts it with --config. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
     "with env = {id | path, args}.\n" +
     "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
   options: [
-    { flag: "--config", value: "<file>", summary: "JSON file with the resolved section", required: true },
-    { flag: "--run-dir", value: "<dir>", summary: "Run directory, for the ready file", required: true },
+    { flag: "--config", value: "<file>", summary: "JSON file with the resolved section" },
+    { flag: "--run-dir", value: "<dir>", summary: "Run directory, for the ready file" },
     { flag: "--index", value: "<i>", summary: "Which worker this is, from 0 (default 0)" },
     { flag: "--attempt", value: "<n>", summary: "Which start of the run this belongs to (default 1)" },
   ],
@@ -39,7 +41,7 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
-  const { config: configPath, runDir, index } = parseOptions(args, io.cwd);
+  const { config: configPath, runDir, index } = parseOptions(await asStartedByLauncher(COMPONENT, args, io), io.cwd);
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readEnvWorkerConfig(configPath);

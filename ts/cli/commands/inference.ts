@@ -13,6 +13,7 @@ import { loadModel } from "../../native/index.ts";
 import { openInferencePuller, type WeightPuller } from "../../transports/index.ts";
 import { integerOption, parseOptions } from "../args.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
 import { CHILD_OPTIONS, parseChildOptions, untilStopped } from "../child.ts";
 import type { Command, CommandIo } from "../command.ts";
 import { atMost, CLOSE_ENGINE_MS, FOREVER, modelFolder, orStopped, serve } from "../serve-model.ts";
@@ -32,20 +33,23 @@ export const command: Command = {
   summary: "Serve a model over HTTP: token ids in, token ids and log-probabilities out",
   usage:
     "inference <model folder> [--host 127.0.0.1] [--port 8000] [--name <name>] [--threads <n>] [--max-model-len <n>]\n" +
+    `       prl inference ${BY_HAND_USAGE}\n` +
     "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
   details:
     "With a folder (config.json, weights, tokenizer): serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
-    "The second form is started by `prl rl` for each replica. The config file holds {model_dir, version, seed, inference: {...}} with the keys\n" +
+    BY_HAND_DETAILS +
+    "`prl rl` starts it with --config for each replica. The config file holds {model_dir, version, seed, inference: {...}} with the keys\n" +
     "of [inference]. The address is in <run-dir>/run/inference-<i>.json as soon as the server takes requests.\n",
-  options: [...FOLDER_OPTIONS, BENCH_OPTION, ...CHILD_OPTIONS.map((option) => ({ ...option, required: false }))],
+  options: [...FOLDER_OPTIONS, BENCH_OPTION, ...eitherWay(CHILD_OPTIONS)],
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (isBench(args)) return (await import("../bench/inference.ts")).benchInference(args, io);
-  const [first] = args;
-  return first === undefined || first.startsWith("-") ? runChild(args, io) : serveFolder(first, args.slice(1), io);
+  const [first = "-"] = args;
+  const isFolder = !first.startsWith("-") && first !== "@" && !first.endsWith(".toml");
+  return isFolder ? serveFolder(first, args.slice(1), io) : runChild(args, io);
 }
 
 async function serveFolder(folder: string, args: readonly string[], io: CommandIo): Promise<number> {
@@ -82,7 +86,11 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
 }
 
 async function runChild(args: readonly string[], io: CommandIo): Promise<number> {
-  const { configPath, runDir, index } = parseChildOptions(COMPONENT, args, io.cwd);
+  const { configPath, runDir, index } = parseChildOptions(
+    COMPONENT,
+    await asStartedByLauncher(COMPONENT, args, io),
+    io.cwd,
+  );
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   return untilStopped(io, async () => {

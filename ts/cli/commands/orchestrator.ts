@@ -18,6 +18,7 @@ import {
 } from "../../orchestrator/index.ts";
 import { openOrchestratorTransports } from "../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { OrchestratorChildConfig } from "../launcher/index.ts";
@@ -32,23 +33,32 @@ export const command: Command = {
   name: COMPONENT,
   summary: "Schedule the rollouts of a run, turn them into batches, bring new weights to the engines",
   usage:
-    "orchestrator --config <file.json> --run-dir <dir>\n       prl orchestrator --bench [<steps>] <file.toml>... [--key value]...",
+    `orchestrator ${BY_HAND_USAGE}\n       prl orchestrator --config <file.json> --run-dir <dir>\n` +
+    "       prl orchestrator --bench [<steps>] <file.toml>... [--key value]...",
   details:
-    "Started by `prl rl`. Waits for the ready files of the inference servers, env workers and the trainer in <run-dir>/run.\n" +
+    BY_HAND_DETAILS +
+    "`prl rl` starts it with --config. Waits for the ready files of the inference servers, env workers and the trainer in <run-dir>/run.\n" +
     "The config file holds what the launcher writes to <run>/configs/orchestrator.json.",
-  options: [...CHILD_OPTIONS, BENCH_OPTION],
+  options: [...eitherWay(CHILD_OPTIONS), BENCH_OPTION],
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (isBench(args)) return (await import("../bench/orchestrator.ts")).benchOrchestrator(args, io);
-  const { configPath, runDir, index, attempt } = parseChildOptions(COMPONENT, args, io.cwd);
+  const { configPath, runDir, index, attempt } = parseChildOptions(
+    COMPONENT,
+    await asStartedByLauncher(COMPONENT, args, io),
+    io.cwd,
+  );
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<OrchestratorChildConfig>(configPath);
   const { monitors, start_step: startStep } = config;
+  // Otherwise the launcher has it.
+  const lock = member.supervised ? null : await import("../launcher/run-lock.ts");
+  await lock?.takeLock(runDir);
   const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 0, startStep });
-  return untilStopped(io, async () => {
+  const work = async () => {
     const ready = (component: string, count: number) =>
       Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
     const { client } = config.orchestrator;
@@ -57,7 +67,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     const [, , trainers] = await Promise.all([
       ready("inference", replicas),
       ready("env-worker", config.orchestrator.env_workers),
-      ready(config.evaluate_only === null ? "trainer" : "sft", 1),
+      ready(config.evaluate_only === null ? "trainer" : "sft", saysWhereTheTrainerIs(config) ? 0 : 1),
     ]);
     const modelName = config.inference.model?.name ?? basename(config.model_dir);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
@@ -97,7 +107,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
           resume: config.resume_from === null ? null : await readOrchestratorState(config.resume_from),
           checkpoints: { root: config.checkpoints, run: config.run_id, attempt, rules: config.ckpt },
           rollouts,
-          trainRanks: { ranks: trainers.length, cost },
+          trainRanks: { ranks: 1, cost },
         });
       ended.abort();
       await following;
@@ -106,7 +116,17 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       await Promise.allSettled([workers.close(), rollouts.close(), weights.close(), directory.close()]);
       metrics.close();
     }
-  });
+  };
+  try {
+    return await untilStopped(io, work);
+  } finally {
+    await lock?.releaseLock(runDir);
+  }
+}
+
+/** A trainer on another machine, whose ready file is there. */
+function saysWhereTheTrainerIs({ rollout_transport: batches, weight_broadcast: broadcast }: OrchestratorChildConfig) {
+  return [batches, broadcast].every(({ type, connect }) => type === "grpc" && connect !== null);
 }
 
 /** At least one: those that had been ready may have died since, and the launcher starts others. */

@@ -4,6 +4,7 @@ import { joinRun } from "../../monitors/index.ts";
 import { runTrainer } from "../../trainer/index.ts";
 import { openTrainerTransports } from "../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { TrainerChildConfig } from "../launcher/index.ts";
@@ -14,15 +15,22 @@ export const command: Command = {
   name: COMPONENT,
   summary: "Train on the batches of a run directory and publish weights to it",
   usage:
-    "trainer --config <file.json> --run-dir <dir>\n       prl trainer --bench [<steps>] <file.toml>... [--key value]...",
-  details: "Started by `prl rl`. The config file holds what the launcher writes to <run>/configs/trainer.json.",
-  options: [...CHILD_OPTIONS, BENCH_OPTION],
+    `trainer ${BY_HAND_USAGE}\n       prl trainer --config <file.json> --run-dir <dir>\n` +
+    "       prl trainer --bench [<steps>] <file.toml>... [--key value]...",
+  details:
+    BY_HAND_DETAILS +
+    "`prl rl` starts it with --config. The config file holds what the launcher writes to <run>/configs/trainer.json.",
+  options: [...eitherWay(CHILD_OPTIONS), BENCH_OPTION],
   run,
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (isBench(args)) return (await import("../bench/trainer.ts")).benchTrainer(args, io);
-  const { configPath, runDir, index, attempt } = parseChildOptions(COMPONENT, args, io.cwd);
+  const { configPath, runDir, index, attempt } = parseChildOptions(
+    COMPONENT,
+    await asStartedByLauncher(COMPONENT, args, io),
+    io.cwd,
+  );
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<TrainerChildConfig>(configPath);

@@ -29,7 +29,7 @@ import {
   type EnvironmentRecord,
 } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
-import { splitCores } from "./cores.ts";
+import { withThreads } from "./cores.ts";
 import { deploymentNote } from "./deployment.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
 import {
@@ -40,7 +40,7 @@ import {
   type ResumedRun,
   type ResumeRequest,
 } from "./resume-run.ts";
-import { type RlProcessEvents, type RunBase, runRlProcesses, samplesElsewhere } from "./rl-processes.ts";
+import { type RlProcessEvents, type RunBase, runRlProcesses } from "./rl-processes.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "./run-lock.ts";
 import { RunSession, type SessionOptions } from "./run-session.ts";
@@ -292,18 +292,6 @@ const ORIGIN = {
   built: "random weights, built in",
   cached: "random weights, from the cache in",
 } as const;
-
-/** Thread counts that are unset get their share of the cores. */
-function withThreads(config: RlConfig): RlConfig {
-  const { trainer, inference } = config;
-  const replicas = samplesElsewhere(config) ? 0 : inference.replicas;
-  const split = splitCores({ trainer: trainer.threads, inference: inference.threads, replicas });
-  return {
-    ...config,
-    trainer: { ...trainer, threads: split.trainer },
-    inference: { ...inference, threads: split.inference },
-  };
-}
 
 /** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
 async function warmStartConfig(

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { RlConfig } from "../../config/index.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
+import { samplesElsewhere } from "./cores.ts";
 import { Fleet, type Restart } from "./fleet.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -132,11 +133,6 @@ export async function runRlProcesses(
     for (const fleet of fleets) fleet.stop();
     if (socketDir !== null) await rm(socketDir, { recursive: true, force: true });
   }
-}
-
-/** The run has no inference servers of its own. */
-export function samplesElsewhere({ orchestrator }: Pick<RlConfig, "orchestrator">): boolean {
-  return orchestrator.client.base_url.length > 0;
 }
 
 function newSocketDir(): Promise<string> {

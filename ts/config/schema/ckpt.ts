@@ -1,6 +1,6 @@
 /** `[ckpt]`: joint checkpoints of trainer and orchestrator, which `--resume` goes on from. */
 import { z } from "zod";
-import { filePath } from "./fields.ts";
+import { folderPath } from "./fields.ts";
 
 const steps = (text: string) => z.int().positive().nullable().default(null).describe(text);
 
@@ -17,7 +17,7 @@ export const ckptBlockOf = (recoveryInterval: number) =>
       keep_last: steps("Newest kept checkpoints that stay; unset: all"),
       keep_interval: steps("Kept checkpoints at multiples of this step stay for good"),
       save_async: z.boolean().default(true).describe("Write while the next batch is waited for; false: before"),
-      path: filePath(
+      path: folderPath(
         "Folder for the checkpoints of all runs, each in one of its name; unset: checkpoints/ of the run directory",
       )
         .nullable()

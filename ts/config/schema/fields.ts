@@ -11,9 +11,9 @@ const LONGEST_NAME = 128;
 
 /**
  * What a relative path in a config file is relative to: that file, or the folder the command was started in. A `module` is a file or, as a
- * package, a folder; `data` a file, or a dataset of the hub.
+ * package, a folder; `data` a file, or a dataset of the hub; a `place` a folder that is made when it is not there.
  */
-export type PathBase = "file" | "folder" | "model" | "module" | "data";
+export type PathBase = "file" | "place" | "folder" | "model" | "module" | "data";
 
 /** A path, relative to the file that names it. */
 export function filePath(description: string) {
@@ -21,6 +21,14 @@ export function filePath(description: string) {
     .string()
     .min(1)
     .meta({ description, relativeTo: "file" satisfies PathBase });
+}
+
+/** A folder that is made when it is not there, relative to the file that names it. */
+export function folderPath(description: string) {
+  return z
+    .string()
+    .min(1)
+    .meta({ description, relativeTo: "place" satisfies PathBase });
 }
 
 /** Used at the top and in every section that has its own copy. */

@@ -1,6 +1,6 @@
 /** `[monitors]`: what watches a run from outside. */
 import { z } from "zod";
-import { filePath } from "./fields.ts";
+import { folderPath } from "./fields.ts";
 
 const LAST_PORT = 65_535;
 
@@ -24,7 +24,7 @@ export const monitorsBlock = z
       ),
     tensorboard: z
       .strictObject({
-        path: filePath(
+        path: folderPath(
           "Folder for the event files of all runs, each in one of its name; unset: tensorboard/ of the run directory",
         )
           .nullable()

@@ -1,0 +1,114 @@
+/** A run whose parts are started by hand, from one config: on one machine, and as if each part had a machine of its own. */
+import { createServer } from "node:net";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openSafetensors } from "../../ts/native/weights.ts";
+import { prl, readJson, type Running, start, workspace } from "../support/prl.ts";
+
+const SYNC = join(import.meta.dirname, "configs/sync.toml");
+const STEPS = 3;
+
+let place: Awaited<ReturnType<typeof workspace>>;
+let parts: Running[];
+beforeEach(async () => {
+  place = await workspace();
+  parts = [];
+});
+afterEach(async () => {
+  for (const { child } of parts) child.kill("SIGTERM");
+  await Promise.all(parts.map(({ finished }) => finished));
+  await place.remove();
+});
+const options = () => ({ cwd: place.dir, cache: place.cache, deadlineMs: 200_000 });
+const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
+
+async function resultOf(rolloutsDir: string, weightsDir: string): Promise<unknown[]> {
+  const batches = [];
+  for (let step = 1; step <= STEPS; step++) {
+    const file = await openSafetensors(join(rolloutsDir, `rollouts/step_${step}/rank_0.safetensors`));
+    batches.push(file.metadata["digest"]);
+    file.close();
+  }
+  const { digest } = await readJson<{ digest: string }>(join(weightsDir, `weights/step_${STEPS}/manifest.json`));
+  return [...batches, digest];
+}
+
+/** What `prl rl` makes of it, and the model that its warm start left. */
+async function launched(): Promise<{ expected: unknown[]; model: string }> {
+  expect((await prl(["rl", SYNC, ...shared, "--run.name", "launched"], options())).code).toBe(0);
+  const dir = join(place.dir, "outputs/launched");
+  const [warm = ""] = await readdir(join(place.cache, "warm-starts"));
+  return { expected: await resultOf(dir, dir), model: join(place.cache, "warm-starts", warm) };
+}
+
+function part(command: string, runDir: string, ...more: string[]): Running {
+  const running = start(
+    [command, "@", SYNC, "--run-dir", runDir, ...shared, "--warm-start", "None", ...more],
+    options(),
+  );
+  parts.push(running);
+  return running;
+}
+
+async function ready(runDir: string, name: string): Promise<{ url: string }> {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
+    const file = await readJson<{ url: string }>(join(runDir, "run", `${name}.json`)).catch(() => null);
+    if (file !== null) return file;
+  }
+  throw new Error(`${name} did not become ready`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  await new Promise((done) => server.close(done));
+  return typeof address === "object" && address !== null ? address.port : 0;
+}
+
+test("all parts in one run directory come to what prl rl comes to", { timeout: 240_000 }, async () => {
+  const { expected, model } = await launched();
+  const runDir = join(place.dir, "by-hand");
+  const own = ["--model", model];
+  const servers = [part("inference", runDir, ...own), part("env-server", runDir, ...own)];
+  const ending = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
+  const ended = await Promise.all(ending.map(({ finished }) => finished));
+  expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+  expect(await resultOf(runDir, runDir)).toEqual(expected);
+  expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
+
+  const again = await part("orchestrator", runDir, ...own).finished;
+  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_EXISTS")]);
+  const warm = await prl(["trainer", "@", SYNC, "--run-dir", join(place.dir, "other")], options());
+  expect([warm.code, warm.stderr]).toEqual([2, expect.stringContaining("no warm start")]);
+});
+
+test(
+  "parts that share nothing but the checkpoints' folder, by grpc and addresses, too",
+  { timeout: 240_000 },
+  async () => {
+    const { expected, model } = await launched();
+    const [rollouts, weights] = [await freePort(), await freePort()];
+    const grpc = (section: string, port: number) =>
+      ["type", "grpc", "port", String(port), "connect", `127.0.0.1:${port}`].map((word, i) =>
+        i % 2 === 0 ? `--${section}.${word}` : word,
+      );
+    const network = [...grpc("rollout-transport", rollouts), ...grpc("weight-broadcast", weights)];
+    network.push("--ckpt.path", join(place.dir, "shared"), "--model", model);
+    const dirOf = (machine: string) => join(place.dir, machine, "apart");
+    part("inference", dirOf("samplers"), ...network);
+    const { url } = await ready(dirOf("samplers"), "inference-0");
+    const all = [...network, "--orchestrator.client.base-url", JSON.stringify([url])];
+    const trainer = part("trainer", dirOf("trainer"), ...all);
+    part("env-server", dirOf("orchestrator"), ...all);
+    const orchestrator = part("orchestrator", dirOf("orchestrator"), ...all);
+    const ended = await Promise.all([trainer.finished, orchestrator.finished]);
+    expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
+    expect(await resultOf(dirOf("trainer"), dirOf("trainer"))).toEqual(expected);
+  },
+);
