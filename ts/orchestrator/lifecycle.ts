@@ -77,6 +77,22 @@ export class Lifecycle {
     return this.#groups.sampling + this.#groups.scoring;
   }
 
+  /** Where everything stands, under `dispatcher/`: what is under way now, and what has happened since the start of this process. */
+  metrics(): Record<string, number> {
+    const { sampling, scoring, completed } = this.#groups;
+    const values: Record<string, number> = {
+      "dispatcher/in_flight": this.inFlight,
+      "dispatcher/sampling_groups": sampling,
+      "dispatcher/scoring_groups": scoring,
+      "dispatcher/queued_groups": completed,
+      "dispatcher/rollouts/dispatched": this.#dispatched,
+      "dispatcher/rollouts/retried": this.#retried,
+    };
+    for (const [end, count] of Object.entries(this.#returned)) values[`dispatcher/rollouts/${end}`] = count;
+    for (const reason of DROP_REASONS) values[`dispatcher/dropped/${reason}`] = this.#dropped[reason];
+    return values;
+  }
+
   stateOf(group: number): GroupState | undefined {
     return this.#live.get(group);
   }

@@ -174,6 +174,7 @@ class Orchestrator {
     const { metrics } = job;
     metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", inFlight);
     metrics.watch?.("groups_open", "Groups under way.", () => this.#lifecycle.open);
+    metrics.watch?.("rollouts_retried", "Rollouts that were tried again.", () => this.#lifecycle.rollouts.retried);
     metrics.watch?.("groups_queued", "Finished groups that wait for a batch.", () => this.#queue.size);
     metrics.watch?.("policy_version", "Version that the engines sample with.", () => this.#version);
   }
@@ -241,8 +242,7 @@ class Orchestrator {
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
         ...stepMetrics({ step, groups, batch, dropped: this.#drops.take(), seconds }),
-        "dispatcher/in_flight": this.#lifecycle.inFlight,
-        "dispatcher/queued_groups": this.#queue.size,
+        ...this.#lifecycle.metrics(),
         ...this.#tasks.metrics(),
         ...this.#throttle.metrics(),
         ...this.#lag.take(),

@@ -65,7 +65,10 @@ function faulty({
   };
 }
 
-function checkAccounts({ sent, events, requests, config, contract, inFlight }: Simulation, maxSteps: number): void {
+function checkAccounts(
+  { sent, events, requests, config, contract, inFlight, logged }: Simulation,
+  maxSteps: number,
+): void {
   const { batch_size: batchSize, max_off_policy_steps: oldest } = config.orchestrator;
   const sizes = new Map(config.orchestrator.train.source.map(({ name, group_size: size }) => [name, size]));
   expect(contract).toEqual([]);
@@ -95,6 +98,23 @@ function checkAccounts({ sent, events, requests, config, contract, inFlight }: S
   expect(new Set(used).size).toBe(used.length);
   const dropped = events.flatMap(({ type, groups }) => (type === "groups_dropped" ? [Number(groups)] : []));
   expect(used.length + dropped.reduce((sum, count) => sum + count, 0)).toBe(training.size);
+  // The last step's metrics say the same: nothing came back that was not dispatched, and what has not is under way.
+  const last = logged.get(maxSteps) ?? {};
+  const value = (name: string) => Number(last[`dispatcher/${name}`]);
+  const returned = value("rollouts/ok") + value("rollouts/errored") + value("rollouts/cancelled");
+  expect(value("rollouts/dispatched")).toBe(returned + value("in_flight"));
+  expect(value("rollouts/dispatched") + value("rollouts/retried")).toBeLessThanOrEqual(
+    requests.filter(({ request }) => request.run.type === "train").length + value("in_flight"),
+  );
+  // What waits is bounded by what may be opened, what is under way by its limit.
+  const { oversampling, max_inflight: maxInflight } = config.orchestrator;
+  const [least, most] = [Math.min(...sizes.values()), Math.max(...sizes.values())];
+  for (const line of logged.values()) {
+    expect(Number(line["dispatcher/in_flight"] ?? 0)).toBeLessThanOrEqual(Math.max(maxInflight, most));
+    if (batchSize === null) continue;
+    const counted = (config.max_async_level + oversampling) * batchSize + most;
+    expect(Number(line["dispatcher/queued_groups"] ?? 0) * least).toBeLessThanOrEqual(counted);
+  }
   // At most four tries of each rollout, and never two at once.
   const tries = new Map<string, number>();
   for (const { request } of requests) {
