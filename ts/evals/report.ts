@@ -1,6 +1,6 @@
 /** What the episodes of an evaluation say, in numbers. */
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
-import { type MeanInterval, meanInterval, passAtK, passHatK } from "../orchestrator/index.ts";
+import { type MeanInterval, meanInterval, passCurves } from "../orchestrator/index.ts";
 
 /** Keys are snake_case: it stands in `summary.json`. */
 export interface EvaluationReport {
@@ -24,6 +24,9 @@ export interface EvaluationReport {
   /** By k (1, 2, 4, ... and the number of rollouts), over the tasks whose rollouts were all scored; empty when there are none. */
   pass_at_k: Record<string, number>;
   pass_hat_k: Record<string, number>;
+  /** `[low, high]` of the 95 % interval of each: Student's over the tasks, Wilson's where each task is 0 or 1. */
+  pass_at_k_interval: Record<string, [number, number]>;
+  pass_hat_k_interval: Record<string, [number, number]>;
   /** Mean rewards by agent; empty where there is one agent. */
   agents: Record<string, number>;
   /** Means by name, over scored rollouts; of several agents as `<agent>/<name>`. */
@@ -61,12 +64,7 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
   const rewards = groups.map(rewardsOf);
   const complete = rewards.filter((group) => group.length === rollouts);
   const passes = complete.map((group) => group.filter((reward) => reward >= passThreshold).length);
-  const passed = (estimate: (n: number, c: number, k: number) => number): Record<string, number> =>
-    passes.length === 0
-      ? {}
-      : Object.fromEntries(
-          triesUpTo(rollouts).map((k) => [String(k), mean(passes.map((c) => estimate(rollouts, c, k)))]),
-        );
+  const { at, hat } = passCurves(passes, rollouts);
   return {
     name,
     env,
@@ -78,8 +76,10 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
     errors_by_code: countBy(firstErrors.map(({ code }) => code)),
     error_messages: Object.fromEntries(firstErrors.toReversed().map(({ code, message }) => [code, message])),
     reward: rewardInterval(rewards),
-    pass_at_k: passed(passAtK),
-    pass_hat_k: passed(passHatK),
+    pass_at_k: mapValues(at, ({ mean: rate }) => rate),
+    pass_hat_k: mapValues(hat, ({ mean: rate }) => rate),
+    pass_at_k_interval: mapValues(at, ({ low, high }) => [low, high]),
+    pass_hat_k_interval: mapValues(hat, ({ low, high }) => [low, high]),
     agents: meansByAgent(traces),
     rewards: meansByName(traces.map(named((trace) => mapValues(trace.rewards, ({ score }) => score)))),
     metrics: meansByName(traces.map(named(({ metrics }) => metrics))),
@@ -110,11 +110,6 @@ function meansByAgent(traces: readonly EpisodeTrace[]): Record<string, number> {
   if (names.length < 2) return {};
   const own = (name: string): number[] => traces.flatMap(({ agent, reward }) => (agent === name ? (reward ?? []) : []));
   return Object.fromEntries(names.map((name) => [name, mean(own(name))]));
-}
-
-function triesUpTo(rollouts: number): number[] {
-  const powers = Array.from({ length: 31 }, (_, power) => 2 ** power).filter((k) => k <= rollouts);
-  return [...new Set([...powers, rollouts])];
 }
 
 function meansByName(records: readonly Readonly<Record<string, number>>[]): Record<string, number> {

@@ -13,6 +13,7 @@ import { rewardOf, seed, type ReceivedEpisode, type RunRequest, type Task } from
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { evaluationFile } from "../transports/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
+import { type PassCurve, passCurves } from "./algorithms/statistics/pass-curves.ts";
 import { byAgent } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { evalTasks } from "./tasks.ts";
@@ -125,6 +126,7 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
         mean(traces.flatMap(({ metrics }) => metrics[metric] ?? [])),
       ]),
     ),
+    ...passRates(name, rollouts),
     [`eval/${name}/num`]: good.length,
     [`eval/${name}/errors`]: errors,
     [`eval/${name}/policy_version`]: version,
@@ -137,4 +139,32 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
       -Infinity,
     ),
   };
+}
+
+/**
+ * pass@k and pass^k with their intervals, where tasks are tried more than once and rewards are 0 or 1; over the tasks of which every rollout was
+ * scored.
+ */
+function passRates(name: string, rollouts: readonly ReceivedEpisode[]): Record<string, number> {
+  const byTask = new Map<string, number[]>();
+  for (const { episode } of rollouts) {
+    byTask.set(episode.task.key, [...(byTask.get(episode.task.key) ?? []), rewardOf(episode)]);
+  }
+  const tries = Math.max(0, ...[...byTask.values()].map((rewards) => rewards.length));
+  const isBinary = rollouts.every(({ episode }) =>
+    [0, 1, Number.NaN].some((value) => Object.is(value, rewardOf(episode))),
+  );
+  if (tries < 2 || !isBinary) return {};
+  const whole = [...byTask.values()].filter((rewards) => rewards.every((reward) => !Number.isNaN(reward)));
+  const { at, hat } = passCurves(
+    whole.map((rewards) => rewards.filter((reward) => reward === 1).length),
+    tries,
+  );
+  const named = (prefix: string, curve: PassCurve) =>
+    Object.entries(curve).flatMap(([k, { mean, low, high }]) => [
+      [`eval/${name}/${prefix}${k}`, mean],
+      [`eval/${name}/${prefix}${k}/low`, low],
+      [`eval/${name}/${prefix}${k}/high`, high],
+    ]);
+  return Object.fromEntries([...named("pass@", at), ...named("pass^", hat)]);
 }

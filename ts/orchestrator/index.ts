@@ -8,4 +8,5 @@ export type { Engine } from "./engines.ts";
 export { runEvaluations } from "./run-evaluations.ts";
 export { runOrchestrator, type OrchestratorJob } from "./run-orchestrator.ts";
 export { meanInterval, passAtK, passHatK, type MeanInterval } from "./algorithms/index.ts";
+export { passCurves, type PassCurve, type PassRate } from "./algorithms/statistics/pass-curves.ts";
 export { readOrchestratorState } from "./resume.ts";

@@ -10,9 +10,12 @@ export function firstError(groups: readonly Group[]): EpisodeError | undefined {
 
 export function starved(step: number, groups: readonly Group[], batches: number): PrlError {
   const example = firstError(groups);
+  const isAlone = groups.every(({ rollouts }) => rollouts.length === 1);
   const why =
     example === undefined
-      ? "every group's rewards were all equal, so no advantage differs from 0: make the task easier or harder, or groups larger"
+      ? isAlone
+        ? "a group of one rollout has nothing to be compared with, so its advantage is 0: raise group_size, or take another algorithm"
+        : "every group's rewards were all equal, so no advantage differs from 0: make the task easier or harder, or groups larger"
       : `rollouts fail, the last one with [${example.code}] ${example.message}`;
   return new PrlError(
     "PRL_ORCHESTRATOR_STARVED",
