@@ -3,8 +3,6 @@ import { PrlError } from "../errors.ts";
 import {
   encodeBeginning,
   onlyFunction,
-  opensThinking,
-  parseReply,
   type ParsedCompletion,
   type ReplyDelta,
   ReplyGrowth,
@@ -34,29 +32,34 @@ export function beginning(
   throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
 }
 
-/** Hears sampled tokens and tells what the reply says for certain. */
+/** Hears sampled tokens and tells what the reply says for certain; `read` says what the tokens so far are. */
 export function listenerOf(
-  { tokenizer, renderer }: Codec,
-  { promptIds, begunIds }: { promptIds: Uint32Array; begunIds: Uint32Array },
-  { stop = [], tools = [] }: SampleOptions,
+  read: (tokenIds: Uint32Array) => Pick<ParsedCompletion, "content" | "reasoning">,
+  { stop = [], tools = [], begun = "" }: SampleOptions,
   tell: (delta: ReplyDelta) => void,
 ): (ids: readonly number[]) => void {
   const growth = new ReplyGrowth([...stop, ...(tools.length > 0 ? ["<tool_call>"] : []), "<think>", "</think>"]);
-  const ids = [...begunIds];
-  const thinks = opensThinking(tokenizer, promptIds);
+  const ids: number[] = [];
   let told = 0;
   return (sampled) => {
     ids.push(...sampled);
     const now = performance.now();
     if (now - told < TELL_EVERY_MS) return;
     told = now;
-    const delta = growth.take(parseReply(renderer, Uint32Array.from(ids), thinks));
+    const { content, reasoning } = read(Uint32Array.from(ids));
+    const delta = growth.take({ content: beforeStop(content, stop, begun.length), reasoning });
     if (delta !== null) tell(delta);
   };
 }
 
+/** What is sampled ends at the first stop string behind what was begun. */
+function beforeStop(content: string, stops: readonly string[], from: number): string {
+  const ends = stops.map((stop) => content.indexOf(stop, from)).filter((at) => at >= 0);
+  return content.slice(0, Math.min(content.length, ...ends)).trimEnd();
+}
+
 /** The reply without the stop string that ended it and what its last token says behind that. */
-export function withoutStop(reply: ParsedCompletion, stopReason: number | string | null): ParsedCompletion {
+export function withoutStop(reply: ParsedCompletion, stopReason: number | string | null = null): ParsedCompletion {
   if (typeof stopReason !== "string") return reply;
   const cut = (text: string): string => {
     const at = text.lastIndexOf(stopReason);

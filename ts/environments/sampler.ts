@@ -75,14 +75,19 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
     limits.beforeTurn(trace);
     const askedIds = toIds(prompt, options);
-    const begunIds = typeof prompt === "string" ? NOTHING : beginning({ tokenizer, renderer }, askedIds, options);
+    const begunIds =
+      typeof prompt === "string" ? ofText(options) : beginning({ tokenizer, renderer }, askedIds, options);
     const promptIds = joined(askedIds, begunIds);
+    const thinks = typeof prompt !== "string" && opensThinking(tokenizer, promptIds);
+    const read = (ids: Uint32Array): ParsedCompletion =>
+      typeof prompt === "string"
+        ? { content: tokenizer.decode(ids, { skipSpecialTokens: true }), reasoning: null, toolCalls: [] }
+        : parseReply(renderer, joined(begunIds, ids), thinks);
     limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
     const { onDelta } = options;
-    const hear =
-      onDelta === undefined ? null : listenerOf({ tokenizer, renderer }, { promptIds, begunIds }, options, onDelta);
+    const hear = onDelta === undefined ? null : listenerOf(read, options, onDelta);
     const completion = await generate(promptIds, turnSeed(parts.seed, turn), options, hear).catch((error: unknown) =>
       limits.refused(error, trace),
     );
@@ -92,14 +97,7 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     if (completion.tokenIds.length === 0)
       throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
     const text = tokenizer.decode(completion.tokenIds, { skipSpecialTokens: true });
-    const { message, toolCalls } =
-      typeof prompt === "string"
-        ? { message: { role: "assistant", content: text } as const, toolCalls: [] }
-        : readReply(
-            parseReply(renderer, joined(begunIds, completion.tokenIds), opensThinking(tokenizer, promptIds)),
-            turn,
-            completion.stopReason,
-          );
+    const { message, toolCalls } = toMessage(withoutStop(read(completion.tokenIds), completion.stopReason), turn);
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason } = completion;
     trace.commitTurn({
       prompt: promptMessages(prompt),
@@ -160,13 +158,18 @@ export function blameFor(signal: AbortSignal): {
   };
 }
 
+/** A text has no beginning beside itself. */
+function ofText({ begun, toolChoice }: SampleOptions): Uint32Array {
+  if (begun === undefined && toolChoice === undefined) return NOTHING;
+  const message = "begun and toolChoice are of conversations; a text is begun by its own end";
+  throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
+}
+
 /** Calls that could be read become calls of the message; the ids name turn and place. */
-function readReply(
-  parsed: ParsedCompletion,
+function toMessage(
+  { content, reasoning, toolCalls }: ParsedCompletion,
   turn: number,
-  stopReason: PolicyCompletion["stopReason"] = null,
 ): Pick<SampledTurn, "toolCalls"> & { message: Message } {
-  const { content, reasoning, toolCalls } = withoutStop(parsed, stopReason);
   const calls = toolCalls.flatMap((call, index): ToolCall[] =>
     call.status !== "ok" || call.name === null
       ? []

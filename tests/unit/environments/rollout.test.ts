@@ -93,6 +93,29 @@ const deadline = (ms: number) => {
 };
 
 describe("a rollout", () => {
+  it("a text is cut at the stop string that ended it, heard as it is sampled, and begun by nobody else", async () => {
+    const text = "cba; x";
+    const client: PolicyClient = {
+      async generate({ stop, onTokens }) {
+        expect(stop).toEqual([";"]);
+        const ids = tokenizer.encode(text);
+        onTokens?.([...ids]);
+        const logprobs = new Float32Array(ids.length);
+        return { tokenIds: ids, logprobs, policyVersions: [[0, 1]], finishReason: "stop", stopReason: ";" };
+      },
+    };
+    const heard: unknown[] = [];
+    const rollout: Rollout<Row> = async ({ sample, task: { prompt } }) => {
+      const { message } = await sample(prompt, { stop: [";"], onDelta: (delta) => heard.push(delta) });
+      expect(message.content).toBe("cba");
+      await expect(sample(prompt, { begun: "c" })).rejects.toMatchObject({ code: "PRL_ENVIRONMENT_UNSUPPORTED" });
+    };
+    const { episode } = await run(environment({ rollout }), client);
+    expect(episode.errors).toEqual([]);
+    expect(episode.traces[0]?.reward).toBe(1);
+    expect(heard).toEqual([{ content: "cba" }]);
+  });
+
   it("sends the prompt as it is, keeps the sampled tokens, and scores the text up to the end of sequence", async () => {
     const client = policy("cba");
     const { episode, columns } = await run(environment(), client);

@@ -20,7 +20,7 @@ export const monitorsBlock = z
       .nullable()
       .default(null)
       .describe(
-        "Prometheus endpoints of orchestrator, trainer and launcher; absent: none. Inference servers always have theirs",
+        "Prometheus endpoints of orchestrator, trainer and launcher; absent: none. Inference servers and env workers always have theirs",
       ),
     tensorboard: z
       .strictObject({
