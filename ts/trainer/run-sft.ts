@@ -13,6 +13,7 @@ import { learningRate } from "./schedule.ts";
 import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
 import type { SftPublisher } from "./sft-evaluations.ts";
 import { openSftData, type SftData } from "./sft-data.ts";
+import { TrainSteps } from "./train-step.ts";
 import { validate } from "./sft-validation.ts";
 
 export interface SftJob {
@@ -54,6 +55,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
   const startStep = job.start?.step ?? 0;
   const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };
   const saver = job.checkpoints === undefined ? null : new SftSaver(job.checkpoints, metrics, signal);
+  const steps = new TrainSteps(trainer, metrics);
   let data: SftData | null = null;
   try {
     const position = job.start === undefined ? null : await restoreSft(trainer, job.start);
@@ -71,21 +73,18 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       );
       const [batch] = buildBatch(samples, plan, { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0 });
       if (batch === undefined) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
-      const { loss, metrics: lossMetrics } = await trainer.forwardBackward(batch);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
-      await saver?.saved;
-      const { gradNorm } = await trainer.step({ lr });
+      const { loss, metrics: stepMetrics } = await steps.take(step, batch, lr, saver?.saved ?? Promise.resolve());
       const seconds = (performance.now() - startedAt) / 1000;
       const throughput = batch.inputIds.length / seconds;
       const isValidated = config.val !== null && (step % config.val.interval === 0 || step === config.max_steps);
       metrics.log(step, {
-        ...lossMetrics,
+        ...stepMetrics,
         ...counts,
         loss,
         "loss/mean": loss,
         "loss/perplexity": Math.exp(loss),
         "optim/lr": lr,
-        "optim/grad_norm": gradNorm,
         "perf/throughput": throughput,
         "time/step": seconds,
         ...(isValidated ? await validate(trainer, config, encoding, signal) : {}),

@@ -8,9 +8,8 @@
 
 import { join } from "node:path";
 import { optimOptions, type RlConfig } from "../config/index.ts";
-import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
-import { openTrainer, type TrainBatch, type Trainer } from "../native/index.ts";
+import { openTrainer, type Trainer } from "../native/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -23,11 +22,10 @@ import { canaryTokenIds, scoreCanary } from "./canary.ts";
 import { configuredLoss } from "./configured-loss.ts";
 import { openReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
+import { TrainSteps } from "./train-step.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
-/** So many steps in a row that were not finite are no accident. */
-const MAX_SKIPPED_STEPS = 10;
 /** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
 
@@ -65,7 +63,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   let saving: Promise<void> = Promise.resolve();
-  let skipped = 0;
+  const steps = new TrainSteps(trainer, metrics);
   try {
     if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
     await publish(trainer, job.startStep, canaryIds, job.weights, { full: true });
@@ -77,12 +75,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
       const scored = reference === null ? batch : await reference.score(batch);
       const scoredAt = performance.now();
-      const outcome = await trainStep(trainer, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
-      skipped = outcome.skipped === null ? 0 : skipped + 1;
-      if (outcome.skipped !== null) {
-        metrics.event("step_skipped", { step, code: outcome.skipped.code, message: outcome.skipped.message });
-        if (skipped === MAX_SKIPPED_STEPS) throw outcome.skipped;
-      }
+      const outcome = await steps.take(step, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
       const trainedAt = performance.now();
       await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();
@@ -100,7 +93,6 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       metrics.log(step, {
         ...outcome.metrics,
         "optim/lr": lr,
-        "optim/skipped": outcome.skipped === null ? 0 : 1,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
         "time/wait_for_batch": seconds(startedAt, receivedAt),
         "time/forward_backward": seconds(scoredAt, trainedAt),
@@ -116,26 +108,6 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     await Promise.allSettled([saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
     await Promise.all([trainer.close(), reference?.close()]);
-  }
-}
-
-interface StepOutcome {
-  metrics: Record<string, number>;
-  /** Why nothing was changed. */
-  skipped: PrlError | null;
-}
-
-/** One step; the weights change only when `saved`, which writes the ones before, has ended. */
-async function trainStep(trainer: Trainer, batch: TrainBatch, lr: number, saved: Promise<void>): Promise<StepOutcome> {
-  let metrics: Record<string, number> = {};
-  try {
-    ({ metrics } = await trainer.forwardBackward(batch));
-    await saved;
-    const { gradNorm } = await trainer.step({ lr });
-    return { metrics: { ...metrics, "optim/grad_norm": gradNorm }, skipped: null };
-  } catch (error) {
-    if (error instanceof PrlError && error.code === "PRL_TRAIN_NON_FINITE") return { metrics, skipped: error };
-    throw error;
   }
 }
 

@@ -1,0 +1,49 @@
+/**
+ * Optimizer steps that survive what is not finite: a loss or gradient that is not changes nothing, is told and counted; so many in a row
+ * end the training.
+ */
+import { PrlError } from "../errors.ts";
+import type { Metrics } from "../monitors/index.ts";
+import type { TrainBatch, Trainer } from "../native/index.ts";
+
+/** So many steps in a row that were not finite are no accident. */
+const MAX_SKIPPED_STEPS = 10;
+
+export interface StepOutcome {
+  /** Of the batch; NaN when it could not be computed. */
+  loss: number;
+  /** The loss's own, the gradient's norm, and `optim/skipped`: 1 when nothing was changed. */
+  metrics: Record<string, number>;
+}
+
+export class TrainSteps {
+  readonly #trainer: Trainer;
+  readonly #metrics: Metrics;
+  #skipped = 0;
+
+  constructor(trainer: Trainer, metrics: Metrics) {
+    this.#trainer = trainer;
+    this.#metrics = metrics;
+  }
+
+  /**
+   * One step; the weights change only when `saved`, which writes the ones before, has ended.
+   *
+   * @throws PrlError PRL_TRAIN_NON_FINITE for the last of too many in a row, and what else the trainer throws
+   */
+  async take(step: number, batch: TrainBatch, lr: number, saved: Promise<void>): Promise<StepOutcome> {
+    let [loss, metrics]: [number, Record<string, number>] = [Number.NaN, {}];
+    try {
+      ({ loss, metrics } = await this.#trainer.forwardBackward(batch));
+      await saved;
+      const { gradNorm } = await this.#trainer.step({ lr });
+      this.#skipped = 0;
+      return { loss, metrics: { ...metrics, "optim/grad_norm": gradNorm, "optim/skipped": 0 } };
+    } catch (error) {
+      if (!(error instanceof PrlError) || error.code !== "PRL_TRAIN_NON_FINITE") throw error;
+      this.#metrics.event("step_skipped", { step, code: error.code, message: error.message });
+      if (++this.#skipped === MAX_SKIPPED_STEPS) throw error;
+      return { loss, metrics: { ...metrics, "optim/skipped": 1 } };
+    }
+  }
+}
