@@ -161,11 +161,7 @@ fn without_namespaces() -> Vec<Facility> {
         ),
         facility("terminals", true, "of the machine, each in the hands of one box"),
         facility("images", false, "need a mount namespace"),
-        facility(
-            "tests",
-            false,
-            "RunTests needs a mount namespace: a clean layer for every case; one run per case instead",
-        ),
+        facility("tests", true, "every case on a copy of the files that all begin with"),
         facility("runtime.warm", false, "zygotes enter namespaces; programs are executed"),
     ]
 }

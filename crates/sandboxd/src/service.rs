@@ -119,9 +119,6 @@ impl Sandboxes for Service {
             return Err(SandboxError::Draining.into());
         }
         demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;
-        if shop.probe.isolation == Isolation::Process {
-            return Err(SandboxError::Unsupported("RunTests in the process tier").into());
-        }
         let name = request.request.as_ref().map_or("", |run| &run.idempotency_key);
         let events = match cases::Key::claim(shop, tenant.key("", name), &request) {
             Ok(key) => cases::run_tests(shop, request, key).await?,

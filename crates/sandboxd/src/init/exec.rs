@@ -78,14 +78,18 @@ struct Enclosure {
 }
 
 impl Enclosure {
-    /// `ready`: a layer that was made for it in advance.
-    fn make(start: &Start, uid: u32, ready: Option<Layer>) -> Result<Option<Self>, (String, io::Error)> {
+    /// `ready`: a layer that was made for it in advance. `copied`: its files were, so that it needs none.
+    fn make(start: &Start, uid: u32, ready: Option<Layer>, copied: bool) -> Result<Option<Self>, (String, io::Error)> {
         let Some(enclosed) = &start.enclosed else {
             return Ok(None);
         };
         let layer = match ready {
             Some(layer) => Ok(Some(layer)),
-            None => enclosed.layer.map(|sizes| Layer::make(&sizes, uid)).transpose(),
+            None => enclosed
+                .layer
+                .filter(|_| !copied)
+                .map(|sizes| Layer::make(&sizes, uid))
+                .transpose(),
         };
         Ok(Some(Self {
             finish: enclosed.finish.clone(),
@@ -160,7 +164,7 @@ impl Exec {
             };
             return Ok((exec, Some((Event::Started(pid), None))));
         }
-        let enclosure = Enclosure::make(start, uid, None)?;
+        let enclosure = Enclosure::make(start, uid, None, confinement.home.is_some())?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let launching = Launching {
             program: start.program.clone(),
@@ -205,7 +209,7 @@ impl Exec {
             Born::Here => (None, None),
             Born::Nursed { nursery, layer } => (Some(*nursery), layer.take()),
         };
-        let enclosure = Enclosure::make(start, uid, ready)?;
+        let enclosure = Enclosure::make(start, uid, ready, false)?;
         // A nursery's child is there already.
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let namespace = namespace.filter(|_| nursery.is_none());

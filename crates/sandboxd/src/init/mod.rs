@@ -343,6 +343,12 @@ impl<'a> Server<'a> {
         {
             return self.control.tell(id, Event::NotFurnished(failure(error)));
         }
+        if let Some(home) = self.home
+            && let Some(sizes) = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer)
+            && let Err(error) = home.begin_case(&sizes, self.uid)
+        {
+            return self.control.tell(id, Event::NotFurnished(failure(error)));
+        }
         self.guests_ran = true;
         if start.zygote > 0 {
             return self.adopt(id, start, fds);

@@ -10,6 +10,7 @@
 //!
 //! What the kernel counts per process here (memory, file size) is not a limit of the whole tree: see `probe`.
 
+mod cases;
 mod orders;
 
 use std::fs;

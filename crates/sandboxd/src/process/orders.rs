@@ -16,7 +16,8 @@ pub(super) fn translate(order: &mut Order, home: &Path) {
             if let Some(furnish) = &mut start.furnish {
                 at_home(&mut furnish.cwd, home);
             }
-            if let Some(finish) = &mut start.finish {
+            let enclosed = start.enclosed.as_mut().map(|enclosed| &mut enclosed.finish);
+            for finish in start.finish.as_mut().into_iter().chain(enclosed) {
                 at_home(&mut finish.cwd, home);
             }
         }

@@ -2,7 +2,7 @@
 
 use prl_sandbox_proto::{
     CapabilitiesRequest, Cause, CreateRequest, DialRequest, InputFile, Isolation, Limits, ReadFileRequest,
-    RemoveRequest, RunOnceRequest, RunTestsRequest, SnapshotRequest, WriteFileRequest,
+    RemoveRequest, RunOnceRequest, SnapshotRequest, WriteFileRequest,
 };
 use tonic::Code;
 
@@ -205,7 +205,7 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
             .iter()
             .any(|one| one.name == name && !one.available)
     };
-    for name in ["network", "limits.disk", "images", "tests", "runtime.warm"] {
+    for name in ["network", "limits.disk", "images", "runtime.warm"] {
         assert!(missing(name), "{name}: {:?}", capabilities.facilities);
     }
     for isolation in [Isolation::Rootless, Isolation::Full] {
@@ -233,12 +233,6 @@ async fn the_process_tier_says_what_it_cannot() -> Outcome {
         ..DialRequest::default()
     };
     let refused = held.dial(tokio_stream::iter([port])).await;
-    assert!(refused.is_err_and(|status| status.code() == Code::Unimplemented));
-    let tests = RunTestsRequest {
-        request: Some(command(&["true"])),
-        ..RunTestsRequest::default()
-    };
-    let refused = client.run_tests(tests).await;
     assert!(refused.is_err_and(|status| status.code() == Code::Unimplemented));
     let mut request = command(&["python3", "-c", "print(1)"]);
     request.runtime = "python".to_owned();

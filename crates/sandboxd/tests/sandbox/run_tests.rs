@@ -79,7 +79,7 @@ const RUNTIMES: [(&str, &[&str]); 2] = [
 async fn on_each(act: impl AsyncFn(&str, &Client) -> Outcome) -> Outcome {
     for (runtime, arguments) in RUNTIMES {
         let Some(daemon) = Daemon::start(arguments)? else {
-            return Ok(());
+            continue;
         };
         let client = daemon.client().await?;
         let warm = client
@@ -167,6 +167,70 @@ async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
         Ok(())
     })
     .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1", "--tier", "process"])? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    // Prints what it finds, spoils all of it, fills the disk where it is told to, and leaves a process that would spoil
+    // the next case's.
+    let line = "read kind; find . $TMPDIR -type f | sed \"s#$TMPDIR#T#\" | sort | tr '\\n' ' '; cat made in $TMPDIR/of-build; echo $1; \
+                echo spoilt >> made; rm -r in sub $TMPDIR/*; touch mark $TMPDIR/mark; chmod 700 tool; mkdir -p out; echo $kind > out/kind; \
+                (setsid sh -c 'trap \"\" HUP TERM; while :; do touch spoiler; sleep 0.01; done' &) > /dev/null 2>&1; \
+                [ $kind != fill ] || head -c 20000000 /dev/zero > large; [ $kind != die ] || kill -9 $$";
+    let mut run = command(&["bash", "-c", line, "bash"]);
+    run.files = vec![file("in", "given\n"), file("sub/a", "a"), file("tool", "")];
+    run.collect = vec!["out/*".to_owned()];
+    let mut request = tests(run, &["one\n", "fill\n", "die\n", "last\n"]);
+    for (number, case) in request.cases.iter_mut().enumerate() {
+        case.args = vec![format!("argument {number}")];
+    }
+    let build = "echo built > made; chmod 555 tool; echo tmp > $TMPDIR/of-build; echo done; sleep 100 &";
+    request.build = ["bash", "-c", build].map(str::to_owned).into();
+    let told = judge(&client, request).await?;
+    let built = told.build.as_ref().ok_or("no build")?;
+    assert_eq!(
+        (text(&built.stdout).as_str(), built.exit_code),
+        ("done\n", Some(0)),
+        "{}",
+        tell(built)
+    );
+    let found = "./in ./made ./sub/a ./tool T/of-build built\ngiven\ntmp\n";
+    let kinds = ["one", "fill", "die", "last"];
+    assert_eq!(told.cases.len(), kinds.len());
+    for (number, (kind, case)) in kinds.iter().zip(&told.cases).enumerate() {
+        assert_eq!(
+            text(&case.stdout),
+            format!("{found}argument {number}\n"),
+            "{}",
+            tell(case)
+        );
+        let wanted = if *kind == "die" { Cause::Signaled } else { Cause::Exited };
+        assert_eq!(cause(case), wanted, "{}", tell(case));
+        let collected: Vec<_> = case
+            .files
+            .iter()
+            .map(|file| (file.path.as_str(), &file.content[..]))
+            .collect();
+        assert_eq!(collected, [("out/kind", format!("{kind}\n").as_bytes())]);
+    }
+    let filled = &told.cases[1];
+    assert!(text(&filled.stderr).contains("File size limit"), "{}", tell(filled));
+    // What all cases begin with is no more than each may hold.
+    let mut run = command(&["true"]);
+    run.limits = Some(Limits {
+        disk_bytes: Some(1 << 20),
+        ..tight()
+    });
+    let mut request = tests(run, &[""]);
+    let build = "for i in 1 2 3; do head -c 500000 /dev/zero > $i; done";
+    request.build = ["bash", "-c", build].map(str::to_owned).into();
+    let told = judge(&client, request).await?;
+    assert_eq!(told.causes(), [Cause::DiskFull], "{}", tell(&told.cases[0]));
+    daemon.stop()
 }
 
 #[tokio::test(flavor = "multi_thread")]
