@@ -20,6 +20,8 @@ export const ERROR_CODES = {
   PRL_RUN_DRIFT: "the config is no longer that of the run that is resumed",
   PRL_RUN_LOCKED: "the run directory is in use by a live run",
   PRL_RUN_INTERRUPTED: "the run was interrupted",
+  PRL_CORES_TAKEN: "too few cores are free for the run",
+  PRL_CORES_UNSUPPORTED: "a run cannot be kept on cores of its own here",
   PRL_PROCESS_DIED: "a process of the run ended unexpectedly",
   PRL_PROCESS_NOT_READY: "a process of the run did not become ready in time",
   PRL_TMUX: "tmux is not there, or refused",

@@ -82,10 +82,24 @@ test(
     const events = await readJsonLines<Record<string, unknown>>(join(runDir("killed"), "events.jsonl"));
     const restarts = events.filter(({ type }) => type === "restart");
     expect(restarts).toHaveLength(3);
-    expect(restarts[0]).toMatchObject({ component: "inference", index: 0, exit: "signal SIGKILL" });
+    expect(restarts[0]).toMatchObject({ process: "inference-0", exit: "signal SIGKILL" });
     expect(events.filter(({ type }) => type === "engine_in").length).toBeGreaterThanOrEqual(3);
   },
 );
+
+test("a killed server pulls the current weights anew where they travel by grpc", { timeout: 240_000 }, async () => {
+  const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
+  expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);
+  const run = start(argsOf("killed", ...grpc), options());
+  const killed = new Set<number>();
+  for (const step of [2, 5]) {
+    await appears(join(runDir("killed"), `rollouts/step_${step}/traces.jsonl`), 20);
+    await kill("killed", 0, killed);
+  }
+  const { code, stderr } = await run.finished;
+  expect([code, stderr]).toEqual([0, ""]);
+  expect(await resultOf("killed")).toEqual(await resultOf("undisturbed"));
+});
 
 test("one of two servers dies: the other goes on, and nothing changes", { timeout: 240_000 }, async () => {
   expect((await prl(argsOf("undisturbed"), options())).code).toBe(0);

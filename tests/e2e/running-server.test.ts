@@ -1,10 +1,12 @@
 /** Runs on inference servers that were there before, and stay; and runs beside each other. */
-import { readdir } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { availableParallelism } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { parseCores } from "../../ts/cli/launcher/core-claims.ts";
 import { openSafetensors } from "../../ts/native/weights.ts";
-import { prl, readJson, readJsonLines, type Running, start, workspace } from "../support/prl.ts";
+import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const STEPS = 3;
@@ -91,10 +93,12 @@ test(
 );
 
 test(
-  "two runs at once share no port, socket or directory, and are what each is alone",
+  "two runs at once share no port, socket, directory or core, and are what each is alone",
   { timeout: 240_000 },
   async () => {
+    const half = Math.max(1, Math.floor(availableParallelism() / 2));
     const grpc = ["--weight-broadcast.type", "grpc", "--rollout-transport.type", "grpc"];
+    if (availableParallelism() > 1) grpc.push("--deployment.num-cores", String(half));
     const alone = async (name: string, seed: string) => {
       expect((await prl(argsOf(name, "--seed", seed, ...grpc), options())).code).toBe(0);
       return resultOf(name);
@@ -107,7 +111,10 @@ test(
     const over = new AbortController();
     void ended.finally(() => over.abort());
     while (!over.signal.aborted) {
-      for (const [i, name] of names.entries()) for (const address of await addressesOf(name)) seen[i]?.add(address);
+      for (const [i, name] of names.entries()) {
+        const cores = availableParallelism() > 1 ? await coresOf(name) : [];
+        for (const what of [...(await addressesOf(name)), ...cores]) seen[i]?.add(what);
+      }
       await sleep(50);
     }
     expect((await ended).map(({ code, stderr }) => [code, stderr])).toEqual([
@@ -131,6 +138,40 @@ async function addressesOf(name: string): Promise<string[]> {
     ["url", "rollouts", "weights"].flatMap((key) => (typeof content[key] === "string" ? [content[key]] : [])),
   );
 }
+
+/** The cores that every process of the run may use. */
+async function coresOf(name: string): Promise<string[]> {
+  const pids = Object.values(await childPids(runDir(name)));
+  const lists = await Promise.all(
+    pids.map(async (pid) => {
+      const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+      return /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? "";
+    }),
+  );
+  return [...new Set(lists.flatMap(parseCores))].map((core) => `core ${core}`);
+}
+
+test("a server of another model ends the run by its name, within bounds", { timeout: 120_000 }, async () => {
+  const small = join(ROOT, "configs/small-chat/model");
+  // Its weights are made up into the cache, as those of any model without.
+  await prl(["rl", SYNC, "--model", small, "--warm-start", "None", "--max-steps", "1", "--exp-id", "x"], {
+    ...options(),
+    deadlineMs: 30_000,
+  });
+  const models = await readdir(join(place.cache, "models"));
+  const sizes = await Promise.all(
+    models.map((name) => readJson<object>(join(place.cache, "models", name, "config.json"))),
+  );
+  const wanted = JSON.stringify(await readJson<object>(join(small, "config.json")));
+  const other = models[sizes.findIndex((config) => JSON.stringify(config) === wanted)];
+  expect(other).toBeDefined();
+  const url = await serve(join(place.cache, "models", other ?? ""));
+  const run = await prl(argsOf("mixed", "--orchestrator.client.base-url", JSON.stringify([url])), options());
+  expect(run.code).toBe(1);
+  expect(run.stderr).toContain("PRL_INFERENCE_REQUEST");
+  expect(run.stderr).toContain("cannot swap to weights with vocab_size");
+  expect(run.stderr).toContain("--resume");
+});
 
 test("a server that is not there ends the run by its name", { timeout: 60_000 }, async () => {
   const gone = ["--orchestrator.client.base-url", '["http://127.0.0.1:9"]', "--orchestrator.client.patience-s", "2"];

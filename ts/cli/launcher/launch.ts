@@ -29,6 +29,7 @@ import {
   type EnvironmentRecord,
 } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
+import { claimCores } from "./core-claims.ts";
 import { withThreads } from "./cores.ts";
 import { deploymentNote } from "./deployment.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
@@ -182,6 +183,16 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
+  // Before threads are counted.
+  const claim = await claimCores(given.deployment.num_cores);
+  try {
+    return await launchRlOnCores(given, options);
+  } finally {
+    await claim.release();
+  }
+}
+
+async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise<RunEnd> {
   const prepared = await prepareRl(given, { ...options, hold: true });
   const { config, warmStart, resumed } = prepared;
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);

@@ -73,7 +73,7 @@ export async function releaseLock(runDir: string): Promise<void> {
 }
 
 async function contend(runDir: string): Promise<void> {
-  const own = { pid: process.pid, started: (await startOf(process.pid)) ?? "" };
+  const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
   let rival: Lock | undefined;
   for (let tried = 0; tried < TRIES; tried++) {
     await atomicWriteJson(ownPath(runDir), { ...own, held: false });
@@ -120,7 +120,7 @@ async function liveLocks(runDir: string): Promise<Lock[]> {
     names.filter((name) => LOCK_FILE.test(name)).map((name) => readLock(join(dir, name))),
   );
   const live = await Promise.all(
-    locks.map(async (lock) => (lock !== null && (await startOf(lock.pid)) === lock.started ? [lock] : [])),
+    locks.map(async (lock) => (lock !== null && (await processStart(lock.pid)) === lock.started ? [lock] : [])),
   );
   return live.flat();
 }
@@ -134,8 +134,8 @@ async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
-/** Null when there is no such process. */
-async function startOf(pid: number): Promise<string | null> {
+/** When a process was started, as the kernel counts; null when there is no such process. */
+export async function processStart(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD] ?? "";

@@ -124,7 +124,8 @@ export class RunSession {
 
   restarted(restart: Restart): void {
     this.#restarts.set(restart.component, (this.#restarts.get(restart.component) ?? 0) + 1);
-    this.#events.event("restart", { ...restart });
+    const { component, index, ...rest } = restart;
+    this.#events.event("restart", { process: `${component}-${index}`, ...rest });
     this.#emit({ type: "restart", process: restart.component });
   }
 

@@ -1,4 +1,4 @@
-/** `[deployment]`: what hardware the parts of a run get. It binds engines that compute on GPUs; the embedded one does not. */
+/** `[deployment]`: what hardware the parts of a run get. What it says of GPUs binds engines that compute on GPUs; the embedded one does not. */
 import { z } from "zod";
 
 const gpus = (description: string) => z.int().nonnegative().nullable().default(null).describe(description);
@@ -10,10 +10,18 @@ export const deploymentBlock = z
     num_infer_gpus: gpus(
       "GPUs of the inference servers together (also --inference-gpus); the embedded engine uses none; unset: none",
     ),
+    num_cores: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Cores that the run has to itself among runs that say how many they want; unset: any that the process may use, shared with others",
+      ),
     gpus_per_node: z.int().positive().default(8).describe("GPUs that the machine has"),
   })
   .prefault({})
-  .describe("GPUs of trainer and inference servers");
+  .describe("GPUs of trainer and inference servers, cores of the run");
 export type DeploymentBlock = z.output<typeof deploymentBlock>;
 
 /** What does not fit, or null. */
