@@ -27,11 +27,11 @@ async function trained(run: string): Promise<Line[]> {
 }
 
 /** Serves a model folder; its address. */
-async function serve(folder: string): Promise<string> {
-  const { child, finished } = start(
-    ["inference", folder, "--port", "0", "--threads", "1", "--max-model-len", "2048"],
-    options(),
-  );
+async function serve(folder: string, deadlineMs = 120_000): Promise<string> {
+  const { child, finished } = start(["inference", folder, "--port", "0", "--threads", "1", "--max-model-len", "2048"], {
+    ...options(),
+    deadlineMs,
+  });
   stops.push(async () => {
     child.kill("SIGTERM");
     await finished;
@@ -134,5 +134,46 @@ test(
     }
     expect(digests["same"]).toBe(digests["named"]);
     expect(digests["other"]).not.toBe(digests["named"]);
+  },
+);
+
+test(
+  "a run with a KL term goes on from a checkpoint towards the same reference, the warm start that it began with",
+  { timeout: 180_000 },
+  async () => {
+    const kl = ["--trainer.loss.type", "grpo", "--trainer.loss.kl.estimator", "k2", "--trainer.loss.kl.coef", "1"];
+    const shared = ["--max-steps", "3", "--ckpt.interval", "1", "--orchestrator.eval", "None", ...kl];
+    const args = ["rl", join(CONFIGS, "sync.toml"), "--run.name", "pulled", ...shared];
+    const end = async () => {
+      const { digest } = await readJson<{ digest: string }>(join(outputs("pulled"), "weights/step_3/manifest.json"));
+      const last = (await trained("pulled")).findLast(({ step }) => step === 3);
+      return { digest, kl: last?.["reference_kl"] };
+    };
+    const whole = await prl(args, options());
+    expect(whole.code, whole.stderr).toBe(0);
+    const expected = await end();
+    expect(expected.kl).toBeGreaterThan(0);
+    const resumed = await prl([...args, "--resume", "1"], options());
+    expect(resumed.code, resumed.stderr).toBe(0);
+    expect(await end()).toEqual(expected);
+  },
+);
+
+test.runIf(process.env["PRL_TEST_LONG"] === "1")(
+  "the distillation example raises the held-out reward without reading one",
+  { timeout: 1_200_000 },
+  async () => {
+    const example = join(CONFIGS, "../../../configs/distillation");
+    const long = { ...options(), deadlineMs: 600_000 };
+    const taught = await prl(["sft", join(example, "teacher.toml"), "--run.name", "teacher"], long);
+    expect(taught.code, taught.stderr).toBe(0);
+    const address = await serve(join(outputs("teacher"), "model"), long.deadlineMs);
+    const teacher = ["--orchestrator.algo.teacher.base_url", address];
+    const run = await prl(["rl", join(example, "rl.toml"), "--run.name", "pupil", ...teacher], long);
+    expect(run.code, run.stderr).toBe(0);
+    const { reward } = await readJson<{ reward: { first: number; last: number } }>(
+      join(outputs("pupil"), "summary.json"),
+    );
+    expect(reward.last).toBeGreaterThan(reward.first + 0.1);
   },
 );

@@ -79,3 +79,22 @@ describe("the multi-environment example", () => {
       (await loadEnvironment(env)).configure(env.args);
   });
 });
+
+describe("the distillation example", () => {
+  const path = (part: string) => fileURLToPath(new URL(`../../../configs/distillation/${part}`, import.meta.url));
+
+  it("has a teacher, a beginner and a run, all of one model and one task", async () => {
+    const { config } = await loadConfig([path("rl.toml")]);
+    const [source] = config.orchestrator.train.source;
+    expect(source?.algo).toMatchObject({
+      type: "opd",
+      teacher: { base_url: "http://127.0.0.1:8471", api: "generate" },
+    });
+    expect(config.warm_start?.sft).toBe(path("start.toml"));
+    for (const part of ["teacher.toml", "start.toml"]) {
+      const stage = (await loadConfig([path(part)], [], { kind: "sft" })).config;
+      expect(stage.model).toEqual(config.model);
+      expect(demonstrating(stage)).toEqual(source?.env);
+    }
+  });
+});
