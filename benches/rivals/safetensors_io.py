@@ -1,10 +1,13 @@
-"""Seconds of safetensors' own Python binding to save a state dict and to load it into memory of its own, best of several rounds.
+"""Seconds of safetensors' own Python binding, one action per line of standard input, so that whoever measures can do it by turns.
 
-python safetensors_io.py DIRECTORY TENSORS ROWS COLUMNS ROUNDS; needs torch and safetensors. Prints one JSON object.
-Loading maps the file and copies every tensor out of the map, as a consumer that keeps the weights has to.
+python safetensors_io.py DIRECTORY TENSORS ROWS COLUMNS; needs torch and safetensors. Answers each line with one number.
+
+save   writes the state dict; nothing is synced or digested
+open   load_file alone: it maps the file and reads none of the tensors
+touch  the same, and a sum over every tensor, as whoever looks at all of them once must
+copy   the same, and a copy of every tensor in memory of its own, as whoever keeps the weights must
 """
 
-import json
 import os
 import sys
 import time
@@ -13,22 +16,30 @@ import torch
 from safetensors.torch import load_file, save_file
 
 directory = sys.argv[1]
-tensors, rows, columns, rounds = map(int, sys.argv[2:])
+tensors, rows, columns = map(int, sys.argv[2:])
 path = os.path.join(directory, "python.safetensors")
 state = {f"model.layers.{layer}.weight": torch.randn(rows, columns).bfloat16() for layer in range(tensors)}
+save_file(state, path)
 
 
-def best(call):
-    seconds = []
-    for _ in range(rounds):
-        started = time.perf_counter()
-        kept = call()
-        seconds.append(time.perf_counter() - started)
-        del kept
-    return min(seconds)
+def touch():
+    # Whole numbers of 8 bytes: the fastest sum that torch has over all of it.
+    parts = [tensor.view(torch.int64).sum() for tensor in load_file(path).values()]
+    return sum(int(part) for part in parts)
 
 
-save = best(lambda: save_file(state, path))
-load = best(lambda: [tensor.clone() for tensor in load_file(path).values()])
+ACTIONS = {
+    "save": lambda: save_file(state, path),
+    "open": lambda: load_file(path),
+    "touch": touch,
+    "copy": lambda: [tensor.clone() for tensor in load_file(path).values()],
+}
+
+for line in sys.stdin:
+    action = ACTIONS[line.strip()]
+    started = time.perf_counter()
+    kept = action()
+    seconds = time.perf_counter() - started
+    del kept
+    print(seconds, flush=True)
 os.unlink(path)
-print(json.dumps({"save": save, "load": load}))

@@ -2,15 +2,16 @@
 //! safetensors, and headers and digests beside their rivals.
 //!
 //! Plain: the same number of threads, each its own file of the same size, no header, no digest, the same syncing. Python
-//! is measured when `PRL_BENCH_PYTHON` names an interpreter that has torch and safetensors; it neither syncs nor
-//! digests. Files lie in the temporary directory, page cache warm.
+//! is measured, by turns with ours, when `PRL_BENCH_PYTHON` names an interpreter that has torch and safetensors; it neither
+//! syncs nor digests. Like stands beside like: copies beside copies, maps that are read beside maps that are read, maps that
+//! nobody reads beside such. Files lie in the temporary directory, page cache warm.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 
 use prl_weights::{
@@ -36,30 +37,53 @@ fn main() {
         .flat_map(|value| (value as u32).wrapping_mul(2_654_435_769).to_le_bytes()[2..].to_owned())
         .collect();
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let python = python(directory.path());
-    writing(&data, directory.path(), python);
-    reading(&data, directory.path(), python);
+    let mut python = Python::start(directory.path());
+    writing(&data, directory.path(), python.as_mut());
+    reading(&data, directory.path(), python.as_mut());
+    drop(python);
     headers();
     digests(&data[..1 << 28]);
 }
 
-/// Seconds of Python's safetensors to save and to load the same weights.
-fn python(directory: &Path) -> Option<(f64, f64)> {
-    let interpreter = std::env::var_os("PRL_BENCH_PYTHON")?;
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/rivals/safetensors_io.py");
-    let shape = [TENSORS, SHAPE[0], SHAPE[1], ROUNDS].map(|value| value.to_string());
-    let run = Command::new(interpreter)
-        .arg(script)
-        .arg(directory)
-        .args(shape)
-        .output()
-        .expect("python runs");
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    let seconds: HashMap<String, f64> = serde_json::from_slice(&run.stdout).expect("JSON");
-    Some((seconds["save"], seconds["load"]))
+/// Python's safetensors with the same weights, in a process of its own.
+struct Python {
+    process: Child,
+    answers: Lines<BufReader<ChildStdout>>,
 }
 
-fn writing(data: &[u8], directory: &Path, python: Option<(f64, f64)>) {
+impl Python {
+    fn start(directory: &Path) -> Option<Self> {
+        let interpreter = std::env::var_os("PRL_BENCH_PYTHON")?;
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/rivals/safetensors_io.py");
+        let mut process = Command::new(interpreter)
+            .arg(script)
+            .arg(directory)
+            .args([TENSORS, SHAPE[0], SHAPE[1]].map(|value| value.to_string()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python runs");
+        let answers = BufReader::new(process.stdout.take().expect("a pipe")).lines();
+        Some(Self { process, answers })
+    }
+
+    /// Seconds of one action of the script.
+    fn run(&mut self, action: &str) -> f64 {
+        let stdin = self.process.stdin.as_mut().expect("a pipe");
+        writeln!(stdin, "{action}").expect("it listens");
+        let answer = self.answers.next().expect("an answer").expect("text");
+        answer.parse().expect("seconds")
+    }
+}
+
+impl Drop for Python {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+fn writing(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
     let gigabytes = data.len() as f64 / 1e9;
     let names: Vec<String> = (0..TENSORS)
         .map(|layer| format!("model.layers.{layer}.weight"))
@@ -85,6 +109,7 @@ fn writing(data: &[u8], directory: &Path, python: Option<(f64, f64)>) {
     let (mut our_seconds, mut plain_seconds) = (f64::INFINITY, f64::INFINITY);
     let mut ratios = Vec::new();
     let (mut our_cpu, mut plain_cpu) = (0.0, 0.0);
+    let mut saved = Vec::new();
     // By turns: the disk is shared with whoever else writes.
     for _ in 0..ROUNDS {
         fresh(&plain);
@@ -99,9 +124,10 @@ fn writing(data: &[u8], directory: &Path, python: Option<(f64, f64)>) {
         our_cpu += cpu_seconds() - began;
         ratios.push(theirs / ours);
         (our_seconds, plain_seconds) = (our_seconds.min(ours), plain_seconds.min(theirs));
+        saved.extend(python.as_mut().map(|python| python.run("save")));
     }
     let mut rivals = vec![("plain parallel write, synced", gigabytes / plain_seconds)];
-    rivals.extend(python.map(|(save, _)| ("Python safetensors (not synced)", gigabytes / save)));
+    rivals.extend(least(&saved).map(|save| ("Python safetensors (not synced)", gigabytes / save)));
     report("weights-write-1gb", "GB/s", gigabytes / our_seconds, &rivals);
     spread("weights-write-1gb", "plain parallel write, synced", ratios);
     // What it costs however busy the machine is; the disk's own time is not in it.
@@ -142,31 +168,65 @@ fn write_plainly(directory: &Path, data: &[u8]) {
         .expect("synced");
 }
 
-fn reading(data: &[u8], directory: &Path, python: Option<(f64, f64)>) {
+fn reading(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
     let gigabytes = data.len() as f64 / 1e9;
     let (ours, plain) = (directory.join("ours"), directory.join("plain"));
-    let (mut our_seconds, mut plain_seconds) = (f64::INFINITY, f64::INFINITY);
-    let mut ratios = Vec::new();
+    let mut python = |action| python.as_mut().map(|python| python.run(action));
+    let [mut copied, mut plainly, mut touched, mut opened] = [const { Vec::new() }; 4];
+    let [mut their_copies, mut their_touches, mut their_opens] = [const { Vec::new() }; 3];
     for _ in 0..ROUNDS {
-        let theirs = shortest(1, || read_plainly(&plain, data.len()));
-        let ours = shortest(1, || LoadedWeights::read(&ours, SHARDS).expect("read"));
-        ratios.push(theirs / ours);
-        (our_seconds, plain_seconds) = (our_seconds.min(ours), plain_seconds.min(theirs));
+        plainly.push(shortest(1, || read_plainly(&plain, data.len())));
+        copied.push(shortest(1, || LoadedWeights::read(&ours, SHARDS).expect("read")));
+        their_copies.extend(python("copy"));
+        touched.push(shortest(1, || touch(&Checkpoint::open(&ours).expect("valid"))));
+        their_touches.extend(python("touch"));
+        opened.push(shortest(1, || Checkpoint::open(&ours).expect("valid")));
+        their_opens.extend(python("open"));
     }
-    let mut rivals = vec![("plain parallel read", gigabytes / plain_seconds)];
-    rivals.extend(python.map(|(_, load)| ("Python safetensors", gigabytes / load)));
-    report("weights-read-1gb", "GB/s", gigabytes / our_seconds, &rivals);
-    spread("weights-read-1gb", "plain parallel read", ratios);
-    let touch = |view: &[u8]| view.iter().step_by(64).map(|&byte| u64::from(byte)).sum::<u64>();
-    let mapped = shortest(ROUNDS, || {
-        let weights = Checkpoint::open(&ours).expect("valid");
-        let names: Vec<_> = weights.names().collect();
-        names
+    let rate = |seconds: &[f64]| least(seconds).map(|seconds| gigabytes / seconds);
+    let compare = |name: &str, ours: &[f64], rivals: [(&str, &[f64]); 2]| {
+        let measured: Vec<_> = rivals
             .iter()
-            .map(|name| touch(weights.tensor(name).expect("there").data))
-            .sum::<u64>()
-    });
-    report("weights-read-1gb-mapped", "GB/s", gigabytes / mapped, &rivals);
+            .filter_map(|(rival, theirs)| Some((*rival, rate(theirs)?)))
+            .collect();
+        report(name, "GB/s", rate(ours).expect("rounds"), &measured);
+        for (rival, theirs) in rivals.iter().filter(|(_, theirs)| !theirs.is_empty()) {
+            spread(
+                name,
+                rival,
+                theirs.iter().zip(ours).map(|(theirs, ours)| theirs / ours).collect(),
+            );
+        }
+    };
+    let plainly = ("plain parallel read", &plainly[..]);
+    compare(
+        "weights-read-1gb",
+        &copied,
+        [plainly, ("Python safetensors, copied", &their_copies)],
+    );
+    compare(
+        "weights-read-1gb-mapped",
+        &touched,
+        [plainly, ("Python safetensors, mapped and read", &their_touches)],
+    );
+    if let (Some(ours), Some(theirs)) = (least(&opened), least(&their_opens)) {
+        let rivals = [("Python safetensors, mapped", 1.0 / theirs)];
+        report("weights-open-1gb", "per second", 1.0 / ours, &rivals);
+    }
+}
+
+fn least(seconds: &[f64]) -> Option<f64> {
+    seconds.iter().copied().reduce(f64::min)
+}
+
+/// Something of every cache line of every tensor.
+fn touch(weights: &Checkpoint) -> u64 {
+    let names: Vec<_> = weights.names().collect();
+    let lines = |data: &[u8]| data.iter().step_by(64).map(|&byte| u64::from(byte)).sum::<u64>();
+    names
+        .iter()
+        .map(|name| lines(weights.tensor(name).expect("there").data))
+        .sum()
 }
 
 fn read_plainly(directory: &Path, length: usize) -> Vec<u8> {
