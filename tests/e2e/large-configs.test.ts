@@ -23,7 +23,7 @@ describe("configs for larger models", () => {
   test.each([
     ["hendrycks-math", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", { batch_size: 512, group_size: 8 }],
     ["intellect-math", "Qwen/QwQ-32B", { batch_size: 4096, group_size: 16 }],
-  ])("%s resolves", { timeout: 60_000 }, async (name, model, orchestrator) => {
+  ])("%s resolves", { timeout: 180_000 }, async (name, model, orchestrator) => {
     const config = join(ROOT, "configs", name, "rl.toml");
     const missing = await prl(["rl", config, "--dry-run"], options());
     expect(missing.code).toBe(2);
@@ -46,7 +46,7 @@ describe("configs for larger models", () => {
 describe("[deployment]", () => {
   test(
     "is set by --trainer-gpus and --inference-gpus, and the embedded engine says that it uses none",
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async () => {
       const args = ["rl", SYNC, "--max-steps", "1", "--orchestrator.eval", "None", "--run.name", "mine"];
       const { code, stdout } = await prl([...args, "--trainer-gpus", "2", "--inference-gpus=6"], options());
@@ -62,11 +62,15 @@ describe("[deployment]", () => {
     },
   );
 
-  test("more GPUs than the machine has are refused, and flags of another name are hinted at", async () => {
-    const tooMany = await prl(["rl", SYNC, "--trainer-gpus", "8", "--inference-gpus", "1"], options());
-    expect(tooMany.code).toBe(2);
-    expect(tooMany.stderr).toContain("9 together, more than gpus_per_node 8");
-    const wrong = await prl(["rl", SYNC, "--trainer-gpu", "1"], options());
-    expect(wrong.stderr).toContain("did you mean --trainer-gpus?");
-  });
+  test(
+    "more GPUs than the machine has are refused, and flags of another name are hinted at",
+    { timeout: 180_000 },
+    async () => {
+      const tooMany = await prl(["rl", SYNC, "--trainer-gpus", "8", "--inference-gpus", "1"], options());
+      expect(tooMany.code).toBe(2);
+      expect(tooMany.stderr).toContain("9 together, more than gpus_per_node 8");
+      const wrong = await prl(["rl", SYNC, "--trainer-gpu", "1"], options());
+      expect(wrong.stderr).toContain("did you mean --trainer-gpus?");
+    },
+  );
 });

@@ -1,4 +1,5 @@
 /** Supervised runs that are evaluated while they train: the same weights, and rewards of the versions that were asked for. */
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { digestFile } from "../../ts/native/index.ts";
@@ -24,7 +25,7 @@ const weights = async (name: string) => (await digestFile(join(runDir(name), "mo
 describe("prl sft with [eval]", () => {
   test(
     "evaluates the start, every interval and the end, and trains what it trains without",
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async () => {
       const args = ["sft", CONFIG, "--ckpt.interval", "1"];
       const { code, stdout, stderr } = await prl([...args, "--run.name", "evaluated"], options());
@@ -52,10 +53,16 @@ describe("prl sft with [eval]", () => {
         (await evaluations("evaluated")).filter(({ attempt }) => attempt === 2).map(({ version }) => version),
       ).toEqual([4, 5]);
       expect(await weights("evaluated")).toBe(await weights("alone"));
+
+      // An evaluation that the attempt before did not end is made again.
+      await rm(join(runDir("evaluated"), "rollouts/step_4/eval"), { recursive: true });
+      expect((await prl([...args, "--run.name", "evaluated", "--resume", "4"], options())).code).toBe(0);
+      const third = (await evaluations("evaluated")).filter(({ attempt }) => attempt === 3);
+      expect(third.map(({ version }) => version)).toEqual([4, 5]);
     },
   );
 
-  test("what is wrong with an evaluation is named before anything starts", { timeout: 60_000 }, async () => {
+  test("what is wrong with an evaluation is named before anything starts", { timeout: 180_000 }, async () => {
     const unknown = await prl(["sft", CONFIG, "--eval.source.0.env.id", "reverse-tixt"], options());
     expect(unknown.code).toBe(2);
     expect(unknown.stderr).toContain("eval.source.0.env.id");

@@ -62,7 +62,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
     data = await openSftData(config, encoding, signal, position);
     if (config.val?.eval_on_start === true && startStep === 0)
       metrics.log(0, await validate(trainer, config, encoding, signal));
-    if (startStep === 0) await job.publisher?.afterStep(0, trainer, signal);
+    await job.publisher?.afterStep(startStep, trainer, signal);
     for (let step = startStep + 1; step <= config.max_steps; step++) {
       signal.throwIfAborted();
       const startedAt = performance.now();

@@ -71,7 +71,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   const member = joinRun({ component: "sft", index, runDir });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
-  const publisher = isEvaluated ? new SftPublisher(runDir, config, startStep) : undefined;
+  const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;
   try {
     const checkpoints = root === null ? undefined : { root, run: runId, attempt, rules };
     const start = startStep === 0 ? undefined : { step: startStep, dir: modelDir };

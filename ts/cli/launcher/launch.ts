@@ -238,7 +238,8 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
     if (evaluated === null) await runSftProcess(config, base, places, session.stage);
     else {
       const process = await sftProcess(config, base, { ...places, isEvaluated: true });
-      const learner = { process, versions: evaluatedVersions(config, base.resume?.step ?? 0) };
+      const versions = await evaluatedVersions(config, base.resume?.step ?? 0, base.runDir);
+      const learner = { process, versions };
       await runStage(session.stage, (supervisor) =>
         runRlProcesses(supervisor, evaluated, { ...base, resume: null }, eventsOf(session), learner),
       );
