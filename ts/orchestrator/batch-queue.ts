@@ -60,8 +60,10 @@ export class BatchQueue {
     if (window !== Infinity) eligible.sort((a, b) => a.group.index - b.group.index);
     const count = this.#admission.batchOf(eligible.map(({ units }) => units));
     if (count === undefined) return undefined;
-    const chosen = new Set(eligible.slice(0, count));
-    return this.#take((waiting) => chosen.has(waiting));
+    const chosen = eligible.slice(0, count);
+    const taken = new Set(chosen);
+    this.#waiting = this.#waiting.filter((waiting) => !taken.has(waiting));
+    return chosen.map(({ group }) => group);
   }
 
   #take(isTaken: (waiting: Waiting) => boolean): Group[] {

@@ -241,7 +241,7 @@ describe("what is opened, waits, is cut and dropped", () => {
       (given, sizes, window, events) =>
         fc.modelRun(() => make(given.level === 0 ? { ...given, oversampling: 1 } : given, sizes, window), events),
     );
-    fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 20_000 : 400 });
+    fc.assert(property, { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 20_000 : 1_000 });
   });
 });
 

@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import type { Episode, ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
 import { rewardByHash, scored, simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
 
-const RUNS = { numRuns: process.env["PRL_TEST_LONG"] === "1" ? 300 : 12 };
+const IS_LONG = process.env["PRL_TEST_LONG"] === "1";
+const RUNS = { numRuns: IS_LONG ? 120 : 12 };
+const TIMEOUT_MS = IS_LONG ? 600_000 : 60_000;
 const groupsOf = ({ episodes }: Simulation["sent"][number]) => [...new Set(episodes.map(({ group }) => group.id))];
 
 /** Answers that are not what was asked for. `before`: an answer that somebody else got. */
@@ -151,7 +153,7 @@ const scheduled = ({
     ...(tokenBatchSize !== undefined && { tokenBatchSize }),
   }) as SimulationOptions;
 
-describe("under faults", () => {
+describe("under faults", { timeout: TIMEOUT_MS }, () => {
   test("every rollout comes back once with its reason, batches are whole, and the run ends", async () => {
     const faults = fc.record({
       lies: fc.constantFrom(0, 0.3, 1),
