@@ -41,8 +41,13 @@ impl Exec for Enclosed<'_> {
     }
 }
 
-/// Runs it to its end.
-pub(super) async fn run(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> Result<RunOnceResult, SandboxError> {
+/// Runs it to its end. `begun` is called when it has been handed over.
+pub(super) async fn run(
+    held: &Arc<HeldBox>,
+    mut plan: Plan,
+    cancel: Cancel,
+    begun: impl FnOnce(),
+) -> Result<RunOnceResult, SandboxError> {
     let began = Instant::now();
     let setup = |step: &'static str| {
         move |source| SandboxError::Setup {
@@ -57,6 +62,7 @@ pub(super) async fn run(held: &Arc<HeldBox>, mut plan: Plan, cancel: Cancel) -> 
     let flood = Flood::new(plan.limits.output_kill_bytes);
     let ([stdin, stdout, stderr], guests) = pipes().map_err(setup("pipes"))?;
     let exchange = held.mux.call(Order::Start(plan.start), guests.into()).await?;
+    begun();
     let (over, ended) = watch::channel(false);
     let stdout = record(stdout, plan.limits.output_bytes, &flood, ended.clone()).map_err(setup("stdout"))?;
     let stderr = record(stderr, plan.limits.output_bytes, &flood, ended).map_err(setup("stderr"))?;

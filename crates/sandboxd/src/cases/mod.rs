@@ -1,9 +1,9 @@
 //! Many tests of one program in one sandbox: an optional build, then each case alone, one after the other.
 //!
 //! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
-//! starts is dead before the next one begins. Where the program runs on a warm interpreter, one zygote in the sandbox is a
-//! nursery: while a case runs it bears the zygote of the next one, which waits with init's rights, out of the reach of
-//! every program in the sandbox and out of its groups.
+//! starts is dead before the next one begins. A layer in which nothing has changed is used again. Where the program runs on
+//! a warm interpreter, one zygote in the sandbox is a nursery: while a case runs it bears the zygote of the next one, which
+//! waits with init's rights, out of the reach of every program in the sandbox and out of its groups.
 
 mod case;
 mod key;
@@ -230,7 +230,7 @@ impl Run {
         if let Some(mut build) = tests.build {
             build.start.furnish = None;
             held.limit(build.limits.group)?;
-            let result = self.exec(held, build, None).await?;
+            let result = self.exec(held, build, None, || ()).await?;
             let built = passed(&result);
             self.tell(Told::Build(result)).await;
             if !built {
@@ -263,12 +263,13 @@ impl Run {
                 Some(hatching) => Some(hatched(hatching).await?),
                 None => None,
             };
-            next = bear(index < last);
             self.room().await?;
             let mut plan = tests.program.clone();
             plan.stdin = case.stdin;
             plan.start.program.command.extend(case.args);
-            let result = self.exec(held, plan, zygote).await?;
+            // Nobody waits for the next one yet.
+            let begun = || next = bear(index < last);
+            let result = self.exec(held, plan, zygote, begun).await?;
             if *self.cancelled.borrow() {
                 break;
             }
@@ -292,9 +293,10 @@ impl Run {
         held: &Arc<HeldBox>,
         mut plan: Plan,
         zygote: Option<Parked>,
+        begun: impl FnOnce(),
     ) -> Result<RunOnceResult, SandboxError> {
         plan.start.zygote = zygote.as_ref().map_or(0, Parked::id);
-        let mut result = case::run(held, plan, self.cancelled.clone()).await?;
+        let mut result = case::run(held, plan, self.cancelled.clone(), begun).await?;
         result.isolation = held.isolation.into();
         Ok(result)
     }

@@ -207,7 +207,10 @@ impl Exec {
         give(&stdio, uid)?;
         let (nursery, ready) = match zygote.born() {
             Born::Here => (None, None),
-            Born::Nursed { nursery, layer } => (Some(*nursery), layer.take()),
+            Born::Nursed { nursery, layer } => {
+                layer.iter_mut().for_each(Layer::begin);
+                (Some(*nursery), layer.take())
+            }
         };
         let enclosure = Enclosure::make(start, uid, ready, false)?;
         // A nursery's child is there already.

@@ -3,10 +3,12 @@
 //! It is a mount namespace of its own: overlays whose lower side is the sandbox's own layer and whose upper side is a
 //! new file system in memory with the exec's sizes. It is gone with the last process in it and the descriptor here.
 //! Nothing may change the lower side meanwhile: such execs run one at a time, and each is dead before the next begins.
+//! One that is as it was when it was made, to the times of its directories, is as clean as a new one and is used again.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::sys::{check, make_directory, mount};
@@ -18,7 +20,24 @@ const BUILD_AT: &str = "/box";
 const OWN_NAMESPACE: &str = "/proc/self/ns/mnt";
 
 /// See the module.
-pub(super) struct Layer(OwnedFd);
+pub(super) struct Layer {
+    namespace: OwnedFd,
+    pub(super) sizes: Sizes,
+    /// What everything that is written lies in.
+    tops: Vec<File>,
+    as_made: State,
+    /// Programs ran in it only after the tick of the kernel's clock in which it was made: a change in the same one would
+    /// leave no later time.
+    told_apart: bool,
+}
+
+/// What no change leaves as it is: the kernel's own times of the top directories, and what is used of the file system.
+#[derive(PartialEq)]
+struct State {
+    changed: Vec<(i64, i64)>,
+    read: Vec<(i64, i64)>,
+    free: [u64; 2],
+}
 
 impl Layer {
     /// Makes one. `uid`: the guest's.
@@ -26,13 +45,38 @@ impl Layer {
         let back = at("layer", File::open(OWN_NAMESPACE))?;
         // SAFETY: one thread.
         at("layer", check(unsafe { libc::unshare(libc::CLONE_NEWNS) }))?;
-        let made = build(sizes, uid).and_then(|()| at("layer", File::open(OWN_NAMESPACE)));
+        let made = build(sizes, uid).and_then(|tops| {
+            let namespace = at("layer", File::open(OWN_NAMESPACE))?;
+            Ok(Self {
+                namespace: namespace.into(),
+                sizes: *sizes,
+                as_made: at("layer", state(&tops))?,
+                tops,
+                told_apart: false,
+            })
+        });
         at("leave the layer", enter(back.as_raw_fd()))?;
-        made.map(|namespace| Self(namespace.into()))
+        made
     }
 
     pub(super) fn namespace(&self) -> RawFd {
-        self.0.as_raw_fd()
+        self.namespace.as_raw_fd()
+    }
+
+    /// A program begins in it.
+    pub(super) fn begin(&mut self) {
+        // SAFETY: timespec is plain data, filled by the call.
+        let now = unsafe {
+            let mut now: libc::timespec = std::mem::zeroed();
+            libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now);
+            (now.tv_sec, now.tv_nsec)
+        };
+        self.told_apart = self.as_made.changed.iter().all(|made| *made < now);
+    }
+
+    /// Whether nothing in it has changed since it was made. Only while nobody is in it who could write.
+    pub(super) fn untouched(&self) -> bool {
+        self.told_apart && state(&self.tops).is_ok_and(|now| now == self.as_made)
     }
 
     /// Does something in it and comes back.
@@ -51,7 +95,7 @@ pub(super) fn enter(namespace: RawFd) -> io::Result<()> {
     check(unsafe { libc::setns(namespace, libc::CLONE_NEWNS) }).map(|_| ())
 }
 
-fn build(sizes: &Sizes, uid: u32) -> Result<(), Step> {
+fn build(sizes: &Sizes, uid: u32) -> Result<Vec<File>, Step> {
     let upper = Path::new(BUILD_AT);
     let safe = libc::MS_NOSUID | libc::MS_NODEV;
     let options = format!("size={},nr_inodes={},mode=755", sizes.disk_bytes, sizes.inodes);
@@ -74,10 +118,26 @@ fn build(sizes: &Sizes, uid: u32) -> Result<(), Step> {
             mount(&format!("{BUILD_AT}/{name}"), Path::new(target), "", libc::MS_BIND, ""),
         )?;
     }
+    let tops = ["work", "tmp", "shm", "run"].map(|name| File::open(upper.join(name)));
+    let tops = at("layer", tops.into_iter().collect())?;
     at(
         "layer",
         // SAFETY: a NUL-terminated path.
         check(unsafe { libc::umount2(c"/box".as_ptr(), libc::MNT_DETACH) }),
-    )
-    .map(|_| ())
+    )?;
+    Ok(tops)
+}
+
+fn state(tops: &[File]) -> io::Result<State> {
+    let about: Vec<_> = tops.iter().map(File::metadata).collect::<io::Result<_>>()?;
+    // SAFETY: statfs is plain data, filled by the call.
+    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
+    let top = tops.first().ok_or(io::ErrorKind::NotFound)?;
+    // SAFETY: a live descriptor and record.
+    check(unsafe { libc::fstatfs(top.as_raw_fd(), &raw mut system) })?;
+    Ok(State {
+        changed: about.iter().map(|top| (top.ctime(), top.ctime_nsec())).collect(),
+        read: about.iter().map(|top| (top.atime(), top.atime_nsec())).collect(),
+        free: [system.f_bfree, system.f_ffree],
+    })
 }

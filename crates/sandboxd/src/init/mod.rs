@@ -36,7 +36,6 @@ pub(crate) use tree::children;
 use arrange::{arrange, keep_only, watch_signals};
 use control::{CONTROL, Control};
 use exec::{Exec, Execs};
-use layer::Layer;
 use zygote::{Word, Zygote};
 
 /// Runs as pid 1 until the sandbox is done.
@@ -185,7 +184,7 @@ impl<'a> Server<'a> {
 
     fn hatch(&mut self, id: u64, wanted: Hatch) -> io::Result<()> {
         if wanted.nursery > 0 {
-            let layer = wanted.layer.map(|sizes| Layer::make(&sizes, self.uid)).transpose();
+            let layer = wanted.layer.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
             let nursery = self.zygotes.get(&wanted.nursery).ok_or(("nursery", died()));
             let born = layer.and_then(|layer| nursery.and_then(|nursery| nursery.bear(layer)));
             return match born {

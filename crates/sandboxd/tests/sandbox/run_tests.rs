@@ -169,6 +169,52 @@ async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
     .await
 }
 
+/// What a case may do to its layer; most leave no file behind.
+const ACTS: [&str; 12] = [
+    "pass",
+    "os.listdir('/work'); os.listdir('/tmp')",
+    "open('/tmp/x', 'w').write('x'); os.remove('/tmp/x')",
+    "os.chmod('/work', 0o700)",
+    "os.utime('/work', (1, 1))",
+    "os.chmod('/work/in', 0o600); os.utime('/work/in', (1, 1))",
+    "open('/work/in', 'a')",
+    "os.mkdir('/dev/shm/d'); os.rmdir('/dev/shm/d'); os.utime('/run', (1, 1))",
+    "os.setxattr('/work', 'user.mark', b'x')",
+    "os.rename('/work/sub', '/work/other'); os.rename('/work/other', '/work/sub')",
+    "f = open('/run/x', 'w'); os.remove('/run/x'); f.write('x')",
+    "os.symlink('/work', '/tmp/link')",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_case_sees_what_an_earlier_one_did_to_its_layer() -> Outcome {
+    on_each(async |_, client| {
+        let program = "import os, sys\n\
+            act = sys.stdin.read()\n\
+            for p in ('/work', '/work/in', '/work/sub', '/tmp', '/dev/shm', '/run'):\n\
+            \x20   s = os.lstat(p); v = os.statvfs(p)\n\
+            \x20   print(p, oct(s.st_mode), s.st_size, s.st_mtime > 10, s.st_atime > 10, v.f_bfree, v.f_ffree)\n\
+            \x20   if os.path.isdir(p): print(os.listdir(p), os.listxattr(p))\n\
+            try: exec(act)\n\
+            except OSError as error: print(error, file=sys.stderr)";
+        let mut run = command(&["python3", "-c", program]);
+        run.files = vec![file("in", "given"), file("sub/a", "")];
+        let acts: Vec<&str> = ACTS.iter().flat_map(|act| ["pass", act, "pass"]).collect();
+        let told = judge(client, tests(run, &acts)).await?;
+        let outputs = told.outputs();
+        assert_eq!(outputs.len(), acts.len());
+        assert!(
+            outputs[0].contains("/work 0o40755") && outputs[0].contains("['a']"),
+            "{}",
+            outputs[0]
+        );
+        for ((output, case), index) in outputs.iter().zip(&told.cases).zip(0..) {
+            assert_eq!(output, &outputs[0], "case {index}: {}", tell(case));
+        }
+        Ok(())
+    })
+    .await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_namespaces_every_case_has_a_copy_of_what_all_begin_with() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1", "--tier", "process"])? else {

@@ -12,7 +12,8 @@ use super::super::{Control, tree};
 use super::{Exec, KILL_AGAIN_MS, Led, Nursed, QUIET_MS};
 use crate::child::Confinement;
 use crate::sys::pidfd_signal;
-use crate::wire::{Event, Finish};
+use crate::template::Step;
+use crate::wire::{Event, Finish, Sizes};
 
 /// All execs that are not gone, by the ids of their orders.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(in crate::init) struct Execs {
     pub(in crate::init) pair: Option<Pair>,
     /// Whether execs will come: then one waits ready.
     expected: bool,
+    /// Of an exec that is gone, and in which nothing has changed.
+    clean: Option<Layer>,
     /// Of execs that are gone. Let go of while the next one runs.
     spent: Vec<Layer>,
 }
@@ -139,7 +142,8 @@ impl Execs {
                 Ok(None)
             }
             Some(Exec::Nursed(nursed)) => {
-                self.spent.extend(nursed.end(id, status, 0, control)?);
+                let layer = nursed.end(id, status, 0, control)?;
+                self.keep(layer);
                 Ok(None)
             }
             Some(Exec::Helper { .. }) => {
@@ -157,11 +161,26 @@ impl Execs {
         let Some(id) = found else { return Ok(()) };
         match self.all.remove(&id) {
             Some(Exec::Nursed(nursed)) => {
-                self.spent
-                    .extend(nursed.end(id, buried.status, buried.cpu_us, control)?);
+                let layer = nursed.end(id, buried.status, buried.cpu_us, control)?;
+                self.keep(layer);
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    fn keep(&mut self, layer: Option<Layer>) {
+        match layer {
+            Some(layer) if self.clean.is_none() && layer.untouched() => self.clean = Some(layer),
+            other => self.spent.extend(other),
+        }
+    }
+
+    /// A layer that cannot be told from a new one.
+    pub(in crate::init) fn layer(&mut self, sizes: &Sizes, uid: u32) -> Result<Layer, Step> {
+        match self.clean.take_if(|layer| layer.sizes == *sizes) {
+            Some(layer) => Ok(layer),
+            None => Layer::make(sizes, uid),
         }
     }
 
