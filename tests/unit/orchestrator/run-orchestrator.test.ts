@@ -294,7 +294,12 @@ describe("evaluations", () => {
   });
 
   test("staleness never cancels them", async () => {
-    const slow = (action: string) => (action.startsWith("run eval-1-") ? sleep(80) : undefined);
+    let swapped = (): void => undefined;
+    const later = new Promise<void>((resolve) => (swapped = resolve));
+    const slow = (action: string) => {
+      if (action === "canary 0 2") swapped();
+      return action.startsWith("run eval-1-") ? later : undefined;
+    };
     const run = await simulate({
       level: 1,
       maxOffPolicySteps: 1,
