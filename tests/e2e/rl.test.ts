@@ -117,9 +117,9 @@ describe("prl rl", () => {
     expect(await readJson(join(runDir("interrupted"), "summary.json"))).toMatchObject({ status: "interrupted" });
   });
 
-  // Env workers are replaced: env-workers.test.ts.
-  test.each(CHILDREN.filter((name) => name !== "env-worker-0"))(
-    "names %s when it dies, shows the end of its log and exits with 1",
+  // The others are replaced: env-workers.test.ts, inference-servers.test.ts.
+  test.each(["trainer-0", "orchestrator-0"])(
+    "names %s when it dies, shows the end of its log and how to go on, and exits with 1",
     { timeout: 60_000 },
     async (victim) => {
       const { finished } = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "killed"], options());
@@ -129,6 +129,7 @@ describe("prl rl", () => {
       expect(run.code).toBe(1);
       expect(run.stderr).toContain(victim.replace(/-0$/, ""));
       expect(run.stderr).toContain("SIGKILL");
+      expect(run.stderr).toContain("go on with --resume");
       expect(Object.values(pids).filter(isAlive)).toEqual([]);
       expect(await readJson(join(runDir("killed"), "summary.json"))).toMatchObject({
         status: "failed",
