@@ -217,6 +217,9 @@ impl Options {
         }
         // Also of profiles that were named later.
         for text in warm {
+            if text.split(',').any(|part| part.starts_with("node=")) {
+                return Err(SandboxError::Unsupported("--warm node: a parked node"));
+            }
             let parked = options.profiles.park(text);
             parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;
         }
@@ -245,6 +248,7 @@ mod tests {
             ("--listen here", "ADDRESS:PORT"),
             ("--socket s --readable ../x", "--readable"),
             ("--socket s --cpus 0", "--cpus"),
+            ("--socket s --warm python=1,node=2", "a parked node is not implemented"),
             ("--socket s --allow-forward x", "--allow-forward"),
             ("--socket s --warm ruby=1", "ruby=1"),
             ("--socket s --warm python=x", "python=x"),

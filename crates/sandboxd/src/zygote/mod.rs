@@ -174,7 +174,12 @@ impl Warm {
             },
         };
         let wanted = self.pythons.iter().filter(|(name, _)| self.wanted.contains(*name));
-        wanted.map(facility).collect()
+        let node = Facility {
+            name: "runtime.node".to_owned(),
+            available: false,
+            detail: "not parked by this version; node is executed".to_owned(),
+        };
+        wanted.map(facility).chain([node]).collect()
     }
 
     /// Sandboxes made in advance.
