@@ -59,6 +59,11 @@ class Hooks:
     def stop(self):
         os.register_at_fork = self._register
 
+    def leave_to_the_interpreter(self):
+        """Where modules have started threads: everything that it does for a fork."""
+        names = 'PyOS_BeforeFork', 'PyOS_AfterFork_Parent', 'PyOS_AfterFork_Child'
+        self.before, self.in_parent, self.in_child = ([getattr(INTERPRETER, name)] for name in names)
+
     def _note(self, *, before=None, after_in_parent=None, after_in_child=None):
         # A program that forks has them from the interpreter.
         wanted = {'before': before, 'after_in_parent': after_in_parent, 'after_in_child': after_in_child}

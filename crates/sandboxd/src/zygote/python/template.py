@@ -11,6 +11,7 @@ that run one after the other in one sandbox, and tells of the end of each.
 Every page that a zygote writes to is a copy made while somebody waits. So what zygotes have in common is done once, in the
 template: limits, the bounding set, and all of the filter but what a zygote must still be allowed.
 """
+import _thread
 import gc
 import os
 import resource
@@ -68,6 +69,8 @@ def serve(number):
             pass
     stash.RECORDER.stop()
     birth.HOOKS.stop()
+    if _thread._count():
+        birth.HOOKS.leave_to_the_interpreter()
     kept = stash.Stash(born, stash.RECORDER.needs)
     sys.path[:] = guest.PATH
     kernel.prctl('not dumpable', kernel.PR_SET_DUMPABLE, 0)
