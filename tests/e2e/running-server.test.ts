@@ -42,8 +42,9 @@ async function resultOf(name: string): Promise<unknown[]> {
 }
 
 /** `prl inference <folder>`, as a user would start it. */
-async function serve(folder: string): Promise<string> {
-  const server = start(["inference", folder, "--port", "0", "--threads", "1"], { ...options(), deadlineMs: 200_000 });
+async function serve(folder: string, port = 0): Promise<string> {
+  const args = ["inference", folder, "--port", String(port), "--threads", "1"];
+  const server = start(args, { ...options(), deadlineMs: 200_000 });
   servers.push(server);
   return new Promise((resolve, reject) => {
     server.child.stdout?.once("data", (line) => resolve(String(line).trim()));
@@ -150,6 +151,29 @@ async function coresOf(name: string): Promise<string[]> {
   );
   return [...new Set(lists.flatMap(parseCores))].map((core) => `core ${core}`);
 }
+
+test(
+  "a server that is killed and started anew at its address gets the run's weights again",
+  { timeout: 180_000 },
+  async () => {
+    expect((await prl(argsOf("own"), options())).code).toBe(0);
+    const [model = ""] = await readdir(join(place.cache, "models"));
+    const folder = join(place.cache, "models", model);
+    const url = await serve(folder);
+    const run = start(argsOf("elsewhere", "--orchestrator.client.base-url", JSON.stringify([url])), options());
+    const first = join(runDir("elsewhere"), "rollouts/step_1/traces.jsonl");
+    for (const end = Date.now() + 60_000; Date.now() < end; await sleep(20)) {
+      if (await readFile(first).catch(() => null)) break;
+    }
+    const [server] = servers.splice(0);
+    server?.child.kill("SIGKILL");
+    await server?.finished;
+    expect(await serve(folder, Number(new URL(url).port))).toBe(url);
+    const { code, stderr } = await run.finished;
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(await resultOf("elsewhere")).toEqual(await resultOf("own"));
+  },
+);
 
 test("a server of another model ends the run by its name, within bounds", { timeout: 120_000 }, async () => {
   const small = join(ROOT, "configs/small-chat/model");
