@@ -57,7 +57,7 @@ async fn work_is_spread_and_a_full_daemon_is_passed_over() -> Outcome {
         return Ok(());
     };
     // Nine of twelve places, queues included: one daemon alone holds four.
-    let runs = at_once(&client, sleeps(9, "0.3", "spread")).join_all().await;
+    let runs = at_once(&client, sleeps(9, "2", "spread")).join_all().await;
     for outcome in &runs {
         assert_eq!(outcome.result.cause(), Cause::Exited, "{:?}", outcome.result);
     }
