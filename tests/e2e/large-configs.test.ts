@@ -53,7 +53,7 @@ describe("[deployment]", () => {
       expect(code).toBe(0);
       expect(stdout).toContain("[deployment] asks for GPUs (2 for the trainer, 6 for inference)");
       const resolved = await readJson<Resolved>(join(place.dir, "outputs/mine/configs/rl.json"));
-      expect(resolved.deployment).toEqual({
+      expect(resolved.deployment).toMatchObject({
         type: "single_node",
         num_train_gpus: 2,
         num_infer_gpus: 6,

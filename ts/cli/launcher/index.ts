@@ -9,7 +9,7 @@ export type {
   TrainerChildConfig,
 } from "./child-configs.ts";
 export { evaluate, type EvalSummary, type EvaluateRunOptions } from "./evaluate.ts";
-export { prepareRl, prepareSft } from "./launch.ts";
+export { prepareRl, prepareSft } from "./prepare.ts";
 export { rl, sft } from "./run-handle.ts";
 export type { Run, RunOptions } from "./run-handle.ts";
 export { selfCommand } from "./self-command.ts";

@@ -1,0 +1,171 @@
+/**
+ * What comes before a run: its config and its environments are checked, it gets its name and its directory, and `--resume` finds what it goes on
+ * from. Nothing is started here, and an error leaves nothing behind but `configs/`.
+ */
+import { stat } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+
+import {
+  evaluationRun,
+  loadConfig,
+  placeOf,
+  type Provenance,
+  referenceOf,
+  type RlConfig,
+  type SftConfig,
+  START_REFERENCE,
+} from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { checkModel } from "./base-model.ts";
+import {
+  checkEvaluations,
+  checkRlEnvironments,
+  checkSftEnvironments,
+  type EnvironmentRecord,
+} from "./check-environments.ts";
+import { writeConfig } from "./child-configs.ts";
+import { withThreads } from "./cores.ts";
+import { findResumedRun, newestRun, type ResumedRun, type ResumeRequest } from "./resume-run.ts";
+import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
+import { assertUnlocked, takeLock } from "./run-lock.ts";
+import { untilAborted } from "./stage.ts";
+
+/** How a run is checked before it starts. */
+export interface PrepareOptions {
+  /** Aborting it ends the checks. */
+  signal?: AbortSignal;
+  /** Where the config's values came from, for messages. */
+  provenance?: Provenance | undefined;
+  /** Go on with an earlier run. */
+  resume?: ResumeRequest | undefined;
+  /** The run follows at once: the directory is its own from now on. */
+  hold?: boolean;
+}
+
+/** A run that may start: named, with a directory of its own. */
+export interface PreparedRl {
+  config: RlConfig;
+  /** The resolved warm start, if there is one. */
+  warmStart: SftConfig | null;
+  directory: RunDirectory;
+  /** An environment of the run requires sandboxes. */
+  needsSandboxes: boolean;
+  /** What it goes on from. */
+  resumed: ResumedRun | null;
+}
+
+/**
+ * Checks and names the run, makes its directory and writes the resolved config to `configs/rl.json` and which
+ * environments these are to `configs/environments.json`: all that `--dry-run` does.
+ */
+export async function prepareRl(config: RlConfig, options: PrepareOptions = {}): Promise<PreparedRl> {
+  const { provenance } = options;
+  if (config.trainer.data.fake !== null) {
+    const advice = "leave it out, or give the config to prl trainer --bench";
+    const place = placeOf(["trainer", "data", "fake"], provenance);
+    throw new PrlError("PRL_CONFIG_INVALID", `${place}: a run trains on what it samples: ${advice}`);
+  }
+  const { warmStart, environments } = await interruptible(options, async () => {
+    const sources = await checkRlEnvironments(config, provenance);
+    await checkModel(config.model.name, provenance);
+    const reference = referenceOf(config.trainer.loss);
+    if (reference !== null && reference !== START_REFERENCE) {
+      await checkModel(reference, provenance, ["trainer", "loss", "reference"]);
+    }
+    const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
+    return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
+  });
+  const threaded = withThreads(config);
+  const names = config.orchestrator.train.source.map((source) => source.name);
+  const { directory, resumed } = await directoryOf("rl", threaded, names, options);
+  const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
+  await whileHeld(directory.path, async () => {
+    await writeConfig(directory.path, "rl", resolved);
+    await writeConfig(directory.path, "environments", environments);
+    if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
+  });
+  const needsSandboxes = environments.some(({ sandbox }) => sandbox);
+  return { config: resolved, warmStart, directory, needsSandboxes, resumed };
+}
+
+/** What naming a run, and finding the one that is resumed, needs of its config. */
+type NamedConfig = Pick<RlConfig, "run" | "output_dir" | "model" | "clean" | "ckpt">;
+
+/** The run's directory: a new one, or with `resume` that of the run that is meant. */
+async function directoryOf(
+  kind: "rl" | "sft",
+  config: NamedConfig,
+  environments: readonly string[],
+  { resume, hold = false }: PrepareOptions,
+): Promise<{ directory: RunDirectory; resumed: ResumedRun | null }> {
+  const { output_dir: outputDir, clean } = config;
+  if (resume === undefined) {
+    const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean, hold };
+    return { directory: await prepareRunDirectory(place), resumed: null };
+  }
+  if (clean) throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
+  const name = config.run.name ?? (await newestRun(config, environments));
+  const path = resolve(outputDir, name);
+  await assertUnlocked(path);
+  // Where there is no run there is nothing to lock.
+  const isThere = await stat(join(path, "configs")).then(
+    () => true,
+    () => false,
+  );
+  const isHeld = hold && isThere;
+  if (isHeld) await takeLock(path);
+  return whileHeld(path, async () => {
+    const resumed = await findResumedRun(kind, config, path, name, resume);
+    return { directory: { name, path, attempt: resumed.attempt, isHeld }, resumed };
+  });
+}
+
+/** A supervised run that may start. */
+export interface PreparedSft {
+  config: SftConfig;
+  directory: RunDirectory;
+  /** An environment that it is evaluated on requires sandboxes. */
+  needsSandboxes: boolean;
+  /** What it goes on from. */
+  resumed: ResumedRun | null;
+}
+
+/** The same for `prl sft`: `configs/sft-run.json`. */
+export async function prepareSft(config: SftConfig, options: PrepareOptions = {}): Promise<PreparedSft> {
+  const { provenance } = options;
+  const environments = await interruptible(options, async () => {
+    const sources = await checkSftEnvironments(config, provenance);
+    const evaluated = evaluationRun(config);
+    if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, provenance)));
+    await checkModel(config.model.name, provenance);
+    return sources;
+  });
+  const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
+  const named = { ...config, run: { ...config.run, name: directory.name } };
+  await whileHeld(directory.path, async () => {
+    await writeConfig(directory.path, "sft-run", named);
+    await writeConfig(directory.path, "environments", environments);
+  });
+  const needsSandboxes = environments.some(({ sandbox }) => sandbox);
+  return { config: named, directory, resumed, needsSandboxes };
+}
+
+/** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
+async function warmStartConfig(
+  config: RlConfig,
+  file: string,
+): Promise<{ config: SftConfig; environment: EnvironmentRecord[] }> {
+  const overrides = { model: config.model, seed: config.seed };
+  const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
+  const environment = await checkSftEnvironments(sft, provenance);
+  return {
+    config: { ...sft, threads: sft.threads ?? availableParallelism() },
+    environment,
+  };
+}
+
+/** Checks import modules of the user, which may take for ever. */
+function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
+  return signal === undefined ? checks() : untilAborted(signal, checks());
+}
