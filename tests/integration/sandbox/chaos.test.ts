@@ -23,9 +23,14 @@ const DEADLINE_MS = 20_000;
 const LOST = ["connection_lost", "daemon_restarted"];
 
 async function begin(socket: string): Promise<ChildProcess> {
-  const daemon = spawn(sandboxDaemonPath(), ["--socket", socket, "--park", "2", "--warm", "python=0"], {
-    stdio: ["ignore", "pipe", "ignore"],
-  });
+  const daemon = spawn(
+    sandboxDaemonPath(),
+    ["--socket", socket, "--park", "2", "--warm", "python=0", "--stop-with-stdin"],
+    {
+      // However this process ends, it takes them along.
+      stdio: ["pipe", "pipe", "ignore"],
+    },
+  );
   const lines = createInterface({ input: daemon.stdout });
   await once(lines, "line", { signal: AbortSignal.timeout(DEADLINE_MS) });
   return daemon;
