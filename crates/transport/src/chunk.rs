@@ -32,7 +32,7 @@ pub(crate) fn is_boundary(offset: u64, bytes: u64) -> bool {
 pub(crate) struct ChunkBuffers(Arc<Mutex<Vec<Box<[u8]>>>>);
 
 /// How many that nobody uses are kept.
-const IDLE_BUFFERS: usize = 16;
+const IDLE_BUFFERS: usize = 4;
 
 impl ChunkBuffers {
     /// Reads the chunk at `offset` of a file of `bytes` bytes.
