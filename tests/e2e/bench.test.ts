@@ -21,7 +21,7 @@ describe("--bench", () => {
   test.each([
     ["trainer", ["trained tokens", "publishing a version", "peak memory"]],
     ["inference", ["sampled tokens", "requests", "latency, longest"]],
-    ["orchestrator", ["rollouts", "step", "event loop lag, p99"]],
+    ["orchestrator", ["rollouts", "step"]],
     ["rl", ["step", "rollouts", "trained tokens, while training"]],
   ])("%s alone prints its throughput", { timeout: 180_000 }, async (name, expected) => {
     const { code, stdout } = await prl([name, "--bench", "2", debug(name), "--json"], options());
@@ -29,6 +29,7 @@ describe("--bench", () => {
     const report = JSON.parse(stdout) as Report;
     expect(report).toMatchObject({ bench: name, steps: 2 });
     for (const value of expected) expect(report.values[value]?.value, value).toBeGreaterThan(0);
+    if (name === "orchestrator") expect(report.values["event loop lag, p99"]?.value).toBeGreaterThanOrEqual(0);
   });
 
   test(

@@ -36,8 +36,9 @@ const samples = [5, 7, 6].map((length, i): Sample => {
     policyVersionSpans: Uint32Array.of(0, 0xffffffff, 2, 0),
   };
 });
-const [batch] = buildBatch(samples, [Uint32Array.of(0), Uint32Array.of(1), Uint32Array.of(2)], { seqLen: 8 });
-if (batch === undefined) throw new Error("no batch");
+const [first] = buildBatch(samples, [Uint32Array.of(0), Uint32Array.of(1), Uint32Array.of(2)], { seqLen: 8 });
+if (first === undefined) throw new Error("no batch");
+const batch = first;
 
 async function gradients(options: TrainerOptions) {
   const trainer = await openTrainer(modelDir, { threads: 1, ...options });

@@ -43,7 +43,7 @@ describe("routed experts", () => {
     const size = fc.integer({ min: 1, max: 3 });
     await fc.assert(
       fc.asyncProperty(kinds, size, size, fc.integer({ min: 1, max: 9 }), async (Ids, layers, topK, length) => {
-        const ids = Ids.from({ length: length * layers * topK }, (_, at) => (at * 300) % 1000);
+        const ids = new Ids(Array.from({ length: length * layers * topK }, (_, at) => (at * 300) % 1000));
         const samples = [sample(length, { layers, topK, ids }), sample(2)];
         const [batch] = buildBatch(samples, [Uint32Array.of(0), Uint32Array.of(1)], { padToMultipleOf: 4 });
         if (batch === undefined) throw new Error("no batch");
