@@ -24,6 +24,7 @@ import { PrlError } from "../errors.ts";
 import type { EngineHealth } from "../inference/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import type { AvailableWeights } from "../transports/index.ts";
+import { Changes } from "./changes.ts";
 import { chooseEngine } from "./engine-choice.ts";
 import {
   holdingOf,
@@ -84,7 +85,7 @@ export class EngineFleet {
   readonly #options: EngineFleetOptions;
   readonly #times: EngineTimes;
   readonly #ending = new AbortController();
-  readonly #waiters = new Set<() => void>();
+  readonly #changes = new Changes();
   #members: Member[] = [];
   #target: AvailableWeights | null = null;
   #fail: (error: unknown) => void = () => undefined;
@@ -123,7 +124,7 @@ export class EngineFleet {
     clearInterval(this.#probes);
     this.#ending.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
     for (const { life } of this.#members) life.abort(this.#ending.signal.reason);
-    this.#wake();
+    this.#changes.announce();
     await Promise.allSettled(this.#members.flatMap(({ swapping }) => swapping ?? []));
     await this.#target?.release();
   }
@@ -182,7 +183,7 @@ export class EngineFleet {
       const left = latest - performance.now();
       if (moving.length === 0 || left <= 0) break;
       for (const member of moving) void this.#swap(member);
-      await this.#change(left, signal);
+      await this.#changes.next(left, signal);
       this.#throwIfEnded(signal);
     }
     await this.#untilServing(signal, () =>
@@ -214,7 +215,7 @@ export class EngineFleet {
         this.#fail(error);
         throw error;
       }
-      await this.#change(left, signal);
+      await this.#changes.next(left, signal);
     }
   }
 
@@ -227,7 +228,7 @@ export class EngineFleet {
   #swap(member: Member): Promise<void> {
     member.swapping ??= this.#bring(member).finally(() => {
       member.swapping = null;
-      this.#wake();
+      this.#changes.announce();
     });
     return member.swapping;
   }
@@ -255,7 +256,7 @@ export class EngineFleet {
     if (member.state !== "serving") metrics.event("engine_in", { engine: member.engine.url, weights: member.held });
     member.state = "serving";
     member.lateProbes = 0;
-    this.#wake();
+    this.#changes.announce();
   }
 
   /** A canary says nothing of an engine that was started anew between swap and canary. */
@@ -295,7 +296,7 @@ export class EngineFleet {
       await this.#probe(member);
     }
     while (member.state === "suspect" && !this.#ending.signal.aborted) {
-      await this.#change(this.#times.probeMs, this.#ending.signal);
+      await this.#changes.next(this.#times.probeMs, this.#ending.signal);
     }
     return member.state === "serving";
   }
@@ -327,7 +328,7 @@ export class EngineFleet {
     if (member.state === "out") member.state = "joining";
     else if (member.state === "suspect") {
       member.state = "serving";
-      this.#wake();
+      this.#changes.announce();
     }
     if (member.state !== "joining") return;
     // Its weights are not to be relied on after it was out of sight.
@@ -351,24 +352,6 @@ export class EngineFleet {
     for (const lease of member.leases) lease.abort(error);
     member.leases.clear();
     if (state === "gone") member.life.abort(error);
-    this.#wake();
-  }
-
-  async #change(ms: number, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.#waiters.add(done);
-      signal.addEventListener("abort", done, { once: true });
-    });
-  }
-
-  #wake(): void {
-    for (const waiter of this.#waiters) waiter();
+    this.#changes.announce();
   }
 }

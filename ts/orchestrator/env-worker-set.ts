@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 
 import { PrlError } from "../errors.ts";
+import { Changes } from "./changes.ts";
 
 /** A worker by its place; a process that replaces another has an address of its own. */
 export interface EnvWorkerAddress {
@@ -53,7 +54,7 @@ export class EnvWorkerSet {
   #workers: EnvWorker[] = [];
   /** Retired ones whose rollouts have not ended. */
   readonly #leaving = new Set<EnvWorker>();
-  readonly #waiters = new Set<() => void>();
+  readonly #changes = new Changes();
   #turn = 0;
 
   constructor(addresses: readonly EnvWorkerAddress[], options: EnvWorkerSetOptions) {
@@ -67,7 +68,7 @@ export class EnvWorkerSet {
 
   /** Rollouts that wait for a worker. */
   get waiting(): number {
-    return this.#waiters.size;
+    return this.#changes.waiting;
   }
 
   /** Rollouts under way by the name of the worker, retired ones included. */
@@ -90,7 +91,7 @@ export class EnvWorkerSet {
       this.#leaving.add(worker);
       this.#letGo(worker);
     }
-    if (added.length > 0) this.#wake();
+    if (added.length > 0) this.#changes.announce();
   }
 
   /**
@@ -110,7 +111,7 @@ export class EnvWorkerSet {
       if (left <= 0 || this.#closing.signal.aborted) {
         throw new PrlError("PRL_PROCESS_DIED", `no env worker answered for ${this.#options.waitMs / 1000} s`);
       }
-      await this.#change(left, signal);
+      await this.#changes.next(left, signal);
     }
   }
 
@@ -128,7 +129,7 @@ export class EnvWorkerSet {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    this.#wake();
+    this.#changes.announce();
     await Promise.all([...this.#workers, ...this.#leaving].map((worker) => worker.close()));
   }
 
@@ -138,24 +139,6 @@ export class EnvWorkerSet {
     const least = Math.min(...able.map(({ inFlight }) => inFlight));
     const idlest = able.filter(({ inFlight }) => inFlight === least);
     return idlest[this.#turn++ % Math.max(1, idlest.length)];
-  }
-
-  async #change(ms: number, signal: AbortSignal): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        this.#waiters.delete(done);
-        signal.removeEventListener("abort", done);
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      this.#waiters.add(done);
-      signal.addEventListener("abort", done, { once: true });
-    });
-  }
-
-  #wake(): void {
-    for (const waiter of this.#waiters) waiter();
   }
 
   /** Ends when it answers, or is none of ours any more. */
@@ -169,7 +152,7 @@ export class EnvWorkerSet {
         await body.dump();
         if (statusCode !== 200) continue;
         worker.suspect = false;
-        this.#wake();
+        this.#changes.announce();
         return;
       } catch {
         // Not there yet.

@@ -178,14 +178,8 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
     let home = std::env::home_dir().ok_or("no home")?;
     let place = tempfile::Builder::new().prefix("prl-venv-").tempdir_in(home)?;
     let venv = place.path().join("venv");
-    // With an interpreter of its own place, where the machine has one: it is to be shown too.
-    let elsewhere = "/root/.pyenv/versions/3.12.1/bin/python3.12";
-    let base = std::env::var("PRL_TEST_PYTHON").unwrap_or_else(|_| elsewhere.to_owned());
-    let base = if std::path::Path::new(&base).exists() {
-        base.as_str()
-    } else {
-        "/usr/bin/python3"
-    };
+    // `PRL_TEST_PYTHON` names one with an interpreter of its own place, which is to be shown too.
+    let base = std::env::var("PRL_TEST_PYTHON").unwrap_or_else(|_| "/usr/bin/python3".to_owned());
     let made = Command::new(base)
         .args(["-m", "venv", "--without-pip"])
         .arg(&venv)
