@@ -153,14 +153,15 @@ async function coresOf(name: string): Promise<string[]> {
 }
 
 test(
-  "a server that is killed and started anew at its address gets the run's weights again",
+  "a server that is killed and started anew at its address gets the run's weights again, and one that is not there is named and left out",
   { timeout: 180_000 },
   async () => {
     expect((await prl(argsOf("own"), options())).code).toBe(0);
     const [model = ""] = await readdir(join(place.cache, "models"));
     const folder = join(place.cache, "models", model);
     const url = await serve(folder);
-    const run = start(argsOf("elsewhere", "--orchestrator.client.base-url", JSON.stringify([url])), options());
+    const both = JSON.stringify(["http://127.0.0.1:9", url]);
+    const run = start(argsOf("elsewhere", "--orchestrator.client.base-url", both), options());
     const first = join(runDir("elsewhere"), "rollouts/step_1/traces.jsonl");
     for (const end = Date.now() + 60_000; Date.now() < end; await sleep(20)) {
       if (await readFile(first).catch(() => null)) break;
@@ -172,6 +173,9 @@ test(
     const { code, stderr } = await run.finished;
     expect([code, stderr]).toEqual([0, ""]);
     expect(await resultOf("elsewhere")).toEqual(await resultOf("own"));
+    const events = await readJsonLines<Record<string, unknown>>(join(runDir("elsewhere"), "events.jsonl"));
+    const missing = events.filter(({ type }) => type === "engine_missing");
+    expect(missing.map(({ engine }) => engine)).toEqual(["http://127.0.0.1:9"]);
   },
 );
 

@@ -31,6 +31,10 @@ export interface DispatcherOptions {
   throttle: {
     /** Most rollouts at work at once, looked at before each group; a single group larger than this runs alone. */
     readonly limit: number;
+    /** Whether a group that is larger than `limit` may begin, asked when nothing is under way. Default: always. */
+    mayBeAlone?(groupSize: number): boolean;
+    /** Told whether a group that may be opened waits for room. */
+    waits?(isWaiting: boolean): void;
     /** Asked when everything else allows a group, which is opened then; whoever refuses calls `fill` later. Default: always. */
     mayStart?(): boolean;
   };
@@ -44,6 +48,8 @@ export interface DispatcherOptions {
   /** The rollouts of a group whose last one has ended, as they are handed over. Default: as they are. */
   finishGroup?: (group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal) => Promise<ReceivedEpisode[]>;
   onCompleted: (group: Group) => void;
+  /** A rollout has come back, of whatever group. */
+  onReturned?: () => void;
   /** Told of what nothing can be done about here. */
   onFailure: (error: unknown) => void;
   /** Keeps count of groups and rollouts. */
@@ -133,11 +139,15 @@ export class GroupDispatcher {
         }
         this.#nextTask ??= await this.#options.nextTask();
         const task = this.#nextTask;
-        if (this.#stopped || !this.#options.mayOpen() || !this.#hasRoom(task.groupSize)) return;
+        if (this.#stopped || !this.#options.mayOpen()) break;
+        const hasRoom = this.#hasRoom(task.groupSize);
+        this.#options.throttle.waits?.(!hasRoom);
+        if (!hasRoom) return;
         if (this.#options.throttle.mayStart?.() === false) return;
         this.#nextTask = undefined;
         this.#openGroup(task);
       }
+      this.#options.throttle.waits?.(false);
     } finally {
       // In the same turn as the last look at the conditions: a `fill` that comes after it must not find this set.
       this.#filling = false;
@@ -145,7 +155,9 @@ export class GroupDispatcher {
   }
 
   #hasRoom(groupSize: number): boolean {
-    return this.inFlight === 0 || this.inFlight + groupSize <= this.#options.throttle.limit;
+    const { throttle } = this.#options;
+    if (this.inFlight + groupSize <= throttle.limit) return true;
+    return this.inFlight === 0 && (throttle.mayBeAlone?.(groupSize) ?? true);
   }
 
   #openGroup(task: TrainTask): void {
@@ -198,6 +210,7 @@ export class GroupDispatcher {
       return result;
     } finally {
       this.#lifecycle.returned(signal.aborted && end !== "ok" ? "cancelled" : end);
+      this.#options.onReturned?.();
       this.fill();
     }
   }

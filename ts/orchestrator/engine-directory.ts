@@ -1,19 +1,33 @@
 /**
  * Where the inference servers of a run are: those that its launcher keeps, by their ready files, which come and go with the processes; and
- * those that were running before, by their addresses.
+ * those that were running before, by their addresses. Of these one that answers is enough to begin with: the others join when they do.
  */
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../errors.ts";
 import { InferenceAdmin } from "../inference/index.ts";
-import { type ReadyFile, readyFilePath } from "../monitors/index.ts";
+import { type Metrics, type ReadyFile, readyFilePath } from "../monitors/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import type { PlacedEngine } from "./engine-member.ts";
 
 const COMPONENT = "inference";
 const INTERVAL_MS = 250;
 const ANSWER_POLL_MS = 500;
+/** Servers that are started together with the run get so long before it begins without them. */
+const TOGETHER_MS = 5_000;
+/** What a server that is not up yet, or down for now, answers with. */
+const PASSING: ReadonlySet<unknown> = new Set([
+  "PRL_INFERENCE_UNREACHABLE",
+  "PRL_INFERENCE_TIMEOUT",
+  "PRL_INFERENCE_FAILED",
+]);
+
+/** Servers by their addresses: those that have answered, in the order of the addresses, and those that have not. */
+export interface RunningServers {
+  placed: PlacedEngine[];
+  silent: { index: number; url: string; error: unknown }[];
+}
 
 /** Connections to engines, kept as long as the engines are there. */
 export class EngineDirectory {
@@ -41,30 +55,83 @@ export class EngineDirectory {
   }
 
   /**
-   * Servers that run already; each is asked what it is and which model it serves, until it answers.
+   * Servers that run already; each is asked what it is and which model it serves. Resolves when all have answered, or one has and the others
+   * had `togetherMs` to.
    *
-   * @throws PrlError `PRL_INFERENCE_UNREACHABLE` when one does not answer within `deadlineMs`
+   * @throws PrlError `PRL_INFERENCE_UNREACHABLE` when none answers within `deadlineMs`, and at once what a server refuses the questions with
    */
-  async running(urls: readonly string[], deadlineMs: number, signal: AbortSignal): Promise<PlacedEngine[]> {
-    const latest = performance.now() + deadlineMs;
-    return Promise.all(
-      urls.map(async (given, index) => {
-        const url = given.replace(/\/+$/u, "").replace(/\/v1$/u, "");
-        const admin = new InferenceAdmin({ url });
+  async running(
+    urls: readonly string[],
+    deadlineMs: number,
+    signal: AbortSignal,
+    togetherMs = TOGETHER_MS,
+  ): Promise<RunningServers> {
+    const [latest, together] = [deadlineMs, togetherMs].map((ms) => performance.now() + ms) as [number, number];
+    const placed = new Map<number, PlacedEngine>();
+    for (;;) {
+      const silent: RunningServers["silent"] = [];
+      await Promise.all(
+        [...urls.entries()].map(async ([index, given]) => {
+          if (placed.has(index)) return;
+          const url = addressOf(given);
+          try {
+            placed.set(index, await this.#ask(index, url, signal));
+          } catch (error) {
+            signal.throwIfAborted();
+            if (!isPassing(error)) throw error;
+            silent.push({ index, url, error });
+          }
+        }),
+      );
+      const now = performance.now();
+      if (silent.length === 0 || (placed.size > 0 && now >= together)) return { placed: inOrder(placed), silent };
+      if (placed.size === 0 && now >= latest) throw noneAnswered(silent, deadlineMs);
+      await sleep(ANSWER_POLL_MS, undefined, { signal });
+    }
+  }
+
+  /** Admits the silent ones of `running` as soon as they answer, until the signal is aborted; each is told of once. */
+  async followRunning(
+    { placed, silent }: RunningServers,
+    fleet: Pick<EngineFleet, "update">,
+    metrics: Pick<Metrics, "event">,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const known = new Map(placed.map((engine) => [indexOf(engine), engine]));
+    const told = (type: string, url: string, error: unknown): void =>
+      metrics.event(type, { engine: url, reason: error instanceof Error ? error.message : String(error) });
+    for (const { url, error } of silent) told("engine_missing", url, error);
+    const admit = async ({ index, url }: RunningServers["silent"][number]): Promise<void> => {
+      while (!signal.aborted) {
         try {
-          const { isa, dtype, weights } = await untilAnswered(() => admin.about(signal), latest, signal);
-          const [model] = await admin.models(signal);
-          const engine = { url, isa, dtype, weights, ...(model !== undefined && { model: model.id }) };
-          return this.#place(`${COMPONENT}-${index}`, url, engine);
-        } finally {
-          await admin.close();
+          known.set(index, await this.#ask(index, url, signal));
+          fleet.update(inOrder(known));
+          return;
+        } catch (error) {
+          if (signal.aborted) return;
+          // The run goes on with the others: a server of another kind is no reason to end it now.
+          if (!isPassing(error)) return told("engine_refused", url, error);
         }
-      }),
-    );
+        await sleep(ANSWER_POLL_MS, undefined, { signal }).catch(() => undefined);
+      }
+    };
+    await Promise.all(silent.map(admit));
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#connected.values()].map(({ admin }) => admin.close()));
+  }
+
+  async #ask(index: number, url: string, signal: AbortSignal): Promise<PlacedEngine> {
+    const admin = new InferenceAdmin({ url, retries: 0 });
+    try {
+      const { isa, dtype, weights } = await admin.about(signal);
+      const [model] = await admin.models(signal);
+      const engine = { url, isa, dtype, weights, ...(model !== undefined && { model: model.id }) };
+      return this.#place(`${COMPONENT}-${index}`, url, engine);
+    } finally {
+      await admin.close();
+    }
   }
 
   #place(name: string, identity: string, engine: Omit<PlacedEngine["engine"], "admin">): PlacedEngine {
@@ -95,14 +162,24 @@ async function readReadyFile(runDir: string, index: number): Promise<ReadyFile |
   }
 }
 
-async function untilAnswered<T>(ask: () => Promise<T>, latest: number, signal: AbortSignal): Promise<T> {
-  for (;;) {
-    try {
-      return await ask();
-    } catch (error) {
-      const isSilent = error instanceof PrlError && error.code === "PRL_INFERENCE_UNREACHABLE";
-      if (!isSilent || signal.aborted || performance.now() > latest) throw error;
-      await sleep(ANSWER_POLL_MS, undefined, { signal });
-    }
-  }
+function addressOf(given: string): string {
+  return given.replace(/\/+$/u, "").replace(/\/v1$/u, "");
+}
+
+function isPassing(error: unknown): boolean {
+  return error instanceof PrlError && PASSING.has(error.code);
+}
+
+function indexOf({ name }: PlacedEngine): number {
+  return Number(name.slice(COMPONENT.length + 1));
+}
+
+function inOrder(placed: ReadonlyMap<number, PlacedEngine>): PlacedEngine[] {
+  return [...placed].toSorted(([a], [b]) => a - b).map(([, engine]) => engine);
+}
+
+function noneAnswered(silent: RunningServers["silent"], deadlineMs: number): PrlError {
+  const urls = silent.map(({ url }) => url).join(", ");
+  const message = `none of the inference servers answered within ${deadlineMs / 1000} s (${urls}): start them, or see orchestrator.client.base_url`;
+  return new PrlError("PRL_INFERENCE_UNREACHABLE", message, { cause: silent[0]?.error });
 }

@@ -16,6 +16,7 @@ import type { EnvWorkers } from "./env-workers.ts";
 import { type PassCurve, passCurves } from "./algorithms/statistics/pass-curves.ts";
 import { byAgent } from "./metrics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
+import type { SharedRoom } from "./shared-room.ts";
 import { evalTasks } from "./tasks.ts";
 import { jsonLines } from "./trace-lines.ts";
 
@@ -27,6 +28,8 @@ export interface EvaluationContext {
   modelName: string;
   workers: EnvWorkers;
   metrics: Metrics;
+  /** Where its rollouts get their places. */
+  room: Pick<SharedRoom, "evaluate">;
   signal: AbortSignal;
 }
 
@@ -48,7 +51,7 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
 }
 
 async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<ReceivedEpisode[]> {
-  const { workers, config, signal } = context;
+  const { workers, config, room, signal } = context;
   const { tasks, scoresGroups } = await evalTasks(workers, source.name, source.num_examples, signal);
   const requests = tasks.flatMap((task) =>
     Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
@@ -60,7 +63,7 @@ async function runSource(context: EvaluationContext, source: EvalSource, version
     for (let i = next++; i < requests.length; i = next++) {
       signal.throwIfAborted();
       const request = requests[i];
-      if (request !== undefined) results[i] = await runRollout(workers, request, signal);
+      if (request !== undefined) results[i] = await room.evaluate(() => runRollout(workers, request, signal), signal);
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));

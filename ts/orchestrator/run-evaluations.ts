@@ -8,11 +8,13 @@ import type { WeightFollower } from "../transports/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
 import { routedWorkers } from "./routed-workers.ts";
+import { SharedRoom } from "./shared-room.ts";
+import { longestWaitMs } from "./throttle.ts";
 
 /** Between two versions lie training steps; beyond this the learner is taken for dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
 
-export interface EvaluationsJob extends EvaluationContext {
+export interface EvaluationsJob extends Omit<EvaluationContext, "room"> {
   /** In the order in which they are published. */
   versions: readonly number[];
   engines: EngineFleet;
@@ -25,7 +27,16 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
   const signal = AbortSignal.any([job.signal, failure.signal]);
   setMaxListeners(0, signal);
   const { engines, weights, metrics } = job;
-  const context = { ...job, signal, workers: routedWorkers(job.workers, engines) };
+  const { orchestrator } = job.config;
+  // Nothing trains here: evaluations have it all.
+  const room = new SharedRoom({
+    limit: () => orchestrator.max_inflight,
+    training: () => 0,
+    largestGroup: 0,
+    onRoom: () => undefined,
+    patienceMs: longestWaitMs(orchestrator),
+  });
+  const context = { ...job, signal, room, workers: routedWorkers(job.workers, engines) };
   engines.start((error) => failure.abort(error));
   try {
     for (const version of job.versions) {

@@ -156,7 +156,8 @@ class Orchestrator {
     this.#tasks = new TrainTasks(job.workers, job.config.seed, train.source, job.signal, resume?.tasks);
     const pending = [...(resume?.pending ?? [])];
     const inFlight = () => this.#lifecycle.inFlight;
-    this.#throttle = new Throttle({ ...job, inFlight, onRoom: () => this.#dispatcher.fill() });
+    const largestGroup = Math.max(...train.source.map((source) => source.group_size));
+    this.#throttle = new Throttle({ ...job, inFlight, largestGroup, onRoom: () => this.#dispatcher.fill() });
     const options: DispatcherOptions = {
       throttle: this.#throttle,
       lifecycle: this.#lifecycle,
@@ -165,6 +166,7 @@ class Orchestrator {
       onOpened: ({ index, task }) => this.#admission.opened(index, task.groupSize),
       nextTask: async () => pending.shift() ?? this.#tasks.next(),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
+      onReturned: () => this.#throttle.room.trainingReturned(),
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
       onFailure: fail,
@@ -460,7 +462,7 @@ class Orchestrator {
   }
 
   #evaluate(version: number): Promise<void> {
-    return evaluatePolicy(this.#job, version);
+    return evaluatePolicy({ ...this.#job, room: this.#throttle.room }, version);
   }
 }
 

@@ -10,12 +10,20 @@ import type { Metrics } from "../monitors/index.ts";
 import { ConcurrencyController } from "./concurrency.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import { Pace } from "./pace.ts";
+import { SharedRoom } from "./shared-room.ts";
 
 export interface ThrottleOptions {
-  config: { orchestrator: Pick<RlConfig["orchestrator"], "max_inflight" | "concurrency" | "tasks_per_minute"> };
+  config: {
+    orchestrator: Pick<
+      RlConfig["orchestrator"],
+      "max_inflight" | "concurrency" | "tasks_per_minute" | "request_timeout_s"
+    >;
+  };
+  /** Rollouts of the largest training group. */
+  largestGroup: number;
   engines: Pick<EngineFleet, "engines">;
   metrics: Metrics;
-  /** Rollouts under way. */
+  /** Training rollouts under way. */
   inFlight: () => number;
   /** There may be room for more. */
   onRoom: () => void;
@@ -25,6 +33,8 @@ export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #controller: ConcurrencyController;
   readonly #pace: Pace;
+  /** For evaluations, which share the limit. */
+  readonly room: SharedRoom;
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #loads: EngineLoad[] = [];
@@ -37,8 +47,16 @@ export class Throttle {
     const { adaptive, initial_inflight: initial, min_inflight: least, target_kv_usage: target } = concurrency;
     this.#controller = new ConcurrencyController({ initial: adaptive ? (initial ?? most) : most, least, most, target });
     this.#pace = new Pace(perMinute, options.onRoom);
+    const { inFlight: training, largestGroup, onRoom } = options;
+    this.room = new SharedRoom({
+      limit: () => this.#controller.limit,
+      training,
+      largestGroup,
+      onRoom,
+      patienceMs: longestWaitMs(options.config.orchestrator),
+    });
     const { metrics } = options;
-    metrics.watch?.("max_inflight", "Rollouts that may be under way at once.", () => this.limit);
+    metrics.watch?.("max_inflight", "Rollouts that may be under way at once.", () => this.#controller.limit);
     metrics.watch?.("engines_running", "Requests that the engines decode.", () => this.#sum((load) => load.running));
     metrics.watch?.("engines_waiting", "Requests that wait for the engines.", () => this.#sum((load) => load.waiting));
     metrics.watch?.("engines_kv_usage", "Share of the fullest KV cache in use.", () => this.#kvUsage());
@@ -57,9 +75,17 @@ export class Throttle {
     this.#ending.abort();
   }
 
-  /** Most rollouts at once. */
+  /** Most training rollouts at once: what evaluations leave of all. */
   get limit(): number {
-    return this.#controller.limit;
+    return this.room.forTraining;
+  }
+
+  mayBeAlone(groupSize: number): boolean {
+    return this.room.mayBeAlone(groupSize);
+  }
+
+  waits(isWaiting: boolean): void {
+    this.room.trainingWaits = isWaiting;
   }
 
   /** Asked when everything else allows a group: whether the pace does; `onRoom` is called when it does later. */
@@ -69,7 +95,7 @@ export class Throttle {
 
   /** For the line of a step. */
   metrics(): Record<string, number> {
-    const own = { "dispatcher/max_inflight": this.limit };
+    const own = { "dispatcher/max_inflight": this.#controller.limit };
     if (this.#loads.length === 0) return own;
     return {
       ...own,
@@ -95,11 +121,12 @@ export class Throttle {
         this.#isBlind = true;
         metrics.event("concurrency_fixed", { reason: "the engines' /metrics do not say how busy they are" });
       }
-      const before = this.limit;
-      this.#controller.observe(this.#loads, inFlight());
-      if (this.limit === before) return;
-      metrics.event("concurrency", { limit: this.limit, before, kv_usage: this.#kvUsage() });
-      if (this.limit > before) onRoom();
+      const before = this.#controller.limit;
+      this.#controller.observe(this.#loads, inFlight() + this.room.evaluating);
+      const { limit } = this.#controller;
+      if (limit === before) return;
+      metrics.event("concurrency", { limit, before, kv_usage: this.#kvUsage() });
+      if (limit > before) onRoom();
     } finally {
       this.#isLooking = false;
     }
@@ -112,4 +139,13 @@ export class Throttle {
   #kvUsage(): number {
     return Math.max(0, ...this.#loads.map(({ kvUsage }) => kvUsage));
   }
+}
+
+/** A rollout may be tried ten times, each up to its deadline; whoever waits longer than that for one to end waits for nothing. */
+const TRIES = 10;
+
+export function longestWaitMs({
+  request_timeout_s: seconds,
+}: Pick<RlConfig["orchestrator"], "request_timeout_s">): number {
+  return TRIES * seconds * 1000;
 }

@@ -96,6 +96,8 @@ export interface Simulation {
   logged: Map<number, Record<string, unknown>>;
   /** Rollouts at work when the run had ended. */
   inFlight: () => number;
+  /** Most of them at once, evaluations included. */
+  mostInFlight: () => number;
   contract: string[];
   /** By step, of a run with checkpoints. */
   checkpoints: Map<number, OrchestratorState>;
@@ -193,6 +195,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
   const published = new Map<number, PublishedWeights>();
 
   let inFlight = 0;
+  let mostInFlight = 0;
   const simulation: Simulation = {
     config,
     sent: [],
@@ -201,6 +204,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
     events: [],
     logged: new Map(),
     inFlight: () => inFlight,
+    mostInFlight: () => mostInFlight,
     contract: [],
     checkpoints: new Map(),
   };
@@ -277,7 +281,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
     async run(request, signal) {
       const record = { request, batchesSent: sent.length, version: lowest(), aborted: false };
       requests.push(record);
-      inFlight++;
+      mostInFlight = Math.max(mostInFlight, ++inFlight);
       const start = lowest();
       try {
         await before(`run ${request.episode_id}`, signal);

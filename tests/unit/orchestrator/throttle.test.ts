@@ -271,10 +271,11 @@ test("the throttle follows the engines that answer, tells what it did, and stays
     interval_s: 0.01,
   };
   const throttle = new Throttle({
-    config: { orchestrator: { max_inflight: 64, concurrency, tasks_per_minute: null } },
+    config: { orchestrator: { max_inflight: 64, concurrency, tasks_per_minute: null, request_timeout_s: 5 } },
     engines: engines as unknown as Pick<EngineFleet, "engines">,
     metrics: { ...metrics, event: (...event) => void metrics.event(...event) },
     inFlight: () => 64,
+    largestGroup: 4,
     onRoom: () => undefined,
   });
   throttle.start();

@@ -72,17 +72,15 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     const modelName = config.inference.model?.name ?? basename(config.model_dir);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
     const directory = new EngineDirectory();
-    const placed = isOwn
-      ? await directory.ready(runDir, replicas)
-      : await directory.running(client.base_url, client.patience_s * 1000, signal);
-    const engines = new EngineFleet(placed, {
+    const servers = isOwn ? null : await directory.running(client.base_url, client.patience_s * 1000, signal);
+    const engines = new EngineFleet(servers?.placed ?? (await directory.ready(runDir, replicas)), {
       maxMeanAbs: config.orchestrator.canary.max_mean_abs,
       metrics,
       times: { swapMs: client.swap_timeout_s * 1000, patienceMs: client.patience_s * 1000 },
     });
     const workers = connectEnvWorkers(
       await someEnvWorkers(runDir, signal),
-      // Training and an evaluation may each have as many under way.
+      // A group that is larger than the limit runs all the same.
       { connections: 2 * config.orchestrator.max_inflight, replacedWithinMs: REPLACED_WITHIN_MS },
     );
     const ended = new AbortController();
@@ -96,7 +94,9 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       const running = AbortSignal.any([signal, ended.signal]);
       const following = Promise.all([
         followEnvWorkers(runDir, workers, running),
-        isOwn ? directory.follow(runDir, replicas, engines, running) : null,
+        servers === null
+          ? directory.follow(runDir, replicas, engines, running)
+          : directory.followRunning(servers, engines, metrics, running),
       ]).catch((error: unknown) => ended.abort(error));
       const shared = { runDir, config, engines, workers, weights, metrics, signal: running, modelName };
       if (config.evaluate_only !== null) await runEvaluations({ ...shared, versions: config.evaluate_only });

@@ -9,7 +9,7 @@ export const engineClientBlock = z
       .array(baseUrl)
       .default([])
       .describe(
-        "Inference servers that run already, by their addresses; they stay up after the run. Empty: the run starts its own, as [inference] says",
+        "Inference servers that run already, by their addresses; they stay up after the run. One that answers is enough to begin, the others join when they do. Empty: the run starts its own, as [inference] says",
       ),
     swap_timeout_s: z
       .number()

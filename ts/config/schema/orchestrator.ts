@@ -141,7 +141,11 @@ export const orchestratorBlock = z
       .positive()
       .default(256)
       .describe("Rollouts under way for which there is one such process"),
-    max_inflight: z.int().positive().default(1024).describe("Most rollouts running at once"),
+    max_inflight: z
+      .int()
+      .positive()
+      .default(1024)
+      .describe("Most rollouts running at once, those of evaluations included"),
     request_timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
     algo: algoBlock.prefault({}),
     filter_zero_advantages: z

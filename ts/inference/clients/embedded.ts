@@ -59,10 +59,13 @@ export class InferenceAdmin {
   readonly #pool: Pool;
   readonly #scoring: InferenceClient;
   readonly #deadlines: AdminDeadlines;
+  readonly #retries: number;
 
-  constructor(options: { url: string; deadlines?: Partial<AdminDeadlines> }) {
+  /** `retries`: of each call that reaches nobody. */
+  constructor(options: { url: string; deadlines?: Partial<AdminDeadlines>; retries?: number }) {
     this.url = options.url.replace(/\/+$/, "");
     this.#deadlines = { ...DEFAULT_DEADLINES, ...options.deadlines };
+    this.#retries = options.retries ?? RETRIES;
     this.#pool = new Pool(this.url, { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
     this.#scoring = new InferenceClient({ url: this.url, connections: 1, deadlineMs: this.#deadlines.controlMs });
   }
@@ -143,12 +146,19 @@ export class InferenceAdmin {
 
   #get(path: string, signal: AbortSignal | undefined): Promise<string> {
     const deadlineMs = this.#deadlines.statusMs;
-    return exchange(this.#pool, this.url, { method: "GET", path, deadlineMs, signal, retries: RETRIES });
+    return exchange(this.#pool, this.url, { method: "GET", path, deadlineMs, signal, retries: this.#retries });
   }
 
   #post(path: string, body: unknown, deadlineMs: number, signal: AbortSignal | undefined): Promise<string> {
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return exchange(this.#pool, this.url, { method: "POST", path, ...text, deadlineMs, signal, retries: RETRIES });
+    return exchange(this.#pool, this.url, {
+      method: "POST",
+      path,
+      ...text,
+      deadlineMs,
+      signal,
+      retries: this.#retries,
+    });
   }
 
   #parse(path: string, text: string): unknown {
