@@ -1,5 +1,5 @@
 /** Supervised runs that go on from a checkpoint end as if nothing had happened. */
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -64,10 +64,18 @@ describe("prl sft --resume", () => {
       expect(summary).toMatchObject({ status: "completed", steps: STEPS });
 
       if (!what.startsWith("rows")) return;
-      await writeFile(join(place.dir, "rows.jsonl"), '{"prompt": "one", "completion": "row"}\n'.repeat(3));
-      const drifted = await prl([...args, "--resume", "3", "--val", "None"], options());
-      expect(drifted.code).not.toBe(0);
+      const rows = await readFile(join(place.dir, "rows.jsonl"), "utf8");
+      await writeFile(join(place.dir, "moved.jsonl"), rows);
+      const moved = [...args, "--data.source", "./moved.jsonl", "--resume"];
+      expect((await prl([...moved, "3"], options())).stdout).toContain("Changed since the last attempt: data.source");
+      expect(await outcome("mine")).toEqual(whole);
+      await writeFile(join(place.dir, "moved.jsonl"), rows.replace("ab", "ba"));
+      const drifted = await prl([...moved, "3"], options());
+      expect(drifted.code).toBe(2);
       expect(drifted.stderr).toContain("PRL_RUN_DRIFT");
+      // Nothing was taken away for it.
+      expect(await outcome("mine")).toEqual(whole);
+      expect(await readdir(join(runDir("mine"), "checkpoints"))).toContain(`step_${STEPS}`);
     },
   );
 
@@ -87,6 +95,15 @@ describe("prl sft --resume", () => {
     expect(await kept()).toEqual(["step_60"]);
     expect((await prl([...args, "--run.name", "whole", "--max-steps", "60"], options())).code).toBe(0);
     expect((await outcome("killed")).digest).toBe((await outcome("whole")).digest);
+  });
+
+  test("a new run is refused the checkpoints of another", { timeout: 180_000 }, async () => {
+    const args = ["sft", CONFIG, "--max-steps", "1", "--run.name", "mine", "--ckpt.path", "./kept"];
+    expect((await prl(args, options())).code).toBe(0);
+    const again = await prl([...args, "--clean"], options());
+    expect(again.code).toBe(2);
+    expect(again.stderr).toContain("PRL_RUN_EXISTS");
+    expect(again.stderr).toContain(join("kept", "mine"));
   });
 
   test("another seed is another run", { timeout: 180_000 }, async () => {

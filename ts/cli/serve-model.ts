@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
 import { PrlError } from "../errors.ts";
+import { ifThere } from "../file-presence.ts";
 import { createInferenceServer, type InferenceProcessConfig } from "../inference/index.ts";
 import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
@@ -18,11 +19,8 @@ export const FOREVER = new Promise<never>(() => undefined);
 /** The absolute path of a model's folder. Errors: PRL_CONFIG_FILE. */
 export async function modelFolder(folder: string, cwd: string): Promise<string> {
   const dir = resolve(cwd, folder);
-  const isFolder = await stat(dir).then(
-    (found) => found.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) throw new PrlError("PRL_CONFIG_FILE", `${dir} is no folder with a model`);
+  const found = await ifThere(stat(dir), dir);
+  if (found?.isDirectory() !== true) throw new PrlError("PRL_CONFIG_FILE", `${dir} is no folder with a model`);
   return dir;
 }
 

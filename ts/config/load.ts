@@ -6,6 +6,7 @@
  */
 import { stat } from "node:fs/promises";
 import { PrlError } from "../errors.ts";
+import { ifThere } from "../file-presence.ts";
 import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
 import {
   checkEnvironmentVariables,
@@ -227,12 +228,9 @@ class Loader<K extends ConfigKind> {
 }
 
 async function kindOf(path: string): Promise<"file" | "folder" | "nothing"> {
-  try {
-    const found = await stat(path);
-    return found.isDirectory() ? "folder" : "file";
-  } catch {
-    return "nothing"; // Missing or unreachable: for the caller both are a path that does not work.
-  }
+  const found = await ifThere(stat(path), path);
+  if (found === null) return "nothing";
+  return found.isDirectory() ? "folder" : "file";
 }
 
 /** The provenance of every leaf: the sections' copies of shared keys have that of the top, what nobody set is "default". */

@@ -20,6 +20,7 @@ import {
   withGroupScores,
 } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { isMissing } from "../file-presence.ts";
 import { readEpisode } from "./read-episode.ts";
 
 /** A rollout, as it was scored and as it is scored now; NaN where the rewards failed, then or now. */
@@ -101,7 +102,7 @@ async function readConfig<Schema extends z.ZodType>(
   try {
     text = await readFile(path, "utf8");
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return null;
+    if (isMissing(cause)) return null;
     throw new PrlError("PRL_IO", `cannot read ${path}`, { cause });
   }
   try {

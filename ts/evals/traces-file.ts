@@ -8,6 +8,7 @@ import { readFile } from "node:fs/promises";
 
 import { type Episode, episodeSchema } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { ifThere } from "../file-presence.ts";
 import { atomicWriteFile } from "../monitors/index.ts";
 
 const WRITE_AFTER_MS = 10;
@@ -87,12 +88,7 @@ function parse(line: string): Episode | null {
 }
 
 async function readIfThere(path: string): Promise<string> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return "";
-    throw new PrlError("PRL_IO", `cannot read ${path}`, { cause });
-  }
+  return (await ifThere(readFile(path, "utf8"), path)) ?? "";
 }
 
 function attempt<Result>(path: string, work: () => Result): Result {

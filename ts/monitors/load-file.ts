@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
+import { isMissing } from "../file-presence.ts";
 import { atomicWriteJson } from "./atomic-write.ts";
 
 export interface LoadFile {
@@ -22,7 +23,7 @@ export async function readLoad(runDir: string): Promise<LoadFile | null> {
   try {
     return JSON.parse(await readFile(pathOf(runDir), "utf8")) as LoadFile;
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (isMissing(cause)) return null;
     throw cause;
   }
 }

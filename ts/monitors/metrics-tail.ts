@@ -7,6 +7,7 @@
 import { open, type FileHandle } from "node:fs/promises";
 
 import { PrlError } from "../errors.ts";
+import { isMissing } from "../file-presence.ts";
 import type { MetricsLine } from "./metrics.ts";
 
 const CHUNK_BYTES = 64 * 1024;
@@ -37,7 +38,7 @@ export class MetricsTail {
     try {
       file = await open(this.#path, "r");
     } catch (cause) {
-      if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return [];
+      if (isMissing(cause)) return [];
       throw new PrlError("PRL_IO", `cannot read ${this.#path}`, { cause });
     }
     try {

@@ -6,6 +6,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../errors.ts";
+import { isMissing } from "../file-presence.ts";
 import { InferenceAdmin } from "../inference/index.ts";
 import { type Metrics, type ReadyFile, readyFilePath } from "../monitors/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
@@ -157,7 +158,7 @@ async function readReadyFile(runDir: string, index: number): Promise<ReadyFile |
     return JSON.parse(await readFile(readyFilePath(runDir, COMPONENT, index), "utf8")) as ReadyFile;
   } catch (cause) {
     // Not written yet, or taken away by the launcher because its process has ended; it is written in one piece.
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (isMissing(cause)) return null;
     throw new PrlError("PRL_IO", `the ready file of ${COMPONENT}-${index} cannot be read`, { cause });
   }
 }

@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../errors.ts";
+import { isMissing } from "../file-presence.ts";
 import { type LoadFile, type ReadyFile, writeLoad } from "../monitors/index.ts";
 import type { EnvWorkerAddress } from "./env-worker-set.ts";
 
@@ -26,7 +27,7 @@ export async function readyEnvWorkers(runDir: string): Promise<EnvWorkerAddress[
         return url === undefined ? [] : [{ name, url }];
       } catch (cause) {
         // Taken away meanwhile; it is written in one piece.
-        if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+        if (isMissing(cause)) return [];
         throw new PrlError("PRL_IO", `the ready file of ${name} cannot be read`, { cause });
       }
     }),

@@ -8,6 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { PrlError } from "../errors.ts";
+import { isMissing } from "../file-presence.ts";
 
 export interface TokenizerConfig {
   /** Special tokens by their key (`eos_token`, `pad_token`, ...), as text. */
@@ -88,11 +89,6 @@ async function listOptional(path: string): Promise<string[]> {
     if (isMissing(cause)) return [];
     throw new PrlError("PRL_TOKENIZER", `${path} cannot be read`, { cause });
   }
-}
-
-function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOENT" || code === "ENOTDIR";
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -24,7 +24,11 @@ const DATA_FILE = "data.json";
 /** The half is written when this is waited for. */
 const JOIN_DEADLINE_MS = 60_000;
 
-const positionSchema = z.strictObject({ taken: z.int().nonnegative(), rows: z.int().positive().nullable() });
+const positionSchema = z.strictObject({
+  taken: z.int().nonnegative(),
+  rows: z.int().positive().nullable(),
+  digest: z.string(),
+});
 
 export interface SftCheckpoints extends CheckpointWriter {
   rules: CheckpointRules & { save_async: boolean };
@@ -39,6 +43,11 @@ export interface SftStart {
 /** Puts the optimizer back and says how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT and those of the optimizer's file. */
 export async function restoreSft(trainer: Trainer, { dir }: SftStart): Promise<SftPosition> {
   await trainer.loadOptimizer(join(dir, OPTIMIZER_FILE));
+  return readSftPosition(dir);
+}
+
+/** How far the data were read, by the trainer's half of a checkpoint. Errors: PRL_CHECKPOINT_CORRUPT. */
+export async function readSftPosition(dir: string): Promise<SftPosition> {
   const path = join(dir, DATA_FILE);
   try {
     return positionSchema.parse(JSON.parse(await readFile(path, "utf8")));
@@ -62,10 +71,10 @@ export class SftSaver {
   }
 
   /** Writes one when the rules have one at this step; with `save_async = false` it is whole when this returns. */
-  async afterStep(step: number, maxSteps: number, trainer: Trainer, { taken, rows }: SftPosition): Promise<void> {
+  async afterStep(step: number, maxSteps: number, trainer: Trainer, position: SftPosition): Promise<void> {
     if (!isCheckpointStep(step, this.#checkpoints.rules, maxSteps)) return;
     await this.saved;
-    this.saved = this.#write(step, trainer, { taken, rows });
+    this.saved = this.#write(step, trainer, { ...position });
     // Its rejection is met where it is awaited.
     this.saved.catch(() => undefined);
     if (!this.#checkpoints.rules.save_async) await this.saved;

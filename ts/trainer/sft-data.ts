@@ -3,7 +3,8 @@
  *
  * Rows are read anew for every epoch, in an order that follows from the seed and the epoch (any order for up to 10,000 rows, larger data
  * are mixed within that reach); a batch goes on into the next epoch. All rows are read once before the first step, so that a bad one is
- * found there. What seq_len cuts is counted, never silent; an environment's demonstrations have to fit.
+ * found there. What seq_len cuts is counted, never silent; an environment's demonstrations have to fit. Whoever goes on has to have the
+ * data of the earlier attempt: equal rows, wherever they lie now, or an environment that makes again what was taken of it.
  */
 import { loadEnvironment, createRng, placedRows, seed as seedOf, type DataSource } from "../environments/index.ts";
 import { demonstrators, isDataPath, type SftConfig } from "../config/index.ts";
@@ -31,6 +32,8 @@ export interface SftPosition {
   taken: number;
   /** Rows of an epoch; null where demonstrations are made. */
   rows: number | null;
+  /** Of an epoch's rows in the order of the source, or of the demonstrations that were taken. */
+  digest: string;
 }
 
 export interface SftData {
@@ -62,7 +65,7 @@ export function dataSource({
 
 /** Whether a row is held out for validation: by what is in it, so that equal rows are on one side. */
 export function isHeldOut(row: SftRow, share: number): boolean {
-  return Number.parseInt(digest(JSON.stringify(row)).slice(0, 8), 16) / 2 ** 32 < share;
+  return share > 0 && Number.parseInt(digest(JSON.stringify(row)).slice(0, 8), 16) / 2 ** 32 < share;
 }
 
 /**
@@ -78,10 +81,7 @@ export async function openSftData(
   from: SftPosition | null = null,
 ): Promise<SftData> {
   const isRows = config.data.source !== null;
-  const taken = from?.taken ?? 0;
-  const rows = isRows ? await countRows(config, signal) : null;
-  if (from !== null && from.rows !== rows) throw otherData(from.rows, rows);
-  const stream = rows === null ? after(taken, environmentStream(config)) : rowStream(config, rows, taken, signal);
+  const { stream, position } = await streamFrom(config, from, signal);
   const settings: DemonstrationEncoding = {
     ...encoding,
     seqLen: config.seq_len,
@@ -89,7 +89,6 @@ export async function openSftData(
     overlong: isRows ? "cut" : "refuse",
   };
   let leftOutInARow = 0;
-  const position = { taken, rows };
   return {
     position,
     async next(size) {
@@ -100,7 +99,7 @@ export async function openSftData(
         signal.throwIfAborted();
         const { value, done } = await stream.next();
         if (done === true) throw new PrlError("PRL_ENVIRONMENT_INVALID", "the demonstrations of the environment ended");
-        position.taken++;
+        advance(position, value);
         const encoded = encodeAt(value, settings);
         for (const key of ["cut", "cutTokens", "leftOut"] as const) total[key] += encoded[key];
         samples.push(...encoded.samples);
@@ -115,6 +114,50 @@ export async function openSftData(
     },
     close: async () => void (await stream.return(undefined)),
   };
+}
+
+/** Errors: PRL_RUN_DRIFT when the data are not those that an earlier attempt had read as far as `from`, and those of `openSftData`. */
+export async function assertSameData(config: SftConfig, from: SftPosition, signal: AbortSignal): Promise<void> {
+  const { stream } = await streamFrom(config, from, signal);
+  await stream.return(undefined);
+}
+
+/** What comes after `from`, or from the beginning, and where that is: the caller moves it on. */
+async function streamFrom(
+  config: SftConfig,
+  from: SftPosition | null,
+  signal: AbortSignal,
+): Promise<{ stream: AsyncGenerator<Taken>; position: SftPosition }> {
+  const taken = from?.taken ?? 0;
+  if (config.data.source !== null) {
+    const { rows, digest: found } = await lookAtRows(config, signal);
+    const position = { taken, rows, digest: found };
+    assertEqual(from, position);
+    return { stream: rowStream(config, rows, taken, signal), position };
+  }
+  const stream = environmentStream(config);
+  const position: SftPosition = { taken: 0, rows: null, digest: NOTHING };
+  while (position.taken < taken) {
+    signal.throwIfAborted();
+    const { value, done } = await stream.next();
+    if (done === true) break;
+    advance(position, value);
+  }
+  assertEqual(from, position);
+  return { stream, position };
+}
+
+/** Of no demonstrations. */
+const NOTHING = digest("");
+
+function extended(before: string, what: unknown): string {
+  return digest(before + JSON.stringify(what));
+}
+
+/** One more is taken. */
+function advance(position: SftPosition, { demonstration }: Taken): void {
+  position.taken++;
+  if (position.rows === null) position.digest = extended(position.digest, demonstration);
 }
 
 /** Rows in a row of which seq_len leaves nothing to learn, before it is called a mistake. */
@@ -142,31 +185,29 @@ async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Tak
   }
 }
 
-/** Leaves out what comes first. */
-async function* after(skipped: number, stream: AsyncGenerator<Taken>): AsyncGenerator<Taken> {
-  let at = 0;
-  for await (const taken of stream) if (at++ >= skipped) yield taken;
-}
-
 /** Rows that are learnt in an epoch; each is looked at once. */
-async function countRows(config: SftConfig, signal: AbortSignal): Promise<number> {
+async function lookAtRows(config: SftConfig, signal: AbortSignal): Promise<{ rows: number; digest: string }> {
   const source = dataSource(config.data);
   const share = config.val?.share ?? 0;
-  let count = 0;
+  const found = { rows: 0, digest: NOTHING };
   for await (const { row, at } of placedRows(source, sftRowSchema, { signal })) {
     if (!teaches(row, config.data.loss_mask))
       throw new PrlError("PRL_DATA_ROW", `${at} has no message to learn: see data.loss_mask`);
-    if (!isHeldOut(row, share)) count++;
+    if (isHeldOut(row, share)) continue;
+    found.rows++;
+    found.digest = extended(found.digest, row);
   }
-  if (count > 0) return count;
+  if (found.rows > 0) return found;
   const which = share > 0 ? "no rows that are not held out for validation" : "no rows";
   throw new PrlError("PRL_DATA_FORMAT", `${config.data.source} has ${which}`);
 }
 
-function otherData(then: number | null, now: number | null): PrlError {
-  const text = (rows: number | null): string => (rows === null ? "demonstrations of an environment" : `${rows} rows`);
+function assertEqual(then: SftPosition | null, now: SftPosition): void {
+  if (then === null || (then.rows === now.rows && then.taken === now.taken && then.digest === now.digest)) return;
+  const text = ({ taken, rows, digest: of }: SftPosition): string =>
+    rows === null ? `${taken} demonstrations of an environment, digest ${of}` : `${rows} rows, digest ${of}`;
   const problem = `the data are not those of the run that is resumed: ${text(then)} then, ${text(now)} now`;
-  return new PrlError("PRL_RUN_DRIFT", problem);
+  throw new PrlError("PRL_RUN_DRIFT", `${problem}: put them back, or start a new run`);
 }
 
 function teaches(row: SftRow, roles: LearntRoles): boolean {

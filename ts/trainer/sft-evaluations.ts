@@ -2,8 +2,8 @@
  * Evaluations of a supervised run from the learner's side: which versions, and their weights on the way to the engines. A version is the
  * number of steps that were trained.
  */
-import { access } from "node:fs/promises";
 
+import { isThere } from "../file-presence.ts";
 import { evaluationRun, type SftConfig } from "../config/index.ts";
 import type { Trainer } from "../native/index.ts";
 import { evaluationFile, filesystemWeights, waitForFile, type WeightSender } from "../transports/index.ts";
@@ -25,10 +25,7 @@ export async function evaluatedVersions(config: SftConfig, startStep: number, ru
   const isDue = (step: number): boolean =>
     step === 0 ? atStart : step === last || (interval !== null && step % interval === 0);
   const versions = Array.from({ length: last - startStep + 1 }, (_, i) => startStep + i).filter(isDue);
-  const isDone = await access(evaluationFile(runDir, startStep, lastSource(config))).then(
-    () => true,
-    () => false,
-  );
+  const isDone = await isThere(evaluationFile(runDir, startStep, lastSource(config)));
   return isDone ? versions.filter((version) => version !== startStep) : versions;
 }
 

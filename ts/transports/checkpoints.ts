@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
+import { ifThere } from "../file-presence.ts";
 import { atomicWriteJson } from "../monitors/index.ts";
 import { digestFile } from "../native/index.ts";
 import { waitForFile } from "./rollouts.ts";
@@ -170,6 +171,17 @@ export async function pruneCheckpoints(root: string, newest: number, rules: Chec
   return gone;
 }
 
+/** A new run keeps its checkpoints where there are none: another run's would be taken for its own. Errors: PRL_RUN_EXISTS. */
+export async function refuseCheckpoints(root: string): Promise<void> {
+  const steps = await stepsIn(root);
+  if (steps.length === 0) return;
+  const advice = "choose another name with --run.name or another ckpt.path, or delete them";
+  throw new PrlError(
+    "PRL_RUN_EXISTS",
+    `${root} holds checkpoints of an earlier run (step ${steps.join(", ")}): ${advice}`,
+  );
+}
+
 /** Deletes checkpoints of later steps: the run goes on from `step`. */
 export async function dropLaterCheckpoints(root: string, step: number): Promise<void> {
   for (const later of (await stepsIn(root)).filter((found) => found > step)) {
@@ -190,13 +202,7 @@ function staying(steps: readonly number[], { interval, keep_last: last, keep_int
 }
 
 async function stepsIn(root: string): Promise<number[]> {
-  let names: string[];
-  try {
-    names = await readdir(root);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new PrlError("PRL_IO", `cannot list ${root}`, { cause: error });
-  }
+  const names = (await ifThere(readdir(root), root)) ?? [];
   return names.flatMap((name) => {
     const step = STEP.exec(name)?.[1];
     return step === undefined ? [] : [Number(step)];

@@ -9,6 +9,7 @@ export {
   isCheckpointStep,
   joinHalves,
   pruneCheckpoints,
+  refuseCheckpoints,
   writeHalf,
 } from "./checkpoints.ts";
 export {

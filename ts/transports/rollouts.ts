@@ -5,10 +5,11 @@
  * run directory: temp file, fsync, rename, so a file that exists is whole; its digest and its key are checked when it is read.
  */
 
-import { access, mkdir } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
+import { isThere } from "../file-presence.ts";
 import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } from "../native/index.ts";
 
 /** The orchestrator's end. */
@@ -75,20 +76,10 @@ function nameOf({ runId, attempt, step, rank }: Omit<BatchKey, "envNames">): str
 export async function waitForFile(path: string, deadlineMs: number, signal: AbortSignal, what: string): Promise<void> {
   const end = performance.now() + deadlineMs;
   signal.throwIfAborted();
-  while (!(await exists(path))) {
+  while (!(await isThere(path))) {
     if (performance.now() > end) {
       throw new PrlError("PRL_DEADLINE", `${what} did not come within ${Math.round(deadlineMs / 1000)} s (${path})`);
     }
     await sleep(POLL_MS, undefined, { signal });
-  }
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
-    throw new PrlError("PRL_IO", `cannot look for ${path}`, { cause: error });
   }
 }

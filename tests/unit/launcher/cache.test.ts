@@ -63,11 +63,7 @@ describe("cached", () => {
     ["a missing file", (entry) => rm(join(entry, "model.safetensors")), /model\.safetensors is missing/],
     ["a file too many", (entry) => writeFile(join(entry, "config.json"), "{}"), /config\.json does not belong there/],
     ["no digests", (entry) => rm(join(entry, ".digests.json")), /\.digests\.json is missing/],
-    [
-      "torn digests",
-      (entry) => writeFile(join(entry, ".digests.json"), "{"),
-      /\.digests\.json is missing or malformed/,
-    ],
+    ["torn digests", (entry) => writeFile(join(entry, ".digests.json"), "{"), /\.digests\.json is malformed/],
     [
       "a file in its place",
       async (entry) => rm(entry, { recursive: true }).then(() => writeFile(entry, "x")),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { sftConfigSchema } from "../../../ts/config/schema/sft.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
-import { openSftData, type SftSamples } from "../../../ts/trainer/sft-data.ts";
+import { assertSameData, openSftData, type SftPosition, type SftSamples } from "../../../ts/trainer/sft-data.ts";
 import { type SftFolder, sftFolder } from "../../support/sft-run.ts";
 
 let folder: SftFolder;
@@ -92,6 +92,47 @@ describe("rows as the data of prl sft", () => {
     expect(parse({})).toBe(false);
     expect(parse({ source: "a.jsonl", env: { id: "reverse-text" } })).toBe(false);
     expect(parse({ source: "owner/name" })).toBe(true);
+  });
+});
+
+describe("the data that a run goes on with", () => {
+  const env = { id: "reverse-text" };
+  const configured = (data: Record<string, unknown>) =>
+    sftConfigSchema.parse({ model: { name: "m" }, max_steps: 1, data });
+  const signal = new AbortController().signal;
+  /** After `size` demonstrations. */
+  async function positionAfter(data: Record<string, unknown>, size: number): Promise<SftPosition> {
+    const opened = await openSftData(configured(data), { tokenizer, renderer }, signal);
+    try {
+      await opened.next(size);
+      return { ...opened.position };
+    } finally {
+      await opened.close();
+    }
+  }
+  const refused = expect.objectContaining({ code: "PRL_RUN_DRIFT" });
+
+  it("may lie elsewhere, but not hold other rows, in another order, or one less", async () => {
+    const position = await positionAfter({ source: await folder.write("rows.jsonl", pairs(6)) }, 4);
+    expect(position).toMatchObject({ taken: 4, rows: 6 });
+    const other = pairs(6).map((pair, i) => (i === 5 ? { ...pair, completion: "else" } : pair));
+    const moved = await folder.write("moved.jsonl", pairs(6));
+    await assertSameData(configured({ source: moved }), position, signal);
+    for (const [index, rows] of [other, pairs(6).toReversed(), pairs(5)].entries()) {
+      const source = await folder.write(`drifted-${index}.jsonl`, rows);
+      await expect(assertSameData(configured({ source }), position, signal)).rejects.toEqual(refused);
+      const opening = openSftData(configured({ source }), { tokenizer, renderer }, signal, position);
+      await expect(opening).rejects.toEqual(refused);
+    }
+    await expect(assertSameData(configured({ env }), position, signal)).rejects.toEqual(refused);
+  });
+
+  it("are those that an environment makes again", async () => {
+    const position = await positionAfter({ env }, 5);
+    expect(position).toMatchObject({ taken: 5, rows: null });
+    await assertSameData(configured({ env }), position, signal);
+    const otherEnv = configured({ env: { id: "tool-lookup" } });
+    await expect(assertSameData(otherEnv, position, signal)).rejects.toEqual(refused);
   });
 });
 

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../../errors.ts";
+import { isMissing } from "../../file-presence.ts";
 import { flopModel } from "../../native/index.ts";
 import { joinRun, type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import {
@@ -151,7 +152,7 @@ async function waitUntilReady(
     try {
       return JSON.parse(await readFile(path, "utf8")) as ReadyFile;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (!isMissing(error)) throw error;
     }
     if (Date.now() > end) {
       const seconds = READY_DEADLINE_MS / 1000;

@@ -12,6 +12,7 @@ import { join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { ifThere, isMissing, isThere } from "../../file-presence.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 
 const KEY_HEX_DIGITS = 32;
@@ -106,17 +107,14 @@ async function putInPlace(unfinished: string, path: string): Promise<boolean> {
 
 /** Compares an entry with the digests that were taken when it was made. */
 async function inspect(path: string): Promise<"intact" | "absent" | { damage: string }> {
+  if (!(await isThere(path))) return "absent";
+  const text = await ifThere(readFile(join(path, DIGESTS_FILE), "utf8"), join(path, DIGESTS_FILE));
+  if (text === null) return { damage: `${DIGESTS_FILE} is missing` };
   let wanted: unknown;
   try {
-    await stat(path);
-  } catch (cause) {
-    if (isMissing(cause)) return "absent";
-    throw new PrlError("PRL_IO", `cannot look into the cache at ${path}`, { cause });
-  }
-  try {
-    wanted = JSON.parse(await readFile(join(path, DIGESTS_FILE), "utf8"));
+    wanted = JSON.parse(text);
   } catch {
-    return { damage: `${DIGESTS_FILE} is missing or malformed` };
+    return { damage: `${DIGESTS_FILE} is malformed` };
   }
   if (typeof wanted !== "object" || wanted === null) return { damage: `${DIGESTS_FILE} is malformed` };
   let there: Record<string, string>;
@@ -152,10 +150,6 @@ async function removeLeftovers(folder: string): Promise<void> {
 
 function isOccupied(cause: unknown): boolean {
   return codeOf(cause) === "ENOTEMPTY" || codeOf(cause) === "EEXIST" || codeOf(cause) === "ENOTDIR";
-}
-
-function isMissing(cause: unknown): boolean {
-  return codeOf(cause) === "ENOENT" || codeOf(cause) === "ENOTDIR";
 }
 
 function codeOf(cause: unknown): unknown {

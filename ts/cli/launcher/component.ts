@@ -10,6 +10,7 @@ import { basename, join, resolve } from "node:path";
 
 import { loadConfig, parseConfigArguments, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../file-presence.ts";
 import type { Component } from "../by-hand.ts";
 import type { CommandIo } from "../command.ts";
 import { ensureBaseModel } from "./base-model.ts";
@@ -63,7 +64,7 @@ async function childConfig(component: Component, config: RlConfig, runDir: strin
 
 /** Its batches and weights would be taken for this run's. */
 async function refuseEarlierRun(runDir: string): Promise<void> {
-  const entries = await readdir(runDir).catch(() => []);
+  const entries = (await ifThere(readdir(runDir), runDir)) ?? [];
   const earlier = entries.filter((entry) => ["rollouts", "summary.json", "checkpoints"].includes(entry));
   if (earlier.length === 0) return;
   throw new PrlError(

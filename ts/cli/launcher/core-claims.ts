@@ -14,6 +14,7 @@ import { promisify } from "node:util";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../file-presence.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 import { processStart } from "./run-lock.ts";
 
@@ -86,7 +87,7 @@ async function otherClaims(dir: string): Promise<Claim[]> {
   const names = (await readdir(dir)).filter((name) => /^\d+\.json$/.test(name) && name !== `${process.pid}.json`);
   const claims = await Promise.all(
     names.map(async (name): Promise<Claim[]> => {
-      const text = await readFile(join(dir, name), "utf8").catch(() => null);
+      const text = await ifThere(readFile(join(dir, name), "utf8"), join(dir, name));
       const claim = text === null ? null : claimSchema.parse(JSON.parse(text));
       if (claim === null) return [];
       if ((await processStart(claim.pid)) === claim.started) return [claim];

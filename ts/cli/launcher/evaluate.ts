@@ -10,6 +10,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { EvalConfig, LoadedConfig } from "../../config/index.ts";
 import { sandboxSource } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
+import { isMissing } from "../../file-presence.ts";
 import {
   type EvaluationProgress,
   type EvaluationReport,
@@ -190,7 +191,7 @@ async function entries(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);
   } catch (cause) {
-    if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") return [];
+    if (isMissing(cause)) return [];
     throw new PrlError("PRL_EVAL_RESUME", `--resume: the folder of runs cannot be read: ${dir}`, { cause });
   }
 }

@@ -7,9 +7,10 @@
  * one that dies before any was ready, or again and again, fails the run.
  */
 import { readdirSync, rmSync } from "node:fs";
-import { rm, stat } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 
+import { isThere } from "../../file-presence.ts";
 import { readLoad, readyFilePath } from "../../monitors/index.ts";
 import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -136,7 +137,7 @@ export class Fleet {
     const slot = this.#slots.get(index);
     if (slot === undefined || this.#stopped) return true;
     const readyFile = readyFilePath(this.#options.runDir, this.#options.component, index);
-    slot.wasReady ||= await exists(readyFile);
+    slot.wasReady ||= await isThere(readyFile);
     // It would be taken for the next one's.
     await rm(readyFile, { force: true });
     if (slot.retiredAt !== null) {
@@ -204,11 +205,4 @@ export class Fleet {
     this.#options.note(`${last.child.name} is let go: there is less to do`);
     await rm(readyFilePath(this.#options.runDir, this.#options.component, last.index), { force: true });
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -2,7 +2,6 @@
  * What comes before a run: its config and its environments are checked, it gets its name and its directory, and `--resume` finds what it goes on
  * from. Nothing is started here, and an error leaves nothing behind but `configs/`.
  */
-import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 
@@ -17,6 +16,9 @@ import {
   START_REFERENCE,
 } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { isThere } from "../../file-presence.ts";
+import { assertSameData, readSftPosition } from "../../trainer/index.ts";
+import { refuseCheckpoints } from "../../transports/index.ts";
 import { checkModel } from "./base-model.ts";
 import {
   checkEvaluations,
@@ -26,7 +28,7 @@ import {
 } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { withThreads } from "./cores.ts";
-import { findResumedRun, newestRun, type ResumedRun, type ResumeRequest } from "./resume-run.ts";
+import { checkpointRoot, findResumedRun, newestRun, type ResumedRun, type ResumeRequest } from "./resume-run.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "./run-lock.ts";
 import { untilAborted } from "./stage.ts";
@@ -102,18 +104,17 @@ async function directoryOf(
   const { output_dir: outputDir, clean } = config;
   if (resume === undefined) {
     const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean, hold };
-    return { directory: await prepareRunDirectory(place), resumed: null };
+    const directory = await prepareRunDirectory(place);
+    const { path, name } = directory;
+    if (config.ckpt.path !== null) await whileHeld(path, () => refuseCheckpoints(checkpointRoot(config, path, name)));
+    return { directory, resumed: null };
   }
   if (clean) throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
   const name = config.run.name ?? (await newestRun(config, environments));
   const path = resolve(outputDir, name);
   await assertUnlocked(path);
   // Where there is no run there is nothing to lock.
-  const isThere = await stat(join(path, "configs")).then(
-    () => true,
-    () => false,
-  );
-  const isHeld = hold && isThere;
+  const isHeld = hold && (await isThere(join(path, "configs")));
   if (isHeld) await takeLock(path);
   return whileHeld(path, async () => {
     const resumed = await findResumedRun(kind, config, path, name, resume);
@@ -144,6 +145,11 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
   const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
   const named = { ...config, run: { ...config.run, name: directory.name } };
   await whileHeld(directory.path, async () => {
+    if (resumed !== null) {
+      const { signal = new AbortController().signal } = options;
+      const position = await readSftPosition(join(resumed.checkpoint.dir, "trainer"));
+      await untilAborted(signal, assertSameData(named, position, signal));
+    }
     await writeConfig(directory.path, "sft-run", named);
     await writeConfig(directory.path, "environments", environments);
   });

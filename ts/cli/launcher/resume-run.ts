@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 
 import { formatPath, type KeyPath, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../file-presence.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { runNamePrefix } from "./run-directory.ts";
 import { isLockFile } from "./run-lock.ts";
@@ -34,7 +35,14 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
     file: "rl.json",
     fixed: ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"],
   },
-  sft: { file: "sft-run.json", fixed: ["seed", "model", "seq_len", "optim.type", "dtype", "data", "val.share"] },
+  // Where rows lie may change: their digest is in the checkpoint.
+  sft: {
+    file: "sft-run.json",
+    fixed: [
+      ...["seed", "model", "seq_len", "optim.type", "dtype", "val.share"],
+      ...["data.batch_size", "data.env", "data.mix", "data.loss_mask", "data.micro_batch_tokens"],
+    ],
+  },
 };
 /** Nothing of a run depends on them. */
 const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path", "monitors"];
@@ -144,10 +152,5 @@ function isBelow(key: string, roots: readonly string[]): boolean {
 }
 
 async function listed(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw new PrlError("PRL_IO", `cannot list ${folder}`, { cause: error });
-  }
+  return (await ifThere(readdir(folder), folder)) ?? [];
 }

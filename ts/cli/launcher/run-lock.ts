@@ -11,6 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
+import { isMissing } from "../../file-presence.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 
 const lockSchema = z.object({
@@ -113,7 +114,7 @@ async function sweep(runDir: string): Promise<void> {
 async function liveLocks(runDir: string): Promise<Lock[]> {
   const dir = join(runDir, "run");
   const names = await readdir(dir).catch((error: unknown) => {
-    if (isMissing(error)) return [];
+    if (isGone(error)) return [];
     throw new PrlError("PRL_IO", `${dir} cannot be listed`, { cause: error });
   });
   const locks = await Promise.all(
@@ -129,7 +130,7 @@ async function readLock(path: string): Promise<Lock | null> {
   try {
     return lockSchema.parse(JSON.parse(await readFile(path, "utf8")));
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isGone(error)) return null;
     throw new PrlError("PRL_IO", `${path} cannot be read: delete it if no run uses the directory`, { cause: error });
   }
 }
@@ -140,12 +141,12 @@ export async function processStart(pid: number): Promise<string | null> {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
     return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD] ?? "";
   } catch (error) {
-    if (isMissing(error)) return null;
+    if (isGone(error)) return null;
     throw new PrlError("PRL_IO", `cannot look at process ${pid}`, { cause: error });
   }
 }
 
-function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOENT" || code === "ENOTDIR" || code === "ESRCH";
+/** Of a file in /proc, too, whose process ends while it is read. */
+function isGone(error: unknown): boolean {
+  return isMissing(error) || (error instanceof Error && "code" in error && error.code === "ESRCH");
 }

@@ -6,9 +6,8 @@
  * within ten seconds. When this process ends by any way that still runs JavaScript, the groups are killed at once; otherwise the
  * lifelines end and the children stop themselves.
  */
-import { access } from "node:fs/promises";
-
 import { PrlError } from "../../errors.ts";
+import { isThere } from "../../file-presence.ts";
 import { readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
 
@@ -87,7 +86,7 @@ export class Supervisor {
     while (waiting.size > 0) {
       for (const child of waiting) {
         const index = Number(child.name.slice(child.component.length + 1));
-        if (await exists(readyFilePath(this.#runDir, child.component, index))) waiting.delete(child);
+        if (await isThere(readyFilePath(this.#runDir, child.component, index))) waiting.delete(child);
       }
       const late = waiting.values().next().value;
       if (late === undefined) return;
@@ -190,16 +189,6 @@ function advice(child: RunChild): string {
 
 function indent(text: string): string {
   return text.replaceAll(/^/gm, "  ");
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch {
-    // Not written yet.
-    return false;
-  }
 }
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

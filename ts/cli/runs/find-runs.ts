@@ -4,8 +4,8 @@ import { basename, join, resolve, sep } from "node:path";
 
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { isMissing } from "../../file-presence.ts";
 import type { CommandIo, CommandOption } from "../command.ts";
-import { isMissing } from "./json-lines.ts";
 
 export const OUTPUT_DIR: CommandOption = {
   flag: "--output-dir",

@@ -2,6 +2,8 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
+import { isMissing } from "../../file-presence.ts";
+
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Errors are those of the file system, except that a missing file has no lines. */
@@ -27,9 +29,4 @@ export function parseObject(text: string): JsonObject | null {
 
 export function asObject(value: unknown): JsonObject | null {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : null;
-}
-
-export function isMissing(error: unknown): boolean {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
-  return code === "ENOENT" || code === "ENOTDIR";
 }

@@ -8,9 +8,10 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 import { explain } from "../../errors.ts";
+import { ifThere, isMissing } from "../../file-presence.ts";
 import { EVENTS_FILE, type EvaluationReport, METRICS_FILE } from "../../monitors/index.ts";
 import { lockHolder } from "../launcher/run-lock.ts";
-import { asObject, isMissing, type JsonObject, jsonLines, parseObject } from "./json-lines.ts";
+import { asObject, type JsonObject, jsonLines, parseObject } from "./json-lines.ts";
 import { readMetrics, type StepRecord } from "./run-metrics.ts";
 
 /** `running`: a process has the directory; `unfinished`: none has, and no summary was written. */
@@ -182,12 +183,9 @@ function evaluatedReward(summary: JsonObject | null): RunRecord["reward"] {
 }
 
 async function changedAt(path: string): Promise<number> {
-  try {
-    return (await stat(path)).mtimeMs / 1000;
-  } catch {
-    // It went away while it was read.
-    return 0;
-  }
+  const found = await ifThere(stat(path), path);
+  // It went away while it was read.
+  return found === null ? 0 : found.mtimeMs / 1000;
 }
 
 function numberOf(value: unknown): number | undefined {

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { isMissing } from "../../file-presence.ts";
 import { lockHolder } from "../launcher/run-lock.ts";
 import { runDirectories } from "./find-runs.ts";
-import { isMissing } from "./json-lines.ts";
 import { LogTail } from "./log-tail.ts";
 
 const POLL_MS = 250;

@@ -4,6 +4,8 @@ import { mkdir, open, rename, rm, stat, utimes, writeFile } from "node:fs/promis
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+import { ifThere } from "../../../file-presence.ts";
+
 /** Writes beside the file and renames. */
 export async function writeWhole(path: string, content: string): Promise<void> {
   const unfinished = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
@@ -28,7 +30,7 @@ export async function exclusively<Result>(
   await mkdir(dirname(lock), { recursive: true });
   while (!(await take(lock))) {
     signal?.throwIfAborted();
-    const seen = await stat(lock).catch(() => null);
+    const seen = await ifThere(stat(lock), lock);
     if (seen !== null && Date.now() - seen.mtimeMs > DEAD_MS) await rm(lock, { force: true });
     else await sleep(POLL_MS * (0.5 + Math.random()));
   }

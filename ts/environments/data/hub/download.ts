@@ -9,6 +9,7 @@ import { mkdir, open, rename, rm, stat, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
+import { ifThere } from "../../../file-presence.ts";
 import { exclusively } from "./cache-file.ts";
 import { datasetRoot, type HubFile, type HubSnapshot } from "./repository.ts";
 import { nextPiece, PassingFailure, request, withRetries } from "./request.ts";
@@ -46,7 +47,7 @@ export async function download(
 }
 
 async function isThere(blob: string, bytes: number): Promise<boolean> {
-  const found = await stat(blob).catch(() => null);
+  const found = await ifThere(stat(blob), blob);
   return found?.size === bytes;
 }
 
@@ -82,7 +83,7 @@ async function append(
   file: { path: string; bytes: number },
   progress: () => void,
 ): Promise<void> {
-  let have = (await stat(file.path).catch(() => null))?.size ?? 0;
+  let have = (await ifThere(stat(file.path), file.path))?.size ?? 0;
   if (have > file.bytes) {
     await rm(file.path);
     have = 0;

@@ -8,6 +8,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
+import { ifThere } from "../../../file-presence.ts";
 import { writeWhole } from "./cache-file.ts";
 import { requestJson } from "./request.ts";
 import type { HubSettings } from "./settings.ts";
@@ -142,10 +143,11 @@ function checkPath(what: string, path: string): void {
 }
 
 async function readJson(path: string): Promise<unknown> {
+  const text = await ifThere(readFile(path, "utf8"), path);
   try {
-    return JSON.parse(await readFile(path, "utf8")) as unknown;
+    return text === null ? null : (JSON.parse(text) as unknown);
   } catch {
-    return null; // Not there or damaged: it is asked for again.
+    return null; // Damaged: it is asked for again.
   }
 }
 
