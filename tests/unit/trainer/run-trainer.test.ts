@@ -174,7 +174,10 @@ describe("the trainer", () => {
       own,
       `import { policyLoss } from ${JSON.stringify(fileURLToPath(new URL("../../../ts/native/index.ts", import.meta.url)))};
        export const same = (inputs: object, args: { type: string }) => policyLoss(args.type, inputs as never);
-       export const broken = () => { throw new Error("never mind"); };`,
+       export const broken = () => { throw new Error("never mind"); };
+       export const endless = () => { for (;;); };
+       export const infinite = (inputs) => ({ loss: NaN, gradLogprobs: inputs.logprobs });
+       export const later = async () => ({});`,
     );
     const expected = await losses("built-in", { type: "grpo" }, null);
     const custom = await losses("by-path", { type: "custom", path: `${own}#same`, args: { type: "grpo" } }, null);
@@ -184,6 +187,19 @@ describe("the trainer", () => {
       code: "PRL_USER_MODULE",
       message: expect.stringContaining("never mind") as string,
     });
+
+    const endless = losses("endless", { type: "custom", path: `${own}#endless`, deadline_s: 0.2 }, null);
+    await expect(endless).rejects.toMatchObject({
+      code: "PRL_LOSS_DEADLINE",
+      message: expect.stringContaining("#endless: it did not return") as string,
+    });
+    const later = losses("later", { type: "custom", path: `${own}#later` }, null);
+    await expect(later).rejects.toMatchObject({ code: "PRL_LOSS_INPUT" });
+    const absent = losses("absent", { type: "custom", path: `${own}#absent` }, null);
+    await expect(absent).rejects.toMatchObject({ code: "PRL_USER_MODULE" });
+    const infinite = await losses("infinite-loss", { type: "custom", path: `${own}#infinite` }, null);
+    expect(infinite.metrics.map((line) => line["optim/skipped"])).toEqual([1, 1]);
+    expect(new Set(infinite.digests).size).toBe(1);
 
     const kl = await losses("kl", { type: "grpo", kl: { estimator: "k2", coef: 10 } }, modelDir);
     // The policy of the first step is the reference itself.

@@ -38,10 +38,10 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
   // Where rows lie may change: their digest is in the checkpoint.
   sft: {
     file: "sft-run.json",
-    fixed: [
-      ...["seed", "model", "seq_len", "optim.type", "dtype", "val.share"],
-      ...["data.batch_size", "data.env", "data.mix", "data.loss_mask", "data.micro_batch_tokens"],
-    ],
+    fixed:
+      "seed model seq_len optim.type dtype val.share data.batch_size data.env data.mix data.loss_mask data.micro_batch_tokens".split(
+        " ",
+      ),
   },
 };
 /** Nothing of a run depends on them. */

@@ -93,6 +93,13 @@ export const lossBlock = z
       .nullable()
       .default(null),
     args: z.record(z.string(), z.unknown()).default({}).describe("custom: second argument of the function"),
+    deadline_s: z
+      .number()
+      .positive()
+      .max(25)
+      .nullable()
+      .default(null)
+      .describe("custom: how long the function may take for a micro-batch, PRL_LOSS_DEADLINE beyond it; unset: 20"),
   })
   .prefault({})
   .describe("Policy loss");
@@ -122,7 +129,7 @@ const READS: Record<LossName, readonly string[]> = {
   kl: SHARED,
   ref_kl: ["log_ratio_clamp", "reference"],
   ce: [],
-  custom: ["path", "args", "reference"],
+  custom: ["path", "args", "deadline_s", "reference"],
 };
 
 /** The reference that is the run's own beginning. */
@@ -136,7 +143,7 @@ export function referenceOf({ type, kl, reference }: LossBlock): string | null {
 
 /** The loss's name and the parameters that are set, as `openTrainer` takes them. */
 export function lossOptions(block: LossBlock): { type: string } & Record<string, unknown> {
-  const { reference: _reference, path: _path, args: _args, ...own } = block;
+  const { reference: _reference, path: _path, args: _args, deadline_s: _deadline, ...own } = block;
   const set = Object.entries(own).filter(([, value]) => value !== null);
   return { type: block.type, ...Object.fromEntries(set) };
 }

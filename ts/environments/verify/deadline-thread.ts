@@ -8,7 +8,7 @@
 import { Worker } from "node:worker_threads";
 
 import { PrlError } from "../../errors.ts";
-import { threadScript } from "./thread-script.ts";
+import { threadScript } from "../../thread-script.ts";
 
 /** What the thread is sent. */
 export interface NumberedJob<Job> {
