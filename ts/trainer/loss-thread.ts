@@ -76,7 +76,7 @@ export class LossThread {
       void this.#worker.terminate();
       throw this.#late(`it did not return for ${inputs.mask.length} tokens`, this.#deadlineMs);
     }
-    const received = receiveMessageOnPort(this.#port) as { message: LossAnswer } | undefined;
+    const received: { message: LossAnswer } | undefined = receiveMessageOnPort(this.#port);
     if (received === undefined) throw new PrlError("PRL_USER_MODULE", `${this.#path}: the loss ended its thread`);
     return this.#unpack(received.message) as OwnLossResult;
   };

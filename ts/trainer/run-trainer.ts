@@ -51,11 +51,11 @@ export interface TrainerJob {
 /** Trains until `maxSteps` or the signal. */
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
-  const { loss, close: closeLoss } = await configuredLoss(config.loss);
+  const ownLoss = await configuredLoss(config.loss);
   const trainer = await openTrainer(job.modelDir, {
     dtype: config.dtype,
     threads: config.threads ?? 0,
-    loss,
+    loss: ownLoss.loss,
     optim: optimOptions(config.optim),
     activations: config.activations,
   });
@@ -108,7 +108,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   } finally {
     await Promise.allSettled([saving]);
     await Promise.all([job.rollouts.close(), job.weights.close()]);
-    await Promise.all([trainer.close(), reference?.close(), closeLoss()]);
+    await Promise.all([trainer.close(), reference?.close(), ownLoss.close()]);
   }
 }
 

@@ -17,7 +17,7 @@ describe("[trainer.loss]", () => {
   const { type: types } = lossBlock.unwrap().shape;
   // A loss of one's own is no name to the engine.
   const names = types.unwrap().options.filter((name) => name !== "custom");
-  const OURS = ["type", "reference", "path", "args"];
+  const OURS = ["type", "reference", "path", "args", "deadline_s"];
 
   it.each(names)("%s with its defaults is a loss that the engine takes", (type) => {
     const block = lossBlock.parse({ type, ...(type === "dr_grpo" && { max_completion_length: 64 }) });
