@@ -18,6 +18,7 @@ export { showMetrics } from "./prometheus.ts";
 export type { PrometheusOptions, ShownMetrics } from "./prometheus.ts";
 export type { RunEvent, RunPhase, SftStep } from "./run-event.ts";
 export { RunHistory } from "./run-history.ts";
+export { readRunLoad, type RunLoad, writeRunLoad } from "./run-load.ts";
 export type { EvaluationReport, RlStep } from "./run-history.ts";
 export { bar, condensed, sparkline } from "./sparkline.ts";
 export { renderTable } from "./table.ts";

@@ -8,6 +8,7 @@ import { formatCount, formatNumber, formatSeconds } from "./number-format.ts";
 import { stepCount } from "./plain-progress.ts";
 import type { RunPhase, SftStep } from "./run-event.ts";
 import type { EvaluationReport, RlStep } from "./run-history.ts";
+import type { RunLoad } from "./run-load.ts";
 import { bar, condensed, sparkline } from "./sparkline.ts";
 
 /** What the block shows. */
@@ -20,6 +21,8 @@ export interface LiveState {
   /** Of the supervised stage that is under way. */
   sft: readonly SftStep[];
   evaluations: readonly EvaluationReport[];
+  /** Within the step that goes on; null: nothing is known yet. */
+  load: RunLoad | null;
   /** Processes of the run that were started again. */
   restarts: number;
   /** Seconds since the run began. */
@@ -63,7 +66,9 @@ function linesOf(state: LiveState, width: number): Line[] {
   const last = state.steps.at(-1);
   const supervised = state.sft.at(-1);
   if (supervised !== undefined && last === undefined) return supervisedLines(state, supervised, width);
-  return last === undefined ? [titleLine(state, "RL")] : reinforcedLines(state, last, width);
+  return last === undefined
+    ? [titleLine(state, "RL"), ...loadLines(state, width)]
+    : reinforcedLines(state, last, width);
 }
 
 function titleLine({ title, phase, elapsed, frame }: LiveState, kind: string): Line {
@@ -127,7 +132,8 @@ function reinforcedLines(state: LiveState, last: RlStep, width: number): Line[] 
     ...evaluationLines(state.evaluations),
     ["Policy", [policyText(last)]],
     ["Speed", [`${formatCount(last.tokensPerSecond)} tokens/s`], [waitText(steps), "dim"]],
-    ["Async", [asyncText(last)], [queueText(last), "dim"], [restartText(state.restarts), "red"]],
+    ["Async", [asyncText(last)], [droppedText(last), "dim"], [restartText(state.restarts), "red"]],
+    ...loadLines(state, width),
   ];
 }
 
@@ -166,14 +172,36 @@ function asyncText({ step, staleness, maxStaleness }: RlStep): string {
   return `Policy v${step}  Staleness ${formatNumber(staleness, 2)}${most}`;
 }
 
-function queueText({ metrics: { orchestrator } }: RlStep): string {
-  const { "dispatcher/in_flight": sampling, "dispatcher/queued_groups": queued } = orchestrator;
+function droppedText({ metrics: { orchestrator } }: RlStep): string {
   const dropped = (orchestrator["off_policy/dropped"] ?? 0) + (orchestrator["dispatcher/errored"] ?? 0);
+  return dropped === 0 ? "" : `  ${formatCount(dropped)} dropped`;
+}
+
+/** What the next batch has, while there is one, and what is under way for it; gone when the run is over. */
+function loadLines({ load, frame, maxSteps }: LiveState, width: number): Line[] {
+  if (load === null || frame < 0) return [];
+  const { step, version, batch, engines } = load;
+  const behind = step - 1 - version;
+  const counts = [
+    `${formatCount(load.rollouts_in_flight)} rollouts under way`,
+    `${formatCount(load.groups_queued)} groups queued`,
+    ...(load.evaluating === 0 ? [] : [`${formatCount(load.evaluating)} of evaluations`]),
+    ...(behind <= 0 ? [] : [`${behind} ${behind === 1 ? "batch" : "batches"} with the trainer`]),
+  ];
+  const share = Math.round(100 * (engines?.kv_usage ?? 0));
+  const next: Line = [
+    "Next",
+    [`${formatCount(batch.ready)} `.padStart(NUMBER_COLUMNS + 1)],
+    [bar(batch.ready / batch.size, width), "blue"],
+    [`  of ${formatCount(batch.size)} ${batch.unit} for step ${step}`, "dim"],
+  ];
   return [
-    sampling === undefined ? "" : `  ${formatCount(sampling)} rollouts under way`,
-    queued === undefined ? "" : `  ${formatCount(queued)} groups queued`,
-    dropped === 0 ? "" : `  ${formatCount(dropped)} dropped`,
-  ].join("");
+    ...(maxSteps !== null && step > maxSteps ? [] : [next]),
+    ["Load", [counts.join("  ")]],
+    ...(engines === null
+      ? []
+      : [["Engines", [`${engines.running} running  ${engines.waiting} waiting  KV cache ${share} %`]] as const]),
+  ];
 }
 
 function restartText(restarts: number): string {

@@ -27,7 +27,7 @@ export class LiveProgress implements ProgressView {
   readonly #steps: RlStep[] = [];
   readonly #evaluations: EvaluationReport[] = [];
   #sft: SftStep[] = [];
-  #state: Pick<LiveState, "title" | "phase" | "maxSteps" | "restarts">;
+  #state: Pick<LiveState, "title" | "phase" | "maxSteps" | "restarts" | "load">;
   #drawnLines = 0;
   #drawnAt = -Infinity;
   #frame = 0;
@@ -36,7 +36,7 @@ export class LiveProgress implements ProgressView {
 
   constructor(terminal: LiveTerminal, title: string) {
     this.#terminal = terminal;
-    this.#state = { title, phase: "starting", maxSteps: null, restarts: 0 };
+    this.#state = { title, phase: "starting", maxSteps: null, restarts: 0, load: null };
     this.#ticker = setInterval(() => this.#draw(false), REDRAW_INTERVAL_MS * 2);
     this.#ticker.unref();
     terminal.write(HIDE_CURSOR);
@@ -65,6 +65,10 @@ export class LiveProgress implements ProgressView {
       case "step":
         this.#steps.push(event.step);
         this.#draw(event.step.step === event.step.maxSteps);
+        break;
+      case "load":
+        this.#state.load = event.load;
+        this.#draw(false);
         break;
       case "restart":
         this.#state.restarts++;

@@ -85,6 +85,8 @@ export function plainLine(event: RunEvent): string | null {
       return isReportedSftStep(event.step) ? sftLine(event.step) : null;
     case "step":
       return stepLine(event.step);
+    case "load":
+      return null; // Lines are for what has happened.
     case "restart":
       return null; // A note tells it, with the reason.
     case "evaluation":

@@ -1,5 +1,6 @@
 /** What a run tells those who watch it, as it happens. */
 import type { EvaluationReport, RlStep } from "./run-history.ts";
+import type { RunLoad } from "./run-load.ts";
 
 /** One step of supervised training. */
 export interface SftStep {
@@ -27,4 +28,6 @@ export type RunEvent =
   | { type: "restart"; process: string }
   | { type: "sft-step"; step: SftStep }
   | { type: "step"; step: RlStep }
+  /** What goes on within a step, about once a second while it changes. */
+  | { type: "load"; load: RunLoad }
   | { type: "evaluation"; report: EvaluationReport };

@@ -37,6 +37,11 @@ export class BatchQueue {
     return this.#waiting.length;
   }
 
+  /** What waits, in units of a batch. */
+  get units(): number {
+    return this.#waiting.reduce((sum, { units }) => sum + units, 0);
+  }
+
   push(group: Group, units: number): void {
     this.#waiting.push({ group, units });
   }

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf } from "../environments/index.ts";
-import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
+import { atomicWriteFile, type Metrics, type RunLoad, watchLoopLag } from "../monitors/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -32,6 +32,7 @@ import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { type DropReason, Lifecycle } from "./lifecycle.ts";
+import { reportLoad } from "./load-report.ts";
 import { stepMetrics } from "./metrics.ts";
 import { ReferenceScores } from "./reference-scores.ts";
 import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
@@ -135,6 +136,7 @@ class Orchestrator {
   #observed: { index: number; source: string; key: string; mean: number }[] = [];
   #versions: Promise<void> = Promise.resolve();
   #evaluation: Promise<void> = Promise.resolve();
+  #reporting: Promise<void> = Promise.resolve();
   #changed: (() => void) | undefined;
   readonly #lag = watchLoopLag();
 
@@ -192,6 +194,8 @@ class Orchestrator {
     this.#throttle.start();
     await this.#adopt(this.#version);
     if (this.#version === 0 && evaluation?.eval_at_start === true) await this.#evaluate(0);
+    this.#reporting = reportLoad(this.#job, () => this.#load(), signal);
+    this.#reporting.catch(this.#fail);
     this.#versions = this.#followWeights(maxSteps);
     this.#versions.catch(this.#fail);
     while (this.#step <= maxSteps) await this.#trainStep();
@@ -207,7 +211,7 @@ class Orchestrator {
     this.#lag.stop();
     this.#throttle.stop();
     this.#dispatcher.stop();
-    await Promise.allSettled([this.#versions, this.#evaluation, this.#checkpoint]);
+    await Promise.allSettled([this.#versions, this.#evaluation, this.#checkpoint, this.#reporting]);
     await this.#references.close();
   }
 
@@ -459,6 +463,20 @@ class Orchestrator {
     this.#admission.version = this.#dispatcher.version = this.#version;
     this.#dispatcher.fill();
     this.#changed?.();
+  }
+
+  #load(): RunLoad {
+    const { unit, batchSize: size } = admissionOptions(this.#job.config);
+    return {
+      step: this.#step,
+      version: this.#version,
+      batch: { ready: this.#queue.units, size, unit },
+      rollouts_in_flight: this.#lifecycle.inFlight,
+      groups_open: this.#lifecycle.open,
+      groups_queued: this.#queue.size,
+      evaluating: this.#throttle.room.evaluating,
+      engines: this.#throttle.engines,
+    };
   }
 
   #evaluate(version: number): Promise<void> {

@@ -93,6 +93,13 @@ export class Throttle {
     return this.#pace.take();
   }
 
+  /** As the engines last said; null while none does. */
+  get engines(): { running: number; waiting: number; kv_usage: number } | null {
+    if (this.#loads.length === 0) return null;
+    const [running, waiting] = [this.#sum((load) => load.running), this.#sum((load) => load.waiting)];
+    return { running, waiting, kv_usage: this.#kvUsage() };
+  }
+
   /** For the line of a step. */
   metrics(): Record<string, number> {
     const own = { "dispatcher/max_inflight": this.#controller.limit };

@@ -148,6 +148,7 @@ describe("live block", () => {
     sft: [],
     evaluations: [],
     restarts: 0,
+    load: null,
     elapsed: 61,
     frame: 0,
   };
@@ -162,6 +163,27 @@ describe("live block", () => {
     const all = liveBlock({ ...state, ...more }, 100, false).join("\n");
     expect(all).toContain("2 restarts");
     expect(all).toContain("held 0.2500 → 0.7500");
+  });
+  it("shows what goes on within a step, before the first one too, until the run is over", () => {
+    const load = {
+      step: 13,
+      version: 11,
+      batch: { ready: 48, size: 128, unit: "rollouts" as const },
+      rollouts_in_flight: 1096,
+      groups_open: 12,
+      groups_queued: 6,
+      evaluating: 0,
+      engines: { running: 40, waiting: 8, kv_usage: 0.634 },
+    };
+    for (const steps of [[step()], []]) {
+      const text = liveBlock({ ...state, steps, load }, 100, false).join("\n");
+      expect(text).toMatch(/Next +48 █+.* of 128 rollouts for step 13/u);
+      expect(text).toContain("1,096 rollouts under way  6 groups queued  1 batch with the trainer");
+      expect(text).toContain("40 running  8 waiting  KV cache 63 %");
+    }
+    const silent = liveBlock({ ...state, load: { ...load, version: 12, engines: null } }, 100, false).join("\n");
+    expect(silent).not.toMatch(/Engines|with the trainer/u);
+    expect(liveBlock({ ...state, load, frame: -1 }, 100, false).join("\n")).not.toContain("Next");
   });
   it("shows a supervised stage by itself, with its validation", () => {
     const told = { maxSteps: 100, tokensPerSecond: 1234, learningRate: 0.001, seconds: 2 };

@@ -135,6 +135,7 @@ export class RunSession {
       runDir: this.directory.path,
       tail: this.#tail,
       onLine: (line) => this.#take(line),
+      onLoad: (load) => this.#emit({ type: "load", load }),
       onSupervisor: (supervisor) => {
         this.#supervisor = supervisor;
       },

@@ -7,15 +7,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../../errors.ts";
-import { type MetricsLine, MetricsTail } from "../../monitors/index.ts";
+import { type MetricsLine, MetricsTail, readRunLoad, type RunLoad } from "../../monitors/index.ts";
 import { Supervisor } from "./supervisor.ts";
 
 const POLL_INTERVAL_MS = 100;
+/** What the run is at is looked at each so many polls. */
+const POLLS_PER_LOAD = 5;
 
 export interface StageOptions {
   runDir: string;
   tail: MetricsTail;
   onLine: (line: MetricsLine) => void;
+  /** Told what the run is at whenever that has changed. */
+  onLoad?: (load: RunLoad) => void;
   /** Told of the supervisor before anything runs. */
   onSupervisor?: (supervisor: Supervisor) => void;
   signal: AbortSignal;
@@ -69,10 +73,17 @@ async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
   const ended = new Promise<void>((resolve) => {
     end.addEventListener("abort", () => resolve(), { once: true });
   });
-  for (;;) {
+  let shown = "";
+  for (let poll = 0; ; poll++) {
     const isLast = end.aborted;
     for (const line of await options.tail.poll()) options.onLine(line);
     if (isLast) return;
+    if (options.onLoad !== undefined && poll % POLLS_PER_LOAD === 0) {
+      const load = await readRunLoad(options.runDir);
+      const text = JSON.stringify(load);
+      if (load !== null && text !== shown) options.onLoad(load);
+      shown = text;
+    }
     await Promise.race([sleep(POLL_INTERVAL_MS), ended]);
   }
 }
