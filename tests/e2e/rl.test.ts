@@ -2,6 +2,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Episode } from "../../ts/environments/index.ts";
 import { openSafetensors } from "../../ts/native/weights.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 
@@ -35,6 +36,36 @@ async function childrenOf(run: string): Promise<Record<string, number>> {
 }
 
 describe("prl rl", () => {
+  test(
+    "tails of an over-sampled batch are cut and gone on with, counted, and every trace says what was sampled before",
+    { timeout: 120_000 },
+    async () => {
+      // Random weights go on to the limit: there are always tails.
+      const keys = ["--warm-start", "None", "--orchestrator.eval", "None", "--max-steps", "8", "--seq-len", "512"];
+      keys.push("--max-async-level", "2", "--orchestrator.oversampling", "3", "--orchestrator.recycle", "tails");
+      keys.push("--orchestrator.train.sampling.max-completion-tokens", "300");
+      const run = await prl(["rl", SYNC, "--run.name", "tails", ...keys], options());
+      expect([run.code, run.stderr]).toEqual([0, expect.any(String)]);
+      const lines = await readJsonLines<Line>(join(runDir("tails"), "metrics.jsonl"));
+      const last = lines.findLast(({ component }) => component === "orchestrator");
+      expect(last?.["dispatcher/dropped/tail"]).toBeGreaterThan(0);
+      expect(last?.["dispatcher/recycled/rollouts"]).toBeGreaterThan(0);
+      expect(last?.["dispatcher/recycled/tokens_saved"]).toBeGreaterThan(0);
+      const traces = [];
+      for (let step = 1; step <= 8; step++)
+        traces.push(...(await readJsonLines<Episode>(join(runDir("tails"), `rollouts/step_${step}/traces.jsonl`))));
+      const recycled = traces
+        .flatMap((episode) => episode.traces)
+        .filter((trace) => "recycled_tokens" in trace.metrics);
+      expect(recycled.length).toBeGreaterThan(0);
+      for (const { metrics, usage, policy, turns } of recycled) {
+        expect(metrics["recycled_tokens"]).toBeLessThanOrEqual(usage.completion_tokens);
+        expect(turns?.[0]).toMatchObject({ finish_reason: expect.stringMatching("stop|length") as string });
+        expect(policy?.start).toBeLessThanOrEqual(policy?.end ?? -1);
+      }
+    },
+  );
+
   test(
     "trains synchronously through all processes, twice the same, with sampler and trainer equal bit for bit",
     { timeout: 120_000 },

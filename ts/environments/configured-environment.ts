@@ -23,6 +23,7 @@ import { JudgeUsage } from "./judge-usage.ts";
 import { checkLimits, type Limits, RolloutStop, TurnLimits } from "./limits.ts";
 import { LinkedAbort } from "./linked-abort.ts";
 import type { Message } from "./message.ts";
+import type { PartialRollout } from "./partial-rollout.ts";
 import type { PolicyClient, Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { NO_CLIENT, NO_TOKENIZER } from "./reply-sampler.ts";
@@ -50,6 +51,8 @@ export interface RolloutOrder {
   sampling: Sampling;
   seed: number;
   run: Episode["run"];
+  /** Its turns are told, also when it is cancelled: those that it has had, and what it has of the one under way. */
+  keepsPartial?: boolean;
   /** Aborted with a PrlError as reason at the deadline or on cancel; the episode then carries that error. */
   signal: AbortSignal;
 }
@@ -59,6 +62,8 @@ export interface RolloutRequest extends RolloutOrder {
   client: PolicyClient;
   tokenizer: PolicyTokenizer;
   renderer: PolicyRenderer;
+  /** Turns of an earlier rollout of the task and sample, to go on from; of its first agent. */
+  partial?: PartialRollout;
 }
 
 /** With a policy that takes and gives messages: the trace has no tokens and cannot train. */
@@ -316,6 +321,8 @@ async function runRollout<Config, Row extends object, Agent extends string>(
       end = { ...end, metrics: { ...end.metrics, "timing/sandbox_wait": sandboxes.waitedSeconds } };
   } catch (error) {
     errors.push(toEpisodeError(seats.blame(error)));
+    // What the engine answers a call with that was cut.
+    if (request.keepsPartial === true && request.signal.aborted) await seats.settled();
   }
   time.release();
   end = { ...end, metrics: { ...end.metrics, ...usage.metrics } };

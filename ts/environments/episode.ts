@@ -25,6 +25,13 @@ export const episodeErrorSchema = z.strictObject({
   message: z.string(),
 });
 
+export const turnSpanSchema = z.strictObject({
+  first: count,
+  end: count,
+  finish_reason: z.enum(["stop", "length", "abort"]),
+  stop_reason: z.union([z.string(), z.number(), z.null()]),
+});
+
 const messageSchema = z.strictObject({
   role: z.enum(["system", "user", "assistant", "tool"]),
   content: z.string(),
@@ -89,6 +96,11 @@ const traceSchema = z.strictObject({
     scoring_ms: z.number(),
     total_ms: z.number(),
   }),
+  /**
+   * Where it asked for them (`keep_partial`): `[first, end)` of each turn's reply among its tokens, and how it ended, `abort` where it was cut.
+   * Absent where the conversation forked.
+   */
+  turns: z.array(turnSpanSchema).optional(),
   /** Lowest and highest policy version that sampled a token of it; null when an endpoint sampled it, which gives no tokens. */
   policy: z.strictObject({ start: count, end: count }).nullable(),
 });

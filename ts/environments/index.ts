@@ -124,6 +124,7 @@ export {
   type EpisodeFrame,
   type ReceivedEpisode,
 } from "./episode-frame.ts";
+export { type PartialRollout, partialOf } from "./partial-rollout.ts";
 export { UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
 export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
 export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";

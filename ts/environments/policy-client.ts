@@ -19,6 +19,8 @@ export interface PolicyRequest {
   signal: AbortSignal;
   /** Texts that end the completion, which holds the tokens up to the end of the first. */
   stop?: readonly string[];
+  /** An abort for being cancelled resolves with the tokens so far, as `abort`, where the engine can tell them. */
+  keepsPartial?: boolean;
   /** Hears the tokens as they are sampled, where the client streams; a call of which it has heard is not tried again. */
   onTokens?: (tokenIds: readonly number[]) => void;
 }

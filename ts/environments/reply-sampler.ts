@@ -68,7 +68,14 @@ export function createReplySampler(parts: ReplySamplerParts, trace: TraceGraph):
     });
     return { ...completion, text: message.content, message, toolCalls, usage };
   };
-  return { sample, countTokens: noTokens, rerendered: () => 0, blame };
+  return {
+    sample,
+    countTokens: noTokens,
+    rerendered: () => 0,
+    recycled: () => 0,
+    settled: async () => undefined,
+    blame,
+  };
 }
 
 function noTokens(): never {

@@ -26,7 +26,7 @@ export function startClock(): Clock {
 export interface SeatRecord<Agent extends string = string> {
   readonly role: AgentRole<Agent>;
   readonly trace: TraceGraph;
-  readonly sampler?: Pick<Sampler, "rerendered">;
+  readonly sampler?: Pick<Sampler, "rerendered" | "recycled">;
 }
 
 export interface RolloutOutcome {
@@ -39,15 +39,17 @@ export interface RolloutOutcome {
 
 export function toFrame(
   definition: { readonly name: string },
-  { episodeId, groupId, source, task, run }: Pick<RolloutOrder, "episodeId" | "groupId" | "source" | "task" | "run">,
+  order: Pick<RolloutOrder, "episodeId" | "groupId" | "source" | "task" | "run" | "keepsPartial">,
   seats: readonly SeatRecord[],
   outcome: RolloutOutcome,
 ): EpisodeFrame {
+  const { episodeId, groupId, source, task, run, keepsPartial = false } = order;
   const columns = seats.map(({ trace }) => trace.columns());
   const now = performance.now();
   const traces = seats.map((seat, index): EpisodeTrace => {
     const policy = columns[index] === undefined ? null : versionRange(columns[index]);
-    return { ...recordOf(seat, outcome.scores?.[index] ?? null, outcome, now), policy };
+    const turns = keepsPartial ? turnsOf(seat.trace) : {};
+    return { ...recordOf(seat, outcome.scores?.[index] ?? null, outcome, now), ...turns, policy };
   });
   const { errors } = outcome;
   const episode = {
@@ -75,7 +77,10 @@ function recordOf(
   // Turns that could not extend the tokens of the one before, and further branches: never hidden, and no noise where there are none.
   const rerendered = sampler?.rerendered() ?? 0;
   const branches = trace.branches().length;
+  // Tokens that an earlier rollout had sampled.
+  const recycled = sampler?.recycled() ?? 0;
   const counted = {
+    ...(recycled > 0 ? { recycled_tokens: recycled } : {}),
     ...(rerendered > 0 ? { rerendered_turns: rerendered } : {}),
     ...(branches > 1 ? { branches } : {}),
   };
@@ -107,6 +112,13 @@ function recordOf(
       total_ms: now - clock.begun,
     },
   };
+}
+
+function turnsOf(trace: TraceGraph): Pick<EpisodeTrace, "turns"> {
+  const turns = trace.turnSpans()?.map(({ first, end, finishReason, stopReason }) => {
+    return { first, end, finish_reason: finishReason, stop_reason: stopReason };
+  });
+  return turns === undefined ? {} : { turns };
 }
 
 function recordedForm(asked: PromptForm | "varied"): EpisodeTrace["asked"] {

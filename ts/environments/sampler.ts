@@ -6,7 +6,8 @@ import type { TurnLimits } from "./limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
 import { beginning, joined, listenerOf, NOTHING, withoutStop } from "./reply-tokens.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
-import { turnSeed } from "./seed.ts";
+import { joinReplies, type RecordedTurns } from "./partial-rollout.ts";
+import { seed as deriveSeed, turnSeed } from "./seed.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 import type { PromptForm, TraceGraph } from "./trace.ts";
 
@@ -19,6 +20,10 @@ export interface SamplerParts {
   readonly seed: number;
   readonly signal: AbortSignal;
   readonly limits: TurnLimits;
+  /** What it says when it is cancelled is told. */
+  readonly keepsPartial?: boolean;
+  /** What was said before, to go on from. */
+  readonly recorded?: RecordedTurns | null;
 }
 
 export interface Sampler {
@@ -26,14 +31,20 @@ export interface Sampler {
   readonly countTokens: (prompt: Prompt, options?: SampleOptions) => number;
   /** Turns that followed an earlier one and could not extend its tokens, so that they begin a branch of their own. */
   readonly rerendered: () => number;
+  /** Tokens of its turns that an earlier rollout had sampled. */
+  readonly recycled: () => number;
+  /** Resolves when no call is under way. */
+  readonly settled: () => Promise<void>;
   /** A deadline that passed while the engine was at work is the engine's. */
   readonly blame: (error: unknown) => unknown;
 }
 
 export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
-  const { client, tokenizer, renderer, sampling, signal, limits } = parts;
+  const { client, tokenizer, renderer, sampling, signal, limits, keepsPartial = false, recorded = null } = parts;
   let turns = 0;
   let rerendered = 0;
+  let recycled = 0;
+  const underWay = new Set<Promise<unknown>>();
   const { whileWaiting, blame } = blameFor(signal);
 
   const generate = (
@@ -49,9 +60,46 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
         seed,
         signal,
         ...(options.stop !== undefined && { stop: options.stop }),
+        ...(keepsPartial && { keepsPartial }),
         ...(hear !== null && { onTokens: hear }),
       }),
     );
+
+  /** A turn's reply: sampled, or what was recorded, gone on with where it was cut. */
+  const reply = async (
+    promptIds: Uint32Array,
+    turn: number,
+    options: SampleOptions,
+    hear: ((ids: readonly number[]) => void) | null,
+  ): Promise<PolicyCompletion> => {
+    const seed = turnSeed(parts.seed, turn);
+    const begun = recorded?.take(turn, promptIds) ?? null;
+    if (begun === null) return generate(promptIds, seed, options, hear);
+    const { length } = begun.tokenIds;
+    const most = limited(sampling, options).maxCompletionTokens ?? Infinity;
+    const isCut = begun.finishReason === "abort";
+    // A stop string may lie across the cut, and the server looks for it in what it samples.
+    if (length > most || (isCut && (options.stop?.length ?? 0) > 0)) {
+      recorded?.leave();
+      return generate(promptIds, seed, options, hear);
+    }
+    recycled += length;
+    hear?.([...begun.tokenIds]);
+    if (!isCut) return begun;
+    if (length === most) return { ...begun, finishReason: "length" };
+    // The first draws of the turn's own seed are in what it goes on from.
+    const rest = await generate(
+      joined(promptIds, begun.tokenIds),
+      deriveSeed(seed, "continued", "", "", 0, 0, length),
+      most === Infinity ? options : { ...options, maxCompletionTokens: most - length },
+      hear,
+    ).catch((error: unknown) => {
+      // What it went on from is not lost with what came behind it.
+      if (keepsPartial && signal.aborted) return null;
+      throw error;
+    });
+    return rest === null ? begun : joinReplies(begun, rest);
+  };
 
   const renderAnew = (messages: readonly Message[], tools: SampleOptions["tools"]): Uint32Array =>
     renderer.render(messages, tools === undefined ? {} : { tools });
@@ -72,7 +120,7 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     return renderAnew(prompt, tools);
   };
 
-  const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+  const sampleTurn = async (prompt: Prompt, options: SampleOptions): Promise<SampledTurn> => {
     limits.beforeTurn(trace);
     const askedIds = toIds(prompt, options);
     const begunIds =
@@ -88,11 +136,12 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     turns += 1;
     const { onDelta } = options;
     const hear = onDelta === undefined ? null : listenerOf(read, options, onDelta);
-    const completion = await generate(promptIds, turnSeed(parts.seed, turn), options, hear).catch((error: unknown) =>
+    const completion = await reply(promptIds, turn, options, hear).catch((error: unknown) =>
       limits.refused(error, trace),
     );
-    signal.throwIfAborted();
-    if (completion.finishReason === "abort")
+    const isKept = keepsPartial && completion.finishReason === "abort" && completion.tokenIds.length > 0;
+    if (!isKept) signal.throwIfAborted();
+    if (!isKept && completion.finishReason === "abort")
       throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
     if (completion.tokenIds.length === 0)
       throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
@@ -107,13 +156,35 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       policyVersions,
       response: message,
       finishReason,
+      stopReason: completion.stopReason ?? null,
       asked: promptForm(prompt, options),
     });
+    if (isKept) {
+      signal.throwIfAborted();
+      throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
+    }
     const usage = { promptTokens: promptIds.length, completionTokens: completionIds.length };
     return { ...completion, text, message, toolCalls, usage };
   };
 
-  return { sample, countTokens, rerendered: () => rerendered, blame };
+  const sample = async (prompt: Prompt, options: SampleOptions = {}): Promise<SampledTurn> => {
+    const call = sampleTurn(prompt, options);
+    underWay.add(call);
+    try {
+      return await call;
+    } finally {
+      underWay.delete(call);
+    }
+  };
+
+  return {
+    sample,
+    countTokens,
+    rerendered: () => rerendered,
+    recycled: () => recycled,
+    settled: async () => void (await Promise.allSettled(underWay)),
+    blame,
+  };
 }
 
 export function promptForm(prompt: Prompt, { tools, stop = [], toolChoice, begun = "" }: SampleOptions): PromptForm {

@@ -4,6 +4,7 @@ import type { AgentOptions, AgentSeat, EnvironmentDefinition } from "./environme
 import type { EndpointRolloutRequest, RolloutRequest } from "./configured-environment.ts";
 import { replyClientOf } from "./endpoint/endpoint-config.ts";
 import type { TurnLimits } from "./limits.ts";
+import { RecordedTurns } from "./partial-rollout.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { createReplySampler } from "./reply-sampler.ts";
 import type { RewardOptions } from "./reward.ts";
@@ -92,6 +93,11 @@ export class Seats<Agent extends string> {
     return [...this.#taken.values()].filter(({ trace }) => trace.turns > 0).sort((a, b) => order(a) - order(b));
   }
 
+  /** Resolves when nobody waits for the policy. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#taken.values()].map(({ sampler }) => sampler.settled()));
+  }
+
   /** An error that a seat's engine is to blame for. */
   blame(error: unknown): unknown {
     let blamed = error;
@@ -113,9 +119,13 @@ export class Seats<Agent extends string> {
         ? createReplySampler({ ...request, seed, endpoint: role.endpoint }, trace)
         : "endpoint" in request
           ? createReplySampler({ ...request, seed }, trace)
-          : createSampler({ ...request, seed }, trace);
+          : createSampler({ ...request, seed, recorded: isFirst ? recordedOf(request) : null }, trace);
     const seat = { name: role.name, role, index, trace, sampler, sample: sampler.sample };
     this.#taken.set(key, seat);
     return seat;
   }
+}
+
+function recordedOf({ partial }: RolloutRequest): RecordedTurns | null {
+  return partial === undefined ? null : new RecordedTurns(partial);
 }

@@ -54,6 +54,8 @@ export interface Turn {
   /** What the completion says. */
   readonly response: Message;
   readonly finishReason?: "stop" | "length" | "abort";
+  /** The stop token or text that ended it, if one did. */
+  readonly stopReason?: number | string | null;
   /** Tokens as an endpoint counts them that gives no ids. */
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
@@ -66,6 +68,16 @@ export interface PreparedTurn {
   readonly pathTokens: number;
   /** Prompt and completion of the turn that the match ends with, to be extended; null when it does not end with a sampled message. */
   readonly bridgeAnchor: { readonly promptIds: Uint32Array; readonly completionIds: Uint32Array } | null;
+}
+
+/** Where a turn's reply stands among the tokens of its trace, and how it ended: `abort` where it was cut. */
+export interface TurnSpan {
+  /** Index of its first sampled token. */
+  readonly first: number;
+  /** Behind its last one. */
+  readonly end: number;
+  readonly finishReason: "stop" | "length" | "abort";
+  readonly stopReason: number | string | null;
 }
 
 /** One branch as a training sample. */
@@ -99,6 +111,8 @@ export class TraceGraph implements Trace {
   readonly #children = new Map<number | null, number[]>();
   #asked: PromptForm | "varied" | null = null;
   #truncated = false;
+  /** How each turn ended, in their order. */
+  readonly #ends: Pick<TurnSpan, "finishReason" | "stopReason">[] = [];
   #turns = 0;
   #promptTokens = 0;
   #completionTokens = 0;
@@ -188,6 +202,7 @@ export class TraceGraph implements Trace {
     else if (this.#asked === null) this.#asked = asked;
     else if (this.#asked !== "varied" && !sameForm(this.#asked, asked)) this.#asked = "varied";
     this.#truncated = turn.finishReason === "length";
+    this.#ends.push({ finishReason: turn.finishReason ?? "stop", stopReason: turn.stopReason ?? null });
     this.#turns += 1;
     this.#promptTokens += turn.usage?.promptTokens ?? promptIds.length;
     this.#completionTokens += turn.usage?.completionTokens ?? completionIds.length;
@@ -205,6 +220,21 @@ export class TraceGraph implements Trace {
   /** Paths from a root to each leaf, in the order of the leaves. */
   branches(): TraceNode[][] {
     return this.#leaves().map((leaf) => this.#path(leaf));
+  }
+
+  /** The turns of a conversation that never forked, in their order; null where it has, or its tokens are not known. */
+  turnSpans(): TurnSpan[] | null {
+    const [path, ...others] = this.branches();
+    if (path === undefined || others.length > 0) return null;
+    const spans: TurnSpan[] = [];
+    let cursor = 0;
+    for (const { sampled, tokenIds, promptTokens } of path) {
+      const end = cursor + tokenIds.length;
+      const how = this.#ends[spans.length];
+      if (sampled && how !== undefined) spans.push({ first: cursor + promptTokens, end, ...how });
+      cursor = end;
+    }
+    return spans.length === this.#turns && cursor > 0 ? spans : null;
   }
 
   /** Each branch that holds sampled tokens, as a sample. */

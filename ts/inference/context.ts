@@ -3,6 +3,7 @@ import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
 import type { ActiveRequest } from "./active-request.ts";
+import type { CutRequests } from "./cut-requests.ts";
 import type { RequestLimits } from "./request.ts";
 
 export interface Deadlines {
@@ -30,6 +31,8 @@ export interface ServerContext {
   readonly packageVersion: string;
   /** Requests being answered. */
   readonly active: Set<ActiveRequest>;
+  /** Of them those that can be cut. */
+  readonly cuts: CutRequests;
   /** True between `/pause` and `/resume`. */
   paused: boolean;
   /** True once the server stops: new requests are refused. */

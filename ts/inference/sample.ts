@@ -5,13 +5,17 @@ import type { ServerContext } from "./context.ts";
 import type { ParsedRequest } from "./request.ts";
 import type { Completion } from "./response.ts";
 
-/** Samples a completion in the chunks that the engine gives, cut at the first stop string. */
+/**
+ * Samples a completion in the chunks that the engine gives, cut at the first stop string. An abort of `cut` ends it as `abort`, with the tokens
+ * that there are; one of `signal` rejects.
+ */
 export async function* sample(
   context: ServerContext,
   parsed: ParsedRequest,
   id: string,
   cursor: CompletionCursor,
   signal: AbortSignal,
+  cut: AbortSignal | null = null,
 ): AsyncGenerator<Completion> {
   const text = parsed.stop.length === 0 ? null : await stopStream(context, parsed.stop);
   const request = {
@@ -29,14 +33,35 @@ export async function* sample(
     finalOnly: !parsed.stream && text === null,
     ...(parsed.cacheSalt === null ? {} : { cacheSalt: parsed.cacheSalt }),
   };
-  for await (const increment of context.model.generate([request], { signal })) {
-    if (increment.error !== undefined) throw increment.error;
-    const chunk = cursor.next(increment);
-    const stopped = text === null ? null : cutAtStop(text, chunk);
-    yield stopped ?? chunk;
-    if (stopped !== null) return;
+  // Both are of this request alone, and go with it.
+  const ending = new AbortController();
+  for (const one of [signal, cut]) {
+    one?.addEventListener("abort", () => ending.abort(one.reason), { once: true });
+    if (one?.aborted === true) ending.abort(one.reason);
+  }
+  let hasEnded = false;
+  try {
+    for await (const increment of context.model.generate([request], { signal: ending.signal })) {
+      if (increment.error !== undefined) throw increment.error;
+      const chunk = cursor.next(increment);
+      const stopped = text === null ? null : cutAtStop(text, chunk);
+      hasEnded = chunk.finishReason !== null || stopped !== null;
+      yield stopped ?? chunk;
+      if (stopped !== null) return;
+    }
+  } catch (error) {
+    if (cut?.aborted !== true || signal.aborted) throw error;
+    if (!hasEnded) yield NOTHING_SAMPLED;
   }
 }
+
+const NOTHING_SAMPLED: Completion = {
+  tokenIds: new Uint32Array(0),
+  logprobs: new Float32Array(0),
+  policyVersions: [],
+  finishReason: "abort",
+  stopReason: null,
+};
 
 /** The chunk up to the token that completes a stop string, or null when none does. */
 function cutAtStop(text: DecodeStream, chunk: Completion): Completion | null {

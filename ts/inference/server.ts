@@ -19,6 +19,7 @@ import type { Deadlines, ServerContext } from "./context.ts";
 import { HttpError, toWire } from "./errors.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
+import { CutRequests } from "./cut-requests.ts";
 import { registerControl } from "./routes/control.ts";
 import { registerGenerate } from "./routes/generate.ts";
 import { registerStatus } from "./routes/status.ts";
@@ -132,6 +133,7 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines },
     packageVersion: await packageVersion(),
     active: new Set(),
+    cuts: new CutRequests(),
     paused: options.startPaused ?? false,
     closing: false,
     nextId: () => String(requests++),

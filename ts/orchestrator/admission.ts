@@ -24,6 +24,8 @@ export interface AdmissionOptions {
   maxSteps: number;
   /** At least 1. */
   oversampling: number;
+  /** What is sampled beyond a batch ends with its cut: the second part of the sum then counts from a version's coming to the next cut only. */
+  cutsTails?: boolean;
   /** Tokens of a rollout about which nothing is known. */
   mostTokens: number;
 }
@@ -42,6 +44,8 @@ export class Admission {
   #version: number;
   /** Batches with the trainer. */
   #shipped: number;
+  /** A batch was cut since the version came, and tails with it. */
+  #isCut = false;
   /** Groups that have not ended. */
   #open = 0;
   #seen: AdmissionState;
@@ -73,6 +77,12 @@ export class Admission {
   /** Version that the engines sample with. */
   set version(version: number) {
     this.#version = version;
+    this.#isCut = false;
+  }
+
+  /** Whether enough would count without the group: where tails are cut, it is one of them. */
+  isExcess(group: number): boolean {
+    return this.#room() + (this.#counted.get(group) ?? 0) <= 0;
   }
 
   /** Whether one more group may be opened. */
@@ -126,6 +136,7 @@ export class Admission {
   shipped(groups: readonly number[]): void {
     for (const group of groups) this.#forget(group);
     this.#shipped++;
+    this.#isCut = this.#options.cutsTails ?? false;
     // What is usual follows the policy: batches that are long past count less and less.
     this.#seen = { units: this.#seen.units / 2, rollouts: this.#seen.rollouts / 2 };
   }
@@ -138,7 +149,7 @@ export class Admission {
   #room(): number {
     const { batchSize, level, maxSteps, oversampling } = this.#options;
     const batches = Math.min(this.#version + level + 1, maxSteps) - this.#shipped;
-    const extra = this.mayCut() ? Math.ceil((oversampling - 1) * batchSize) : 0;
+    const extra = this.mayCut() && !this.#isCut ? Math.ceil((oversampling - 1) * batchSize) : 0;
     return batches * batchSize + extra - this.#total;
   }
 

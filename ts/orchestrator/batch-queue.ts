@@ -46,9 +46,9 @@ export class BatchQueue {
     this.#waiting.push({ group, units });
   }
 
-  /** Takes out what was dispatched under an older version. */
+  /** Takes out what is of an older version. */
   takeOlderThan(version: number): Group[] {
-    return this.#take(({ group }) => group.dispatchVersion < version);
+    return this.#take(({ group }) => group.oldestVersion < version);
   }
 
   /** The next batch in its order, if there is one; `oldestOpen`: lowest index of a group under way, undefined when there is none. */

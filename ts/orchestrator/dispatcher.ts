@@ -21,6 +21,10 @@ export interface Group {
   readonly id: string;
   readonly task: TrainTask;
   readonly dispatchVersion: number;
+  /** Lowest version that sampled a token of it: the one before, or an older one where it goes on from what was cancelled. */
+  readonly oldestVersion: number;
+  /** Index of the first group that its task was begun with. */
+  readonly firstIndex: number;
   /** How long it was under way, until its last rollout was scored or it was cancelled; 0 until then. */
   seconds: number;
   /** By sample, empty until the last one ended; a rollout that ended in an error is there with `episode.ok === false`. */
@@ -41,6 +45,8 @@ export interface DispatcherOptions {
   /** Asked before each group. */
   mayOpen: () => boolean;
   nextTask: () => Promise<TrainTask>;
+  /** What a group of the task goes on from. Default: nothing. */
+  originOf?: (task: TrainTask) => Pick<Group, "firstIndex" | "oldestVersion"> | undefined;
   /** Told before its first rollout begins. */
   onOpened?: (group: Group) => void;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
@@ -48,6 +54,8 @@ export interface DispatcherOptions {
   /** The rollouts of a group whose last one has ended, as they are handed over. Default: as they are. */
   finishGroup?: (group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal) => Promise<ReceivedEpisode[]>;
   onCompleted: (group: Group) => void;
+  /** The rollouts of a group that was cancelled have all come back; without them where they failed. */
+  onCancelled?: (group: Group, rollouts: ReceivedEpisode[]) => void;
   /** A rollout has come back, of whatever group. */
   onReturned?: () => void;
   /** Told of what nothing can be done about here. */
@@ -110,21 +118,31 @@ export class GroupDispatcher {
     this.#openGroups().catch(this.#options.onFailure);
   }
 
-  /** Cancels open groups dispatched under an older version and returns them. None of them is handed over any more. */
+  /** Cancels open groups that are of an older version and returns them. None of them is handed over any more. */
   cancelOlderThan(version: number): Group[] {
-    const cancelled = [...this.#open.keys()].filter((group) => group.dispatchVersion < version);
-    for (const group of cancelled) {
-      const abort = this.#close(group);
-      const why = `${group.id} was dispatched under version ${group.dispatchVersion}, older than ${version}`;
-      abort?.abort(new PrlError("PRL_EPISODE_CANCELLED", why));
-    }
+    const cancelled = [...this.#open.keys()].filter(({ oldestVersion }) => oldestVersion < version);
+    for (const group of cancelled)
+      this.#cancel(group, `${group.id} is of version ${group.oldestVersion}, older than ${version}`);
     return cancelled;
+  }
+
+  /** Cancels the group that was begun last of those being sampled and returns it, if it may be. */
+  cancelYoungest(mayCancel: (group: Group) => boolean): Group | undefined {
+    const sampling = [...this.#open.keys()].filter(({ index }) => this.#lifecycle.stateOf(index) === "sampling");
+    const [youngest] = sampling.toSorted((a, b) => b.firstIndex - a.firstIndex);
+    if (youngest === undefined || !mayCancel(youngest)) return undefined;
+    this.#cancel(youngest, `${youngest.id} was sampled beyond its batch, which is cut`);
+    return youngest;
   }
 
   /** Cancels everything, which it returns, and opens nothing more. */
   stop(): Group[] {
     this.#stopped = true;
     return this.cancelOlderThan(Infinity);
+  }
+
+  #cancel(group: Group, why: string): void {
+    this.#close(group)?.abort(new PrlError("PRL_EPISODE_CANCELLED", why));
   }
 
   async #openGroups(): Promise<void> {
@@ -162,11 +180,14 @@ export class GroupDispatcher {
 
   #openGroup(task: TrainTask): void {
     const index = this.#opened++;
+    const origin = this.#options.originOf?.(task);
     const group: Group = {
       index,
       id: `group-${index}`,
       task,
       dispatchVersion: this.#version,
+      firstIndex: origin?.firstIndex ?? index,
+      oldestVersion: Math.min(this.#version, origin?.oldestVersion ?? Infinity),
       seconds: 0,
       rollouts: [],
     };
@@ -177,17 +198,18 @@ export class GroupDispatcher {
     this.#lifecycle.dispatch(index, task.groupSize);
     this.#options.onOpened?.(group);
     this.#run(group, abort.signal).catch((error: unknown) => {
-      if (!abort.signal.aborted) this.#options.onFailure(error);
+      if (abort.signal.aborted) this.#options.onCancelled?.(group, []);
+      else this.#options.onFailure(error);
     });
   }
 
   async #run(group: Group, signal: AbortSignal): Promise<void> {
     const samples = Array.from({ length: group.task.groupSize }, (_, sample) => this.#sample(group, sample, signal));
     const ended = await Promise.all(samples);
-    if (!this.#open.has(group)) return;
+    if (!this.#open.has(group)) return this.#options.onCancelled?.(group, ended);
     this.#lifecycle.move(group.index, "scoring");
     const rollouts = (await this.#options.finishGroup?.(group, ended, signal)) ?? ended;
-    if (this.#close(group) === undefined) return;
+    if (this.#close(group) === undefined) return this.#options.onCancelled?.(group, ended);
     this.#lifecycle.move(group.index, "completed");
     group.rollouts.push(...rollouts);
     this.#options.onCompleted(group);

@@ -19,9 +19,10 @@ export type GroupState = LiveState | "shipped" | "dropped";
  * - `errored`: none of its rollouts has a reward.
  * - `rejected`: a gate of its source's curriculum kept it out.
  * - `empty`: its batch had nothing to train on.
+ * - `tail`: it was sampled beyond its batch when that was cut, and its task comes back with what it had.
  * - `surplus`: it was under way or waited when the run needed no more.
  */
-export const DROP_REASONS = ["stale", "errored", "rejected", "empty", "surplus"] as const;
+export const DROP_REASONS = ["stale", "errored", "rejected", "empty", "tail", "surplus"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
 
 /** How a rollout came back. */
@@ -47,7 +48,7 @@ export class Lifecycle {
     shipped: 0,
     dropped: 0,
   };
-  readonly #dropped: Record<DropReason, number> = { stale: 0, errored: 0, rejected: 0, empty: 0, surplus: 0 };
+  readonly #dropped: Record<DropReason, number> = { stale: 0, errored: 0, rejected: 0, empty: 0, tail: 0, surplus: 0 };
   readonly #returned: Record<RolloutEnd, number> = { ok: 0, errored: 0, cancelled: 0 };
   #dispatched = 0;
   #retried = 0;

@@ -20,7 +20,7 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
   const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
   const good = episodes.filter((episode) => !Number.isNaN(rewardOf(episode)));
   const traces = good.flatMap((episode) => episode.traces);
-  const staleness = groups.map((group) => step - 1 - group.dispatchVersion);
+  const staleness = groups.map((group) => step - 1 - group.oldestVersion);
   const tokens = batch.batches.reduce((sum, rank) => sum + rank.tokens, 0);
   const spread = batch.rewards.map((rewards) => new Set(rewards.filter((reward) => !Number.isNaN(reward))));
   const values: Record<string, number> = {
@@ -56,4 +56,10 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
 export function byAgent(traces: readonly EpisodeTrace[]): [string, EpisodeTrace[]][] {
   const agents = [...new Set(traces.map(({ agent }) => agent))].toSorted();
   return agents.length < 2 ? [] : agents.map((agent) => [agent, traces.filter((trace) => trace.agent === agent)]);
+}
+
+/** Over the rollouts that have a reward. */
+export function meanReward({ rollouts }: Pick<Group, "rollouts">): number {
+  const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
+  return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
 }

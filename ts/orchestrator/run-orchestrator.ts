@@ -23,6 +23,7 @@ import {
   type WeightFollower,
 } from "../transports/index.ts";
 import { Admission } from "./admission.ts";
+import { admissionOptions } from "./admission-options.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { isRejected } from "./curriculum/gates.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
@@ -33,7 +34,8 @@ import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { type DropReason, Lifecycle } from "./lifecycle.ts";
 import { reportLoad } from "./load-report.ts";
-import { stepMetrics } from "./metrics.ts";
+import { meanReward, stepMetrics } from "./metrics.ts";
+import { Recycling } from "./recycling.ts";
 import { ReferenceScores } from "./reference-scores.ts";
 import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
@@ -114,6 +116,7 @@ class Orchestrator {
   readonly #admission: Admission;
   readonly #queue: BatchQueue;
   readonly #drops = new Drops();
+  readonly #recycling = new Recycling();
   readonly #worth: TraceWorth;
   readonly #references: ReferenceScores;
   readonly #tasks: TrainTasks;
@@ -166,11 +169,16 @@ class Orchestrator {
       opened: resume?.opened ?? 0,
       mayOpen: () => this.#admission.mayOpen(),
       onOpened: ({ index, task }) => this.#admission.opened(index, task.groupSize),
-      nextTask: async () => pending.shift() ?? this.#tasks.next(),
+      nextTask: async () => this.#recycling.next(this.#oldestVersion) ?? pending.shift() ?? this.#tasks.next(),
+      originOf: (task) => this.#recycling.originOf(task),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
       onReturned: () => this.#throttle.room.trainingReturned(),
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
+      onCancelled: (group, rollouts) => {
+        this.#recycling.returned(group, rollouts);
+        this.#dispatcher.fill();
+      },
       onFailure: fail,
     };
     this.#pending = pending;
@@ -251,6 +259,7 @@ class Orchestrator {
         ...this.#lifecycle.metrics(),
         ...this.#tasks.metrics(),
         ...this.#throttle.metrics(),
+        ...(config.orchestrator.recycle === "off" ? {} : this.#recycling.metrics()),
         ...this.#lag.take(),
       });
       for (const rank of batch.batches) rank.close();
@@ -281,13 +290,31 @@ class Orchestrator {
   #ship(groups: readonly Group[]): void {
     for (const { index } of groups) this.#lifecycle.move(index, "shipped");
     this.#admission.shipped(groups.map(({ index }) => index));
+    if (this.#job.config.orchestrator.recycle === "tails") this.#cutTails();
     this.#dispatcher.fill();
+  }
+
+  /** What is sampled beyond what the next batch may count comes back when a version has. */
+  #cutTails(): void {
+    const isTail = ({ index }: Group): boolean => this.#admission.isExcess(index);
+    for (let group = this.#dispatcher.cancelYoungest(isTail); group !== undefined;) {
+      this.#recycling.cut(group);
+      this.#drop("tail", [group]);
+      group = this.#dispatcher.cancelYoungest(isTail);
+    }
+  }
+
+  /** Oldest version of which a token may still be trained on. */
+  get #oldestVersion(): number {
+    return this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
   }
 
   /** Drops groups that are too old for the batch being collected: what is being sampled is cancelled, what waits is thrown away. */
   #dropStale(): void {
-    const oldest = this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
-    this.#drop("stale", [...this.#dispatcher.cancelOlderThan(oldest), ...this.#queue.takeOlderThan(oldest)]);
+    const oldest = this.#oldestVersion;
+    const cancelled = this.#dispatcher.cancelOlderThan(oldest);
+    if (this.#job.config.orchestrator.recycle !== "off") for (const group of cancelled) this.#recycling.cut(group);
+    this.#drop("stale", [...cancelled, ...this.#queue.takeOlderThan(oldest)]);
   }
 
   /** What was sampled for tails and for batches that there will not be. */
@@ -311,6 +338,7 @@ class Orchestrator {
   }
 
   #take(group: Group): void {
+    this.#recycling.completed(group.rollouts);
     const tokens = group.rollouts.flatMap(({ samples }) => samples?.tokens ?? []);
     const units = this.#admission.sizeOf(
       group.task.groupSize,
@@ -371,7 +399,8 @@ class Orchestrator {
 
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {
     const { config, modelName, workers } = this.#job;
-    const request = trainRequest(config, group, sample, { modelName, step: this.#step });
+    const partial = this.#recycling.partial(group.task, sample);
+    const request = trainRequest(config, group, sample, { modelName, step: this.#step, partial });
     return runRollout(workers, request, signal, {
       newestVersion: () => this.#newestVersion,
       onRetry: () => this.#lifecycle.retried(),
@@ -434,7 +463,12 @@ class Orchestrator {
     const ahead = this.#cuts.filter((batch) => batch.step > step);
     const last = this.#cuts.findLast((batch) => batch.step <= step);
     this.#cuts = last === undefined ? ahead : [last, ...ahead];
-    const waiting = [...ahead.flatMap(({ groups }) => groups), ...this.#queue.groups, ...this.#surplus];
+    const waiting = [
+      ...ahead.flatMap(({ groups }) => groups),
+      ...this.#queue.groups,
+      ...this.#surplus,
+      ...this.#recycling.pending,
+    ];
     const { opened, pending } = this.#dispatcher.snapshot(waiting);
     return {
       step,
@@ -482,18 +516,4 @@ class Orchestrator {
   #evaluate(version: number): Promise<void> {
     return evaluatePolicy({ ...this.#job, room: this.#throttle.room }, version);
   }
-}
-
-function admissionOptions({ max_async_level: level, max_steps: maxSteps, seq_len, orchestrator }: RlConfig) {
-  const { batch_size: rollouts, token_batch_size: tokens, oversampling } = orchestrator;
-  const batchSize = tokens ?? rollouts;
-  if (batchSize === null) throw new PrlError("PRL_CONFIG_INVALID", "orchestrator.batch_size is missing");
-  const unit = tokens === null ? ("rollouts" as const) : ("tokens" as const);
-  return { unit, batchSize, level, maxSteps: maxSteps ?? Infinity, oversampling, mostTokens: seq_len };
-}
-
-/** Over the rollouts that have a reward. */
-function meanReward({ rollouts }: Group): number {
-  const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
-  return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;
 }

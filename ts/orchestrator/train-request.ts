@@ -1,15 +1,15 @@
 /** What an env worker is asked for when a rollout of a training group is dispatched. */
 import type { RlConfig } from "../config/index.ts";
-import { type RunRequest, seed } from "../environments/index.ts";
+import { type PartialRollout, type RunRequest, seed } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 
 export function trainRequest(
   config: RlConfig,
   group: Group,
   sample: number,
-  { modelName, step }: { modelName: string; step: number },
+  { modelName, step, partial }: { modelName: string; step: number; partial?: PartialRollout | undefined },
 ): RunRequest {
-  const { train, request_timeout_s: timeout } = config.orchestrator;
+  const { train, request_timeout_s: timeout, recycle } = config.orchestrator;
   const { source, task, epoch } = group.task;
   const algo = train.source.find(({ name }) => name === source)?.algo;
   const teacher = algo?.type === "sft" ? algo.teacher : null;
@@ -26,5 +26,8 @@ export function trainRequest(
     episode_id: `${group.id}-${sample}`,
     group_id: group.id,
     run: { type: "train", step },
+    // What a teacher sampled is of no version of the policy.
+    ...(recycle !== "off" && teacher === null && { keep_partial: true }),
+    ...(partial !== undefined && { partial }),
   };
 }

@@ -41,6 +41,11 @@ export interface GenerateOptions {
   deadlineMs?: number;
   /** Hears the tokens as they are sampled, all of them by the end. A request that it has heard of is not sent again. */
   onTokens?: (tokenIds: readonly number[]) => void;
+  /**
+   * Aborted, it makes the server end the request and answer with what it has (`finishReason` is `abort`); a server that has not answered
+   * `CUT_MS` later, or cannot cut, is left like one whose request was aborted. Needs `requestId`.
+   */
+  cut?: AbortSignal;
 }
 
 export interface Completion {
@@ -80,6 +85,9 @@ const DEFAULT_DEADLINE_MS = 600_000;
 const KEEP_ALIVE_MS = 30_000;
 const RETRIES = 3;
 const GENERATE = "/inference/v1/generate";
+const ABORT_REQUESTS = "/abort_requests";
+/** For a server to answer a request that was cut. */
+const CUT_MS = 1_000;
 
 /** Samples from one inference server. */
 export class InferenceClient {
@@ -116,8 +124,43 @@ export class InferenceClient {
       ignore_eos: sampling.ignoreEos,
       logprobs: 0,
     };
+    const { cut } = options;
+    if (cut === undefined) return this.#completed(options, params);
+    const ending = new AbortController();
+    const follow = (): void => ending.abort(options.signal?.reason);
+    options.signal?.addEventListener("abort", follow, { once: true });
+    if (options.signal?.aborted === true) follow();
+    let late: NodeJS.Timeout | undefined;
+    const onCut = (): void => {
+      const end = (): void => ending.abort(cut.reason);
+      late = setTimeout(end, CUT_MS);
+      this.#cut(options.requestId, ending.signal).catch(end);
+    };
+    if (cut.aborted) ending.abort(cut.reason);
+    else cut.addEventListener("abort", onCut, { once: true });
+    try {
+      return await this.#completed({ ...options, signal: ending.signal }, params);
+    } finally {
+      clearTimeout(late);
+      cut.removeEventListener("abort", onCut);
+      options.signal?.removeEventListener("abort", follow);
+    }
+  }
+
+  async #completed(options: GenerateOptions, params: Record<string, unknown>): Promise<Completion> {
     const { onTokens } = options;
     return this.#completion(await (onTokens ? this.#stream(options, params, onTokens) : this.#post(options, params)));
+  }
+
+  async #cut(requestId: string | undefined, signal: AbortSignal): Promise<void> {
+    await exchange(this.#pool, this.url, {
+      method: "POST",
+      path: ABORT_REQUESTS,
+      body: JSON.stringify({ request_ids: [requestId] }),
+      deadlineMs: CUT_MS,
+      signal,
+      retries: 0,
+    });
   }
 
   /** Log-probabilities of a prompt under the current weights; works while the engine is paused. Errors as `generate`. */

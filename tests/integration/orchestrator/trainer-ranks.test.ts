@@ -53,7 +53,16 @@ const groups: Group[] = Array.from({ length: 6 }, (_, index) => {
   const request = { episode_id: `e${index}`, env: "a", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
   const rollouts: ReceivedEpisode[] = [0, 1, 2, 3].map((r) => scored(request, r % 3, 3, 3, 2 + index + 6 * r));
   const task = { source: "a", task: { key: "k", hash: "", data: null }, epoch: 0, groupSize: 4, scoresGroups: false };
-  return { index, id: `group-${index}`, task, dispatchVersion: 3, seconds: 1, rollouts };
+  return {
+    index,
+    id: `group-${index}`,
+    task,
+    dispatchVersion: 3,
+    oldestVersion: 3,
+    firstIndex: 0,
+    seconds: 1,
+    rollouts,
+  };
 });
 
 const packed = async (ranks: number) => {

@@ -69,7 +69,7 @@ class Open implements fc.Command<Model, Real> {
       const rollouts = real.sizes[index % real.sizes.length] ?? 1;
       const task = { source: "s", task: { key: "", hash: "", data: null }, epoch: 0, groupSize: rollouts };
       const group = { index, id: "", task: { ...task, scoresGroups: false }, dispatchVersion: model.version };
-      real.groups.set(index, { ...group, seconds: 0, rollouts: [] });
+      real.groups.set(index, { ...group, oldestVersion: model.version, firstIndex: index, seconds: 0, rollouts: [] });
       real.lifecycle.dispatch(index, rollouts);
       real.admission.opened(index, rollouts);
       model.groups.push({ index, version: model.version, rollouts, state: "open", units: 0 });

@@ -36,7 +36,7 @@ function group(...rollouts: ReceivedEpisode[]): Group {
     groupSize: rollouts.length,
     scoresGroups: false,
   };
-  return { index: 0, id: "group-0", task, dispatchVersion: 3, seconds: 1, rollouts };
+  return { index: 0, id: "group-0", task, dispatchVersion: 3, oldestVersion: 3, firstIndex: 0, seconds: 1, rollouts };
 }
 
 describe("an algorithm's config", () => {

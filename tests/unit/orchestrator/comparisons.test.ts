@@ -41,7 +41,16 @@ function episode(...seats: Seat[]): ReceivedEpisode {
 
 function group(...rollouts: ReceivedEpisode[]): Group {
   const about = { source: "b", task, epoch: 0, groupSize: rollouts.length, scoresGroups: false };
-  return { index: 0, id: "group-0", task: about, dispatchVersion: 0, seconds: 1, rollouts };
+  return {
+    index: 0,
+    id: "group-0",
+    task: about,
+    dispatchVersion: 0,
+    oldestVersion: 0,
+    firstIndex: 0,
+    seconds: 1,
+    rollouts,
+  };
 }
 
 const config = rlConfigSchema.parse({

@@ -28,6 +28,7 @@ import {
   type EnvWorkers,
 } from "../../../ts/orchestrator/index.ts";
 import type { OrchestratorState } from "../../../ts/orchestrator/resume.ts";
+import type { TokenRollouts } from "./token-rollouts.ts";
 import {
   checkpointDir,
   isCheckpointStep,
@@ -67,6 +68,9 @@ export interface SimulationOptions {
   length?: (task: number, sample: number) => number;
   /** How long a rollout of so many tokens takes besides (ms). */
   msPerToken?: number;
+  recycle?: "off" | "stale" | "tails";
+  /** Rollouts are sampled token by token by these, in place of all at once. */
+  tokenwise?: TokenRollouts;
   /** Changes an answer on its way back. */
   distort?: (answer: ReceivedEpisode, request: RunRequest) => ReceivedEpisode;
   /** Breaks a part: called before each of its actions, `canary 0 3` is that of engine 0 for version 3. */
@@ -155,6 +159,7 @@ function configOf(options: SimulationOptions): RlConfig {
         ? { batch_size: options.batchSize ?? 8 }
         : { token_batch_size: options.tokenBatchSize }),
       oversampling: options.oversampling ?? 1,
+      recycle: options.recycle ?? "off",
       fifo_window: options.fifoWindow ?? null,
       group_size: groupSizes[0],
       max_off_policy_steps: options.maxOffPolicySteps ?? Math.max(level, 8),
@@ -292,6 +297,19 @@ function makeParts(options: SimulationOptions, runDir: string) {
         const [sample = 0, attempt = 0] = request.episode_id.split("-").slice(-2).map(Number);
         const task = Number(request.task.key);
         const tokens = options.length?.(task, sample);
+        if (options.tokenwise !== undefined && request.run.type === "train") {
+          const msPerToken = options.msPerToken ?? 0;
+          const reward = rewardByHash(task, sample);
+          const answer = await options.tokenwise.run(request, {
+            length: tokens ?? 2,
+            msPerToken,
+            reward,
+            version: lowest,
+            signal,
+          });
+          record.aborted = signal.aborted;
+          return options.distort?.(answer, request) ?? answer;
+        }
         if (tokens !== undefined) await sleep(tokens * (options.msPerToken ?? 0), undefined, { signal });
         const result = outcome(task, sample, attempt, request);
         const answer =

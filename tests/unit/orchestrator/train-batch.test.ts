@@ -39,7 +39,16 @@ function group(index: number, rollouts: ReceivedEpisode[], source = "b", dispatc
     groupSize: rollouts.length,
     scoresGroups: false,
   };
-  return { index, id: `group-${index}`, task, dispatchVersion, seconds: 2, rollouts };
+  return {
+    index,
+    id: `group-${index}`,
+    task,
+    dispatchVersion,
+    oldestVersion: dispatchVersion,
+    firstIndex: index,
+    seconds: 2,
+    rollouts,
+  };
 }
 
 const rollout = (reward: number) => scored(request, reward, 3, 4);

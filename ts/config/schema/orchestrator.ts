@@ -122,6 +122,12 @@ export const orchestratorBlock = z
       .describe(
         "Batches' worth that is sampled for each that the schedule needs, so that a batch does not wait for its slowest group; what is left goes on and trains later. Above 1 only with max_async_level of at least 1",
       ),
+    recycle: z
+      .enum(["off", "stale", "tails"])
+      .default("off")
+      .describe(
+        "What becomes of the tokens of groups that are cancelled. stale: the task of a group that became too old comes back, and its rollouts go on from their tokens where the oldest one is within max_off_policy_steps. tails: besides, what oversampling has under way beyond the next batch is cut with each batch and goes on under the next version. off: they are lost, and tails are sampled on without a cut",
+      ),
     fifo_window: automatic(
       "Groups that may overtake the oldest one under way into a batch; unset: any number. Smaller ones lean less to short samples and wait longer",
     ),

@@ -172,6 +172,11 @@ function problems(config: RlInput): Problem[] {
       message: `${orchestrator.max_env_workers} is less than env_workers ${orchestrator.env_workers}`,
     });
   }
+  if (orchestrator.recycle === "tails" && orchestrator.oversampling === 1) {
+    const message =
+      "without oversampling there are no tails to cut: raise orchestrator.oversampling, or recycle what is stale";
+    found.push({ path: ["orchestrator", "recycle"], message });
+  }
   if (orchestrator.oversampling > 1 && level === 0) {
     const path = ["orchestrator", "oversampling"];
     const message =

@@ -69,6 +69,8 @@ export class EpisodeRunner {
           seed: request.seed,
           run: request.run,
           signal,
+          ...(request.keep_partial === true && { keepsPartial: true }),
+          ...(request.partial !== undefined && { partial: request.partial }),
         });
       });
     } catch (error) {
@@ -98,10 +100,11 @@ export class EpisodeRunner {
     const engine = this.#engine(inference);
     let calls = 0;
     return {
-      generate({ tokenIds, sampling, seed, signal, stop = [], onTokens }) {
+      async generate({ tokenIds, sampling, seed, signal, stop = [], onTokens, keepsPartial = false }) {
         const { temperature, maxCompletionTokens, topP, topK } = sampling;
         const requestId = `${episode_id}-${calls}`;
         calls += 1;
+        const ends = keepsPartial ? endsOf(signal) : { signal };
         return engine.generate({
           tokenIds,
           sampling: {
@@ -115,7 +118,7 @@ export class EpisodeRunner {
           cacheSalt: cache_salt,
           priority,
           requestId,
-          signal,
+          ...ends,
           deadlineMs: deadline_ms,
           ...(onTokens !== undefined && { onTokens }),
         });
@@ -131,6 +134,19 @@ export class EpisodeRunner {
     this.#engines.set(key, engine);
     return engine;
   }
+}
+
+/** A rollout that was cancelled has its call cut, one that is over for another reason has it aborted. */
+function endsOf(signal: AbortSignal): { signal: AbortSignal; cut: AbortSignal } {
+  const [cut, abort] = [new AbortController(), new AbortController()];
+  const onAbort = (): void => {
+    const reason: unknown = signal.reason;
+    const isCancelled = reason instanceof PrlError && reason.code === "PRL_EPISODE_CANCELLED";
+    (isCancelled ? cut : abort).abort(reason);
+  };
+  if (signal.aborted) onAbort();
+  else signal.addEventListener("abort", onAbort, { once: true });
+  return { signal: abort.signal, cut: cut.signal };
 }
 
 function cancelled(why: string): PrlError {

@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { episodeSchema } from "../episode.ts";
+import { partialRolloutSchema } from "../partial-rollout.ts";
 import type { Sampling } from "../policy-client.ts";
 
 const count = z.int().nonnegative();
@@ -39,6 +40,10 @@ export const runRequestSchema = z.strictObject({
   group_id: z.string(),
   /** Which split's source `env` is, and the step that the episode is for. */
   run: z.strictObject({ type: z.enum(["train", "eval"]), step: count }),
+  /** Its turns are to be told, so that another rollout can go on from them; when it is cancelled, those that it has had. */
+  keep_partial: z.boolean().optional(),
+  /** Turns of an earlier rollout of the task and sample, to go on from. */
+  partial: partialRolloutSchema.optional(),
 });
 
 /** One rollout as the orchestrator orders it. */

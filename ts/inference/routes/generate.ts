@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
 import { CompletionCursor, joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
-import { HttpError } from "../errors.ts";
+import { badRequest, HttpError } from "../errors.ts";
 import { openEventStream } from "../event-stream.ts";
 import { parseGenerateRequest, type ParsedRequest } from "../request.ts";
 import { sample } from "../sample.ts";
@@ -17,15 +17,31 @@ const SCORE_ATTEMPTS = 3;
 export function registerGenerate(app: FastifyInstance, context: ServerContext): void {
   app.post("/inference/v1/generate", async (request: FastifyRequest, reply: FastifyReply) => {
     const parsed = parseGenerateRequest(request.body, context.limits);
-    return whileActive(context, reply, async (active) => {
-      if (parsed.stream) return stream(context, parsed, active, reply);
-      const json = await active.race(answer(context, parsed, active.signal));
-      return reply.header("content-type", JSON_TYPE).send(json);
-    });
+    return whileActive(context, reply, (active) =>
+      context.cuts.during(parsed.requestId, async (cut) => {
+        if (parsed.stream) return stream(context, parsed, active, cut, reply);
+        const json = await active.race(answer(context, parsed, active.signal, cut));
+        return reply.header("content-type", JSON_TYPE).send(json);
+      }),
+    );
+  });
+
+  // As in vLLM: the requests that have these ids are answered with what they have, `finish_reason: "abort"`.
+  app.post("/abort_requests", (request: FastifyRequest) => {
+    const ids = (request.body as { request_ids?: unknown } | null)?.request_ids;
+    if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string"))
+      throw badRequest("request_ids", "must be a list of strings");
+    context.cuts.cut(ids);
+    return {};
   });
 }
 
-async function answer(context: ServerContext, parsed: ParsedRequest, signal: AbortSignal): Promise<string> {
+async function answer(
+  context: ServerContext,
+  parsed: ParsedRequest,
+  signal: AbortSignal,
+  cut: AbortSignal,
+): Promise<string> {
   const id = context.nextId();
   const requestId = parsed.requestId ?? `generate-${id}`;
   const scored = parsed.promptLogprobs ? await scorePrompt(context, parsed.promptTokenIds) : null;
@@ -34,7 +50,7 @@ async function answer(context: ServerContext, parsed: ParsedRequest, signal: Abo
   }
   const cursor = new CompletionCursor();
   const chunks: Completion[] = [];
-  for await (const chunk of sample(context, parsed, id, cursor, signal)) chunks.push(chunk);
+  for await (const chunk of sample(context, parsed, id, cursor, signal, cut)) chunks.push(chunk);
   const completion = joinCompletions(chunks);
   const usage = usageOf(parsed, completion.tokenIds.length, cursor.cachedTokens);
   return responseJson(requestId, completion, parsed.logprobs, scored?.json ?? null, usage);
@@ -45,12 +61,13 @@ async function stream(
   context: ServerContext,
   parsed: ParsedRequest,
   active: ActiveRequest,
+  cut: AbortSignal,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const id = context.nextId();
   const requestId = parsed.requestId ?? `generate-${id}`;
   const cursor = new CompletionCursor();
-  const chunks = sample(context, parsed, id, cursor, active.signal);
+  const chunks = sample(context, parsed, id, cursor, active.signal, cut);
   let next = await active.race(chunks.next());
   const events = openEventStream(reply, active.signal);
   let sampled = 0;

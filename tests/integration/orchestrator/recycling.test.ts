@@ -1,0 +1,169 @@
+/** A rollout that is cut at the real engine, and one that goes on from it: no token lost or doubled, log-probabilities exact to the bit. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+
+import {
+  type EnvWorker,
+  partialOf,
+  type ReceivedEpisode,
+  type RunRequest,
+  startEnvWorker,
+  type Task,
+} from "../../../ts/environments/index.ts";
+import type { TraceColumns } from "../../../ts/native/index.ts";
+import { connectEnvWorkers, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
+import { useServing } from "../inference/serving.ts";
+
+const MODEL = new URL("../../../configs/reverse-text/model", import.meta.url).pathname;
+const NEVER = new AbortController().signal;
+const LONG_ENOUGH = 120;
+
+const serving = useServing();
+let worker: EnvWorker;
+let workers: EnvWorkers;
+let task: Task;
+beforeAll(async () => {
+  const sources = [{ name: "reverse", split: "train" as const, env: { id: "reverse-text" } }];
+  worker = await startEnvWorker({ run_id: "test", seed: 1, model_dir: MODEL, sources, max_concurrent: 8 });
+  workers = connectEnvWorkers([worker.url], { connections: 8 });
+  const [first] = (await workers.tasks("reverse", "train", null, 1, NEVER)).tasks;
+  if (first === undefined) throw new Error("there is no task");
+  task = first;
+});
+afterAll(async () => {
+  await workers.close();
+  await worker.stop();
+});
+
+const request = (seed: number, id: string, more: Partial<RunRequest> = {}): RunRequest => ({
+  env: "reverse",
+  task,
+  inference: { url: serving().url, model: "tiny" },
+  sampling: { temperature: 1 },
+  seed,
+  cache_salt: id,
+  priority: 0,
+  deadline_ms: 60_000,
+  episode_id: id,
+  group_id: "g",
+  run: { type: "train", step: 1 },
+  keep_partial: true,
+  ...more,
+});
+
+function columnsOf({ samples }: ReceivedEpisode): TraceColumns {
+  const [columns] = samples?.columns() ?? [];
+  if (columns === undefined) throw new Error("it has no tokens");
+  return columns;
+}
+
+const countOf = (received: ReceivedEpisode) => received.episode.traces[0]?.usage.completion_tokens ?? 0;
+
+/** A seed with which the tiny model goes on for long. */
+async function longSeed(): Promise<number> {
+  for (let seed = 1; seed < 60; seed++) {
+    if (countOf(await workers.run(request(seed, `whole-${seed}`), NEVER)) > LONG_ENOUGH) return seed;
+  }
+  throw new Error("no seed gives a long reply");
+}
+
+/** The rollout, cancelled when it has some tokens; the engine is frozen then, as in a swap. On a busy machine one may have ended before. */
+async function cutRollout(seed: number, id: string): Promise<ReceivedEpisode> {
+  const { admin, model } = serving();
+  for (let attempt = 0; attempt < 20; attempt++) {
+    const before = model.stats().generationTokens;
+    const abort = new AbortController();
+    const running = workers.run(request(seed, `${id}-${attempt}`), abort.signal);
+    await serving().untilStats(({ generationTokens }) => generationTokens > before + 8);
+    await admin.pause("keep");
+    abort.abort(new Error("too old"));
+    const cut = await running;
+    await serving().untilStats(({ running: left }) => left === 0);
+    await admin.resume();
+    if (!cut.episode.ok) return cut;
+  }
+  throw new Error("the rollout always ended first");
+}
+
+describe("a rollout that was cut", () => {
+  test(
+    "comes back with what it had, and another goes on from there, exact to the bit",
+    { timeout: 60_000 },
+    async () => {
+      const seed = await longSeed();
+      const cut = await cutRollout(seed, "cut");
+      expect(cut.episode).toMatchObject({ ok: false, errors: [{ code: "PRL_EPISODE_CANCELLED" }] });
+      const had = columnsOf(cut);
+      const length = countOf(cut);
+      expect(length).toBeGreaterThan(8);
+      const partial = partialOf(cut.episode.traces, [had]);
+      expect(partial?.turns).toMatchObject([{ end: had.tokenIds.length, finish_reason: "abort" }]);
+      if (partial === null) throw new Error("nothing to go on from");
+
+      const whole = await workers.run(request(seed, "again", { partial }), NEVER);
+      expect(whole.episode).toMatchObject({ ok: true, traces: [{ metrics: { recycled_tokens: length } }] });
+      const all = columnsOf(whole);
+      expect(all.tokenIds.length).toBeGreaterThan(had.tokenIds.length);
+      expect(all.tokenIds.slice(0, had.tokenIds.length)).toEqual(had.tokenIds);
+      expect(all.logprobs.slice(0, had.tokenIds.length)).toEqual(had.logprobs);
+      expect([...all.versionSpans]).toEqual([0, 0xffff_ffff, all.tokenIds.length - countOf(whole), 0]);
+      const scored = await serving().admin.promptLogprobs(all.tokenIds);
+      for (const [t, sampled] of all.mask.entries()) if (sampled === 1) expect(all.logprobs[t]).toBe(scored[t]);
+    },
+  );
+
+  test("goes on under other weights with its own versions and log-probabilities", { timeout: 60_000 }, async () => {
+    const cut = await cutRollout(await longSeed(), "old");
+    const had = columnsOf(cut);
+    const partial = partialOf(cut.episode.traces, [had]);
+    if (partial === null) throw new Error("nothing to go on from");
+    await serving().admin.updateWeights(serving().update(1));
+    const whole = await workers.run(request(3, "new", { partial }), NEVER);
+    const all = columnsOf(whole);
+    const prompt = had.tokenIds.length - countOf(cut);
+    expect([...all.versionSpans]).toEqual([0, 0xffff_ffff, prompt, 0, had.tokenIds.length, 1]);
+    expect(whole.episode.traces[0]?.policy).toEqual({ start: 0, end: 1 });
+    const scored = await serving().admin.promptLogprobs(all.tokenIds);
+    expect(all.logprobs.slice(had.tokenIds.length)).toEqual(scored.slice(had.tokenIds.length));
+    expect(all.logprobs.slice(prompt, had.tokenIds.length)).toEqual(had.logprobs.slice(prompt));
+  });
+
+  test("is sampled afresh where its prompt is another one", async () => {
+    const cut = await cutRollout(await longSeed(), "other");
+    const partial = partialOf(cut.episode.traces, [columnsOf(cut)]);
+    if (partial === null) throw new Error("nothing to go on from");
+    const [, second] = (await workers.tasks("reverse", "train", null, 2, NEVER)).tasks;
+    const fresh = await workers.run(request(3, "fresh", { partial, task: second ?? task }), NEVER);
+    expect(fresh.episode.ok).toBe(true);
+    expect(fresh.episode.traces[0]?.metrics).not.toHaveProperty("recycled_tokens");
+  });
+
+  test("that had ended is taken as it is", async () => {
+    const ended = await workers.run(request(5, "ended"), NEVER);
+    const partial = partialOf(ended.episode.traces, [columnsOf(ended)]);
+    if (partial === null) throw new Error("nothing to go on from");
+    const again = await workers.run(request(5, "taken", { partial }), NEVER);
+    expect(columnsOf(again)).toEqual(columnsOf(ended));
+    expect(again.episode.traces[0]).toMatchObject({ reward: ended.episode.traces[0]?.reward });
+    expect(again.episode.traces[0]?.metrics["recycled_tokens"]).toBe(countOf(ended));
+  });
+});
+
+test("requests that are cut are answered with what they have; ids that nobody has are ignored", async () => {
+  const { client, admin, model } = serving();
+  const before = model.stats().generationTokens;
+  const sampling = { maxTokens: 400, ignoreEos: true, seed: 2 };
+  const running = client.generate({ tokenIds: [104, 105], sampling, requestId: "mine" });
+  await serving().untilStats(({ generationTokens }) => generationTokens > before + 4);
+  await admin.pause("keep");
+  const answer = await serving().post("/abort_requests", { request_ids: ["mine", "nobody's"] });
+  expect(answer.status).toBe(200);
+  const cut = await running;
+  expect(cut.finishReason).toBe("abort");
+  expect(cut.tokenIds.length).toBeGreaterThan(4);
+  expect(cut.logprobs.length).toBe(cut.tokenIds.length);
+  await admin.resume();
+  // At unchanged weights it is the beginning of what the whole one is.
+  const whole = await client.generate({ tokenIds: [104, 105], sampling });
+  expect(whole.tokenIds.slice(0, cut.tokenIds.length)).toEqual(cut.tokenIds);
+  expect((await serving().post("/abort_requests", { request_ids: "mine" })).status).toBe(400);
+});
