@@ -37,8 +37,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) stdio: [RawFd; 3],
     /// Whether they are a terminal, which becomes the guest's own.
     pub(crate) terminal: bool,
-    /// Becomes its 3.
-    pub(crate) control: Option<RawFd>,
+    /// One descriptor more, and the number that it gets.
+    pub(crate) control: Option<(RawFd, RawFd)>,
     pub(crate) confinement: Confinement<'a>,
     /// Nothing else runs in the box. Programs that Landlock holds apart cannot see each other in proc.
     pub(crate) sole: bool,
@@ -159,9 +159,9 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         at("terminal", check(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) }))?;
     }
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
-    if let Some(control) = launch.control {
-        // SAFETY: a live descriptor; what 3 was is closed by the exec anyway.
-        at("control", check(unsafe { libc::dup2(control, 3) }))?;
+    if let Some((control, number)) = launch.control {
+        // SAFETY: a live descriptor; what the number stood for is closed by the exec anyway.
+        at("control", check(unsafe { libc::dup2(control, number) }))?;
     }
     // The guest before init, when the kernel has to choose. Its own proc files belong to it only while it is dumpable;
     // nobody is there yet to look into it.

@@ -196,6 +196,7 @@ impl Factory {
             group,
             init,
             uid,
+            streams: None,
         })
     }
 

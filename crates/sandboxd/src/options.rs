@@ -30,7 +30,8 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --result-bytes N     of results that their callers have not read yet, all together (default 1 GiB); while there are
                        more, nothing new is begun
   --park N             sandboxes made in advance (default 2 per core)
-  --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload
+  --warm NAME=N,...    of these sandboxes with a Python that has started: `python`, `numpy`, or a profile of --preload;
+                       `node`: with a Node that has, N for code and N for files, each of about 30 MB
                        (default: python, 2 per core; --park alone: none)
   --preload NAME=MODULE,...  a profile: a warm Python that has loaded these modules; may be given again
   --python PATH        the Python that programs find first as python3, warm or not; it and its virtual environment are shown
@@ -217,9 +218,6 @@ impl Options {
         }
         // Also of profiles that were named later.
         for text in warm {
-            if text.split(',').any(|part| part.starts_with("node=")) {
-                return Err(SandboxError::Unsupported("--warm node: a parked node"));
-            }
             let parked = options.profiles.park(text);
             parked.map_err(|wrong| SandboxError::Usage(format!("--warm: {wrong}; see --help")))?;
         }
@@ -248,7 +246,7 @@ mod tests {
             ("--listen here", "ADDRESS:PORT"),
             ("--socket s --readable ../x", "--readable"),
             ("--socket s --cpus 0", "--cpus"),
-            ("--socket s --warm python=1,node=2", "a parked node is not implemented"),
+            ("--socket s --warm python=1,node=", "node="),
             ("--socket s --allow-forward x", "--allow-forward"),
             ("--socket s --warm ruby=1", "ruby=1"),
             ("--socket s --warm python=x", "python=x"),

@@ -28,6 +28,8 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("LOGNAME", "sandbox"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
 ];
+/// Of each process, unless a request says otherwise.
+pub(crate) const OPEN_FILES: u64 = 256;
 /// Below this not even init fits.
 const MIN_MEMORY_BYTES: u64 = 4 << 20;
 const MIN_DISK_BYTES: u64 = 64 << 10;
@@ -134,7 +136,7 @@ pub(crate) fn default_limits() -> Limits {
         cpu_ms: Some(10_000),
         memory_bytes: Some(512 << 20),
         processes: Some(64),
-        open_files: Some(256),
+        open_files: Some(OPEN_FILES),
         output_bytes: Some(1 << 20),
         output_kill_bytes: Some(64 << 20),
         disk_bytes: Some(256 << 20),

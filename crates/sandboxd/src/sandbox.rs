@@ -11,6 +11,7 @@ use tokio::net::UnixStream;
 
 use crate::cgroup::Group;
 use crate::error::SandboxError;
+use crate::run::Pipes;
 use crate::sys::{pidfd_signal, receive_with_fds, send_with_fds};
 use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 
@@ -29,6 +30,8 @@ pub(crate) struct Sandbox {
     pub(crate) init: Init,
     /// User number, given back when the sandbox is gone.
     pub(crate) uid: Uid,
+    /// Of the program that was executed in advance: our ends, and the guest's.
+    pub(crate) streams: Option<Pipes>,
 }
 
 /// A user number that no other live sandbox has.
@@ -213,9 +216,10 @@ impl Sandbox {
             group,
             init,
             uid,
+            streams,
         } = self;
         init.kill();
-        drop((orders, events));
+        drop((orders, events, streams));
         if let Err(error) = init.ended().await {
             tracing::error!(%error, "cannot wait for an init");
         }

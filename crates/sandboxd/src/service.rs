@@ -104,7 +104,10 @@ impl Sandboxes for Service {
         let key = tenant.key("", &request.idempotency_key);
         let mark = if key.is_empty() { 0 } else { fingerprint(&request) };
         let mut plan = plan::plan(request, shop.terms())?;
-        let pool = shop.warm.choose(&mut plan)?.unwrap_or_else(|| Arc::clone(&shop.pool));
+        let pool = shop
+            .warm
+            .choose_for_run(&mut plan)?
+            .unwrap_or_else(|| Arc::clone(&shop.pool));
         let work = |cancel, publisher| carry_out(Arc::clone(shop), pool, plan, cancel, publisher);
         Ok(once(shop, key, mark, work).await?)
     }

@@ -6,11 +6,12 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::defence::Defence;
 use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
+use crate::zygote::node;
 
 /// Mounted over in the private namespace only; it exists everywhere.
 const BUILD_AT: &str = "/tmp";
@@ -87,6 +88,10 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
             .iter()
             .try_for_each(|source| bind_system(Path::new(source), root))
     })?;
+    at(
+        "parked Node",
+        place(&root.join(node::SCRIPT_PLACE.trim_start_matches('/')), node::SCRIPT),
+    )?;
     if !images.is_empty() {
         let all = root.join(IMAGES.trim_start_matches('/'));
         at("images", make_directory(&all, 0o700, 0))?;
@@ -101,6 +106,12 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
     }
     at("enter root", enter_root(root))?;
     at("read-only root", read_only(Path::new("/")))
+}
+
+/// A file of ours for programs to read.
+fn place(path: &Path, content: &str) -> io::Result<()> {
+    fs::write(path, content)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o444))
 }
 
 /// Makes one image the root of the calling process's own mount namespace, or with 0 the machine's own system

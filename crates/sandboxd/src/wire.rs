@@ -77,7 +77,7 @@ pub(crate) struct ToInit {
     /// How many descriptors came with it.
     #[prost(uint32, tag = "2")]
     pub(crate) descriptors: u32,
-    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 30")]
+    #[prost(oneof = "Order", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 30, 31")]
     pub(crate) order: Option<Order>,
 }
 
@@ -119,6 +119,10 @@ pub(crate) enum Order {
     /// `Hatched` or `Failed` when it has said how it is.
     #[prost(message, tag = "30")]
     Hatch(Hatch),
+    /// Execute this interpreter in advance, with the descriptors that came along as its standard streams: the zygote known
+    /// by this envelope's id, which becomes the sandbox's only program. Answered by `Hatched`, `NotExecuted` or `Failed`.
+    #[prost(message, tag = "31")]
+    Advance(Program),
 }
 
 /// Whence a zygote comes.

@@ -114,6 +114,8 @@ impl HeldBox {
             group,
             init,
             uid,
+            // Nothing was executed in it in advance.
+            streams: _,
         } = sandbox;
         let now = Instant::now();
         let lease = Lease::new(

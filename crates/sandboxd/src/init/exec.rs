@@ -206,7 +206,7 @@ impl Exec {
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
         let (nursery, ready) = match zygote.born() {
-            Born::Here => (None, None),
+            Born::Here | Born::Executed(_) => (None, None),
             Born::Nursed { nursery, layer } => {
                 layer.iter_mut().for_each(Layer::begin);
                 (Some(*nursery), layer.take())
@@ -246,7 +246,7 @@ impl Exec {
 }
 
 /// Makes streams the guest's own, so that it may open its own /dev/stdout.
-fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
+pub(super) fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Error)> {
     // SAFETY: reads an attribute of this process.
     if uid == unsafe { libc::geteuid() } {
         return Ok(());

@@ -104,7 +104,7 @@ fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
                     uid: launching.uid,
                     stdio,
                     terminal: launching.terminal,
-                    control: streams.get(3).map(AsRawFd::as_raw_fd),
+                    control: streams.get(3).map(|control| (control.as_raw_fd(), 3)),
                     confinement,
                     sole: false,
                 });

@@ -36,7 +36,7 @@ pub(crate) use tree::children;
 use arrange::{arrange, keep_only, watch_signals};
 use control::{CONTROL, Control};
 use exec::{Exec, Execs};
-use zygote::{Word, Zygote};
+use zygote::{Born, Instead, Word, Zygote};
 
 /// Runs as pid 1 until the sandbox is done.
 pub(crate) fn main(
@@ -165,6 +165,20 @@ impl<'a> Server<'a> {
             return Ok(());
         };
         let word = zygote.hear()?;
+        let begins = matches!(word, Word::Event(Event::Started(_)));
+        if let Born::Executed(instead) = zygote.born() {
+            if begins {
+                child::keep_capabilities_of_ending()?;
+            } else if let Some(instead) = instead.take().filter(|_| !self.killed) {
+                self.zygotes.remove(&id).into_iter().for_each(Zygote::end);
+                let reason = match word {
+                    Word::Event(Event::Executing(reason)) => reason,
+                    _ => "it ended".to_owned(),
+                };
+                self.control.tell(id, Event::Executing(reason))?;
+                return self.execute(id, &instead.start, &instead.streams);
+            }
+        }
         if !matches!(
             word,
             Word::Buried(_) | Word::Event(Event::Hatched(_) | Event::Executing(_))
@@ -205,12 +219,33 @@ impl<'a> Server<'a> {
         }
     }
 
+    /// Executes an interpreter in advance.
+    fn advance(&mut self, id: u64, program: &crate::wire::Program, fds: &[OwnedFd]) -> io::Result<()> {
+        let [input, output, errors] = fds else {
+            return Err(io::ErrorKind::InvalidData.into());
+        };
+        let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
+        let executed =
+            exec::give(&stdio, self.uid).and_then(|()| Zygote::execute(program, stdio, self.uid, self.confinement()));
+        match executed {
+            Ok(zygote) => {
+                self.zygotes.insert(id, zygote);
+                Ok(())
+            }
+            Err(step) => self.control.tell(id, Event::NotExecuted(failure(step))),
+        }
+    }
+
     /// Hands a program over to a zygote, which tells when it begins.
     fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
         let zygote = self.zygotes.remove(&start.zygote).ok_or(("zygote".into(), died()));
         match zygote.and_then(|zygote| Exec::adopt(start, fds, self.uid, zygote)) {
-            Ok((exec, Some(zygote))) => {
-                if matches!(exec, Exec::Sole { .. }) {
+            Ok((exec, Some(mut zygote))) => {
+                if let Born::Executed(instead) = zygote.born() {
+                    let streams = fds.iter().map(OwnedFd::try_clone).collect::<io::Result<_>>()?;
+                    let start = start.clone();
+                    *instead = Some(Box::new(Instead { start, streams }));
+                } else if matches!(exec, Exec::Sole { .. }) {
                     child::keep_capabilities_of_ending()?;
                 }
                 self.zygotes.insert(id, zygote);
@@ -287,6 +322,7 @@ impl<'a> Server<'a> {
             }
             Order::Finish(finish) => self.finish(id, &finish),
             Order::Hatch(wanted) => self.hatch(id, wanted),
+            Order::Advance(program) => self.advance(id, &program, &fds),
             Order::Measure(_) => self.control.tell(id, Event::Measured(self.execs.cpu_us(id))),
             Order::Files(order) => self.help(id, order, &fds),
             Order::Open(wanted) => match socket::open(&wanted) {
@@ -352,6 +388,10 @@ impl<'a> Server<'a> {
         if start.zygote > 0 {
             return self.adopt(id, start, fds);
         }
+        self.execute(id, start, fds)
+    }
+
+    fn execute(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
         if start.finish.is_none() && start.enclosed.is_none() {
             self.execs.expect();
         }

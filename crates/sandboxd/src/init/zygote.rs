@@ -1,18 +1,21 @@
 //! Init's end of a zygote: a warm interpreter in the sandbox that becomes its one program, or leads one of several.
 //!
 //! The zygote was forked by a template interpreter outside and is init's child by adoption. It is as trusted as init
-//! until it is told its program; then it is the guest, with init for a parent like any other guest, or its leader. Messages
-//! are fields separated by NUL bytes, which no field can hold.
+//! until it is told its program; then it is the guest, with init for a parent like any other guest, or its leader. Or init
+//! executed it in advance: then it is a guest from the beginning, and where it cannot become its program that is executed
+//! instead. Messages are fields separated by NUL bytes, which no field can hold.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::str::FromStr;
 
 use super::layer::Layer;
+use crate::child::{self, Confinement, Launch};
 use crate::defence::Defence;
 use crate::landlock::{self, Ruleset};
 use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
-use crate::wire::{Ended, Event, Failure, Program};
+use crate::wire::{Ended, Event, Failure, Program, Start};
+use crate::zygote::LINK_OF_EXECUTED;
 
 /// Those a sandbox has of its own, that of processes first.
 const NAMESPACES: [&std::ffi::CStr; 6] = [
@@ -42,8 +45,16 @@ pub(super) struct Zygote {
 pub(super) enum Born {
     /// Init's.
     Here,
+    /// Init's, which executed it. With what to do instead from when it is given its program until that begins.
+    Executed(Option<Box<Instead>>),
     /// A nursery's. With the layer that was made for its program.
     Nursed { nursery: libc::pid_t, layer: Option<Layer> },
+}
+
+/// A program that was handed to a zygote, for the case that it must be executed.
+pub(super) struct Instead {
+    pub(super) start: Start,
+    pub(super) streams: Vec<OwnedFd>,
 }
 
 /// What a zygote says.
@@ -71,8 +82,7 @@ impl Zygote {
         sole: bool,
         one_by_one: bool,
     ) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
-        let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
-        set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
+        let (link, theirs) = new_link()?;
         let mut needed = vec![theirs];
         let namespaces = if one_by_one {
             NAMESPACES.iter().map(|path| open(path)).collect()
@@ -94,10 +104,43 @@ impl Zygote {
         Ok((zygote, needed))
     }
 
+    /// Executes an interpreter that waits on its link for a program.
+    pub(super) fn execute(
+        program: &Program,
+        stdio: [RawFd; 3],
+        uid: u32,
+        confinement: Confinement<'_>,
+    ) -> Result<Self, (String, io::Error)> {
+        let (link, theirs) = new_link().map_err(|(step, error)| (step.to_owned(), error))?;
+        let pid = child::launch(&Launch {
+            program,
+            uid,
+            stdio,
+            terminal: false,
+            control: Some((theirs.as_raw_fd(), LINK_OF_EXECUTED)),
+            confinement,
+            sole: true,
+        })?;
+        Ok(Self {
+            link,
+            pid,
+            born: Born::Executed(None),
+            rules: None,
+        })
+    }
+
+    /// Ends one that was executed and has not begun.
+    pub(super) fn end(self) {
+        // SAFETY: our own child, not reaped yet.
+        unsafe {
+            libc::kill(self.pid, libc::SIGKILL);
+            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+        }
+    }
+
     /// Tells this one to bear another, which enters this layer and waits there for its program.
     pub(super) fn bear(&self, layer: Option<Layer>) -> Result<Self, (&'static str, io::Error)> {
-        let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
-        set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
+        let (link, theirs) = new_link()?;
         let needed: Vec<RawFd> = [theirs.as_raw_fd()]
             .into_iter()
             .chain(layer.as_ref().map(Layer::namespace))
@@ -146,7 +189,11 @@ impl Zygote {
             .chain(program.env.iter().map(String::as_str))
             .collect();
         let rules = self.rules.as_ref().map(|rules| rules.descriptor().as_raw_fd());
-        let descriptors: Vec<RawFd> = streams.into_iter().chain(rules).chain(layer).collect();
+        let descriptors: Vec<RawFd> = match self.born {
+            // It has its streams.
+            Born::Executed(_) => Vec::new(),
+            _ => streams.into_iter().chain(rules).chain(layer).collect(),
+        };
         send_with_fds(self.link(), fields.join("\0").as_bytes(), &descriptors)?;
         Ok(self.pid)
     }
@@ -178,6 +225,13 @@ impl Zygote {
     pub(super) fn into_link(self) -> OwnedFd {
         self.link
     }
+}
+
+/// Our end, which never blocks, and the zygote's.
+fn new_link() -> Result<(OwnedFd, OwnedFd), (&'static str, io::Error)> {
+    let (link, theirs) = socket_pair(libc::SOCK_SEQPACKET).map_err(|error| ("link", error))?;
+    set_nonblocking(link.as_fd()).map_err(|error| ("link", error))?;
+    Ok((link, theirs))
 }
 
 fn open(path: &std::ffi::CStr) -> io::Result<OwnedFd> {

@@ -38,7 +38,7 @@ pub(crate) fn possible(order: &Order) -> bool {
         | Order::KillTree(_)
         | Order::KillAll(_)
         | Order::Measure(_) => true,
-        Order::Open(_) | Order::Hatch(_) => false,
+        Order::Open(_) | Order::Hatch(_) | Order::Advance(_) => false,
     }
 }
 

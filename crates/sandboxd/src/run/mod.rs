@@ -23,7 +23,7 @@ use crate::sandbox::{Events, Init, Orders, Sandbox};
 use crate::wire::{Event, Order};
 
 pub(crate) use course::{Exec, follow};
-pub(crate) use stdio::{Flood, feed, pipes, record, record_part};
+pub(crate) use stdio::{Flood, Pipes, feed, pipes, record, record_part};
 pub(crate) use verdict::judge;
 
 /// The id of a run's only order.
@@ -60,7 +60,10 @@ pub(crate) async fn execute(
     egress::add_missing(&mut plan.start.program.env, &told);
     let before = sandbox.group.count();
     let warm = plan.warm();
-    let (ours, guests) = pipes().map_err(setup("pipes"))?;
+    let (ours, guests) = match sandbox.streams.take() {
+        Some(streams) => streams,
+        None => pipes().map_err(setup("pipes"))?,
+    };
     let ends = guests.each_ref().map(AsFd::as_fd);
     sandbox
         .orders

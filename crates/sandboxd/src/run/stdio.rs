@@ -47,7 +47,9 @@ impl Flood {
 }
 
 /// Three pipes: our ends, which never block, and the guest's.
-pub(crate) fn pipes() -> io::Result<([OwnedFd; 3], [OwnedFd; 3])> {
+pub(crate) type Pipes = ([OwnedFd; 3], [OwnedFd; 3]);
+
+pub(crate) fn pipes() -> io::Result<Pipes> {
     let (stdin_guest, stdin) = sys::pipe()?;
     let (stdout, stdout_guest) = sys::pipe()?;
     let (stderr, stderr_guest) = sys::pipe()?;

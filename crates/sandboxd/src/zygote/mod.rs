@@ -1,14 +1,15 @@
 //! Warm runtimes: interpreters that have started before a program asks for one.
 //!
 //! A template interpreter outside of every sandbox has loaded modules; from it a zygote is forked into each sandbox that
-//! is parked for Python, and becomes the program that the sandbox is given. Every zygote is used once. Which commands
-//! are run so is in `eligible`; what they can notice of it, in `python/guest.py`: nothing that we know of but the time,
-//! the hash seed and the addresses of a template's zygotes, which are the same.
+//! is parked for Python, and becomes the program that the sandbox is given. A Node is executed in each that is parked for
+//! Node. Every zygote is used once. Which commands are run so is in `eligible` and `node/commands`; what they can notice of
+//! it, in the README: little but the time.
 
 mod check;
 mod eligible;
 mod installation;
 pub(crate) mod interpreter;
+pub(crate) mod node;
 mod profiles;
 mod python;
 mod template;
@@ -25,18 +26,22 @@ use crate::pool::Pool;
 use crate::sandbox::Sandbox;
 
 pub(crate) use installation::Installation;
+use node::{Form, Node};
 use profiles::Profile;
 pub(crate) use profiles::Profiles;
 pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.
 pub(crate) const FIRST: u64 = u64::MAX;
+/// The number by which a zygote that was executed has its link.
+pub(crate) use node::LINK as LINK_OF_EXECUTED;
 
 /// The warm runtimes of a daemon.
 #[derive(Debug)]
 pub(crate) struct Warm {
     /// By the name of their profile.
     pythons: BTreeMap<String, Result<Running, String>>,
+    node: Result<Nodes, String>,
     /// Names of those that were asked for.
     wanted: BTreeSet<String>,
 }
@@ -47,12 +52,37 @@ struct Running {
     pool: Arc<Pool>,
 }
 
+/// Those that wait for code, and those that wait for a file.
+#[derive(Debug)]
+struct Nodes {
+    node: Arc<Node>,
+    code: Arc<Pool>,
+    file: Arc<Pool>,
+}
+
+impl Nodes {
+    async fn start(factory: &Arc<Factory>, parked: usize, path: &str) -> Result<Self, String> {
+        if parked == 0 {
+            return Err("not asked for with --warm node=N".to_owned());
+        }
+        let node = Arc::new(Node::start(Arc::clone(factory), path).await?);
+        let pool = |form| Pool::new(Maker::Node(Arc::clone(&node), form), parked);
+        let (code, file) = (pool(Form::Code), pool(Form::File));
+        Ok(Self { node, code, file })
+    }
+
+    fn parked(&self) -> usize {
+        self.code.parked() + self.file.parked()
+    }
+}
+
 impl Warm {
     /// Every program is executed.
     pub(crate) fn none(profiles: &Profiles, reason: &str) -> Self {
         let without = |(name, _): (&str, &Profile)| (name.to_owned(), Err(reason.to_owned()));
         Self {
             pythons: profiles.iter().map(without).collect(),
+            node: Err(reason.to_owned()),
             wanted: [profiles::PYTHON.to_owned()].into(),
         }
     }
@@ -80,7 +110,43 @@ impl Warm {
                 warm.wanted.insert(name.to_owned());
             }
         }
+        warm.node = Nodes::start(factory, profiles.nodes, path).await;
+        if let Some(reason) = warm.node.as_ref().err().filter(|_| profiles.nodes > 0) {
+            tracing::warn!(reason, "no parked Node");
+        }
         warm
+    }
+
+    /// As `choose`, for a program that is its sandbox's only one, which may be a parked Node's.
+    pub(crate) fn choose_for_run(&self, plan: &mut Plan) -> Result<Option<Arc<Pool>>, SandboxError> {
+        let insists = plan.runtime == profiles::NODE;
+        let suits = plan.runtime.is_empty() && plan.start.program.command.first().is_some_and(|name| name == "node");
+        if !insists && !suits {
+            return self.choose(plan);
+        }
+        let refused = |reason: &str| {
+            let wanted = profiles::NODE.to_owned();
+            let reason = reason.to_owned();
+            insists.then_some(SandboxError::Runtime { wanted, reason })
+        };
+        let found = match &self.node {
+            _ if plan.image > 0 => Err(refused("images have no warm runtimes")),
+            Err(reason) => Err(refused(reason)),
+            Ok(nodes) => match nodes.node.form(plan) {
+                Ok(Form::Code) => Ok(&nodes.code),
+                Ok(Form::File) => Ok(&nodes.file),
+                Err(reason) => Err(refused(reason)),
+            },
+        };
+        match found {
+            Ok(pool) => {
+                plan.start.zygote = FIRST;
+                plan.runtime = profiles::NODE.to_owned();
+                Ok(Some(Arc::clone(pool)))
+            }
+            Err(Some(refusal)) => Err(refusal),
+            Err(None) => Ok(None),
+        }
     }
 
     /// Chooses what a plan's command runs on. Returns the pool to take a sandbox from when it is a warm one; then, and
@@ -125,7 +191,9 @@ impl Warm {
         };
         match self.pythons.get(name) {
             _ if name == "exec" => Ok(None),
-            None if name == "node" => Err(refused("this daemon parks no node")),
+            None if name == profiles::NODE => {
+                Err(refused("a parked Node is for one program that has its sandbox alone"))
+            }
             None => Err(SandboxError::Invalid(format!("runtime {name:?} is not known"))),
             Some(_) if image => Err(refused("images have no warm runtimes")),
             Some(Err(reason)) => Err(refused(reason)),
@@ -161,7 +229,16 @@ impl Warm {
                 parked: u32::try_from(running.pool.parked()).unwrap_or(u32::MAX),
             }
         };
-        self.running().map(report).collect()
+        let nodes = self.node.iter().map(|nodes| {
+            let about = nodes.node.about();
+            Runtime {
+                name: profiles::NODE.to_owned(),
+                version: about.version,
+                preloads: about.preloads,
+                parked: u32::try_from(nodes.parked()).unwrap_or(u32::MAX),
+            }
+        });
+        self.running().map(report).chain(nodes).collect()
     }
 
     pub(crate) fn facilities(&self) -> Vec<Facility> {
@@ -176,21 +253,32 @@ impl Warm {
         let wanted = self.pythons.iter().filter(|(name, _)| self.wanted.contains(*name));
         let node = Facility {
             name: "runtime.node".to_owned(),
-            available: false,
-            detail: "not parked by this version; node is executed".to_owned(),
+            available: self.node.is_ok(),
+            detail: match &self.node {
+                Ok(nodes) => nodes.node.about().executable,
+                Err(reason) => format!("{reason}; node is executed"),
+            },
         };
         wanted.map(facility).chain([node]).collect()
     }
 
     /// Sandboxes made in advance.
     pub(crate) fn parked(&self) -> usize {
-        self.running().map(|(_, running)| running.pool.parked()).sum()
+        let nodes = self.node.iter().map(Nodes::parked);
+        self.running()
+            .map(|(_, running)| running.pool.parked())
+            .chain(nodes)
+            .sum()
     }
 
     /// Destroys what is parked.
     pub(crate) async fn close(&self) {
         for (_, running) in self.running() {
             running.pool.close().await;
+        }
+        if let Ok(nodes) = &self.node {
+            nodes.code.close().await;
+            nodes.file.close().await;
         }
     }
 }
@@ -200,6 +288,7 @@ impl Warm {
 pub(crate) enum Maker {
     Plain(Arc<Factory>),
     Python(Arc<Python>),
+    Node(Arc<Node>, Form),
 }
 
 impl Maker {
@@ -208,6 +297,7 @@ impl Maker {
         match self {
             Self::Plain(factory) => factory.make(image).await,
             Self::Python(python) => python.make().await,
+            Self::Node(node, form) => node.make(*form).await,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which warm Pythons a daemon has, as its command line says: one interpreter, and by profile what it has loaded.
+//! Which warm interpreters a daemon has, as its command line says: one Python, and by profile what it has loaded; Nodes.
 
 use std::collections::BTreeMap;
 
@@ -41,8 +41,9 @@ const NUMPY: [&str; 4] = ["numpy", "numpy.fft", "numpy.linalg", "numpy.random"];
 /// zygote has those of its template: none.
 const ONE_THREAD: [&str; 3] = ["OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1"];
 /// Names that mean something else.
-const TAKEN: [&str; 3] = ["", "exec", "node"];
+const TAKEN: [&str; 3] = ["", "exec", NODE];
 pub(crate) const PYTHON: &str = "python";
+pub(crate) const NODE: &str = "node";
 
 /// One warm Python.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -74,6 +75,8 @@ impl Profile {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Profiles {
     all: BTreeMap<String, Profile>,
+    /// How many sandboxes wait with a Node, of each form.
+    pub(crate) nodes: usize,
 }
 
 impl Profiles {
@@ -87,6 +90,7 @@ impl Profiles {
         };
         Self {
             all: [(PYTHON.to_owned(), python), ("numpy".to_owned(), numpy)].into(),
+            nodes: 0,
         }
     }
 
@@ -116,17 +120,22 @@ impl Profiles {
         for profile in self.all.values_mut() {
             profile.parked = 0;
         }
+        self.nodes = 0;
     }
 
     /// `name=number,name=number`. The error says what is wrong.
     pub(crate) fn park(&mut self, text: &str) -> Result<(), String> {
         for part in text.split(',') {
             let wrong = || {
-                let known: Vec<&str> = self.all.keys().map(String::as_str).collect();
+                let known: Vec<&str> = self.all.keys().map(String::as_str).chain([NODE]).collect();
                 format!("expected NAME=N with a name of {}, not {part:?}", known.join(", "))
             };
             let (name, count) = part.split_once('=').ok_or_else(wrong)?;
             let count = count.parse().map_err(|_| wrong())?;
+            if name == NODE {
+                self.nodes = count;
+                continue;
+            }
             if !self.all.contains_key(name) {
                 return Err(wrong());
             }
@@ -146,7 +155,8 @@ mod tests {
     fn profiles_are_added_and_parked_by_name() {
         let mut profiles = Profiles::new(4);
         assert_eq!(profiles.preload("science=numpy,scipy.stats"), Ok(()));
-        assert_eq!(profiles.park("science=3,python=2"), Ok(()));
+        assert_eq!(profiles.park("science=3,python=2,node=5"), Ok(()));
+        assert_eq!(profiles.nodes, 5);
         let parked: Vec<_> = profiles.iter().map(|(name, one)| (name, one.parked)).collect();
         assert_eq!(parked, [("numpy", 0), ("python", 2), ("science", 3)]);
         let science = profiles
@@ -154,7 +164,7 @@ mod tests {
             .last()
             .map(|(_, one)| (one.modules().len(), one.environment().len()));
         assert_eq!(science, Some((32, 3)));
-        for wrong in ["ruby=1", "python", "python=x", "python=1,", "python=-1"] {
+        for wrong in ["ruby=1", "node=x", "python", "python=x", "python=1,", "python=-1"] {
             assert!(profiles.clone().park(wrong).is_err(), "{wrong}");
         }
         for wrong in [
@@ -163,6 +173,6 @@ mod tests {
             assert!(profiles.clone().preload(wrong).is_err(), "{wrong}");
         }
         profiles.park_none();
-        assert!(profiles.iter().all(|(_, one)| one.parked == 0));
+        assert!(profiles.nodes == 0 && profiles.iter().all(|(_, one)| one.parked == 0));
     }
 }

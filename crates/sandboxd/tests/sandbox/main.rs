@@ -14,6 +14,7 @@ mod kills;
 mod leaks;
 mod model;
 mod network;
+mod node;
 mod process;
 mod programs;
 mod protocol;

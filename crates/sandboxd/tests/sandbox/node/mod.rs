@@ -1,0 +1,524 @@
+//! Parked Nodes: what runs on them cannot tell, and every run has one of its own.
+
+mod programs;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, InputFile, RunOnceRequest, RunOnceResult};
+use tonic::Code;
+
+use crate::cases::attacks;
+use crate::support::census::Census;
+use crate::support::ground::Ground;
+use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, until};
+use programs::{MODULES, PROGRAMS};
+
+const PARKED: [&str; 4] = ["--park", "2", "--warm", "node=2"];
+/// Of both forms, and plain ones.
+const COUNT: u32 = 2 + 2 + 2;
+
+/// Attacks that count, see or kill the Node above them too, wherever that comes from.
+const TOGETHER: [&str; 4] = [
+    "thread bomb that copes",
+    "kill everybody",
+    "session of somebody else",
+    "processes of others",
+];
+
+/// A daemon with parked Nodes; nothing where the machine can have none.
+async fn warm() -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> {
+    let Some(daemon) = Daemon::start(&PARKED)? else {
+        return Ok(None);
+    };
+    let mut client = daemon.client().await?;
+    let capabilities = client.capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let facility = capabilities.facilities.iter().find(|one| one.name == "runtime.node");
+    let facility = facility.ok_or("no word on Node")?;
+    if !facility.available {
+        assert!(
+            !std::path::Path::new("/usr/bin/node").exists(),
+            "there is a Node, and yet: {}",
+            facility.detail
+        );
+        skip(&facility.detail);
+        return Ok(None);
+    }
+    Ok(Some((daemon, client)))
+}
+
+/// Limits that a Node can live with.
+fn node(argv: &[&str]) -> RunOnceRequest {
+    let mut request = command(argv);
+    if let Some(limits) = &mut request.limits {
+        (limits.memory_bytes, limits.processes) = (Some(512 << 20), Some(64));
+    }
+    request.stdin = b"1\n2\n3\n".as_slice().into();
+    request
+}
+
+fn file(path: &str, content: &str) -> InputFile {
+    InputFile {
+        path: path.to_owned(),
+        content: content.as_bytes().to_vec().into(),
+        mode: 0,
+    }
+}
+
+async fn run(client: &Client, request: RunOnceRequest) -> Result<RunOnceResult, Box<dyn std::error::Error>> {
+    Ok(client.clone().run_once(request).await?.into_inner())
+}
+
+/// What differs between the same request on a parked Node and executed.
+async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Result<(), String> {
+    let on = |runtime: &str| {
+        let mut request = request.clone();
+        request.runtime = runtime.to_owned();
+        run(client, request)
+    };
+    let told = |error: Box<dyn std::error::Error>| format!("{name}: {error}");
+    let (warm, cold) = (on("node").await.map_err(told)?, on("exec").await.map_err(told)?);
+    if warm.runtime != "node" || cold.runtime != "exec" {
+        return Err(format!("{name}: ran on {} and {}", warm.runtime, cold.runtime));
+    }
+    // Warnings tell the process's number, tests how long they took.
+    let outward = |result: &RunOnceResult| {
+        tell(result)
+            .lines()
+            .filter(|line| !line.contains("duration_ms"))
+            .map(|line| match line.split_once("(node:") {
+                Some((head, tail)) => head.to_owned() + tail.trim_start_matches(|letter: char| letter.is_ascii_digit()),
+                None => line.to_owned(),
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let (warm, cold) = (outward(&warm), outward(&cold));
+    if warm == cold {
+        return Ok(());
+    }
+    Err(format!("---- {name}\non a parked Node:\n{warm}\nexecuted:\n{cold}"))
+}
+
+/// Compares many, some at a time.
+async fn compare(client: &Client, requests: Vec<(String, RunOnceRequest)>) {
+    let mut running = tokio::task::JoinSet::new();
+    let (mut wrong, count) = (Vec::new(), requests.len());
+    for (name, request) in requests {
+        if running.len() >= 4
+            && let Some(done) = running.join_next().await
+        {
+            wrong.extend(done.expect("no panic"));
+        }
+        let client = client.clone();
+        running.spawn(async move { difference(&client, &name, request).await.err() });
+    }
+    while let Some(done) = running.join_next().await {
+        wrong.extend(done.expect("no panic"));
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_on_a_parked_node_is_as_code_that_is_executed() -> Outcome {
+    let Some((_daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    let requests = PROGRAMS.iter().map(|(name, code)| {
+        let mut request = node(&["node", "-e", code, "first", "--second"]);
+        request.env = [("A_NUMBER".to_owned(), "1".to_owned())].into();
+        (format!("{name}, as code"), request)
+    });
+    compare(&client, requests.collect()).await;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_on_a_parked_node_is_as_one_that_is_executed() -> Outcome {
+    let Some((_daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    let mut requests: Vec<_> = PROGRAMS
+        .iter()
+        .map(|(name, code)| {
+            let mut request = node(&["node", "main.js", "--first", "second"]);
+            request.files = vec![file("main.js", code)];
+            (format!("{name}, as a file"), request)
+        })
+        .collect();
+    let neighbours = [
+        file(
+            "lib/two.mjs",
+            "export const two = 2; export const where = import.meta.url;",
+        ),
+        file(
+            "lib/three.cjs",
+            "exports.three = 3; exports.main = require.main === undefined;",
+        ),
+    ];
+    requests.extend(MODULES.iter().map(|(name, code)| {
+        let mut request = node(&["node", "main.mjs", "argument"]);
+        request.files = [file("main.mjs", code)].into_iter().chain(neighbours.clone()).collect();
+        (format!("{name}, as a module"), request)
+    }));
+    for (path, written) in [
+        ("src/main.js", "src/main.js"),
+        ("./src/main.js", "src/main.js"),
+        ("/work/src/main.js", "src/main.js"),
+        ("src/../src//main", "src/main.js"),
+        (".", "index.js"),
+        ("package", "package/index.js"),
+        ("src/main.js/", "src/main.js"),
+        ("data.json", "data.json"),
+        ("plain", "plain"),
+        ("odd name \u{e4}.js", "odd name \u{e4}.js"),
+    ] {
+        let mut request = node(&["node", path]);
+        request.files = vec![
+            file(
+                written,
+                "\n/* 1 */ console.log(__filename, require.main.id, process.argv); null.x",
+            ),
+            file("src/package.json", "{\"type\":\"commonjs\"}"),
+        ];
+        requests.push((path.to_owned(), request));
+    }
+    for (name, package, code) in [
+        (
+            "a module by its package",
+            "{\"type\":\"module\"}",
+            "console.log(typeof require, import.meta.url)",
+        ),
+        (
+            "a module by its looks",
+            "{}",
+            "import fs from 'fs'; console.log(typeof require, typeof fs.readFileSync)",
+        ),
+        ("a package that is broken", "{", "console.log(1)"),
+    ] {
+        let mut request = node(&["node", "main.js"]);
+        request.files = vec![file("package.json", package), file("main.js", code)];
+        requests.push((name.to_owned(), request));
+    }
+    let mut elsewhere = node(&["node", "main.js"]);
+    elsewhere.cwd = "deep/er".to_owned();
+    elsewhere.files = vec![file("main.js", "console.log(process.cwd(), __dirname)")];
+    requests.push(("another directory".to_owned(), elsewhere));
+    compare(&client, requests).await;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_no_parked_node_can_run_is_executed() -> Outcome {
+    let Some((_daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    let with = |argv: &[&str], change: fn(&mut RunOnceRequest)| {
+        let mut request = node(argv);
+        request.files = vec![file("main.js", "console.log(process.execArgv, process.argv)")];
+        change(&mut request);
+        request
+    };
+    let mut executed = Vec::new();
+    for argv in [
+        &["node", "missing.js"][..],
+        &["node", "--max-old-space-size=64", "main.js"],
+        &["node", "--no-warnings", "-e", "1"],
+        &["node", "-p", "1 + 1"],
+        &["node", "-e", "console.log(1)", "--no-warnings"],
+        &["node", "-e"],
+        &["node", "-e", "-1"],
+        &["node", "--", "main.js"],
+        &["node", "--check", "main.js"],
+        &["node", "-"],
+        &["node"],
+        &["node", "-e", "console.log(typeof performance.now())"],
+        &["node", "-e", "console.log(process.uptime() < 60)"],
+        &["/usr/bin/node", "main.js"],
+    ] {
+        executed.push((argv.join(" "), with(argv, |_| {})));
+    }
+    let environment = |name: &str, value: &str| {
+        let mut request = with(&["node", "main.js"], |_| {});
+        request.env = [(name.to_owned(), value.to_owned())].into();
+        (format!("{name}={value}"), request)
+    };
+    executed.extend([
+        environment("NODE_OPTIONS", "--no-deprecation"),
+        environment("NODE_PATH", "/tmp"),
+        environment("TZ", "Asia/Tokyo"),
+        environment("LANG", "de_DE.UTF-8"),
+        environment("PATH", "/usr/bin"),
+        environment("HOME", "/tmp"),
+        environment("UV_THREADPOOL_SIZE", "2"),
+    ]);
+    for (name, change) in [
+        (
+            "open files",
+            (|request| request.limits.get_or_insert_default().open_files = Some(100)) as fn(&mut RunOnceRequest),
+        ),
+        ("processes", |request| {
+            request.limits.get_or_insert_default().processes = Some(16)
+        }),
+        ("little memory", |request| {
+            request.limits.get_or_insert_default().memory_bytes = Some(48 << 20)
+        }),
+        ("a clock in a file", |request| {
+            request.files.push(file("clock.js", "performance.now()"))
+        }),
+    ] {
+        executed.push((name.to_owned(), with(&["node", "main.js"], change)));
+    }
+    let mut wrong = Vec::new();
+    for (name, request) in executed {
+        let chosen = run(&client, request.clone()).await?;
+        let asked = run(
+            &client,
+            RunOnceRequest {
+                runtime: "exec".to_owned(),
+                ..request
+            },
+        )
+        .await?;
+        if chosen.runtime != "exec" || tell(&chosen) != tell(&asked) {
+            wrong.push(format!(
+                "{name}: on {}: {}\nnot {}",
+                chosen.runtime,
+                tell(&chosen),
+                tell(&asked)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for argv in [&["node", "-p", "1"][..], &["python3", "-c", "1"]] {
+        let request = RunOnceRequest {
+            runtime: "node".to_owned(),
+            ..node(argv)
+        };
+        let refused = client.clone().run_once(request).await.err().ok_or("it ran")?;
+        assert_eq!(refused.code(), Code::FailedPrecondition, "{refused}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_hold_on_a_parked_node_and_count_from_its_program() -> Outcome {
+    let Some((daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("limits of the whole tree need cgroups");
+        return Ok(());
+    }
+    // They have waited longer than the programs may take.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    for (code, wanted) in [
+        ("for (;;);", Cause::CpuTimeout),
+        ("setTimeout(() => {}, 60000)", Cause::WallTimeout),
+        ("const a = []; for (;;) a.push(Buffer.alloc(1 << 20, 1))", Cause::Oom),
+        (
+            "const x = Buffer.alloc(65536, 'x'); for (;;) require('fs').writeSync(1, x)",
+            Cause::OutputLimit,
+        ),
+        (
+            "const { spawn } = require('child_process'); setInterval(() => spawn('sleep', ['9']).on('error', () => {}), 0)",
+            Cause::Pids,
+        ),
+        (
+            "for (const [p, s] of [[1, 9], [-1, 0]]) try { process.kill(p, s) } catch (e) { console.log(e.code) }",
+            Cause::Exited,
+        ),
+        (
+            "require('fs').writeFileSync('/work/x', Buffer.alloc(1 << 25))",
+            Cause::Exited,
+        ),
+        ("console.log(1)", Cause::Exited),
+    ] {
+        let mut request = node(&["node", "-e", code]);
+        if let Some(limits) = &mut request.limits {
+            let wall = if wanted == Cause::WallTimeout { 1000 } else { 8000 };
+            (limits.wall_ms, limits.cpu_ms) = (Some(wall), Some(1200));
+            limits.memory_bytes = Some(256 << 20);
+        }
+        request.runtime = "node".to_owned();
+        let result = run(&client, request).await?;
+        assert_eq!(
+            (cause(&result), result.runtime.as_str()),
+            (wanted, "node"),
+            "{code}: {}",
+            result.reason
+        );
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_programs_end_so_below_a_parked_node_too() -> Outcome {
+    const PASS_ON: &str = "const [file, ...rest] = process.argv.slice(1); \
+        const end = require('child_process').spawnSync(file, rest, { stdio: 'inherit' }); \
+        if (end.signal) process.kill(process.pid, end.signal); process.exitCode = end.status ?? 1";
+    let Some((daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("limits of the whole tree need cgroups");
+        return Ok(());
+    }
+    let ground = Ground::lay()?;
+    let requests: Vec<_> = attacks::all()
+        .filter(|case| !TOGETHER.contains(&case.name))
+        .filter_map(|case| {
+            let mut request = case.request(&ground);
+            // Its own processes and memory come on top of a Node's.
+            let limits = request.limits.get_or_insert_default();
+            let usual = limits.processes == Some(32) && limits.memory_bytes == Some(128 << 20);
+            let way: Vec<String> = ["node", "-e", PASS_ON].map(str::to_owned).into();
+            request.command.splice(..0, way);
+            request.runtime = "node".to_owned();
+            usual.then_some((case, request))
+        })
+        .collect();
+    let count = requests.len();
+    assert!(count > 100, "{count}");
+    let failed = crate::programs::failures(&client, requests.into_iter()).await?;
+    let pid = daemon.pid();
+    drop(client);
+    daemon.stop()?;
+    settles(pid, BTreeSet::is_empty).await?;
+    assert!(
+        failed.is_empty(),
+        "{} of {count}:\n{}",
+        failed.len(),
+        failed.join("\n\n")
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_run_has_one_of_its_own_and_nothing_is_left() -> Outcome {
+    let Some((daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    let quiet = async || {
+        until("quiet", async || {
+            let health = client.clone().health(HealthRequest {}).await?.into_inner();
+            Ok(health.running == 0 && health.parked == COUNT)
+        })
+        .await
+    };
+    let dirty = "globalThis.mark = process.env.MARK = 'x'; require('fs').writeFileSync('/work/mark', ''); \
+        require('fs').writeFileSync('/tmp/mark', ''); Array.prototype.mark = 1; require.cache.mark = 1; process.umask(0)";
+    let look = "console.log(globalThis.mark, process.env.MARK, require('fs').readdirSync('/work'), require('fs').readdirSync('/tmp'), \
+        [].mark, require.cache.mark, process.umask()); console.log(Math.random(), crypto.randomUUID(), process.pid)";
+    let mut seen = BTreeSet::new();
+    let round = async |seen: &mut BTreeSet<String>| -> Outcome {
+        for _ in 0..6 {
+            let soiled = run(&client, node(&["node", "-e", dirty])).await?;
+            assert_eq!(
+                (soiled.exit_code, soiled.runtime.as_str()),
+                (Some(0), "node"),
+                "{}",
+                tell(&soiled)
+            );
+            let result = run(&client, node(&["node", "-e", look])).await?;
+            let output = text(&result.stdout);
+            let (state, chance) = output.split_once('\n').ok_or_else(|| tell(&result))?;
+            assert_eq!(state, "undefined undefined [] [] undefined undefined 18");
+            for value in chance.split_whitespace().take(2) {
+                assert!(seen.insert(value.to_owned()), "{value} came twice");
+            }
+        }
+        Ok(())
+    };
+    round(&mut seen).await?;
+    quiet().await?;
+    if !daemon.is_full() {
+        return Ok(());
+    }
+    let before = Census::take(daemon.pid());
+    round(&mut seen).await?;
+    // Callers that hang up, and one that is refused.
+    for _ in 0..6 {
+        let call = client.clone();
+        let hung_up = async move {
+            call.clone()
+                .run_once(node(&["node", "-e", "setTimeout(() => {}, 9000)"]))
+                .await
+        };
+        let _late = tokio::time::timeout(Duration::from_millis(30), hung_up).await;
+    }
+    quiet().await?;
+    before.returns(daemon.pid()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_nodes_that_are_killed_are_replaced_and_end_with_the_daemon() -> Outcome {
+    let Some((mut daemon, client)) = warm().await? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("without users of their own, sandboxes cannot be told from other processes");
+        return Ok(());
+    }
+    let parked = async || {
+        until("parked", async || {
+            Ok(client.clone().health(HealthRequest {}).await?.into_inner().parked == COUNT)
+        })
+        .await
+    };
+    parked().await?;
+    let waiting = crate::support::census::tree(daemon.pid());
+    let waiting: Vec<_> = waiting.iter().filter(|process| process.name == "node").collect();
+    assert_eq!(waiting.len(), 4, "{waiting:?}");
+    for process in &waiting {
+        // SAFETY: a process below this test's daemon.
+        unsafe { libc::kill(i32::try_from(process.pid)?, libc::SIGKILL) };
+    }
+    for turn in 0..6 {
+        let result = run(&client, node(&["node", "-e", "console.log(6 * 7)"])).await?;
+        // One that died while it was parked is not the program's doing, nor anybody's success.
+        let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "42\n";
+        assert!(
+            fine && (turn < 2 || cause(&result) == Cause::Exited),
+            "turn {turn}: {}",
+            tell(&result)
+        );
+    }
+    parked().await?;
+    daemon.kill()?;
+    settles(daemon.pid(), BTreeSet::is_empty).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_weaker_tier_has_parked_nodes_or_says_that_it_has_none() -> Outcome {
+    let Some((full, _client)) = warm().await? else {
+        return Ok(());
+    };
+    full.stop()?;
+    for (tier, parked) in [("rootless", true), ("process", false)] {
+        let Some(daemon) = Daemon::start(&["--tier", tier, "--park", "1", "--warm", "node=1"])? else {
+            continue;
+        };
+        let client = daemon.client().await?;
+        let request = RunOnceRequest {
+            runtime: "node".to_owned(),
+            ..node(&["node", "-e", "console.log(process.argv.length)"])
+        };
+        match client.clone().run_once(request).await {
+            Ok(result) => {
+                let result = result.into_inner();
+                assert!(parked && text(&result.stdout) == "1\n", "{tier}: {}", tell(&result));
+            }
+            Err(refused) => {
+                assert!(
+                    !parked && refused.message().contains("needs namespaces"),
+                    "{tier}: {refused}"
+                );
+                assert_eq!(refused.code(), Code::FailedPrecondition);
+            }
+        }
+        drop(client);
+        daemon.stop()?;
+    }
+    Ok(())
+}
