@@ -21,6 +21,8 @@ const text = "abcdefghijklmnopqrstuvwxyz".repeat(Math.ceil(tokens / 26)).slice(0
 function episodeOf({ episode_id: id, env, task, group_id: group, run }) {
   const trace = {
     id: `${id}-0`,
+    agent: "agent",
+    trainable: true,
     nodes: [
       { parent: null, message: { role: "user", content: "reverse this" }, sampled: false },
       { parent: 0, message: { role: "assistant", content: text }, sampled: true },

@@ -9,11 +9,15 @@
 import { PrlError } from "../errors.ts";
 import { encodeSafetensors, RolloutSamples, type Tensor } from "../native/index.ts";
 import { type Episode, episodeSchema } from "./episode.ts";
+import { exactFit } from "./exact-fit.ts";
 import { keepLongTextsNative } from "./long-texts.ts";
 import type { TraceColumns } from "./trace-columns.ts";
 
 export const EPISODE_CONTENT_TYPE = "application/vnd.prl.episode";
 
+const fits = exactFit(episodeSchema);
+const isEpisode = (json: unknown): json is Episode => fits(json);
+const utf8 = new TextDecoder("utf-8", { fatal: true });
 const LENGTH_BYTES = 4;
 const ALIGNMENT = 64;
 
@@ -76,10 +80,11 @@ export function decodeEpisodeFrame(bytes: Uint8Array): { episode: Episode; blob:
 function parseEpisode(bytes: Uint8Array): Episode {
   let json: unknown;
   try {
-    json = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    json = JSON.parse(utf8.decode(bytes));
   } catch (cause) {
     throw invalid("its JSON does not parse", cause);
   }
+  if (isEpisode(json)) return json;
   const parsed = episodeSchema.safeParse(json);
   if (!parsed.success)
     throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; "));

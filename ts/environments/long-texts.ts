@@ -12,10 +12,13 @@ const ONE_BYTE = /^[^\u0100-\uffff]*$/;
 
 /** Changes the episode in place. */
 export function keepLongTextsNative({ traces }: Episode): void {
-  for (const { message } of traces.flatMap(({ nodes }) => nodes)) {
-    keepNative(message, "content");
-    keepNative(message, "reasoning_content");
-    for (const call of message.tool_calls ?? []) keepNative(call.function, "arguments");
+  for (const { nodes } of traces) {
+    for (const { message } of nodes) {
+      keepNative(message, "content");
+      keepNative(message, "reasoning_content");
+      if (message.tool_calls === undefined) continue;
+      for (const call of message.tool_calls) keepNative(call.function, "arguments");
+    }
   }
 }
 

@@ -17,10 +17,11 @@
  *
  * Only a serving engine gets rollouts, and one is serving only with the current weights: a pair of version and digest. While `adopt` moves
  * it to the next ones it keeps serving: what reaches it meanwhile waits there. Rollouts on an engine that leaves service are
- * given up (`EngineLease.lost`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
+ * given up (`EngineLease.signal`), to be sampled elsewhere with the same seed. What cannot be mended ends the run: a canary out of band, a
  * request that an engine refuses, no engine in service for `patienceMs`, an engine that answers but fails `MOST_FAILURES` swaps in a row.
  */
 import { PrlError } from "../errors.ts";
+import { LinkedAbort } from "../environments/index.ts";
 import type { EngineHealth } from "../inference/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import type { AvailableWeights } from "../transports/index.ts";
@@ -44,8 +45,10 @@ export interface EngineLease {
   readonly url: string;
   /** Name that the engine knows the model by; undefined: the run's. */
   readonly model: string | undefined;
-  /** Aborted when the engine is taken out of service. */
-  readonly lost: AbortSignal;
+  /** Aborted with the rollout, and when the engine is taken out of service. */
+  readonly signal: AbortSignal;
+  /** Why the engine was taken out of service; null while it was not. */
+  readonly lost: PrlError | null;
   /** The engine was not reached: it gets nothing more until its health answers. False when it is out of service. */
   suspect(): Promise<boolean>;
   release(): void;
@@ -152,17 +155,26 @@ export class EngineFleet {
     );
     member.inFlight += 1;
     let isHeld = true;
-    const lease = new AbortController();
-    member.leases.add(lease);
+    let lost: PrlError | null = null;
+    const abort = new LinkedAbort(signal);
+    const lose = (error: PrlError): void => {
+      lost = error;
+      abort.abort(error);
+    };
+    member.leases.add(lose);
     return {
       url: member.engine.url,
       model: member.engine.model,
-      lost: lease.signal,
+      signal: abort.signal,
+      get lost() {
+        return lost;
+      },
       suspect: () => this.#suspect(member),
       release: () => {
         if (isHeld) member.inFlight -= 1;
         isHeld = false;
-        member.leases.delete(lease);
+        abort.release();
+        member.leases.delete(lose);
       },
     };
   }
@@ -349,7 +361,7 @@ export class EngineFleet {
     if (wasThere || state === "gone")
       this.#options.metrics.event("engine_out", { engine: member.engine.url, reason, rollouts: member.inFlight });
     const error = new PrlError("PRL_INFERENCE_UNREACHABLE", `${member.engine.url} is out of service: ${reason}`);
-    for (const lease of member.leases) lease.abort(error);
+    for (const lose of member.leases) lose(error);
     member.leases.clear();
     if (state === "gone") member.life.abort(error);
     this.#changes.announce();

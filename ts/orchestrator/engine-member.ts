@@ -21,8 +21,8 @@ export interface Member extends PlacedEngine {
   /** Of the weights that it was given, as `<version> <digest>`; null when that is not known. */
   held: string | null;
   inFlight: number;
-  /** Of the rollouts that it has; one signal for all would cost each of them a walk over the others. */
-  readonly leases: Set<AbortController>;
+  /** What tells the rollouts that it has that it is out of service; one signal for all would cost each of them a walk over the others. */
+  readonly leases: Set<(error: PrlError) => void>;
   /** Ends with its place. */
   readonly life: AbortController;
   swapping: Promise<void> | null;

@@ -5,9 +5,9 @@
  * process has taken its place; one that was retired gets none and keeps its connections until its rollouts have ended.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { Pool } from "undici";
 
 import { PrlError } from "../errors.ts";
+import { Connections } from "../transports/index.ts";
 import { Changes } from "./changes.ts";
 
 /** A worker by its place; a process that replaces another has an address of its own. */
@@ -30,17 +30,17 @@ const PROBE_DEADLINE_MS = 2_000;
 
 export class EnvWorker {
   readonly address: EnvWorkerAddress;
-  readonly rollouts: Pool;
+  readonly rollouts: Connections;
   /** Connections of its own: what goes over them never waits behind rollouts. */
-  readonly control: Pool;
+  readonly control: Connections;
   inFlight = 0;
   suspect = false;
   retired = false;
 
   constructor(address: EnvWorkerAddress, connections: number) {
     this.address = address;
-    this.rollouts = new Pool(address.url, { connections, bodyTimeout: 0, headersTimeout: 0 });
-    this.control = new Pool(address.url, { connections: CONTROL_CONNECTIONS });
+    this.rollouts = new Connections(address.url, { connections, bodyTimeout: 0, headersTimeout: 0 });
+    this.control = new Connections(address.url, { connections: CONTROL_CONNECTIONS });
   }
 
   async close(): Promise<void> {

@@ -20,6 +20,7 @@ import {
   type TaskPage,
 } from "../environments/index.ts";
 import type { LoadFile } from "../monitors/index.ts";
+import { type Answer, Asking } from "../transports/index.ts";
 import { type EnvWorker, type EnvWorkerAddress, EnvWorkerSet } from "./env-worker-set.ts";
 
 export interface EnvWorkers {
@@ -109,19 +110,19 @@ export function connectEnvWorkers(
       } catch (error) {
         return failedEpisode(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
       }
-      const exchange = new AbortController();
+      const asking = ask(worker.rollouts, "/run", request);
       const latest = request.deadline_ms + RUN_GRACE_MS;
-      const deadline = setTimeout(() => exchange.abort(new Error(`no answer within ${latest} ms`)), latest);
+      const deadline = setTimeout(() => asking.cancel(new Error(`no answer within ${latest} ms`)), latest);
       let grace: NodeJS.Timeout | undefined;
       const onAbort = () => {
-        const end = () => exchange.abort(new Error("it was cancelled"));
+        const end = () => asking.cancel(new Error("it was cancelled"));
         grace = setTimeout(end, CANCEL_GRACE_MS);
         // A worker that does not know of it, or does not answer, has nothing to say that is worth the wait.
         cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
       };
       signal.addEventListener("abort", onAbort, { once: true });
       try {
-        return await order(worker.rollouts, request, exchange.signal);
+        return await episodeIn(await asking.answer, request.episode_id);
       } catch (error) {
         if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
         if (signal.aborted) return failedEpisode(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
@@ -173,18 +174,22 @@ async function pageOf(worker: EnvWorker, path: string, what: string, signal: Abo
   return JSON.parse(text) as TaskPage;
 }
 
+/** Of an episode, tokens and texts. */
+const MOST_BYTES = 2 ** 30;
 const JSON_HEADERS = { "content-type": "application/json" };
 
-async function order(worker: Dispatcher, request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode> {
+function ask(worker: Dispatcher, path: string, request: RunRequest): Asking {
   const body = JSON.stringify(request);
-  const response = await worker.request({ method: "POST", path: "/run", headers: JSON_HEADERS, body, signal });
-  if (response.statusCode !== 200) {
-    const answer = await response.body.text();
-    throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${request.episode_id}: ${answer}`);
+  return new Asking(worker, { method: "POST", path, headers: JSON_HEADERS, body, mostBytes: MOST_BYTES });
+}
+
+async function episodeIn({ status, body }: Answer, id: string): Promise<ReceivedEpisode> {
+  if (status !== 200) {
+    const answer = Buffer.from(body).toString();
+    throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${id}: ${answer}`);
   }
-  const bytes = new Uint8Array(await response.body.arrayBuffer());
   await fairTurn();
-  return decodeEpisode(bytes);
+  return decodeEpisode(body);
 }
 
 async function orderScores(worker: Dispatcher, request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores> {

@@ -160,7 +160,7 @@ export class ReferenceScores {
     try {
       const model = lease.model ?? this.#options.modelName;
       const options = { url: lease.url, model, deadlineMs: POLICY_DEADLINE_MS, connections: POLICY_CONNECTIONS };
-      return await this.#scorer(options).score(ids, AbortSignal.any([signal, lease.lost]));
+      return await this.#scorer(options).score(ids, lease.signal);
     } finally {
       lease.release();
     }

@@ -2,28 +2,22 @@
  * Env workers whose rollouts are sampled by the engine fleet: each rollout gets an engine of those in service, and comes back as an `infra` error
  * (PRL_INFERENCE_LOST) when that engine leaves service before the rollout has ended. What such an engine gave is not relied on.
  */
-import { LinkedAbort, type ReceivedEpisode, type RunRequest } from "../environments/index.ts";
+import type { ReceivedEpisode, RunRequest } from "../environments/index.ts";
 import type { EngineFleet, EngineLease } from "./engine-fleet.ts";
 import { type EnvWorkers, failedEpisode } from "./env-workers.ts";
 
 /** Fills in `inference` of what it is asked to run; a request that says where it is sampled, by a teacher, goes there. */
 export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "take">): EnvWorkers {
   const run = async (request: RunRequest, lease: EngineLease, signal: AbortSignal): Promise<ReceivedEpisode> => {
-    const lost = (why: unknown): ReceivedEpisode =>
-      failedEpisode(request, "PRL_INFERENCE_LOST", why instanceof Error ? why.message : String(why));
-    const abort = new LinkedAbort(signal);
-    const onLost = (): void => abort.abort(lease.lost.reason);
-    lease.lost.addEventListener("abort", onLost, { once: true });
+    const lost = (why: string): ReceivedEpisode => failedEpisode(request, "PRL_INFERENCE_LOST", why);
     try {
       const inference = { url: lease.url, model: lease.model ?? request.inference.model };
-      const result = await workers.run({ ...request, inference }, abort.signal);
+      const result = await workers.run({ ...request, inference }, lease.signal);
       if (signal.aborted) return result;
-      if (lease.lost.aborted) return lost(lease.lost.reason);
+      if (lease.lost !== null) return lost(lease.lost.message);
       const isReached = result.episode.errors.every(({ code }) => code !== "PRL_INFERENCE_UNREACHABLE");
       return isReached || (await lease.suspect()) ? result : lost(`${lease.url} was not reached`);
     } finally {
-      lease.lost.removeEventListener("abort", onLost);
-      abort.release();
       lease.release();
     }
   };

@@ -47,5 +47,7 @@ export {
   type SamplingOptions,
 } from "./inference-client.ts";
 export { PromptScorer, type PromptScorerOptions } from "./prompt-scorer.ts";
+export { Asking, type Answer, type Question } from "./asking.ts";
+export { Connections, type ConnectionsOptions } from "./connections.ts";
 export { exchange, InferenceHttpError, type Exchange } from "./http-json.ts";
 export { EventStreamParser, type ServerEvent } from "./server-events.ts";

@@ -4,10 +4,10 @@
  * Token ids in, token ids with log-probabilities and policy versions out. A request is a pure function of its seed and the weights, so it
  * is sent again when a connection breaks. Control calls are not here: they have connections of their own (`ts/inference/clients`).
  */
-import { Pool } from "undici";
 
 import { PrlError } from "../errors.ts";
 import { CompletionChunks, type WireResponse } from "./completion-chunks.ts";
+import { Connections } from "./connections.ts";
 import { exchange, type Exchange, httpError } from "./http-json.ts";
 
 export interface SamplingOptions {
@@ -93,14 +93,14 @@ const CUT_MS = 1_000;
 export class InferenceClient {
   readonly url: string;
   readonly #model: string | undefined;
-  readonly #pool: Pool;
+  readonly #pool: Connections;
   readonly #deadlineMs: number;
 
   constructor(options: InferenceClientOptions) {
     this.url = options.url.replace(/\/+$/, "");
     this.#model = options.model;
     this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
-    this.#pool = new Pool(this.url, {
+    this.#pool = new Connections(this.url, {
       connections: options.connections ?? DEFAULT_CONNECTIONS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     });

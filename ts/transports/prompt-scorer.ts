@@ -4,9 +4,9 @@
  * `generate` is `POST /inference/v1/generate` of our server and of vLLM, `completions` OpenAI's `POST /v1/completions` with vLLM's
  * `prompt_logprobs`. Scores are of temperature 1. Nothing is sampled where the server lets it be; vLLM wants a token.
  */
-import { Pool } from "undici";
 
 import { PrlError } from "../errors.ts";
+import { Connections } from "./connections.ts";
 import { exchange } from "./http-json.ts";
 
 export interface PromptScorerOptions {
@@ -33,14 +33,14 @@ const RETRIES = 3;
 export class PromptScorer {
   readonly url: string;
   readonly #options: PromptScorerOptions;
-  readonly #pool: Pool;
+  readonly #pool: Connections;
   /** What the server takes for "score only". */
   #maxTokens = 0;
 
   constructor(options: PromptScorerOptions) {
     this.url = options.url.replace(/\/+$/, "");
     this.#options = options;
-    this.#pool = new Pool(this.url, { connections: options.connections });
+    this.#pool = new Connections(this.url, { connections: options.connections });
   }
 
   /**

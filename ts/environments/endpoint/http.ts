@@ -4,12 +4,12 @@
  * What is safe to repeat is: a lost connection, a broken answer, 408, 429 and 5xx. Waits double and are jittered; one that the endpoint
  * asks for holds back every call to it. Knows no dialect.
  */
-import { Agent, request as send, type Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 
 import { type ErrorCode, PrlError } from "../../errors.ts";
 import { fairTurn } from "../fair-turn.ts";
 import { LinkedAbort } from "../linked-abort.ts";
-import { EventStreamParser } from "../../transports/index.ts";
+import { Connections, EventStreamParser } from "../../transports/index.ts";
 import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
 import { askedWait, pause, RateGate } from "./rate-gate.ts";
 
@@ -59,11 +59,17 @@ class Failure extends PrlError {
 
 export class EndpointHttp {
   readonly #options: HttpOptions;
-  readonly #agent = new Agent({ keepAliveTimeout: 30_000, connections: null });
+  readonly #connections: Connections;
+  /** Path of the base address. */
+  readonly #base: string;
   readonly #gate = new RateGate();
 
   constructor(options: HttpOptions) {
-    this.#options = { ...options, url: options.url.replace(/\/+$/u, "") };
+    const url = options.url.replace(/\/+$/u, "");
+    this.#options = { ...options, url };
+    const { origin, pathname, search } = new URL(url);
+    this.#base = pathname.replace(/\/+$/u, "") + search;
+    this.#connections = new Connections(origin, { connections: Infinity, keepAliveTimeout: 30_000 });
   }
 
   /**
@@ -96,7 +102,7 @@ export class EndpointHttp {
 
   /** Ends all connections. */
   async close(): Promise<void> {
-    await this.#agent.destroy();
+    await this.#connections.destroy();
   }
 
   async #attempt<Result>(
@@ -112,15 +118,15 @@ export class EndpointHttp {
     let status: number | null = null;
     let text: string;
     try {
-      const answer = await send(url + path, {
+      const answer = await this.#connections.request({
         method: "POST",
+        path: this.#base + path,
         headers: {
           "content-type": "application/json",
           accept: stream === null ? "application/json" : "text/event-stream",
           ...headers,
         },
         body,
-        dispatcher: this.#agent,
         signal: time.signal,
         headersTimeout: 0,
         bodyTimeout: 0,

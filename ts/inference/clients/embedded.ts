@@ -4,10 +4,9 @@
  * It has connections of its own, so that no control call waits behind generation, and a deadline per kind of call. Everything here may
  * safely be repeated: each call names the state that it wants.
  */
-import { Pool } from "undici";
 
 import { PrlError } from "../../errors.ts";
-import { exchange, InferenceClient, type WeightSource } from "../../transports/index.ts";
+import { Connections, exchange, InferenceClient, type WeightSource } from "../../transports/index.ts";
 import { type EngineLoad, parseEngineLoad } from "../engine-load.ts";
 
 export interface WeightVersion {
@@ -56,7 +55,7 @@ const RETRIES = 5;
 /** Controls one inference server. Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _UNSUPPORTED, _FAILED. */
 export class InferenceAdmin {
   readonly url: string;
-  readonly #pool: Pool;
+  readonly #pool: Connections;
   readonly #scoring: InferenceClient;
   readonly #deadlines: AdminDeadlines;
   readonly #retries: number;
@@ -66,7 +65,7 @@ export class InferenceAdmin {
     this.url = options.url.replace(/\/+$/, "");
     this.#deadlines = { ...DEFAULT_DEADLINES, ...options.deadlines };
     this.#retries = options.retries ?? RETRIES;
-    this.#pool = new Pool(this.url, { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
+    this.#pool = new Connections(this.url, { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
     this.#scoring = new InferenceClient({ url: this.url, connections: 1, deadlineMs: this.#deadlines.controlMs });
   }
 

@@ -1,0 +1,86 @@
+/**
+ * Connections to one server, one request at a time on each. undici's `Pool` looks through all of them for a free one at every request; here
+ * the one that was free last is taken, so that a thousand cost no more than one and those that nobody needs any more fall idle.
+ *
+ * A connection is opened when none is free, `connections` at most; further requests wait, first come first served. One that breaks fails its
+ * request and is opened anew for another one. It ends by `destroy`. Knows nothing of what is sent.
+ */
+import { buildConnector, Client, Dispatcher } from "undici";
+
+export interface ConnectionsOptions extends Pick<
+  Client.Options,
+  "keepAliveTimeout" | "bodyTimeout" | "headersTimeout"
+> {
+  /** Most at once. */
+  connections: number;
+}
+
+interface Connection {
+  readonly client: Client;
+  isFree: boolean;
+}
+
+type Request = [options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler];
+
+export class Connections extends Dispatcher {
+  readonly #origin: string;
+  readonly #options: Client.Options;
+  readonly #most: number;
+  readonly #all: Connection[] = [];
+  readonly #free: Connection[] = [];
+  readonly #waiting: Request[] = [];
+  /** Whatever is asked of it fails. */
+  #ended: Client | null = null;
+
+  /** `origin`: scheme, host and port. */
+  constructor(origin: string, { connections, ...options }: ConnectionsOptions) {
+    super();
+    this.#origin = origin;
+    this.#options = { ...options, connect: buildConnector({}) };
+    this.#most = connections;
+  }
+
+  /** Connections there are, open or to be opened anew. */
+  get size(): number {
+    return this.#all.length;
+  }
+
+  /** False when the next request would wait. */
+  override dispatch(...request: Request): boolean {
+    if (this.#ended !== null) return this.#ended.dispatch(...request);
+    const connection = this.#free.pop() ?? this.#another();
+    if (connection === undefined) this.#waiting.push(request);
+    else {
+      connection.isFree = false;
+      if (connection.client.dispatch(...request)) this.#drained(connection);
+    }
+    return this.#free.length > 0 || this.#all.length < this.#most;
+  }
+
+  /** What is under way and what waits fails with undici's UND_ERR_DESTROYED. */
+  override async destroy(): Promise<void> {
+    this.#ended ??= new Client(this.#origin);
+    const ended = [this.#ended, ...this.#all.map(({ client }) => client)].map((client) => client.destroy());
+    for (const request of this.#waiting.splice(0)) this.#ended.dispatch(...request);
+    await Promise.all(ended);
+  }
+
+  #another(): Connection | undefined {
+    if (this.#all.length >= this.#most) return undefined;
+    const connection = { client: new Client(this.#origin, this.#options), isFree: false };
+    connection.client.on("drain", () => this.#drained(connection));
+    this.#all.push(connection);
+    return connection;
+  }
+
+  /** It can take a request: one that waits, or it is free. */
+  #drained(connection: Connection): void {
+    // A request that fails at once is told of twice.
+    if (connection.isFree || this.#ended !== null) return;
+    for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+      if (!connection.client.dispatch(...next)) return;
+    }
+    connection.isFree = true;
+    this.#free.push(connection);
+  }
+}
