@@ -3,7 +3,7 @@
 //! Whatever a killed process left of it is used again, but believed only when the digest of the next chunk, which covers
 //! everything before it, agrees.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -20,9 +20,20 @@ pub(crate) enum Refused {
     /// It does not begin where the file ends, or has not the length that it must have.
     Place { offset: u64, expected: u64 },
     /// The digest differs.
-    Digest { offset: u64, expected: u64, found: u64 },
+    Digest(Mismatch),
+    /// The digest differs, and nothing of the file was checked yet: what a former process left may be at fault, and the
+    /// file has begun anew.
+    Beginning(Mismatch),
     /// It could not be written.
     Io(TransportError),
+}
+
+/// A digest that differs at the end of the chunk at `offset`.
+#[derive(Debug)]
+pub(crate) struct Mismatch {
+    offset: u64,
+    expected: u64,
+    found: u64,
 }
 
 /// A file being received.
@@ -104,8 +115,7 @@ impl Incoming {
         &self.file
     }
 
-    /// Appends one chunk, whose bytes may come in pieces. One with a wrong digest is not written; if nothing of the file was checked yet, what a former
-    /// process left may be at fault, and the file begins anew.
+    /// Appends one chunk, whose bytes may come in pieces. One with a wrong digest is not written.
     pub(crate) fn append(&mut self, offset: u64, data: &[Bytes], prefix_digest: u64) -> Result<(), Refused> {
         let length: usize = data.iter().map(Bytes::len).sum();
         if offset != self.length || self.is_complete() || length != chunk_length(offset, self.bytes) {
@@ -120,14 +130,16 @@ impl Incoming {
         }
         let found = hasher.digest();
         if found != prefix_digest {
-            if !self.is_checked {
-                self.restart().map_err(Refused::Io)?;
-            }
-            return Err(Refused::Digest {
+            let refusal = Mismatch {
                 offset,
                 expected: prefix_digest,
                 found,
-            });
+            };
+            if self.is_checked {
+                return Err(Refused::Digest(refusal));
+            }
+            self.restart().map_err(Refused::Io)?;
+            return Err(Refused::Beginning(refusal));
         }
         let mut end = offset;
         for piece in data {
@@ -144,16 +156,10 @@ impl Incoming {
         Ok(())
     }
 
-    /// Throws away what is here.
+    /// Begins anew, with another file in the place of this one, which others may have mapped.
     pub(crate) fn restart(&mut self) -> Result<(), TransportError> {
-        self.file
-            .set_len(0)
-            .map_err(TransportError::io("truncate", &self.path))?;
-        self.length = 0;
-        self.writeback = Writeback::default();
-        self.hasher = Xxh3::new();
-        self.digests.clear();
-        self.is_checked = true;
+        fs::remove_file(&self.path).map_err(TransportError::io("remove", &self.path))?;
+        *self = Self::open(&self.path, self.bytes)?;
         Ok(())
     }
 
@@ -167,11 +173,16 @@ impl std::fmt::Display for Refused {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Place { offset, expected } => write!(f, "a chunk at byte {offset} came where {expected} was due"),
-            Self::Digest {
+            Self::Digest(Mismatch {
                 offset,
                 expected,
                 found,
-            } => {
+            })
+            | Self::Beginning(Mismatch {
+                offset,
+                expected,
+                found,
+            }) => {
                 write!(
                     f,
                     "the bytes up to the end of the chunk at {offset} have digest {found:016x}, expected {expected:016x}"

@@ -12,6 +12,7 @@ use proptest::prelude::*;
 use support::proxy::{Fault, Plan, Proxy};
 use support::{QUICK, contents, publish, publish_on, version_name};
 use tempfile::TempDir;
+use tokio::time::timeout;
 
 const CHUNK: usize = CHUNK_BYTES as usize;
 /// A pull that does not know what it will get asks on a connection of its own first.
@@ -338,22 +339,47 @@ async fn a_pull_that_was_cut_resumes_in_the_next_process_and_believes_nothing_da
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_publisher_whose_shard_is_not_what_its_manifest_says_serves_no_version() {
+    let other_byte = |bytes: &mut Vec<u8>| bytes[2 * CHUNK] ^= 1;
+    let shorter = |bytes: &mut Vec<u8>| bytes.truncate(CHUNK + 1);
+    let longer = |bytes: &mut Vec<u8>| bytes.push(0);
+    let damages: [fn(&mut Vec<u8>); 3] = [other_byte, shorter, longer];
+    for damage in damages {
+        let dir = TempDir::new().expect("a folder");
+        let (from, into) = (dir.path().join("from"), dir.path().join("into"));
+        publish(&from, 1, 1, 3 * CHUNK, 1);
+        let shard = from.join("step_1/model-0.safetensors");
+        let mut bytes = fs::read(&shard).expect("a shard");
+        damage(&mut bytes);
+        fs::write(&shard, bytes).expect("damaged");
+        let (_publisher, address) = publisher(&from).await;
+        let times = Times {
+            patience: Duration::from_millis(300),
+            ..QUICK
+        };
+        let receiver = WeightNode::new(&into, Credentials::default(), times);
+        let error = receiver.pull(&version(1), &[to(address)]).await.expect_err("damaged");
+        assert_eq!(error.code(), "PRL_TRANSPORT_UNREACHABLE");
+        assert!(!into.join("step_1").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_that_nobody_waits_for_any_more_ends_and_the_next_one_goes_on() {
     let dir = TempDir::new().expect("a folder");
     let (from, into) = (dir.path().join("from"), dir.path().join("into"));
-    publish(&from, 1, 1, 3 * CHUNK, 1);
-    let shard = from.join("step_1/model-0.safetensors");
-    let mut bytes = fs::read(&shard).expect("a shard");
-    bytes[2 * CHUNK] ^= 1;
-    fs::write(&shard, bytes).expect("damaged");
+    let published = publish(&from, 1, 2, 5 * CHUNK + 9, 1);
     let (_publisher, address) = publisher(&from).await;
-    let times = Times {
-        patience: Duration::from_millis(300),
-        ..QUICK
-    };
-    let receiver = WeightNode::new(&into, Credentials::default(), times);
-    let error = receiver.pull(&version(1), &[to(address)]).await.expect_err("damaged");
-    assert_eq!(error.code(), "PRL_TRANSPORT_UNREACHABLE");
-    assert!(!into.join("step_1").exists());
+    let receiver = node(&into);
+    for _ in 0..5 {
+        let hangs: [Plan; 50] = std::array::from_fn(|_| Plan::down(Fault::Hang(CHUNK_BYTES + CHUNK_BYTES / 2)));
+        let proxy = Proxy::start(address, hangs).await;
+        let sources = [to(proxy.address())];
+        let given_up = timeout(Duration::from_millis(50), receiver.pull(&version(1), &sources)).await;
+        assert!(given_up.is_err(), "the source hangs");
+    }
+    receiver.pull(&version(1), &[to(address)]).await.expect("pulled");
+    assert!(contents(&into.join("step_1")) == published);
+    receiver.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -12,6 +12,7 @@ use crate::TransportError;
 use crate::chunk::hex;
 use crate::incoming::{Incoming, Refused};
 use crate::weights::description::Description;
+use crate::weights::mapped::MappedFile;
 use crate::weights::replica::Replica;
 use crate::weights::shelf::Shelf;
 use crate::weights::wire::Arrived;
@@ -25,7 +26,7 @@ pub(crate) enum Landed {
     Taken,
     /// It was not taken; why. The source may send it right the next time.
     Refused(String),
-    /// The file is complete and not what was described: everything of the version is in doubt.
+    /// What is here is not what was described: everything of the version is in doubt.
     Wrong(String),
 }
 
@@ -54,7 +55,7 @@ impl Landing {
             if incoming.is_complete() && !incoming.confirm(file.digest) {
                 incoming.restart()?;
             }
-            shared.push(incoming.file().try_clone().map_err(TransportError::io("open", &path))?);
+            shared.push(MappedFile::new(incoming.file(), file.bytes).map_err(TransportError::io("map", &path))?);
             files.push(incoming);
         }
         let replica = Arc::new(Replica::new(description, shared));
@@ -73,10 +74,6 @@ impl Landing {
 
     pub(crate) fn description(&self) -> &Description {
         &self.replica.description
-    }
-
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Bytes that are here.
@@ -109,6 +106,7 @@ impl Landing {
         match incoming.append(offset, &data, prefix_digest) {
             Ok(()) => {}
             Err(Refused::Io(error)) => return Err(error),
+            Err(refused @ Refused::Beginning(_)) => return Ok(Landed::Wrong(format!("{}: {refused}", described.name))),
             Err(refused) => return Ok(Landed::Refused(format!("{}: {refused}", described.name))),
         }
         if incoming.is_complete() && incoming.digest() != described.digest {

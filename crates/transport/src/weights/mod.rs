@@ -2,7 +2,9 @@
 
 mod description;
 mod landing;
+mod mapped;
 mod node;
+mod own_thread;
 mod pull;
 mod replica;
 mod service;
@@ -10,6 +12,5 @@ mod shelf;
 mod sources;
 mod stream;
 mod wire;
-mod writer;
 
 pub use node::{Pulled, Wanted, WeightNode};

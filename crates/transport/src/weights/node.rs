@@ -17,6 +17,7 @@ use tonic::service::Routes;
 use crate::pb::weights_server::WeightsServer;
 use crate::server::Server;
 use crate::weights::description::Description;
+use crate::weights::own_thread::on_own_thread;
 use crate::weights::pull::Pull;
 use crate::weights::service::Service;
 use crate::weights::shelf::Shelf;
@@ -61,8 +62,8 @@ pub struct WeightNode {
     closing: CancellationToken,
     server: OnceCell<Server>,
     acknowledged: watch::Sender<(u64, String)>,
-    /// Held by whoever pulls, one at a time, with the lock on the root once there was a pull.
-    pulling: Mutex<Option<File>>,
+    /// Held by the thread that pulls, one at a time, with the lock on the root once there was a pull.
+    pulling: Arc<Mutex<Option<File>>>,
 }
 
 impl WeightNode {
@@ -75,7 +76,7 @@ impl WeightNode {
             closing: CancellationToken::new(),
             server: OnceCell::new(),
             acknowledged: watch::Sender::default(),
-            pulling: Mutex::default(),
+            pulling: Arc::default(),
         }
     }
 
@@ -117,11 +118,17 @@ impl WeightNode {
     /// As [`WeightNode::describe`], and [`TransportError::Unreachable`] when no source gave anything for `times.patience`;
     /// [`TransportError::Io`], also when another process receives into this root.
     pub async fn pull(&self, wanted: &Wanted, sources: &[Address]) -> Result<Pulled, TransportError> {
-        let mut lock = self.pulling.lock().await;
+        let mut lock = Arc::clone(&self.pulling).lock_owned().await;
         if lock.is_none() {
             *lock = Some(self.lock_root().await?);
         }
-        self.unless_closing(self.pull_from(sources)?.run(wanted)).await
+        let (pull, wanted) = (self.pull_from(sources)?, wanted.clone());
+        let work = async move {
+            // Until it has truly ended, however it ends.
+            let _lock = lock;
+            pull.run(&wanted).await
+        };
+        self.unless_closing(on_own_thread(work)).await
     }
 
     /// Tells the last of `sources`, the publisher, that a version is wherever it is needed.

@@ -15,12 +15,11 @@ use crate::pb::weights_client::WeightsClient;
 use crate::pb::{AcknowledgeRequest, DescribeRequest, FetchRequest};
 use crate::retry::Patience;
 use crate::weights::description::Description;
-use crate::weights::landing::Landing;
+use crate::weights::landing::{Landed, Landing};
 use crate::weights::node::{Pulled, Wanted, blocking};
 use crate::weights::shelf::Shelf;
 use crate::weights::sources::Sources;
 use crate::weights::stream::{self, ChunkReceiver};
-use crate::weights::writer::Writer;
 use crate::{Address, Credentials, Times, TransportError, link};
 
 /// Longest chain of sparse versions.
@@ -223,17 +222,7 @@ impl Pull {
         let Some(stream) = self.begin(wanted, address, landing).await? else {
             return Ok(None);
         };
-        let Some(begun) = landing.take() else {
-            return Err(Fault::Final(TransportError::Closed));
-        };
-        let writer = Writer::start(begun)?;
-        let ended = self.carry(stream, &writer, is_slow).await;
-        let written = writer.end().await?;
-        *landing = written.landing;
-        if let Some(reason) = written.refused {
-            return Err(Fault::Passing(reason));
-        }
-        match ended {
+        match self.carry(stream, landing, is_slow).await {
             // Whatever ended the stream, nothing more was wanted of it.
             _ if landing.as_ref().is_some_and(Landing::is_complete) => Ok(None),
             Ok(None) => Err(Fault::Passing("the source ended before the version did".to_owned())),
@@ -241,15 +230,16 @@ impl Pull {
         }
     }
 
-    /// Hands what a source sends to the writer until either ends, or the source is slow.
+    /// Lands what a source sends until it ends, sends what is wrong, or is slow. The landing is gone when all of it was in
+    /// doubt.
     async fn carry(
         &self,
         mut stream: ChunkReceiver,
-        writer: &Writer,
+        landing: &mut Option<Landing>,
         mut is_slow: impl FnMut(f64) -> bool,
     ) -> Result<Option<f64>, Fault> {
         let mut window = Window::new(self.times.stall / 2);
-        loop {
+        while let Some(current) = landing.as_mut() {
             let Some(chunk) = timeout(self.times.stall, stream.next())
                 .await
                 .map_err(|_| Fault::Passing("nothing came for too long".to_owned()))??
@@ -257,8 +247,15 @@ impl Pull {
                 return Ok(None);
             };
             let bytes = chunk.bytes();
-            if !writer.put(chunk).await {
-                return Ok(None);
+            match current.take(chunk)? {
+                Landed::Taken => {}
+                Landed::Refused(reason) => return Err(Fault::Passing(reason)),
+                Landed::Wrong(reason) => {
+                    if let Some(wrong) = landing.take() {
+                        wrong.discard()?;
+                    }
+                    return Err(Fault::Passing(reason));
+                }
             }
             if let Some(rate) = window.count(bytes)
                 && is_slow(rate)
@@ -266,6 +263,7 @@ impl Pull {
                 return Ok(Some(rate));
             }
         }
+        Ok(None)
     }
 
     /// Describes the version at one source and asks for what is missing of it; `None` when nothing is.

@@ -7,30 +7,31 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::TransportError;
-use crate::chunk::{CHUNK_BYTES, ChunkBuffers, digest_chunks, hex};
+use crate::chunk::{CHUNK_BYTES, chunk_count, hex};
 use crate::pb::Chunk;
 use crate::weights::description::Description;
+use crate::weights::mapped::MappedFile;
 use crate::weights::node::blocking;
 
-/// Bounds the memory that one version's readers share.
+/// So far apart readers share the work of bringing a chunk into memory.
 const RECENT_CHUNKS: usize = 16;
 
-/// A version that is here or on its way here. It keeps its files open: what has begun to be served can be removed.
+/// A version that is here or on its way here. It keeps its files mapped: what has begun to be served can be removed.
 #[derive(Debug)]
 pub(crate) struct Replica {
     pub(crate) description: Description,
     slots: Vec<Slot>,
     /// What was read last, oldest first: readers that are equally far share it.
     recent: Mutex<VecDeque<Recent>>,
-    buffers: ChunkBuffers,
     failed: CancellationToken,
 }
 
 #[derive(Debug)]
 struct Slot {
-    file: File,
+    file: MappedFile,
     /// Up to the end of each chunk that can be read.
     digests: RwLock<Vec<u64>>,
     /// How many can.
@@ -42,7 +43,7 @@ type Recent = ((usize, usize), Arc<OnceCell<Chunk>>);
 
 impl Replica {
     /// A version of which nothing can be read yet; `files` in the order of the description.
-    pub(crate) fn new(description: Description, files: Vec<File>) -> Self {
+    pub(crate) fn new(description: Description, files: Vec<MappedFile>) -> Self {
         let slots = files
             .into_iter()
             .map(|file| Slot {
@@ -55,7 +56,6 @@ impl Replica {
             description,
             slots,
             recent: Mutex::default(),
-            buffers: ChunkBuffers::default(),
             failed: CancellationToken::new(),
         }
     }
@@ -65,10 +65,7 @@ impl Replica {
         let files = description
             .files()
             .iter()
-            .map(|file| {
-                let path = directory.join(&file.name);
-                File::open(&path).map_err(TransportError::io("open", &path))
-            })
+            .map(|file| map_whole(&directory.join(&file.name), file.bytes))
             .collect::<Result<_, _>>()?;
         Ok(Self::new(description, files))
     }
@@ -77,19 +74,23 @@ impl Replica {
     pub(crate) fn check(&self) -> Result<(), TransportError> {
         for (index, (slot, described)) in self.slots.iter().zip(self.description.files()).enumerate() {
             let path = Path::new(&described.name);
-            let chunks = described.bytes.div_ceil(CHUNK_BYTES) as usize;
-            let mut digests = Vec::with_capacity(chunks);
-            let outcome = digest_chunks(&slot.file, described.bytes, |digest| {
-                digests.push(digest);
+            let chunks = chunk_count(described.bytes);
+            let mut hasher = Xxh3::new();
+            let mut digests = Vec::with_capacity(chunks as usize);
+            for chunk in 0..chunks {
+                let bytes = slot.file.read(chunk * CHUNK_BYTES);
+                hasher.update(
+                    &bytes
+                        .map_err(TransportError::io("read", path))
+                        .inspect_err(|_| self.fail())?,
+                );
+                digests.push(hasher.digest());
                 // The last chunk only after the whole is known to be right.
-                if digests.len() < chunks {
+                if chunk + 1 < chunks {
                     self.publish(index, &digests);
                 }
-            });
-            let found = outcome
-                .map_err(TransportError::io("read", path))
-                .inspect_err(|_| self.fail())?
-                .digest();
+            }
+            let found = hasher.digest();
             if found != described.digest {
                 self.fail();
                 return Err(TransportError::Corrupt {
@@ -131,7 +132,7 @@ impl Replica {
         }
     }
 
-    /// Reads a chunk that was waited for, once for all who want it at the time.
+    /// A chunk that was waited for, brought into memory once for all who want it at the time.
     pub(crate) async fn read(self: &Arc<Self>, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
         let cell = self.recent(file, chunk);
         let read = cell.get_or_try_init(|| {
@@ -155,13 +156,10 @@ impl Replica {
     }
 
     fn read_now(&self, file: usize, chunk: usize) -> Result<Chunk, TransportError> {
-        let described = &self.description.files()[file];
+        let name = Path::new(&self.description.files()[file].name);
         let slot = &self.slots[file];
         let offset = chunk as u64 * CHUNK_BYTES;
-        let data = self
-            .buffers
-            .read(&slot.file, offset, described.bytes)
-            .map_err(TransportError::io("read", Path::new(&described.name)))?;
+        let data = slot.file.read(offset).map_err(TransportError::io("read", name))?;
         let prefix_digest = slot.digests.read().unwrap_or_else(PoisonError::into_inner)[chunk];
         Ok(Chunk {
             file: file as u32,
@@ -170,4 +168,18 @@ impl Replica {
             prefix_digest,
         })
     }
+}
+
+/// Maps a file that must have all of its bytes.
+fn map_whole(path: &Path, bytes: u64) -> Result<MappedFile, TransportError> {
+    let file = File::open(path).map_err(TransportError::io("open", path))?;
+    let found = file.metadata().map_err(TransportError::io("look at", path))?.len();
+    if found != bytes {
+        return Err(TransportError::Corrupt {
+            what: path.display().to_string(),
+            expected: format!("of {bytes} bytes"),
+            found: format!("of {found} bytes"),
+        });
+    }
+    MappedFile::new(&file, bytes).map_err(TransportError::io("map", path))
 }
