@@ -39,6 +39,7 @@ export const ERROR_CODES = {
   PRL_ENGINE_CAPACITY: "a request needs more memory than the engine was given",
   PRL_LOSS_UNKNOWN: "no loss has this name",
   PRL_LOSS_INPUT: "the arrays given to a loss do not fit together",
+  PRL_TEACHER_TOKENIZER: "a teacher has another tokenizer than the policy",
   PRL_LOSS_DEADLINE: "a loss of one's own did not return in time",
   PRL_OPTIM_UNKNOWN: "no optimizer has this name",
   PRL_TRAIN_NON_FINITE: "the loss or the gradient is not finite",

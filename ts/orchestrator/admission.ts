@@ -70,6 +70,10 @@ export class Admission {
     return this.#total;
   }
 
+  get unit(): AdmissionOptions["unit"] {
+    return this.#options.unit;
+  }
+
   get batchSize(): number {
     return this.#options.batchSize;
   }

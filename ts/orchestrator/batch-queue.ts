@@ -46,9 +46,9 @@ export class BatchQueue {
     this.#waiting.push({ group, units });
   }
 
-  /** Takes out what is of an older version. */
-  takeOlderThan(version: number): Group[] {
-    return this.#take(({ group }) => group.oldestVersion < version);
+  /** Takes out what is of an older version, of the groups that age. */
+  takeOlderThan(version: number, ages: (group: Group) => boolean = () => true): Group[] {
+    return this.#take(({ group }) => group.oldestVersion < version && ages(group));
   }
 
   /** The next batch in its order, if there is one; `oldestOpen`: lowest index of a group under way, undefined when there is none. */

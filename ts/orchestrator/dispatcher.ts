@@ -118,9 +118,9 @@ export class GroupDispatcher {
     this.#openGroups().catch(this.#options.onFailure);
   }
 
-  /** Cancels open groups that are of an older version and returns them. None of them is handed over any more. */
-  cancelOlderThan(version: number): Group[] {
-    const cancelled = [...this.#open.keys()].filter(({ oldestVersion }) => oldestVersion < version);
+  /** Cancels open groups that are of an older version, of those that age, and returns them. None of them is handed over any more. */
+  cancelOlderThan(version: number, ages: (group: Group) => boolean = () => true): Group[] {
+    const cancelled = [...this.#open.keys()].filter((group) => group.oldestVersion < version && ages(group));
     for (const group of cancelled)
       this.#cancel(group, `${group.id} is of version ${group.oldestVersion}, older than ${version}`);
     return cancelled;

@@ -2,9 +2,33 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { type Metrics, type RunLoad, writeRunLoad } from "../monitors/index.ts";
+import type { Admission } from "./admission.ts";
+import type { BatchQueue } from "./batch-queue.ts";
+import type { Lifecycle } from "./lifecycle.ts";
+import type { Throttle } from "./throttle.ts";
 
 /** `eventMs`: a step that lasts longer leaves an event each time. */
 const TIMES = { intervalMs: 1_000, eventMs: 10_000 };
+
+export function loadOf(
+  step: number,
+  version: number,
+  { batchSize: size, unit }: Admission,
+  queue: BatchQueue,
+  lifecycle: Lifecycle,
+  { room, engines }: Throttle,
+): RunLoad {
+  return {
+    step,
+    version,
+    batch: { ready: queue.units, size, unit },
+    rollouts_in_flight: lifecycle.inFlight,
+    groups_open: lifecycle.open,
+    groups_queued: queue.size,
+    evaluating: room.evaluating,
+    engines,
+  };
+}
 
 /** Reports until the signal is aborted. Rejects with PRL_IO. */
 export async function reportLoad(

@@ -9,6 +9,8 @@ import type { TrainBatch } from "./train-batch.ts";
 export interface StepReport {
   step: number;
   groups: readonly Group[];
+  /** Whether a group becomes older with every step. */
+  ages: (group: Group) => boolean;
   batch: TrainBatch;
   /** Since the last step. */
   dropped: DropReport;
@@ -16,11 +18,11 @@ export interface StepReport {
   seconds: number;
 }
 
-export function stepMetrics({ step, groups, batch, dropped, seconds }: StepReport): Record<string, number> {
+export function stepMetrics({ step, groups, ages, batch, dropped, seconds }: StepReport): Record<string, number> {
   const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
   const good = episodes.filter((episode) => !Number.isNaN(rewardOf(episode)));
   const traces = good.flatMap((episode) => episode.traces);
-  const staleness = groups.map((group) => step - 1 - group.oldestVersion);
+  const staleness = groups.filter(ages).map((group) => step - 1 - group.oldestVersion);
   const tokens = batch.batches.reduce((sum, rank) => sum + rank.tokens, 0);
   const spread = batch.rewards.map((rewards) => new Set(rewards.filter((reward) => !Number.isNaN(reward))));
   const values: Record<string, number> = {
@@ -29,8 +31,7 @@ export function stepMetrics({ step, groups, batch, dropped, seconds }: StepRepor
     "train/agg/all/is_truncated/mean": mean(traces.map((trace) => (trace.is_truncated ? 1 : 0))),
     "train/agg/all/has_error/mean": 1 - good.length / Math.max(1, episodes.length),
     "train/agg/all/zero_variance_groups/mean": mean(spread.map((rewards) => (rewards.size <= 1 ? 1 : 0))),
-    "off_policy/mean": mean(staleness),
-    "off_policy/max": Math.max(...staleness),
+    ...(staleness.length > 0 && { "off_policy/mean": mean(staleness), "off_policy/max": Math.max(...staleness) }),
     "time/group/mean": mean(groups.map(({ seconds: own }) => own)),
     ...dropMetrics(dropped),
     "curriculum/admission_rate": groups.length / (groups.length + dropped.groups.rejected),

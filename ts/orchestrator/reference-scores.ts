@@ -14,6 +14,7 @@ import { PromptScorer } from "../transports/index.ts";
 import { branchesOf } from "./algorithms/branches.ts";
 import { hintedPrompt, type HintRenderer } from "./algorithms/opsd.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
+import { assertSameTokenizer } from "./teacher-tokenizer.ts";
 
 const UNSAMPLED_VERSION = 0xffff_ffff;
 /** A score of the policy itself competes with rollouts. */
@@ -25,7 +26,7 @@ export interface ReferenceScoresOptions {
   engines: Pick<EngineFleet, "take">;
   /** Name that the engines know the policy by. */
   modelName: string;
-  /** Its tokenizer and template; `opsd` needs them. */
+  /** Its tokenizer and template; `opsd` and teachers need them. */
   modelDir?: string | undefined;
 }
 
@@ -56,12 +57,17 @@ export class ReferenceScores {
     return this.#scores.get(samples)?.[trace] ?? null;
   }
 
-  /** Asks each teacher for one short score. Errors: PRL_INFERENCE_*, naming the source whose teacher does not score. */
+  /**
+   * Asks each teacher for one short score, if it is to score, and for the ids of a text. Errors: PRL_INFERENCE_*, PRL_TEACHER_TOKENIZER, naming
+   * the source whose teacher will not do.
+   */
   async check(signal: AbortSignal): Promise<void> {
     for (const [source, { teacher, type }] of this.#algos) {
-      if (type !== "opd" || teacher === null) continue;
+      if (teacher === null) continue;
+      const scorer = this.#teacher(teacher);
       try {
-        await this.#teacher(teacher).score(Uint32Array.of(0, 1), signal);
+        if (type === "opd") await scorer.score(Uint32Array.of(0, 1), signal);
+        if (teacher.check_tokenizer) await assertSameTokenizer(scorer, await loadTokenizer(this.#modelDir()), signal);
       } catch (error) {
         if (!(error instanceof PrlError)) throw error;
         throw new PrlError(error.code, `the teacher of source "${source}": ${error.message}`, { cause: error });
@@ -145,14 +151,18 @@ export class ReferenceScores {
   }
 
   async #openRenderer(): Promise<HintRenderer> {
-    const { modelDir } = this.#options;
-    if (modelDir === undefined)
-      throw new PrlError("PRL_CONFIG_INVALID", "opsd needs the folder of the model's tokenizer");
+    const modelDir = this.#modelDir();
     const [tokenizer, renderer] = await Promise.all([loadTokenizer(modelDir), loadRenderer(modelDir)]);
     return {
       render: (messages, tools) => renderer.render(messages, tools === undefined ? {} : { tools }),
       encode: (text) => tokenizer.encode(text),
     };
+  }
+
+  #modelDir(): string {
+    const { modelDir } = this.#options;
+    if (modelDir !== undefined) return modelDir;
+    throw new PrlError("PRL_CONFIG_INVALID", "distillation needs the folder of the model's tokenizer");
   }
 
   async #policyScore(ids: Uint32Array, signal: AbortSignal): Promise<Float32Array> {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { type ReceivedEpisode, rewardOf } from "../environments/index.ts";
-import { atomicWriteFile, type Metrics, type RunLoad, watchLoopLag } from "../monitors/index.ts";
+import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -25,6 +25,7 @@ import {
 import { Admission } from "./admission.ts";
 import { admissionOptions } from "./admission-options.ts";
 import { BatchQueue } from "./batch-queue.ts";
+import { Changes } from "./changes.ts";
 import { isRejected } from "./curriculum/gates.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
 import { Drops } from "./drops.ts";
@@ -33,7 +34,8 @@ import type { EnvWorkers } from "./env-workers.ts";
 import { evaluatePolicy } from "./evaluation.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { type DropReason, Lifecycle } from "./lifecycle.ts";
-import { reportLoad } from "./load-report.ts";
+import { agingOf } from "./frozen-sources.ts";
+import { loadOf, reportLoad } from "./load-report.ts";
 import { meanReward, stepMetrics } from "./metrics.ts";
 import { Recycling } from "./recycling.ts";
 import { ReferenceScores } from "./reference-scores.ts";
@@ -52,6 +54,8 @@ import { TraceWorth, type WorthState } from "./worth.ts";
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
 /** The trainer's half of a checkpoint is written while the next batch is sampled; a large model takes a while. */
 const CHECKPOINT_DEADLINE_MS = 3_600_000;
+/** Between two looks at what waits for a batch. */
+const LONGEST_WAIT_MS = 60_000;
 /** So many batches' worth of groups in a row without anything to train end the run. */
 const MAX_EMPTY_BATCHES = 10;
 
@@ -118,6 +122,7 @@ class Orchestrator {
   readonly #drops = new Drops();
   readonly #recycling = new Recycling();
   readonly #worth: TraceWorth;
+  readonly #ages: (group: Group) => boolean;
   readonly #references: ReferenceScores;
   readonly #tasks: TrainTasks;
   /** Tasks that an earlier attempt had begun and that are not begun again yet. */
@@ -140,7 +145,8 @@ class Orchestrator {
   #versions: Promise<void> = Promise.resolve();
   #evaluation: Promise<void> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
-  #changed: (() => void) | undefined;
+  /** A group completed, or a version is in place. */
+  readonly #changes = new Changes();
   readonly #lag = watchLoopLag();
 
   constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
@@ -155,6 +161,7 @@ class Orchestrator {
       window: job.config.orchestrator.fifo_window ?? Infinity,
     });
     this.#step = this.#version + 1;
+    this.#ages = agingOf(train.source);
     this.#worth = new TraceWorth(train.source, resume?.worth);
     const { engines, modelName, modelDir } = job;
     this.#references = new ReferenceScores({ sources: train.source, engines, modelName, modelDir });
@@ -202,7 +209,8 @@ class Orchestrator {
     this.#throttle.start();
     await this.#adopt(this.#version);
     if (this.#version === 0 && evaluation?.eval_at_start === true) await this.#evaluate(0);
-    this.#reporting = reportLoad(this.#job, () => this.#load(), signal);
+    const load = () => loadOf(this.#step, this.#version, this.#admission, this.#queue, this.#lifecycle, this.#throttle);
+    this.#reporting = reportLoad(this.#job, load, signal);
     this.#reporting.catch(this.#fail);
     this.#versions = this.#followWeights(maxSteps);
     this.#versions.catch(this.#fail);
@@ -255,7 +263,7 @@ class Orchestrator {
       this.#ship(groups);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
-        ...stepMetrics({ step, groups, batch, dropped: this.#drops.take(), seconds }),
+        ...stepMetrics({ step, groups, ages: this.#ages, batch, dropped: this.#drops.take(), seconds }),
         ...this.#lifecycle.metrics(),
         ...this.#tasks.metrics(),
         ...this.#throttle.metrics(),
@@ -268,14 +276,17 @@ class Orchestrator {
     }
   }
 
-  /** Waits for a batch's worth of completed groups that are fresh enough. */
+  /**
+   * Waits for a batch's worth of completed groups that are fresh enough. It has no deadline of its own because all that it can be waiting for
+   * has one: a rollout, a page of tasks, the next weights.
+   */
   async #collect(): Promise<{ groups: Group[]; cut: Cut }> {
     for (;;) {
       this.#job.signal.throwIfAborted();
       this.#dropStale();
       const groups = this.#queue.takeBatch(this.#dispatcher.oldestOpen);
       if (groups !== undefined) return this.#cut(groups);
-      await this.#change();
+      await this.#changes.next(LONGEST_WAIT_MS, this.#job.signal);
     }
   }
 
@@ -312,9 +323,9 @@ class Orchestrator {
   /** Drops groups that are too old for the batch being collected: what is being sampled is cancelled, what waits is thrown away. */
   #dropStale(): void {
     const oldest = this.#oldestVersion;
-    const cancelled = this.#dispatcher.cancelOlderThan(oldest);
+    const cancelled = this.#dispatcher.cancelOlderThan(oldest, this.#ages);
     if (this.#job.config.orchestrator.recycle !== "off") for (const group of cancelled) this.#recycling.cut(group);
-    this.#drop("stale", [...cancelled, ...this.#queue.takeOlderThan(oldest)]);
+    this.#drop("stale", [...cancelled, ...this.#queue.takeOlderThan(oldest, this.#ages)]);
   }
 
   /** What was sampled for tails and for batches that there will not be. */
@@ -359,7 +370,7 @@ class Orchestrator {
       else this.#queue.push(group, units);
     }
     this.#dispatcher.fill();
-    this.#changed?.();
+    this.#changes.announce();
   }
 
   #dropFruitless(reason: "errored" | "rejected", group: Group, units: number): void {
@@ -378,23 +389,6 @@ class Orchestrator {
   /** What ended since the last cut changes what is drawn, in the order in which it was opened: timing has no part in it. */
   #learnDifficulties(): void {
     this.#tasks.observe(this.#observed.splice(0).sort((a, b) => a.index - b.index));
-  }
-
-  /**
-   * Resolves when a group completed or the run is to stop. It has no deadline of its own because all that it can be waiting for has one:
-   * a rollout, a page of tasks, the next weights.
-   */
-  async #change(): Promise<void> {
-    const { signal } = this.#job;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        signal.removeEventListener("abort", done);
-        this.#changed = undefined;
-        resolve();
-      };
-      this.#changed = done;
-      signal.addEventListener("abort", done, { once: true });
-    });
   }
 
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {
@@ -496,21 +490,7 @@ class Orchestrator {
   #allowDispatch(): void {
     this.#admission.version = this.#dispatcher.version = this.#version;
     this.#dispatcher.fill();
-    this.#changed?.();
-  }
-
-  #load(): RunLoad {
-    const { unit, batchSize: size } = admissionOptions(this.#job.config);
-    return {
-      step: this.#step,
-      version: this.#version,
-      batch: { ready: this.#queue.units, size, unit },
-      rollouts_in_flight: this.#lifecycle.inFlight,
-      groups_open: this.#lifecycle.open,
-      groups_queued: this.#queue.size,
-      evaluating: this.#throttle.room.evaluating,
-      engines: this.#throttle.engines,
-    };
+    this.#changes.announce();
   }
 
   #evaluate(version: number): Promise<void> {

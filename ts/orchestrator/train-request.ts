@@ -2,6 +2,7 @@
 import type { RlConfig } from "../config/index.ts";
 import { type PartialRollout, type RunRequest, seed } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
+import { samplingTeacher } from "./frozen-sources.ts";
 
 export function trainRequest(
   config: RlConfig,
@@ -12,7 +13,7 @@ export function trainRequest(
   const { train, request_timeout_s: timeout, recycle } = config.orchestrator;
   const { source, task, epoch } = group.task;
   const algo = train.source.find(({ name }) => name === source)?.algo;
-  const teacher = algo?.type === "sft" ? algo.teacher : null;
+  const teacher = algo === undefined ? null : samplingTeacher(algo);
   return {
     env: source,
     task,

@@ -2,12 +2,12 @@
  * Log-probabilities of given tokens by a model that somebody else serves: a teacher.
  *
  * `generate` is `POST /inference/v1/generate` of our server and of vLLM, `completions` OpenAI's `POST /v1/completions` with vLLM's
- * `prompt_logprobs`. Scores are of temperature 1. Nothing is sampled where the server lets it be; vLLM wants a token.
+ * `prompt_logprobs`; `POST /tokenize` is vLLM's. Scores are of temperature 1. Nothing is sampled where the server lets it be; vLLM wants a token.
  */
 
 import { PrlError } from "../errors.ts";
 import { Connections } from "./connections.ts";
-import { exchange } from "./http-json.ts";
+import { exchange, InferenceHttpError } from "./http-json.ts";
 
 export interface PromptScorerOptions {
   url: string;
@@ -24,6 +24,7 @@ export interface PromptScorerOptions {
 
 type Entry = Record<string, { logprob?: unknown }> | null;
 interface Answer {
+  tokens?: unknown;
   prompt_logprobs?: Entry[];
   choices?: { prompt_logprobs?: Entry[] }[];
 }
@@ -56,6 +57,21 @@ export class PromptScorer {
       if (typeof logprob === "number" && Number.isFinite(logprob)) return logprob;
       throw this.#nonsense(`prompt_logprobs[${t}] has no number for the prompt's own token ${id}`);
     });
+  }
+
+  /** A text's token ids, no special ones added. Errors as `score`; PRL_INFERENCE_UNSUPPORTED where the server has no `/tokenize`. */
+  async tokenize(prompt: string, signal?: AbortSignal): Promise<Uint32Array> {
+    const { model } = this.#options;
+    let answer: Answer;
+    try {
+      answer = await this.#post("/tokenize", { model, prompt, add_special_tokens: false }, signal);
+    } catch (cause) {
+      if (!(cause instanceof InferenceHttpError && [404, 405].includes(cause.status))) throw cause;
+      throw new PrlError("PRL_INFERENCE_UNSUPPORTED", `${this.url} has no /tokenize`, { cause });
+    }
+    const { tokens } = answer;
+    if (Array.isArray(tokens) && tokens.every((id) => Number.isInteger(id) && id >= 0)) return Uint32Array.from(tokens);
+    throw this.#nonsense("tokens are no list of token ids");
   }
 
   async close(): Promise<void> {

@@ -125,6 +125,29 @@ describe("a run", () => {
     expect(dropped.reduce((sum, count) => sum + count, 0)).toBe(1);
   });
 
+  test("what a teacher samples never becomes too old", async () => {
+    const teacher = { base_url: "http://teacher", check_tokenizer: false };
+    for (const algo of [
+      { type: "sft", teacher },
+      { type: "sft", min_reward: -1 },
+    ]) {
+      const late = new AbortController();
+      const slow = async (action: string, signal?: AbortSignal) => {
+        if (action === "send 4") late.abort();
+        if (action !== "run group-0-1-0") return;
+        const until = AbortSignal.any([late.signal, ...(signal === undefined ? [] : [signal])]);
+        await sleep(60_000, undefined, { signal: until }).catch(() => undefined);
+      };
+      const run = await simulate({ level: 1, maxOffPolicySteps: 1, maxSteps: 8, delayMs: 0, before: slow, algo });
+      const isFrozen = "teacher" in algo;
+      const first = run.sent.find(({ episodes }) => episodes.some(({ group }) => group.id === "group-0"));
+      const stale = run.events.filter(({ reason }) => reason === "stale");
+      expect([first === undefined, stale.length]).toEqual(isFrozen ? [false, 0] : [true, 1]);
+      const lines = [...run.logged.values()].filter((line) => "batch/rollouts" in line);
+      expect(lines.every((line) => "off_policy/max" in line !== isFrozen)).toBe(true);
+    }
+  });
+
   test("replaces batches without a signal, and leaves what has none out of the others", async () => {
     const flat = (task: number, sample: number) => (task < 6 ? 1 : rewardByHash(task, sample));
     const run = await simulate({ level: 0, maxSteps: 2, outcome: flat });

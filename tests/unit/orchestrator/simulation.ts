@@ -54,6 +54,8 @@ export interface SimulationOptions {
   curriculum?: Record<string, unknown>;
   maxInflight?: number;
   engines?: number;
+  /** Of every source. */
+  algo?: Record<string, unknown>;
   /** Number of tasks; null is endless. */
   tasks?: number | null;
   evaluation?: { interval: number | null; atStart?: boolean; hold?: boolean } | null;
@@ -171,6 +173,7 @@ function configOf(options: SimulationOptions): RlConfig {
           group_size,
           ratio: options.ratios?.[i] ?? 1,
           env,
+          ...(options.algo && { algo: options.algo }),
           ...(options.curriculum && { curriculum: options.curriculum }),
         })),
       },

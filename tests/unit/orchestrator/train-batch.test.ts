@@ -128,7 +128,9 @@ describe("buildTrainBatch", () => {
     expect(batch).toMatchObject({ advantages: [[1.5, -1.5]], samples: 1, scored: 2 });
     expect(Object.fromEntries(batch.filtered)).toEqual({ mine: 1, repetition: 2, gibberish: 2 });
     const dropped = emptyReport();
-    expect(stepMetrics({ step: 4, groups, batch, dropped, seconds: 1 })).toMatchObject({ "filters/mine": 0.5 });
+    expect(stepMetrics({ ages: () => true, step: 4, groups, batch, dropped, seconds: 1 })).toMatchObject({
+      "filters/mine": 0.5,
+    });
   });
 
   test("filters that read nothing of what they are given, or share a name, are refused", () => {
@@ -194,7 +196,7 @@ test("stepMetrics: staleness is against the version that the step trains, reward
   const aged = { ...group(3, [rollout(1), errored(request, "model")]), seconds: 9 };
   drops.add("stale", [aged, { ...aged, seconds: 7, rollouts: [] }]);
   drops.add("errored", [group(4, [errored(request, "model")])]);
-  const metrics = stepMetrics({ step: 6, groups, batch, dropped: drops.take(), seconds: 1.5 });
+  const metrics = stepMetrics({ ages: () => true, step: 6, groups, batch, dropped: drops.take(), seconds: 1.5 });
   expect(drops.take()).toEqual(emptyReport());
   expect(metrics).toMatchObject({
     "train/agg/all/agent/reward/mean": 0.8,

@@ -96,3 +96,18 @@ test("a refusal has its name, and is not asked for ever", async () => {
   await expect(scorer.score(ids)).rejects.toMatchObject({ code: "PRL_INFERENCE_REQUEST" });
   expect(requests).toHaveLength(2);
 });
+
+test("tokenize: the ids of a text, nothing added", async () => {
+  const { scorer, requests } = await serving(() => [200, { count: 2, max_model_len: 9, tokens: [5, 7] }], {
+    model: "m",
+  });
+  expect(await scorer.tokenize("ab")).toEqual(Uint32Array.of(5, 7));
+  expect(requests[0]).toMatchObject({
+    url: "/tokenize",
+    body: { model: "m", prompt: "ab", add_special_tokens: false },
+  });
+  const absent = await serving(() => [404, { detail: "Not Found" }]);
+  await expect(absent.scorer.tokenize("ab")).rejects.toMatchObject({ code: "PRL_INFERENCE_UNSUPPORTED" });
+  const odd = await serving(() => [200, { tokens: ["a"] }]);
+  await expect(odd.scorer.tokenize("ab")).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+});

@@ -35,6 +35,10 @@ const teacherBlock = z
       .describe("How it scores tokens: POST /inference/v1/generate, or OpenAI's /v1/completions with prompt_logprobs"),
     api_key_var: z.string().min(1).nullable().default(null).describe("Environment variable with its key; unset: none"),
     timeout_s: z.number().positive().default(120).describe("Longest that one score may take (seconds)"),
+    check_tokenizer: z
+      .boolean()
+      .default(true)
+      .describe("Compare its tokenizer with the policy's before the run, by /tokenize; false: take it for the same"),
     max_concurrent: z.int().positive().default(64).describe("Most scores under way at once"),
   })
   .nullable()
