@@ -207,6 +207,37 @@ fn cached_prefixes_change_no_bit() {
 }
 
 #[test]
+fn a_groups_prompt_is_computed_once_and_changes_no_bit() {
+    const GROUP: u64 = 8;
+    let dir = tempfile::tempdir().unwrap();
+    for family in Family::ALL {
+        let model = small_model(dir.path(), family);
+        let prompts: Vec<Vec<u32>> = (2..40)
+            .map(|len| (0..len).map(|at| (at * 7 + len) % 20).collect())
+            .collect();
+        let requests: Vec<_> = prompts
+            .iter()
+            .flat_map(|prompt| (0..GROUP).map(move |member| (prompt, member)))
+            .map(|(prompt, member)| GenerateRequest {
+                seed: member,
+                ignore_eos: true,
+                ..GenerateRequest::new(format!("{}-{member}", prompt.len()), prompt.clone(), 6)
+            })
+            .collect();
+        let off = GeneratorOptions {
+            prefix_cache: false,
+            ..GeneratorOptions::default()
+        };
+        let (reference, _) = run(&model, 2, off, requests.clone());
+        let (done, stats) = run(&model, 2, GeneratorOptions::default(), requests.clone());
+        let taken_over = prompts.iter().map(|prompt| prompt.len() as u64 - 1).sum::<u64>() * (GROUP - 1);
+        assert!(stats.prefix_hits >= taken_over, "{} of {taken_over}", stats.prefix_hits);
+        assert_eq!(sampled(&done), sampled(&reference));
+        assert_logprobs_equal_the_models(&model, 2, &requests, &done);
+    }
+}
+
+#[test]
 fn preempted_requests_end_with_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
     for (family, prefix_cache) in Family::ALL.into_iter().zip([true, false, true]) {

@@ -8,6 +8,9 @@
 //! twice, so the successors of a block that was given away cannot be found any more. The cache is emptied when the
 //! weights change; versions need no place in the key.
 //!
+//! The last block of a prompt is seldom full, and its holder goes on writing behind the prompt. It is known by the prompt's tokens in it all
+//! the same: not to be held by others, but to be copied (`BlockCopy`).
+//!
 //! Does not know what a block holds, nor the model.
 
 use std::collections::{BTreeMap, HashMap};
@@ -34,10 +37,20 @@ struct Known {
     serial: u64,
 }
 
+/// Contents that a block takes over from another before it is computed further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BlockCopy {
+    pub(super) from: u32,
+    pub(super) to: u32,
+}
+
 #[derive(Debug, Default)]
 struct Block {
     references: u32,
+    /// As a full block.
     known: Option<Known>,
+    /// As the end of a prompt, which fills only its beginning.
+    prompt_end: Option<Arc<PrefixKey>>,
     /// Place in the order of idle blocks, while idle.
     released_at: u64,
 }
@@ -113,7 +126,7 @@ impl BlockManager {
             if block.references > 0 {
                 continue;
             }
-            if block.known.is_some() {
+            if block.known.is_some() || block.prompt_end.is_some() {
                 block.released_at = self.clock;
                 self.idle.insert(self.clock, id);
                 self.clock += 1;
@@ -172,18 +185,46 @@ impl BlockManager {
         Predecessor::Block(serial)
     }
 
+    /// Makes a held block findable that begins with `tokens`, the last ones of a prompt and fewer than a block's. When an equal one is
+    /// known already, that one stays the one to find.
+    pub(super) fn make_prompt_end_known(&mut self, id: u32, predecessor: Predecessor, tokens: &[u32]) {
+        debug_assert!(tokens.len() < self.block_tokens);
+        let key = PrefixKey {
+            predecessor,
+            tokens: tokens.into(),
+        };
+        if !self.index.contains_key(&key) {
+            let key = Arc::new(key);
+            self.index.insert(Arc::clone(&key), id);
+            self.blocks[id as usize].prompt_end = Some(key);
+        }
+    }
+
+    /// The known block, held or idle, that begins with exactly these tokens (a full block's at most) after `predecessor`. It holds them until
+    /// the next step is computed, whoever is given the block before.
+    pub(super) fn find_end(&self, predecessor: &Predecessor, tokens: &[u32]) -> Option<u32> {
+        let key = PrefixKey {
+            predecessor: predecessor.clone(),
+            tokens: tokens.into(),
+        };
+        self.index.get(&key).copied()
+    }
+
     /// Forgets every known prefix; idle blocks become free, held ones stay held.
     pub(super) fn forget_all(&mut self) {
         self.index.clear();
         for block in &mut self.blocks {
             block.known = None;
+            block.prompt_end = None;
         }
         self.free.extend(std::mem::take(&mut self.idle).into_values().rev());
     }
 
     fn forget(&mut self, id: u32) {
-        if let Some(known) = self.blocks[id as usize].known.take() {
-            self.index.remove(&known.key);
+        let block = &mut self.blocks[id as usize];
+        let keys = [block.known.take().map(|known| known.key), block.prompt_end.take()];
+        for key in keys.into_iter().flatten() {
+            self.index.remove(&key);
         }
     }
 }

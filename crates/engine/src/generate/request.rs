@@ -196,7 +196,7 @@ pub struct GeneratorOptions {
     pub kv_bytes: Option<usize>,
     /// Most requests held at once beyond `max_num_seqs`; more are refused.
     pub max_waiting: usize,
-    /// Whether full blocks are kept for later requests with the same prefix.
+    /// Whether full blocks are kept for later requests with the same prefix, and the same prompt is computed once for all that have it.
     pub prefix_cache: bool,
     /// Version of the weights that the generator starts with.
     pub version: u64,

@@ -7,11 +7,15 @@
 //! with its sampled tokens and is computed again later; since a cache holds at least one longest request, the first rank always
 //! gets on.
 //!
+//! With the prefix cache, a request waits while another one computes the same prompt, and then takes over all of it but the last token, which is
+//! always computed. The requests of a group come at once: their prompt is computed once, however short.
+//!
 //! Does not know the model, the sampler or threads.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
 
-use super::blocks::BlockManager;
+use super::blocks::{BlockCopy, BlockManager};
 use super::sequence::Sequence;
 
 /// Limits of a step.
@@ -48,6 +52,8 @@ pub(super) struct Scheduler {
     /// By rank.
     pub(super) running: Vec<Sequence>,
     waiting: BTreeMap<(i64, u64), Sequence>,
+    /// To be made, in this order, before the planned step is computed.
+    pub(super) copies: Vec<BlockCopy>,
     pub(super) totals: Totals,
 }
 
@@ -58,6 +64,7 @@ impl Scheduler {
             manager,
             running: Vec::new(),
             waiting: BTreeMap::new(),
+            copies: Vec::new(),
             totals: Totals::default(),
         }
     }
@@ -86,6 +93,7 @@ impl Scheduler {
     /// Plans the next step; requests that arrived at `barrier` or later are not admitted.
     pub(super) fn schedule(&mut self, barrier: u64, shares: &mut Vec<Share>) {
         shares.clear();
+        self.copies.clear();
         let mut budget = self.limits.max_batched_tokens;
         let preempted = self.share_decodes(&mut budget, shares);
         for (index, sequence) in self.running.iter().enumerate() {
@@ -130,22 +138,32 @@ impl Scheduler {
 
     fn admit(&mut self, barrier: u64, mut budget: usize, shares: &mut Vec<Share>) {
         let mut admitted = Vec::new();
+        let mut computing: HashSet<u64> = HashSet::new();
+        if self.limits.prefix_cache && !self.waiting.is_empty() {
+            let prompts = self.running.iter().filter(|sequence| sequence.computes_prompt());
+            computing.extend(prompts.map(|sequence| sequence.prompt_hash));
+        }
+        let mut after = Bound::Unbounded;
         while budget > 0 && self.running.len() + admitted.len() < self.limits.max_num_seqs {
             let next = self
                 .waiting
-                .iter()
-                .find(|((_, arrival), _)| *arrival < barrier)
+                .range((after, Bound::Unbounded))
+                .find(|((_, arrival), sequence)| *arrival < barrier && !computing.contains(&sequence.prompt_hash))
                 .map(|(rank, _)| *rank);
             let Some(rank) = next else { break };
             let Some(mut sequence) = self.waiting.remove(&rank) else {
                 break;
             };
+            after = Bound::Excluded(rank);
             let reserve = (self.running.len() + admitted.len()).div_ceil(self.manager.block_tokens());
-            if !sequence.admit(&mut self.manager, self.limits.prefix_cache, reserve) {
+            if !sequence.admit(&mut self.manager, self.limits.prefix_cache, reserve, &mut self.copies) {
                 self.waiting.insert(rank, sequence);
                 break;
             }
             self.count_admission(&mut sequence);
+            if self.limits.prefix_cache && sequence.computes_prompt() {
+                computing.insert(sequence.prompt_hash);
+            }
             let count = sequence.pending().min(budget);
             budget -= count;
             admitted.push((sequence, count));

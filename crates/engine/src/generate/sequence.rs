@@ -3,9 +3,10 @@
 //! Invariants: `computed < tokens.len()`; `blocks` cover at least `computed` tokens; the sampled tokens with their
 //! log-probabilities are never taken back, not even by a preemption, which gives up keys and values only.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use super::blocks::{BlockManager, Predecessor};
+use super::blocks::{BlockCopy, BlockManager, Predecessor};
 use super::request::{FinishReason, GenerateRequest};
 use crate::config::ModelConfig;
 
@@ -46,13 +47,18 @@ pub(super) struct Sequence {
     pub(super) unsent: Vec<SampledToken>,
     ending_tokens: Vec<u32>,
     salt: Option<Arc<str>>,
+    /// Of prompt and salt: requests with the same prompt have the same.
+    pub(super) prompt_hash: u64,
 }
 
 impl Sequence {
     pub(super) fn new(arrival: u64, request: GenerateRequest, config: &ModelConfig) -> Self {
         let ending_tokens = request.ending_tokens(config);
         let salt: Option<Arc<str>> = request.cache_salt.as_deref().map(Into::into);
+        let mut hasher = DefaultHasher::new();
+        (&salt, &request.prompt_token_ids).hash(&mut hasher);
         Sequence {
+            prompt_hash: hasher.finish(),
             arrival,
             tokens: request.prompt_token_ids.clone(),
             computed: 0,
@@ -83,6 +89,11 @@ impl Sequence {
         self.tokens.len() - self.computed
     }
 
+    /// Whether the next step computes more of the prompt than its last token, which others with the same prompt can take over afterwards.
+    pub(super) fn computes_prompt(&self) -> bool {
+        self.completion_len() == 0 && self.pending() > 1
+    }
+
     /// Ids that cannot be sampled now.
     pub(super) fn banned(&self) -> &[u32] {
         if self.completion_len() < self.request.min_tokens as usize {
@@ -93,8 +104,14 @@ impl Sequence {
     }
 
     /// Takes blocks for all tokens so far, known prefixes first; gives back everything and returns false when they cannot be
-    /// had with `reserve` blocks left over.
-    pub(super) fn admit(&mut self, manager: &mut BlockManager, prefix_cache: bool, reserve: usize) -> bool {
+    /// had with `reserve` blocks left over. What the last block is to take over from another one is added to `copies`.
+    pub(super) fn admit(
+        &mut self,
+        manager: &mut BlockManager,
+        prefix_cache: bool,
+        reserve: usize,
+        copies: &mut Vec<BlockCopy>,
+    ) -> bool {
         debug_assert!(self.blocks.is_empty() && self.computed == 0);
         let root = Predecessor::Salt(self.salt.clone());
         // The last token is always computed: its row gives the next token's logits.
@@ -109,13 +126,27 @@ impl Sequence {
             manager.release(&held);
             return false;
         }
-        self.known_blocks = held.len();
-        self.computed = held.len() * manager.block_tokens();
+        let full = held.len();
+        let rest = &self.tokens[full * manager.block_tokens()..];
+        let end = if prefix_cache && full == limit && rest.len() > 1 {
+            manager.find_end(&predecessor, rest)
+        } else {
+            None
+        };
+        self.known_blocks = full;
         self.predecessor = predecessor;
         self.shares = true;
         self.blocks = held;
         for _ in 0..missing {
             self.blocks.extend(manager.allocate());
+        }
+        self.computed = full * manager.block_tokens();
+        if let Some(from) = end {
+            self.computed = self.tokens.len() - 1;
+            copies.push(BlockCopy {
+                from,
+                to: self.blocks[full],
+            });
         }
         true
     }
@@ -144,6 +175,15 @@ impl Sequence {
             let before = std::mem::replace(&mut self.predecessor, Predecessor::Salt(None));
             self.predecessor = manager.make_known(self.blocks[at], before, tokens);
             self.known_blocks += 1;
+        }
+        let prompt = self.request.prompt_token_ids.len();
+        if self.computed == prompt && !prompt.is_multiple_of(size) {
+            let at = self.known_blocks;
+            manager.make_prompt_end_known(
+                self.blocks[at],
+                self.predecessor.clone(),
+                &self.tokens[at * size..prompt],
+            );
         }
     }
 

@@ -280,6 +280,9 @@ impl Worker {
         let mut shares = std::mem::take(&mut self.shares);
         self.scheduler.schedule(self.barrier(), &mut shares);
         self.steps += 1;
+        for copy in &self.scheduler.copies {
+            self.kv.copy_block(copy.from, copy.to);
+        }
         let running = &self.scheduler.running;
         let ended = match compute_step(&self.model, &self.compute, &mut self.kv, running, &shares) {
             Ok(drawn) => self.take_in(&shares, &drawn),

@@ -85,6 +85,20 @@ impl KvCache {
         config.num_layers * config.num_kv_heads * width * Self::BLOCK_TOKENS * size_of::<f32>()
     }
 
+    /// Gives block `to` the contents of block `from`, in all layers.
+    pub(crate) fn copy_block(&mut self, from: u32, to: u32) {
+        for layer in &mut self.layers {
+            for (buffer, width) in [
+                (&mut layer.keys, layer.head_dim),
+                (&mut layer.values, padded(layer.head_dim)),
+            ] {
+                let len = layer.heads * Self::BLOCK_TOKENS * width;
+                let from = from as usize * len;
+                buffer.copy_within(from..from + len, to as usize * len);
+            }
+        }
+    }
+
     pub(crate) fn parts_mut(&mut self) -> (&mut [LayerStore], &mut Scratch) {
         (&mut self.layers, &mut self.scratch)
     }

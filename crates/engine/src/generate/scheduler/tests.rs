@@ -5,6 +5,7 @@ use crate::config::ModelConfig;
 use crate::generate::request::GenerateRequest;
 use crate::generate::sequence::SampledToken;
 use proptest::prelude::*;
+use std::collections::HashMap;
 
 const BLOCK: usize = 4;
 const CONFIG: &str = r#"{"architectures":["LlamaForCausalLM"],"model_type":"llama","vocab_size":50,"hidden_size":8,
@@ -33,10 +34,44 @@ fn sequence(arrival: u64, prompt: &[u32], max_tokens: u32, priority: i64) -> Seq
     Sequence::new(arrival, request, &config())
 }
 
+/// What each place of the blocks holds: a hash of the tokens up to the one whose keys and values would be there.
+#[derive(Default)]
+struct Memory(HashMap<(u32, usize), u64>);
+
+impl Memory {
+    /// Makes a planned step's copies, checks that what its sequences count as computed is there, and computes its shares.
+    fn compute(&mut self, scheduler: &Scheduler, shares: &[Share]) {
+        for copy in &scheduler.copies {
+            for offset in 0..BLOCK {
+                let held = self.0.get(&(copy.from, offset)).copied().unwrap_or_default();
+                self.0.insert((copy.to, offset), held);
+            }
+        }
+        for share in shares {
+            let sequence = &scheduler.running[share.index];
+            let mut prefix = 0u64;
+            for (at, token) in sequence.tokens[..sequence.computed + share.count].iter().enumerate() {
+                prefix = prefix.wrapping_mul(0x9e37_79b9).wrapping_add(u64::from(*token) + 1);
+                let place = (sequence.blocks[at / BLOCK], at % BLOCK);
+                if at < sequence.computed {
+                    assert_eq!(self.0.get(&place), Some(&prefix), "token {at} of {}", sequence.arrival);
+                } else {
+                    self.0.insert(place, prefix);
+                }
+            }
+        }
+    }
+}
+
 /// Runs one step in which every complete sequence samples `arrival + position`; returns the arrivals that finished.
 fn step(scheduler: &mut Scheduler, shares: &mut Vec<Share>) -> Vec<u64> {
-    let config = config();
     scheduler.schedule(u64::MAX, shares);
+    take_in(scheduler, shares)
+}
+
+/// What comes after a planned step was computed.
+fn take_in(scheduler: &mut Scheduler, shares: &[Share]) -> Vec<u64> {
+    let config = config();
     let mut finished = Vec::new();
     for share in shares.iter() {
         let complete = scheduler.running[share.index].pending() == share.count;
@@ -131,12 +166,8 @@ fn a_second_request_with_the_same_prompt_finds_all_but_the_last_token() {
     step(&mut scheduler, &mut shares);
     scheduler.enqueue(sequence(1, &prompt, 1, 0));
     step(&mut scheduler, &mut shares);
-    assert_eq!(
-        shares,
-        [Share { index: 0, count: 4 }],
-        "one of two full blocks, since the last token must be computed"
-    );
-    assert_eq!(scheduler.totals.prefix_hits, 4);
+    assert_eq!(shares, [Share { index: 0, count: 1 }]);
+    assert_eq!(scheduler.totals.prefix_hits, 7, "a block held and three tokens copied");
     scheduler.forget_prefixes();
     scheduler.enqueue(sequence(2, &prompt, 1, 0));
     step(&mut scheduler, &mut shares);
@@ -170,9 +201,17 @@ enum Event {
     Step,
 }
 
+/// Often equal ones, as those of a group are.
+fn prompt() -> impl Strategy<Value = Vec<u32>> {
+    prop_oneof![
+        prop::collection::vec(0u32..3, 1..30),
+        (0u32..2, 1usize..14).prop_map(|(token, len)| vec![token; len]),
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        3 => (prop::collection::vec(0u32..3, 1..30), 1u32..30, -1i64..2)
+        3 => (prompt(), 1u32..30, -1i64..2)
             .prop_map(|(prompt, max_tokens, priority)| Event::Arrive { prompt, max_tokens, priority }),
         1 => (0usize..50).prop_map(Event::Abort),
         1 => Just(Event::Forget),
@@ -190,6 +229,7 @@ proptest! {
     ) {
         let mut scheduler = scheduler(blocks, max_num_seqs, budget, prefix_cache);
         let mut shares = Vec::new();
+        let mut memory = Memory::default();
         let mut ended = std::collections::BTreeMap::new();
         let mut arrivals = 0u64;
         for event in events.into_iter().chain(std::iter::repeat_n(Event::Step, 4_000)) {
@@ -205,7 +245,9 @@ proptest! {
                 }
                 Event::Forget => scheduler.forget_prefixes(),
                 Event::Step => {
-                    for arrival in step(&mut scheduler, &mut shares) {
+                    scheduler.schedule(u64::MAX, &mut shares);
+                    memory.compute(&scheduler, &shares);
+                    for arrival in take_in(&mut scheduler, &shares) {
                         *ended.entry(arrival).or_insert(0) += 1;
                     }
                     prop_assert!(shares.iter().map(|share| share.count).sum::<usize>() <= budget);
@@ -225,7 +267,7 @@ proptest! {
 
 /// A block that several running requests hold covers equal prefixes of theirs, and is not written to by any.
 fn check_holders(scheduler: &Scheduler) -> Result<(), TestCaseError> {
-    let mut holders = std::collections::HashMap::new();
+    let mut holders = HashMap::new();
     for sequence in &scheduler.running {
         prop_assert!(sequence.blocks.len() * BLOCK >= sequence.computed);
         for (at, block) in sequence.blocks.iter().enumerate() {
@@ -241,4 +283,53 @@ fn check_holders(scheduler: &Scheduler) -> Result<(), TestCaseError> {
         }
     }
     Ok(())
+}
+
+#[test]
+fn the_prompt_of_a_group_is_computed_once() {
+    for prompt_len in 2..14 {
+        let prompt: Vec<u32> = (0..prompt_len).collect();
+        let mut scheduler = scheduler(64, 8, 64, true);
+        for arrival in 0..5 {
+            scheduler.enqueue(sequence(arrival, &prompt, 3, 0));
+        }
+        scheduler.enqueue(sequence(5, &[40, 41], 3, 0));
+        let mut shares = Vec::new();
+        step(&mut scheduler, &mut shares);
+        let arrivals: Vec<_> = scheduler.running.iter().map(|s| s.arrival).collect();
+        assert_eq!(
+            arrivals,
+            [0, 5],
+            "the others wait for the first; another prompt does not"
+        );
+        assert_eq!(scheduler.copies, []);
+        step(&mut scheduler, &mut shares);
+        assert_eq!(scheduler.running.len(), 6);
+        assert!(shares.iter().all(|share| share.count == 1), "{shares:?}");
+        let end = scheduler.running[0].blocks[(prompt_len as usize - 1) / BLOCK];
+        let copied: Vec<_> = scheduler.copies.iter().map(|copy| copy.from).collect();
+        let has_rest = !(prompt_len as usize - 1).is_multiple_of(BLOCK);
+        assert_eq!(copied, if has_rest { vec![end; 4] } else { vec![] });
+    }
+}
+
+#[test]
+fn a_prompt_that_is_known_is_taken_over_after_its_request_has_ended_and_not_after_a_change_of_weights() {
+    let mut scheduler = scheduler(8, 8, 64, true);
+    let mut shares = Vec::new();
+    scheduler.enqueue(sequence(0, &[1, 2, 3, 4, 5, 6], 1, 0));
+    assert_eq!(step(&mut scheduler, &mut shares), [0]);
+    scheduler.enqueue(sequence(1, &[1, 2, 3, 4, 5, 6], 1, 0));
+    step(&mut scheduler, &mut shares);
+    assert_eq!(shares[0].count, 1);
+    scheduler.enqueue(sequence(2, &[1, 2, 3, 4, 5, 7], 1, 0));
+    step(&mut scheduler, &mut shares);
+    assert_eq!(
+        shares[0].count, 2,
+        "only a whole prompt is copied; its full block is shared"
+    );
+    scheduler.weights_changed();
+    scheduler.enqueue(sequence(3, &[1, 2, 3, 4, 5, 6], 1, 0));
+    step(&mut scheduler, &mut shares);
+    assert_eq!((shares[0].count, scheduler.copies.len()), (6, 0));
 }
