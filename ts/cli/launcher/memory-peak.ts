@@ -1,17 +1,22 @@
 /**
  * Peak memory of a run: the sum over its processes of the proportional set size, so that shared pages count once.
  *
- * Read once a second from `/proc`; where that is not there (other systems) or not readable, nothing is known.
+ * Read from `/proc`, looked at once a second; where that is not there (other systems) or not readable, nothing is known. The kernel walks
+ * all of a process's pages for its proportional size, so that is read only when the resident sizes, which it keeps anyway, have
+ * grown beyond what they were.
  */
 import { readFile } from "node:fs/promises";
 
 const SAMPLE_INTERVAL_MS = 1_000;
 const PSS = /^Pss:\s+(\d+) kB$/m;
+/** In `/proc/<pid>/status`. */
+const RSS = /^VmRSS:\s+(\d+) kB$/m;
 
 export class MemoryPeak {
   readonly #pids: () => readonly number[];
   readonly #timer: NodeJS.Timeout;
   #peak: number | undefined;
+  #residentPeak = 0;
   #sampling = false;
 
   /** @param pids the processes to sum over, asked for at each sample */
@@ -33,18 +38,27 @@ export class MemoryPeak {
   async #sample(): Promise<void> {
     if (this.#sampling) return;
     this.#sampling = true;
-    const sizes = await Promise.all(this.#pids().map(proportionalSetSize));
+    const pids = this.#pids();
+    const resident = await sumOver(pids, "status", RSS);
+    if (resident !== undefined && resident > this.#residentPeak) {
+      this.#residentPeak = resident;
+      const proportional = await sumOver(pids, "smaps_rollup", PSS);
+      if (proportional !== undefined) this.#peak = Math.max(this.#peak ?? 0, proportional);
+    }
     this.#sampling = false;
-    const known = sizes.filter((size) => size !== null);
-    if (known.length === 0) return;
-    const sum = known.reduce((total, size) => total + size, 0);
-    this.#peak = Math.max(this.#peak ?? 0, sum);
   }
 }
 
-async function proportionalSetSize(pid: number): Promise<number | null> {
+/** Bytes over the processes whose file can be read; undefined when none can. */
+async function sumOver(pids: readonly number[], file: string, pattern: RegExp): Promise<number | undefined> {
+  const sizes = await Promise.all(pids.map((pid) => sizeIn(`/proc/${pid}/${file}`, pattern)));
+  const known = sizes.filter((size) => size !== null);
+  return known.length === 0 ? undefined : known.reduce((total, size) => total + size, 0);
+}
+
+async function sizeIn(path: string, pattern: RegExp): Promise<number | null> {
   try {
-    const match = PSS.exec(await readFile(`/proc/${pid}/smaps_rollup`, "utf8"));
+    const match = pattern.exec(await readFile(path, "utf8"));
     return match === null ? null : Number(match[1]) * 1024;
   } catch {
     // The process has just ended, or this system has no such file.

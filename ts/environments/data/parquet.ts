@@ -3,9 +3,6 @@
  *
  * Values become JSON: integers numbers (as text beyond 2^53), times ISO texts, bytes base64, null what is absent.
  */
-import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from "hyparquet";
-import { compressors } from "hyparquet-compressors";
-
 import { PrlError } from "../../errors.ts";
 
 /**
@@ -16,6 +13,8 @@ export async function* parquetRows(
   path: string,
   columns: readonly string[] | null,
 ): AsyncGenerator<{ readonly row: Record<string, unknown>; readonly index: number }> {
+  const { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } = await import("hyparquet");
+  const { compressors } = await import("hyparquet-compressors");
   const file = await asyncBufferFromFile(path).catch((cause: unknown) => {
     throw new PrlError("PRL_DATA_FILE", `${path} cannot be read`, { cause });
   });

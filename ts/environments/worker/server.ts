@@ -5,7 +5,7 @@
  * its episode, with status 200; 400 means that the request itself is wrong. Error bodies: `{error: {code, message}}`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { z } from "zod";
 
 import { sandboxBlock } from "../../config/index.ts";
@@ -53,7 +53,9 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
     loadSources(config, sandboxes),
   ]);
   const runner = new EpisodeRunner({ tokenizer, renderer }, config.max_concurrent);
-  const app = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
+  // Loaded here: what only scores or reads data starts without it.
+  const { fastify } = await import("fastify");
+  const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
   const metrics = await openWorkerMetrics(config.run_id, () => ({ active: runner.active, waiting: runner.waiting }));
   addRoutes(app, sources, runner, metrics);
   const url = await app.listen({ host: HOST, port: 0 });
