@@ -15,7 +15,10 @@ export interface DaemonSettings {
   resultBytes?: number;
   /** Sandboxes made in advance for any program. Default: the daemon's. */
   parked?: number;
-  /** Made in advance with an interpreter that has started: `{ python: 50, numpy: 8 }`. Default: the daemon's; none when only `parked` is given. */
+  /**
+   * Made in advance with an interpreter that has started: `{ python: 50, numpy: 8 }`. `node` counts those for code and those for files each,
+   * of about 30 MB. Default: the daemon's; none when only `parked` is given.
+   */
   warm?: Readonly<Record<string, number>>;
   /** Further warm Pythons by name, with the modules that they have loaded: `{ science: ["numpy", "scipy.stats"] }`. */
   preload?: Readonly<Record<string, readonly string[]>>;

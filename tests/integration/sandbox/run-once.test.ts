@@ -1,6 +1,6 @@
 /** Programs in the real daemon, through everything between it and Node. */
 
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { SandboxPool, type RunResult } from "../../../ts/sandbox/index.ts";
 import { unobservable } from "./support.ts";
 
@@ -158,4 +158,30 @@ describe("what comes with the pool", () => {
     expect(wrong.results.map(({ passed }) => passed)).toEqual([true, false, false]);
     expect(wrong.passed).toBe(false);
   });
+});
+
+test("a Node that waited runs one program, and says so", async () => {
+  const nodes = await SandboxPool.start({ parked: 1, warm: { node: 1 } });
+  onTestFinished(async () => nodes.close());
+  const { facilities, runtimes } = await nodes.capabilities();
+  const { available, detail } = facilities.find(({ name }) => name === "runtime.node") ?? {};
+  if (available !== true) {
+    // Only where boxes have no namespaces, or no node.
+    expect(detail).toMatch(/namespaces|node|Node/);
+    return;
+  }
+  expect(runtimes.find(({ name }) => name === "node")?.version).toMatch(/^v\d+\./);
+  const files = { "main.mjs": "import { argv } from 'node:process'; console.log(await Promise.resolve(argv[2]))" };
+  for (const [command, out] of [
+    [["node", "-e", "console.log(6 * 7)"], "42\n"],
+    [["node", "main.mjs", "x"], "x\n"],
+  ] as const) {
+    const [waited, executed] = await nodes.runMany([
+      { command, files },
+      { command, files, runtime: "exec" },
+    ]);
+    expect(waited).toMatchObject({ cause: "EXITED", exitCode: 0, runtime: "node" });
+    expect(executed).toMatchObject({ cause: "EXITED", exitCode: 0, runtime: "exec" });
+    expect([waited, executed].map((one) => one?.stdout.toString())).toEqual([out, out]);
+  }
 });

@@ -15,7 +15,7 @@ import { PrlError } from "../../errors.ts";
 import { SandboxPool } from "../../sandbox/index.ts";
 import type { CommandIo } from "../command.ts";
 import type { Bench } from "./context.ts";
-import { burstOfRuns, numpySum, pythonPrint, shortestProgram, tenTests } from "./latency.ts";
+import { burstOfRuns, nodePrint, numpySum, pythonPrint, shortestProgram, tenTests } from "./latency.ts";
 import { execInHeld, idleBoxes, manyBoxes, manyExecs } from "./held.ts";
 import { eventLoop, muchOutput, noisyNeighbours } from "./load.ts";
 import { Report } from "./report.ts";
@@ -24,6 +24,7 @@ import { Floor, installedRivals } from "./rivals.ts";
 const SCENARIOS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   python: pythonPrint,
   true: shortestProgram,
+  node: nodePrint,
   numpy: numpySum,
   "ten-tests": tenTests,
   held: execInHeld,

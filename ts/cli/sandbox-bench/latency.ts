@@ -39,6 +39,29 @@ export async function shortestProgram({ pool, rivals, rounds, report, signal }: 
   quantiles("sandbox_true", await interleaved(contenders, rounds, signal), [], report);
 }
 
+/** A line of JavaScript, on a Node that waited for it, and executed. What waited has paid for its start before it is asked. */
+export async function nodePrint({ rivals, rounds, report, signal }: Bench): Promise<void> {
+  const pool = await SandboxPool.start({ warm: { node: 4 } });
+  try {
+    const { facilities } = await pool.capabilities();
+    const { available = false, detail = "" } = facilities.find(({ name }) => name === "runtime.node") ?? {};
+    if (!available) return report.note(`sandbox_node: not measured: ${detail}`);
+    const command = ["node", "-e", "console.log(1)"];
+    const on = async (runtime: string): Promise<void> => outputOf(await pool.runOnce({ command, runtime }), "1\n");
+    const contenders: Contender[] = [
+      { name: "ours", run: async () => on("node") },
+      { name: "executed", run: async () => on("exec") },
+      ...rivals.map((name) => ({
+        name,
+        run: async () => runRival(name, [process.execPath, ...command.slice(1)], "", "1\n"),
+      })),
+    ];
+    quantiles("sandbox_node", await interleaved(contenders, rounds, signal), [], report);
+  } finally {
+    await pool.close();
+  }
+}
+
 /** A library that takes long to load. */
 export async function numpySum({ python, rivals, rounds, report, signal }: Bench): Promise<void> {
   if (spawnSync(python, ["-c", "import numpy"], { stdio: "ignore" }).status !== 0) {
