@@ -9,11 +9,11 @@
  */
 
 import { setMaxListeners } from "node:events";
-import { setImmediate } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import type { ReceivedEpisode } from "../environments/index.ts";
 import { Lifecycle, type RolloutEnd } from "./lifecycle.ts";
 import type { TrainTask } from "./tasks.ts";
+import { Turns } from "./turns.ts";
 
 export interface Group {
   /** Order in which groups were opened, from 0. */
@@ -65,8 +65,6 @@ export interface DispatcherOptions {
   /** Groups opened before this process; the next one's index. */
   opened?: number;
 }
-
-const LONGEST_TURN_MS = 4;
 
 export class GroupDispatcher {
   readonly #options: DispatcherOptions;
@@ -147,12 +145,11 @@ export class GroupDispatcher {
 
   async #openGroups(): Promise<void> {
     try {
-      let turn = performance.now();
+      const turns = new Turns();
       while (!this.#stopped && this.#options.mayOpen()) {
         // Opening a thousand rollouts at once would hold up those that are under way.
-        if (performance.now() - turn > LONGEST_TURN_MS) {
-          await setImmediate();
-          turn = performance.now();
+        if (turns.isOver) {
+          await turns.next();
           continue;
         }
         this.#nextTask ??= await this.#options.nextTask();

@@ -9,6 +9,7 @@ import type { Group } from "./dispatcher.ts";
 import { rejectingFilter, type TraceFilter } from "./filters/index.ts";
 import type { ReferenceScores } from "./reference-scores.ts";
 import { columnsOf } from "./trace-columns.ts";
+import { Turns } from "./turns.ts";
 import { TraceWorth } from "./worth.ts";
 
 export interface TrainBatch {
@@ -59,8 +60,10 @@ export async function buildTrainBatch(
 ): Promise<TrainBatch> {
   const { train, filter_zero_advantages: filterZero } = config.orchestrator;
   const { temperature } = train.sampling;
+  const turns = new Turns();
   const comparisons = compareTraces(groups);
   const rewards = comparisons.map((comparison) => comparison.rewards);
+  if (turns.isOver) await turns.next();
   const worths = worth.advantages(comparisons, groups);
   const algos = new Map(train.source.map(({ name, algo }) => [name, algo]));
   const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
@@ -71,6 +74,7 @@ export async function buildTrainBatch(
   let scored = 0;
   const filtered = new Map(filters.map(({ name }) => [name, 0]));
   for (const [c, { members }] of comparisons.entries()) {
+    if (turns.isOver) await turns.next();
     for (const [m, { group: g, rollout, trace }] of members.entries()) {
       const group = groups[g];
       const { samples = null, episode } = group?.rollouts[rollout] ?? {};

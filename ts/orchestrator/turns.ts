@@ -1,0 +1,18 @@
+/** A long piece of work in turns: whoever has had one waits for a round of the event loop, so that what is under way is served in between. */
+import { setImmediate } from "node:timers/promises";
+
+const LONGEST_MS = 2;
+
+export class Turns {
+  #begun = performance.now();
+
+  get isOver(): boolean {
+    return performance.now() - this.#begun > LONGEST_MS;
+  }
+
+  /** Resolves when the next one begins. */
+  async next(): Promise<void> {
+    await setImmediate();
+    this.#begun = performance.now();
+  }
+}
