@@ -1,11 +1,11 @@
 /** A run whose parts are started by hand, from one config: on one machine, and as if each part had a machine of its own. */
 import { createServer } from "node:net";
-import { readdir } from "node:fs/promises";
+import { access, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSafetensors } from "../../ts/native/weights.ts";
-import { prl, readJson, type Running, start, workspace } from "../support/prl.ts";
+import { prl, readJson, readJsonLines, type Running, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const STEPS = 3;
@@ -60,6 +60,19 @@ async function ready(runDir: string, name: string): Promise<{ url: string }> {
   throw new Error(`${name} did not become ready`);
 }
 
+async function untilThere(path: string): Promise<void> {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(5)) {
+    if (
+      await access(path).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
+  }
+  throw new Error(`${path} never came`);
+}
+
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -84,6 +97,41 @@ test("all parts in one run directory come to what prl rl comes to", { timeout: 2
   const warm = await prl(["trainer", "@", SYNC, "--run-dir", join(place.dir, "other")], options());
   expect([warm.code, warm.stderr]).toEqual([2, expect.stringContaining("no warm start")]);
 });
+
+test(
+  "trainer and orchestrator that were killed go on with --resume, and come to what prl rl comes to",
+  { timeout: 240_000 },
+  async () => {
+    const { expected, model } = await launched();
+    const runDir = join(place.dir, "killed");
+    const own = ["--model", model, "--ckpt.interval", "1"];
+    const early = await part("trainer", runDir, ...own, "--resume").finished;
+    expect([early.code, early.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_UNKNOWN")]);
+    part("inference", runDir, ...own);
+    part("env-server", runDir, ...own);
+    const both = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
+    await untilThere(join(runDir, "checkpoints/step_1/manifest.json"));
+    for (const { child } of both) child.kill("SIGKILL");
+    await Promise.all(both.map(({ finished }) => finished));
+
+    const drifted = await part("trainer", runDir, ...own, "--resume", "--seed", "8").finished;
+    expect([drifted.code, drifted.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_DRIFT")]);
+    const server = await part("inference", runDir, ...own, "--resume").finished;
+    expect([server.code, server.stderr]).toEqual([2, expect.stringContaining("holds nothing of a run")]);
+    // The servers are those of before; of the two, either may be the first.
+    const again = [part("orchestrator", runDir, ...own, "--resume"), part("trainer", runDir, ...own, "--resume")];
+    const ended = await Promise.all(again.map(({ finished }) => finished));
+    expect(ended.map(({ code, stderr }) => [code, code === 0 ? "" : stderr])).toEqual([
+      [0, ""],
+      [0, ""],
+    ]);
+    expect(await resultOf(runDir, runDir)).toEqual(expected);
+    expect(await readJson(join(runDir, "run/attempt.json"))).toMatchObject({ attempt: 2 });
+    const [first] = await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"));
+    const last = (await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"))).at(-1);
+    expect([first?.attempt, last?.attempt]).toEqual([1, 2]);
+  },
+);
 
 test(
   "parts that share nothing but the checkpoints' folder, by grpc and addresses, too",

@@ -4,6 +4,8 @@ import type { CommandIo, CommandOption } from "./command.ts";
 export type Component = "trainer" | "inference" | "orchestrator" | "env-worker";
 
 export const BY_HAND_USAGE = "@ <rl.toml>... --run-dir <dir> [--index <i>] [--key value]...";
+/** Of the parts that have a run's state. */
+export const RESUMABLE_USAGE = "@ <rl.toml>... --run-dir <dir> [--resume [<step>] [--attempt <n>]] [--key value]...";
 export const BY_HAND_DETAILS =
   "With a run's config, as prl rl takes it, it is that part of the run, started by hand: all parts with the same config and, on one machine,\n" +
   "the same run directory, a new one for each run; on several machines see the README of ts/cli/launcher.\n";

@@ -108,6 +108,8 @@ export async function joinHalves(
 export interface FoundCheckpoint {
   step: number;
   dir: string;
+  /** Of the run, in which it was written. */
+  attempt: number;
   /** Newer ones that were passed over, and why. */
   skipped: { step: number; reason: string }[];
 }
@@ -123,14 +125,14 @@ export async function findCheckpoint(root: string, step: number | null = null): 
       const there = steps.length === 0 ? "there are none" : `there are ${steps.join(", ")}`;
       throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no checkpoint of step ${step}: ${there}`);
     }
-    await verifyCheckpoint(root, step);
-    return { step, dir: checkpointDir(root, step), skipped: [] };
+    const { attempt } = await verifyCheckpoint(root, step);
+    return { step, dir: checkpointDir(root, step), attempt, skipped: [] };
   }
   const skipped: FoundCheckpoint["skipped"] = [];
   for (const candidate of steps) {
     try {
-      await verifyCheckpoint(root, candidate);
-      return { step: candidate, dir: checkpointDir(root, candidate), skipped };
+      const { attempt } = await verifyCheckpoint(root, candidate);
+      return { step: candidate, dir: checkpointDir(root, candidate), attempt, skipped };
     } catch (error) {
       if (!(error instanceof PrlError)) throw error;
       skipped.push({ step: candidate, reason: error.message });

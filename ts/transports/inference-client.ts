@@ -156,7 +156,8 @@ export class InferenceClient {
     await exchange(this.#pool, this.url, {
       method: "POST",
       path: ABORT_REQUESTS,
-      body: JSON.stringify({ request_ids: [requestId] }),
+      // Ours as they are; vLLM knows those of its generate endpoint with a prefix, and passes over what it does not know.
+      body: JSON.stringify({ request_ids: [requestId, `generate-tokens-${requestId}`] }),
       deadlineMs: CUT_MS,
       signal,
       retries: 0,

@@ -19,7 +19,7 @@ import {
 } from "../../orchestrator/index.ts";
 import { openOrchestratorTransports } from "../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
-import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, eitherWay, RESUMABLE_USAGE } from "../by-hand.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { OrchestratorChildConfig } from "../launcher/index.ts";
@@ -34,10 +34,11 @@ export const command: Command = {
   name: COMPONENT,
   summary: "Schedule the rollouts of a run, turn them into batches, bring new weights to the engines",
   usage:
-    `orchestrator ${BY_HAND_USAGE}\n       prl orchestrator --config <file.json> --run-dir <dir>\n` +
+    `orchestrator ${RESUMABLE_USAGE}\n       prl orchestrator --config <file.json> --run-dir <dir>\n` +
     "       prl orchestrator --bench [<steps>] <file.toml>... [--key value]...",
   details:
     BY_HAND_DETAILS +
+    "With --resume, given to trainer and orchestrator, it goes on with the run in that directory, as prl rl --resume does.\n" +
     "`prl rl` starts it with --config. Waits for the ready files of the inference servers, env workers and the trainer in <run-dir>/run.\n" +
     "The config file holds what the launcher writes to <run>/configs/orchestrator.json.",
   options: [...eitherWay(CHILD_OPTIONS), BENCH_OPTION],

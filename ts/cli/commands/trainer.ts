@@ -4,7 +4,7 @@ import { joinRun } from "../../monitors/index.ts";
 import { runTrainer } from "../../trainer/index.ts";
 import { openTrainerTransports } from "../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
-import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, eitherWay, RESUMABLE_USAGE } from "../by-hand.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
 import type { TrainerChildConfig } from "../launcher/index.ts";
@@ -15,10 +15,11 @@ export const command: Command = {
   name: COMPONENT,
   summary: "Train on the batches of a run directory and publish weights to it",
   usage:
-    `trainer ${BY_HAND_USAGE}\n       prl trainer --config <file.json> --run-dir <dir>\n` +
+    `trainer ${RESUMABLE_USAGE}\n       prl trainer --config <file.json> --run-dir <dir>\n` +
     "       prl trainer --bench [<steps>] <file.toml>... [--key value]...",
   details:
     BY_HAND_DETAILS +
+    "With --resume, given to trainer and orchestrator, it goes on with the run in that directory, as prl rl --resume does.\n" +
     "`prl rl` starts it with --config. The config file holds what the launcher writes to <run>/configs/trainer.json.",
   options: [...eitherWay(CHILD_OPTIONS), BENCH_OPTION],
   run,

@@ -107,7 +107,13 @@ export async function findResumedRun(
 }
 
 /** Takes away what the run, which has the directory's lock, is about to make again: later steps, the last attempt's processes' files, its summary, its model. */
-export async function clearLaterSteps(runDir: string, checkpointsRoot: string, step: number): Promise<void> {
+export async function clearLaterSteps(
+  runDir: string,
+  checkpointsRoot: string,
+  step: number,
+  /** Files in `run/` that stay, beside locks. */
+  isKept: (name: string) => boolean = () => false,
+): Promise<void> {
   await dropLaterCheckpoints(checkpointsRoot, step);
   for (const [folder, first] of [
     ["rollouts", step + 1],
@@ -120,7 +126,7 @@ export async function clearLaterSteps(runDir: string, checkpointsRoot: string, s
         await rm(join(runDir, folder, entry), { recursive: true, force: true });
     }
   }
-  const ofProcesses = (await listed(join(runDir, "run"))).filter((name) => !isLockFile(name));
+  const ofProcesses = (await listed(join(runDir, "run"))).filter((name) => !isLockFile(name) && !isKept(name));
   for (const entry of [...ofProcesses.map((name) => `run/${name}`), "received", "spool", "summary.json", "model"]) {
     await rm(join(runDir, entry), { recursive: true, force: true });
   }

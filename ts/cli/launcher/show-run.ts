@@ -7,15 +7,17 @@ import { PrlError } from "../../errors.ts";
 import type { ResumeRequest } from "./resume-run.ts";
 import type { RunSummary } from "./summary.ts";
 
+export const RESUME_OPTION = {
+  flag: "--resume",
+  value: "step",
+  whenBare: "latest",
+  summary: "Go on with an earlier run: from its newest checkpoint, or that of a step",
+} as const;
+
 /** Options of both commands that are no config keys. */
 export const RUN_OPTIONS = [
   { flag: "--dry-run", summary: "Write the resolved config to configs/ of the run directory and stop" },
-  {
-    flag: "--resume",
-    value: "step",
-    whenBare: "latest",
-    summary: "Go on with an earlier run: from its newest checkpoint, or that of a step",
-  },
+  RESUME_OPTION,
 ] as const;
 
 /** What `--resume` asks for; undefined without it. */

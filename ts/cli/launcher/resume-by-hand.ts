@@ -1,0 +1,114 @@
+/**
+ * `--resume` of a trainer or an orchestrator that is started by hand: the same checkpoint, and the same number of the attempt, for both.
+ *
+ * Of the two that go on with a run the first one to come takes away what the attempt makes again, and notes itself in `run/attempt.json`; the
+ * other one finds it alive there and joins. Whoever finds its own place taken, or the other's process gone, begins a further attempt. Where
+ * each has a run directory of its own, on another machine, both count alike as long as both are started again each time; `--attempt` says it
+ * where they are not. Inference servers and env workers hold nothing of a run: they are started, or stay, as they are.
+ */
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "zod";
+
+import type { RlConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../file-presence.ts";
+import { atomicWriteJson } from "../../monitors/index.ts";
+import { checkpointRoot, clearLaterSteps, findResumedRun, type ResumeRequest } from "./resume-run.ts";
+import { processStart, releaseLock, takeLock } from "./run-lock.ts";
+
+/** The parts that have a run's state. */
+export type ResumablePart = "trainer" | "orchestrator";
+
+export interface HandResume {
+  checkpoint: { step: number; dir: string };
+  attempt: number;
+}
+
+const FILE = "attempt.json";
+const memberSchema = z.strictObject({ pid: z.int().positive(), started: z.string() });
+const attemptSchema = z.strictObject({
+  attempt: z.int().positive(),
+  step: z.int().nonnegative(),
+  trainer: memberSchema.optional(),
+  orchestrator: memberSchema.optional(),
+});
+type Attempt = z.output<typeof attemptSchema>;
+
+/** The other part may be clearing. */
+const LOCK_PATIENCE_MS = 30_000;
+const LOCK_POLL_MS = 50;
+
+/**
+ * Finds the checkpoint and the attempt, and clears what comes after it, once for both parts.
+ *
+ * @throws PrlError those of `findResumedRun`, `PRL_RUN_LOCKED` when a run uses the directory, `PRL_CLI_USAGE` when both are not of one step
+ */
+export async function resumeByHand(
+  part: ResumablePart,
+  config: RlConfig,
+  runDir: string,
+  { request, attempt: asked }: { request: ResumeRequest; attempt: number | null },
+): Promise<HandResume> {
+  const name = basename(runDir);
+  const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
+  const root = checkpointRoot(config, runDir, name);
+  const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
+  await lockPatiently(runDir);
+  try {
+    const path = join(runDir, "run", FILE);
+    const noted = await readAttempt(path);
+    const other = part === "trainer" ? noted?.orchestrator : noted?.trainer;
+    if (noted !== null && noted[part] === undefined && other !== undefined && (await isAlive(other))) {
+      if (noted.step !== checkpoint.step || (asked ?? noted.attempt) !== noted.attempt) {
+        const there = `goes on from step ${noted.step} as attempt ${noted.attempt}`;
+        throw new PrlError(
+          "PRL_CLI_USAGE",
+          `the other part of ${runDir} ${there}: give both the same --resume and --attempt`,
+        );
+      }
+      await atomicWriteJson(path, { ...noted, [part]: own });
+      return { checkpoint, attempt: noted.attempt };
+    }
+    const attempt = asked ?? Math.max(checkpoint.attempt, noted?.attempt ?? 0) + 1;
+    await clearLaterSteps(runDir, root, checkpoint.step, isOfServer);
+    await atomicWriteJson(path, { attempt, step: checkpoint.step, [part]: own });
+    return { checkpoint, attempt };
+  } finally {
+    await releaseLock(runDir);
+  }
+}
+
+/** Ready files of what serves, and may have been started before: the orchestrator finds out by itself who of them is there. */
+function isOfServer(name: string): boolean {
+  return name.startsWith("inference-") || name.startsWith("env-worker-");
+}
+
+async function lockPatiently(runDir: string): Promise<void> {
+  const end = performance.now() + LOCK_PATIENCE_MS;
+  for (;;) {
+    try {
+      await takeLock(runDir);
+      return;
+    } catch (error) {
+      const isTaken = error instanceof PrlError && error.code === "PRL_RUN_LOCKED";
+      if (!isTaken || performance.now() > end) throw error;
+      await sleep(LOCK_POLL_MS);
+    }
+  }
+}
+
+async function readAttempt(path: string): Promise<Attempt | null> {
+  const text = await ifThere(readFile(path, "utf8"), path);
+  if (text === null) return null;
+  try {
+    return attemptSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `${path} is malformed: delete it when no part of the run is at work`, { cause });
+  }
+}
+
+async function isAlive({ pid, started }: { pid: number; started: string }): Promise<boolean> {
+  return (await processStart(pid)) === started;
+}
