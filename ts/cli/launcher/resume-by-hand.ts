@@ -16,7 +16,7 @@ import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 import { checkpointRoot, clearLaterSteps, findResumedRun, type ResumeRequest } from "./resume-run.ts";
-import { processStart, releaseLock, takeLock } from "./run-lock.ts";
+import { assertUnlocked, processStart, releaseLock, takeLock } from "./run-lock.ts";
 
 /** The parts that have a run's state. */
 export type ResumablePart = "trainer" | "orchestrator";
@@ -27,6 +27,8 @@ export interface HandResume {
 }
 
 const FILE = "attempt.json";
+/** In `run/`: whose lock is held while the attempt is found out. */
+const JOINING = "joining";
 const memberSchema = z.strictObject({ pid: z.int().positive(), started: z.string() });
 const attemptSchema = z.strictObject({
   attempt: z.int().positive(),
@@ -55,7 +57,9 @@ export async function resumeByHand(
   const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
   const root = checkpointRoot(config, runDir, name);
   const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
-  await lockPatiently(runDir);
+  // The orchestrator has the run's own lock as long as it lives.
+  const joining = join(runDir, "run", JOINING);
+  await lockPatiently(joining);
   try {
     const path = join(runDir, "run", FILE);
     const noted = await readAttempt(path);
@@ -71,25 +75,26 @@ export async function resumeByHand(
       await atomicWriteJson(path, { ...noted, [part]: own });
       return { checkpoint, attempt: noted.attempt };
     }
+    await assertUnlocked(runDir);
     const attempt = asked ?? Math.max(checkpoint.attempt, noted?.attempt ?? 0) + 1;
-    await clearLaterSteps(runDir, root, checkpoint.step, isOfServer);
+    await clearLaterSteps(runDir, root, checkpoint.step, isKept);
     await atomicWriteJson(path, { attempt, step: checkpoint.step, [part]: own });
     return { checkpoint, attempt };
   } finally {
-    await releaseLock(runDir);
+    await releaseLock(joining);
   }
 }
 
 /** Ready files of what serves, and may have been started before: the orchestrator finds out by itself who of them is there. */
-function isOfServer(name: string): boolean {
-  return name.startsWith("inference-") || name.startsWith("env-worker-");
+function isKept(name: string): boolean {
+  return name === JOINING || name.startsWith("inference-") || name.startsWith("env-worker-");
 }
 
-async function lockPatiently(runDir: string): Promise<void> {
+async function lockPatiently(dir: string): Promise<void> {
   const end = performance.now() + LOCK_PATIENCE_MS;
   for (;;) {
     try {
-      await takeLock(runDir);
+      await takeLock(dir);
       return;
     } catch (error) {
       const isTaken = error instanceof PrlError && error.code === "PRL_RUN_LOCKED";
