@@ -45,6 +45,18 @@ try {
   });
   report({ name: "step-pack-write-read", unit: "Mtokens/s", better: "higher", ours: megatokens(step) });
   report({ name: "step-stall", unit: "ms", better: "lower", ours: stall, rivals: { "asked for": MOST_MS } });
+
+  // Columns that JavaScript has made or changed itself.
+  const set = new SampleSet();
+  for (const rollout of rollouts) set.add(rollout, { advantage: 0.5, temperature: 1, envId: 0 });
+  const [packed] = await set.pack({ seqLen: 32_768 });
+  const columns = packed.columns();
+  let ownStall = Infinity;
+  const write = await best(ROUNDS, async () => {
+    ownStall = Math.min(ownStall, await longestStall(() => writeBatch(path, columns, key)));
+  });
+  report({ name: "columns-write", unit: "Mtokens/s", better: "higher", ours: megatokens(write) });
+  report({ name: "columns-stall", unit: "ms", better: "lower", ours: ownStall, rivals: { "asked for": MOST_MS } });
 } finally {
   rmSync(dir, { recursive: true });
 }

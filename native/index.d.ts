@@ -1522,7 +1522,7 @@ export declare function reshardWeights(from: string, source: string, to: string,
 /** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
 export declare function verifyWeights(dir: string): Promise<string>
 
-/** Writes a rank's batch atomically; the digest of its data. */
+/** Writes a rank's batch atomically, from where its columns lie; the digest of its data. */
 export declare function writeBatch(path: string, batch: NativeBatch, key: NativeBatchKey): Promise<string>
 
 /** Publishes a version. */

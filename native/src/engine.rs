@@ -232,11 +232,12 @@ impl NativeEngine {
     pub fn logits<'env>(
         &self,
         env: &'env Env,
-        ids: &[u32],
-        cu_seqlens: &[u32],
+        ids: Uint32Array,
+        cu_seqlens: Uint32Array,
     ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
-        let (inner, ids, cu_seqlens) = (self.inner()?, ids.to_vec(), cu_seqlens.to_vec());
+        let inner = self.inner()?;
         blocking(env, move || {
+            let (ids, cu_seqlens) = (ids.to_vec(), cu_seqlens.to_vec());
             Ok(Float32Array::new(inner.current()?.logits(
                 &inner.compute,
                 &ids,
@@ -250,18 +251,16 @@ impl NativeEngine {
     pub fn logprobs<'env>(
         &self,
         env: &'env Env,
-        ids: &[u32],
-        cu_seqlens: &[u32],
-        temperatures: &[f32],
+        ids: Uint32Array,
+        cu_seqlens: Uint32Array,
+        temperatures: Float32Array,
     ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
-        let (inner, ids, cu_seqlens, temperatures) =
-            (self.inner()?, ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
+        let inner = self.inner()?;
         blocking(env, move || {
-            Ok(Float32Array::new(inner.generator.score(
-                ids,
-                cu_seqlens,
-                temperatures,
-            )?))
+            let scored = inner
+                .generator
+                .score(ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
+            Ok(Float32Array::new(scored?))
         })
     }
 

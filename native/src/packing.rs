@@ -6,8 +6,8 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Env, Float32Array, Float64Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
 use napi_derive::napi;
 use prl_packing::{
-    Advantages, Batch, BatchFile, BatchMetadata, BuildOptions, Cost, Counts, ExpertShape, ExpertWidth, FlopModel,
-    PackOptions, RoutedExperts, RoutedExpertsBuf, SampleRef,
+    Advantages, Batch, BatchFile, BatchMetadata, BatchView, BuildOptions, Cost, Counts, ExpertShape, ExpertWidth,
+    FlopModel, PackOptions, RoutedExperts, SampleRef,
 };
 
 use crate::error::NativeError;
@@ -223,7 +223,7 @@ pub fn build_batch(
         .collect())
 }
 
-/// Writes a rank's batch atomically; the digest of its data.
+/// Writes a rank's batch atomically, from where its columns lie; the digest of its data.
 #[napi(catch_unwind)]
 pub fn write_batch(
     env: &Env,
@@ -231,9 +231,8 @@ pub fn write_batch(
     batch: NativeBatch,
     key: NativeBatchKey,
 ) -> napi::Result<PromiseRaw<'_, String>> {
-    let batch = batch.into_batch()?;
     blocking(env, move || {
-        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch.view(), &key.into())?.digest)
+        Ok(prl_packing::batch_to_file(&PathBuf::from(path), &batch.view()?, &key.into())?.digest)
     })
 }
 
@@ -405,37 +404,32 @@ impl NativeBatch {
         }
     }
 
-    fn into_batch(self) -> Result<Batch, NativeError> {
-        let batch = self;
-        let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
-        Ok(Batch {
-            input_ids: batch.input_ids.to_vec(),
-            inference_logprobs: batch.inference_logprobs.to_vec(),
-            advantages: batch.advantages.to_vec(),
-            temperatures: batch.temperatures.to_vec(),
-            loss_mask: batch.loss_mask.to_vec(),
-            cu_seqlens: batch.cu_seqlens.to_vec(),
-            env_ids: batch.env_ids.to_vec(),
-            bin_seq_offsets: batch.bin_seq_offsets.to_vec(),
-            policy_version_spans: batch
-                .policy_version_spans
-                .chunks_exact(2)
-                .map(|pair| [pair[0], pair[1]])
-                .collect(),
-            rl_weights: floats(batch.rl_weights),
-            ce_weights: floats(batch.ce_weights),
-            ref_kl_weights: floats(batch.ref_kl_weights),
-            reference_logprobs: floats(batch.reference_logprobs),
-            routed_experts: batch
+    /// The columns where JavaScript has them.
+    fn view(&self) -> Result<BatchView<'_>, NativeError> {
+        Ok(BatchView {
+            input_ids: &self.input_ids,
+            inference_logprobs: &self.inference_logprobs,
+            advantages: &self.advantages,
+            temperatures: &self.temperatures,
+            loss_mask: &self.loss_mask,
+            cu_seqlens: &self.cu_seqlens,
+            env_ids: &self.env_ids,
+            bin_seq_offsets: &self.bin_seq_offsets,
+            policy_version_spans: self.policy_version_spans.as_chunks().0,
+            rl_weights: self.rl_weights.as_deref(),
+            ce_weights: self.ce_weights.as_deref(),
+            ref_kl_weights: self.ref_kl_weights.as_deref(),
+            reference_logprobs: self.reference_logprobs.as_deref(),
+            routed_experts: self
                 .routed_experts
                 .as_ref()
-                .map(|experts| experts.view().map(RoutedExpertsBuf::from))
+                .map(NativeRoutedExperts::view)
                 .transpose()?,
             counts: Counts {
-                rl: whole("counts.rl", batch.n_rl)?,
-                ce: whole("counts.ce", batch.n_ce)?,
-                ref_kl: whole("counts.refKl", batch.n_ref_kl)?,
-                sequences: whole("rlSequences", batch.n_sequences)?,
+                rl: whole("counts.rl", self.n_rl)?,
+                ce: whole("counts.ce", self.n_ce)?,
+                ref_kl: whole("counts.refKl", self.n_ref_kl)?,
+                sequences: whole("rlSequences", self.n_sequences)?,
             },
         })
     }

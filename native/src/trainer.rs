@@ -303,8 +303,9 @@ impl NativeTrainer {
         batch: NativeTrainBatch,
         #[napi(ts_arg_type = "((call: NativeLossCall) => NativeLossAnswer | null) | null")] loss: Option<OwnLoss>,
     ) -> napi::Result<PromiseRaw<'env, NativeStepMetrics>> {
-        let batch = OwnedBatch::from(batch);
         self.run(env, move |trainer| {
+            // Checked and used many times: JavaScript, which goes on meanwhile, must not change it in between.
+            let batch = OwnedBatch::from(batch);
             let batch = batch.view();
             let stats = match loss {
                 None => trainer.forward_backward(&batch),
@@ -340,12 +341,12 @@ impl NativeTrainer {
     pub fn logprobs<'env>(
         &self,
         env: &'env Env,
-        ids: &[u32],
-        cu_seqlens: &[u32],
-        temperatures: &[f32],
+        ids: Uint32Array,
+        cu_seqlens: Uint32Array,
+        temperatures: Float32Array,
     ) -> napi::Result<PromiseRaw<'env, Float32Array>> {
-        let (ids, cu_seqlens, temperatures) = (ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
         self.run(env, move |trainer| {
+            let (ids, cu_seqlens, temperatures) = (ids.to_vec(), cu_seqlens.to_vec(), temperatures.to_vec());
             Ok(Float32Array::new(trainer.logprobs(&ids, &cu_seqlens, &temperatures)?))
         })
     }

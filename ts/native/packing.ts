@@ -166,7 +166,10 @@ export interface BatchKey {
   envNames: string[];
 }
 
-/** Writes a rank's batch atomically (temp file, fsync, rename). Returns the digest of its data. */
+/**
+ * Writes a rank's batch atomically (temp file, fsync, rename). Returns the digest of its data. Nothing is copied: leave the columns as they
+ * are until it is done.
+ */
 export async function writeBatch(path: string, batch: Batch | PackedBatch, key: BatchKey): Promise<string> {
   const numbers = {
     attempt: whole(INPUT, "attempt", key.attempt),

@@ -58,7 +58,7 @@ export interface Trainer {
   readonly threads: number;
   /**
    * Adds the batch's gradients to the accumulated ones. Bins run one after the other, and a loss of your own is asked once for each; what it
-   * throws is what this rejects with.
+   * throws is what this rejects with. Leave the columns as they are until it is done.
    */
   forwardBackward(batch: TrainBatch): Promise<StepMetrics>;
   /** Hugging Face name; f32, before clipping; a tied tensor once. */
