@@ -22,6 +22,11 @@ export interface Member {
   readonly trace: number;
 }
 
+interface Scored {
+  readonly member: Member;
+  readonly reward: number;
+}
+
 export function compareTraces(groups: readonly Group[]): Comparison[] {
   return groups.flatMap((group, g) => compareGroup(group, g));
 }
@@ -34,26 +39,24 @@ function compareGroup({ rollouts }: Group, group: number): Comparison[] {
   return agents.flatMap((agent) => {
     const members = episodes.map((episode, rollout) => membersOf(episode, agent, { group, rollout }));
     const isShared = members.some((own) => own.length > 1);
-    const missing = (rollout: number) => [{ group, rollout, trace: 0, reward: Number.NaN }];
+    const missing = (rollout: number): Scored[] => [{ member: { group, rollout, trace: 0 }, reward: Number.NaN }];
     const sets = isShared
       ? members.filter((own) => own.length > 0)
       : [members.flatMap((own, rollout) => (own.length === 0 ? missing(rollout) : own))];
     return sets.map((set) => ({
       agent,
       rewards: set.map(({ reward }) => reward),
-      members: set.map(({ reward: _reward, ...member }) => member),
+      members: set.map(({ member }) => member),
     }));
   });
 }
 
-function membersOf(
-  episode: Episode,
-  agent: string,
-  place: { group: number; rollout: number },
-): (Member & { reward: number })[] {
+function membersOf(episode: Episode, agent: string, place: { group: number; rollout: number }): Scored[] {
   if (!episode.ok) return [];
   return episode.traces.flatMap((trace, index) =>
-    trace.agent === agent && trace.trainable ? [{ ...place, trace: index, reward: trace.reward ?? Number.NaN }] : [],
+    trace.agent === agent && trace.trainable
+      ? [{ member: { ...place, trace: index }, reward: trace.reward ?? Number.NaN }]
+      : [],
   );
 }
 
