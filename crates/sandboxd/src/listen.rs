@@ -21,7 +21,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
 use crate::boxes::BoxService;
-use crate::calls::{Admission, Doorkeeper, LoadLayer, ReplyLayer, RequestLayer};
+use crate::calls::{Admission, CountReplies, Doorkeeper, Outward, RequestLayer, TellLoad};
 use crate::error::SandboxError;
 use crate::health::HealthLayer;
 use crate::options::Options;
@@ -53,13 +53,13 @@ impl Listening {
         let tls = tls::configure(options)?;
         let routes = routes(shop);
         let doorkeeper = Doorkeeper::new(options.max_connections);
-        let load = LoadLayer::new({
+        let load = Outward::new(TellLoad::new({
             let shop = Arc::clone(shop);
             move || shop.load()
-        });
+        }));
         let health = HealthLayer::new(shop);
         let requests = RequestLayer::new();
-        let replies = ReplyLayer(Arc::clone(&shop.results));
+        let replies = Outward::new(CountReplies(Arc::clone(&shop.results)));
         let (stop, stopped) = watch::channel(false);
         let mut servers = JoinSet::new();
         let mut address = None;

@@ -12,6 +12,7 @@ use prl_sandbox_proto::{Cause, Isolation, RunOnceResult};
 use tokio::sync::watch;
 use tonic::{Response, Status};
 
+use crate::calls::Share;
 use crate::error::SandboxError;
 use crate::keys::{Claim, Handle, Shared};
 use crate::run::Cancel;
@@ -52,6 +53,7 @@ impl Drop for CancelOnDrop {
 /// Begins `work`, unless its key is known, and waits for the result. `mark` tells requests apart that have one key.
 pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
     shop: &Arc<Shop>,
+    share: &Share,
     key: String,
     mark: u64,
     work: impl FnOnce(Cancel, Publisher) -> F,
@@ -80,7 +82,7 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
         }
     }
     if replayed {
-        shop.results.room(ROOM_FOR_ANOTHER).await?;
+        share.room(ROOM_FOR_ANOTHER).await?;
     } else {
         let publisher = Publisher {
             shop: Arc::clone(shop),
@@ -99,7 +101,7 @@ pub(crate) async fn once<F: Future<Output = ()> + Send + 'static>(
         Some(Ok(result)) => {
             let mut result = Arc::unwrap_or_clone(result);
             result.replayed = replayed;
-            Ok(shop.results.counted(result))
+            Ok(share.counted(result))
         }
         Some(Err(error)) => Err(status_of(&error)),
         None => Err(SandboxError::Protocol("a run ended without a result".to_owned()).into()),

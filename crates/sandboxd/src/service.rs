@@ -15,7 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use crate::boxes::{Registry, Snapshots};
-use crate::calls::Results;
+use crate::calls::{Results, Share};
 use crate::cases;
 use crate::egress::Grants;
 use crate::error::SandboxError;
@@ -108,8 +108,10 @@ impl Sandboxes for Service {
             .warm
             .choose_for_run(&mut plan)?
             .unwrap_or_else(|| Arc::clone(&shop.pool));
-        let work = |cancel, publisher| carry_out(Arc::clone(shop), pool, plan, cancel, publisher);
-        Ok(once(shop, key, mark, work).await?)
+        let share = shop.results.of(&tenant);
+        let room = share.clone();
+        let work = |cancel, publisher| carry_out(Arc::clone(shop), room, pool, plan, cancel, publisher);
+        Ok(once(shop, &share, key, mark, work).await?)
     }
 
     type RunTestsStream = tonic::codegen::BoxStream<RunTestsEvent>;
@@ -124,7 +126,7 @@ impl Sandboxes for Service {
         demand(&shop.probe, request.request.as_ref().map_or(0, |run| run.min_isolation))?;
         let name = request.request.as_ref().map_or("", |run| &run.idempotency_key);
         let events = match cases::Key::claim(shop, tenant.key("", name), &request) {
-            Ok(key) => cases::run_tests(shop, request, key).await?,
+            Ok(key) => cases::run_tests(shop, &tenant, request, key).await?,
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
             Err(error) => return Err(error.into()),
         };
@@ -197,13 +199,26 @@ pub(crate) fn demand(probe: &Probe, wanted: i32) -> Result<(), SandboxError> {
 }
 
 /// One run from the queue to the last trace of its sandbox.
-async fn carry_out(shop: Arc<Shop>, pool: Arc<Pool>, plan: Plan, mut cancel: run::Cancel, publisher: Publisher) {
+async fn carry_out(
+    shop: Arc<Shop>,
+    share: Share,
+    pool: Arc<Pool>,
+    plan: Plan,
+    mut cancel: run::Cancel,
+    publisher: Publisher,
+) {
     let arrived = Instant::now();
     let patience = plan.queue.unwrap_or(DEFAULT_QUEUE);
+    let left = || patience.saturating_sub(arrived.elapsed());
+    // Who waits for room holds up nobody whose results are read.
     let entering = async {
-        let slot = shop.queue.enter(patience).await?;
-        shop.results.room(patience.saturating_sub(arrived.elapsed())).await?;
-        Ok(slot)
+        loop {
+            share.room(left()).await?;
+            let slot = shop.queue.enter(left()).await?;
+            if share.has_room() {
+                return Ok(slot);
+            }
+        }
     };
     let admitted = tokio::select! {
         admitted = entering => Some(admitted),

@@ -28,6 +28,16 @@ impl Tenant {
         request.extensions().get().cloned().unwrap_or_default()
     }
 
+    /// The same, of a request below the interface.
+    pub(crate) fn of_extensions(extensions: &hyper::http::Extensions) -> Self {
+        extensions.get().cloned().unwrap_or_default()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn named(name: &str) -> Self {
+        Self(name.into())
+    }
+
     /// What every name of this tenant begins with, and no other's.
     pub(crate) fn prefix(&self) -> String {
         format!("{}\0", self.0)

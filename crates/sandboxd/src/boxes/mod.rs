@@ -241,7 +241,8 @@ impl Boxes for BoxService {
         }
         let running = Arc::clone(&held);
         let python = shop.warm.python(&plan);
-        let results = Arc::clone(&shop.results);
+        let share = shop.results.of(&tenant);
+        let results = share.clone();
         let work = |mut cancel, publisher: crate::once::Publisher| async move {
             let room = tokio::select! {
                 room = results.room(DEFAULT_QUEUE) => room,
@@ -253,7 +254,7 @@ impl Boxes for BoxService {
                 Err(error) => Err(Arc::new(error)),
             });
         };
-        Ok(once(shop, key, fingerprint, work).await?)
+        Ok(once(shop, &share, key, fingerprint, work).await?)
     }
 
     async fn start(&self, request: Request<StartRequest>) -> Result<Response<Process>, Status> {
@@ -325,9 +326,9 @@ impl Boxes for BoxService {
     }
 
     async fn evaluate(&self, request: Request<EvaluateRequest>) -> Result<Response<EvaluateReply>, Status> {
+        let results = self.0.results.of(&Tenant::of(&request));
         let (held, request) = self.opened(request, |request| &request.r#box)?;
         let process = held.processes.find(&request.process)?;
-        let results = &self.0.results;
         results.room(DEFAULT_QUEUE).await?;
         let reply = repl::evaluate(&held, &process, &request.code, request.limits).await?;
         Ok(results.counted(reply))

@@ -5,10 +5,14 @@
 
 mod connection;
 mod load;
+mod outward;
 mod reply;
 mod request;
+mod results;
 
 pub(crate) use connection::{Admission, Doorkeeper};
-pub(crate) use load::LoadLayer;
-pub(crate) use reply::{Kept, ReplyLayer, Results};
+pub(crate) use load::TellLoad;
+pub(crate) use outward::Outward;
+pub(crate) use reply::CountReplies;
 pub(crate) use request::RequestLayer;
+pub(crate) use results::{Kept, Results, Share};

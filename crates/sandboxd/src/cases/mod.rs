@@ -21,11 +21,12 @@ use tokio::task::JoinHandle;
 use tonic::Status;
 
 use crate::boxes::{End, HeldBox, Standby};
-use crate::calls::{Kept, Results};
+use crate::calls::{Kept, Results, Share};
 use crate::error::SandboxError;
 use crate::plan::{self, Plan};
 use crate::run::raised;
 use crate::service::{DEFAULT_QUEUE, Shop};
+use crate::tenants::Tenant;
 use crate::wire::{Enclosed, Sizes};
 use crate::zygote::{Parked, Python};
 
@@ -72,6 +73,7 @@ struct Tests {
 /// Begins a request that was admitted. Ends it when the stream is dropped.
 pub(crate) async fn run_tests(
     shop: &Arc<Shop>,
+    tenant: &Tenant,
     request: RunTestsRequest,
     mut key: Option<Key>,
 ) -> Result<Stream, SandboxError> {
@@ -81,6 +83,7 @@ pub(crate) async fn run_tests(
         key.begin();
     }
     let (events, stream) = mpsc::channel(MAX_UNREAD);
+    let results = [shop.results.of(tenant), Results::new(MAX_UNREAD_BYTES).of(tenant)];
     let shop = Arc::clone(shop);
     tokio::spawn(async move {
         let (cancel, cancelled) = watch::channel(false);
@@ -88,7 +91,7 @@ pub(crate) async fn run_tests(
         let course = async {
             let mut run = Run {
                 events,
-                results: [Arc::clone(&shop.results), Results::new(MAX_UNREAD_BYTES)],
+                results,
                 cancelled,
                 completed: 0,
             };
@@ -179,7 +182,7 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
 struct Run {
     events: mpsc::Sender<Item>,
     /// Of all callers, and of this one.
-    results: [Arc<Results>; 2],
+    results: [Share; 2],
     cancelled: watch::Receiver<bool>,
     completed: u32,
 }

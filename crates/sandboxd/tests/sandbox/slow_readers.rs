@@ -123,6 +123,71 @@ async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_who_does_not_read_holds_up_no_other() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let tokens = folder.path().join("tokens");
+    std::fs::write(&tokens, "ann:token-of-ann\nben:token-of-ben\n")?;
+    let (tokens, kept) = (tokens.to_string_lossy().into_owned(), KEPT.to_string());
+    let arguments = [
+        &["--listen", "127.0.0.1:0", "--token-file", &tokens][..],
+        &["--max-running", "4", "--park", "2", "--result-bytes", &kept],
+    ];
+    let Some(daemon) = Daemon::start(&arguments.concat())? else {
+        return Ok(());
+    };
+    let address = daemon.announced["address"].as_str().ok_or("no address")?;
+    let channel = Endpoint::from_shared(format!("http://{address}"))?
+        .initial_stream_window_size(1 << 16)
+        .initial_connection_window_size(1 << 16)
+        .connect()
+        .await?;
+    let of = |token: &str, request: RunOnceRequest| {
+        let mut request = Request::new(request);
+        let value = format!("Bearer {token}").parse().expect("a header");
+        request.metadata_mut().insert("authorization", value);
+        request
+    };
+    let mut calls = tokio::task::JoinSet::new();
+    for reader in 0..READERS {
+        let mut grpc = tonic::client::Grpc::new(channel.clone()).max_decoding_message_size(64 << 20);
+        let request = of("token-of-ann", long_winded(&format!("reader-{reader}"))).map(|run| run.encode_to_vec());
+        calls.spawn(async move {
+            grpc.ready().await.expect("a connection");
+            let path = "/prl.sandbox.v1.Sandboxes/RunOnce".parse().expect("a path");
+            grpc.server_streaming(request, path, Raw).await
+        });
+    }
+    let client = daemon.client().await?;
+    until("full", async || {
+        Ok(completed(&client).await? >= (KEPT / OUTPUT) as u64 - 1)
+    })
+    .await?;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let done = completed(&client).await?;
+    assert!(done < READERS as u64, "{done} of hers ended");
+    let other = Endpoint::from_shared(format!("http://{address}"))?.connect().await?;
+    for turn in 0..4 {
+        let hasty = RunOnceRequest {
+            queue_ms: Some(3000),
+            ..command(&["echo", "his"])
+        };
+        let result = SandboxesClient::new(other.clone())
+            .run_once(of("token-of-ben", hasty))
+            .await?;
+        assert_eq!(text(&result.get_ref().stdout), "his\n", "turn {turn}");
+    }
+    let hasty = RunOnceRequest {
+        queue_ms: Some(300),
+        ..command(&["true"])
+    };
+    let refused = SandboxesClient::new(other).run_once(of("token-of-ann", hasty)).await;
+    assert_eq!(refused.err().map(|status| status.code()), Some(Code::ResourceExhausted));
+    calls.shutdown().await;
+    drop(channel);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reader_of_tests_who_stops_reading_stops_the_tests() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "2"])? else {
         return Ok(());
