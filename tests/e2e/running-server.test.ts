@@ -5,8 +5,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { availableParallelism } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseCores } from "../../ts/cli/launcher/core-claims.ts";
+import { loadModel } from "../../ts/native/index.ts";
 import { openSafetensors } from "../../ts/native/weights.ts";
 import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../support/prl.ts";
+import { VllmStandIn } from "../support/vllm-stand-in.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const STEPS = 3;
@@ -176,6 +178,28 @@ test(
     const events = await readJsonLines<Record<string, unknown>>(join(runDir("elsewhere"), "events.jsonl"));
     const missing = events.filter(({ type }) => type === "engine_missing");
     expect(missing.map(({ engine }) => engine)).toEqual(["http://127.0.0.1:9"]);
+  },
+);
+
+test(
+  "a server that speaks as vLLM does gets each version from its folder, and the batches are those of a run with servers of its own",
+  { timeout: 180_000 },
+  async () => {
+    expect((await prl(argsOf("own"), options())).code).toBe(0);
+    const [folder = ""] = await readdir(join(place.cache, "models"));
+    const model = await loadModel(join(place.cache, "models", folder), { threads: 1 });
+    const server = new VllmStandIn(model, { modelName: "served" });
+    try {
+      const on = ["--orchestrator.client.base-url", JSON.stringify([await server.listen()])];
+      const run = await prl(argsOf("vllm", ...on, "--orchestrator.client.api", "vllm"), options());
+      expect([run.code, run.stderr]).toEqual([0, ""]);
+      expect(await resultOf("vllm")).toEqual(await resultOf("own"));
+      expect(server.calls.filter((call) => call === "POST /collective_rpc")).toHaveLength(STEPS + 1);
+      expect(server.weightVersion).toMatch(new RegExp(`^${STEPS} `));
+    } finally {
+      await server.close();
+      await model.close();
+    }
   },
 );
 

@@ -1,6 +1,7 @@
 /** The inference server over the embedded engine, and the client that controls it. */
 
 export { InferenceAdmin } from "./clients/embedded.ts";
+export { VllmAdmin } from "./clients/vllm.ts";
 export type { AdminDeadlines, EngineHealth, ServedModel, WeightVersion } from "./clients/embedded.ts";
 export type { EngineLoad } from "./engine-load.ts";
 export { createInferenceServer } from "./server.ts";

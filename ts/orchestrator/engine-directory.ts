@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import { PrlError } from "../errors.ts";
 import { isMissing } from "../file-presence.ts";
-import { InferenceAdmin } from "../inference/index.ts";
+import { InferenceAdmin, VllmAdmin } from "../inference/index.ts";
 import { type Metrics, type ReadyFile, readyFilePath } from "../monitors/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import type { PlacedEngine } from "./engine-member.ts";
@@ -30,9 +30,17 @@ export interface RunningServers {
   silent: { index: number; url: string; error: unknown }[];
 }
 
+type RunningAdmin = InferenceAdmin | VllmAdmin;
+
 /** Connections to engines, kept as long as the engines are there. */
 export class EngineDirectory {
-  readonly #connected = new Map<string, { placed: PlacedEngine; admin: InferenceAdmin }>();
+  readonly #api: "prl" | "vllm";
+  readonly #connected = new Map<string, { placed: PlacedEngine; admin: RunningAdmin }>();
+
+  /** `api`: what the servers that run already are. */
+  constructor(api: "prl" | "vllm" = "prl") {
+    this.#api = api;
+  }
 
   /** The servers of the run that have said that they are ready, of `count`. Errors: PRL_IO. */
   async ready(runDir: string, count: number): Promise<PlacedEngine[]> {
@@ -124,7 +132,7 @@ export class EngineDirectory {
   }
 
   async #ask(index: number, url: string, signal: AbortSignal): Promise<PlacedEngine> {
-    const admin = new InferenceAdmin({ url, retries: 0 });
+    const admin = this.#admin({ url, retries: 0 });
     try {
       const { isa, dtype, weights } = await admin.about(signal);
       const [model] = await admin.models(signal);
@@ -138,10 +146,14 @@ export class EngineDirectory {
   #place(name: string, identity: string, engine: Omit<PlacedEngine["engine"], "admin">): PlacedEngine {
     const known = this.#connected.get(`${name} ${identity}`);
     if (known !== undefined) return known.placed;
-    const admin = new InferenceAdmin({ url: engine.url });
+    const admin = this.#admin({ url: engine.url });
     const placed = { name, identity, engine: { ...engine, admin } };
     this.#connected.set(`${name} ${identity}`, { placed, admin });
     return placed;
+  }
+
+  #admin(options: { url: string; retries?: number }): RunningAdmin {
+    return this.#api === "vllm" ? new VllmAdmin(options) : new InferenceAdmin(options);
   }
 
   #forgetOthers(placed: readonly PlacedEngine[]): void {

@@ -19,6 +19,7 @@ import { runRollout, scoreRollouts } from "./rollouts.ts";
 import type { SharedRoom } from "./shared-room.ts";
 import { evalTasks } from "./tasks.ts";
 import { jsonLines } from "./trace-lines.ts";
+import { apiOf } from "./train-request.ts";
 
 type EvalSource = NonNullable<RlConfig["orchestrator"]["eval"]>["source"][number];
 
@@ -90,7 +91,7 @@ function evalRequest(
   return {
     env: source.name,
     task,
-    inference: { url: "", model: modelName },
+    inference: { url: "", model: modelName, ...apiOf(config) },
     sampling: { temperature, top_p, top_k, max_completion_tokens },
     seed: seed(config.seed, "eval", source.name, task.key, 0, sample, 0),
     cache_salt: `eval-${version}`,

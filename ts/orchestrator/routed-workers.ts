@@ -11,7 +11,7 @@ export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "tak
   const run = async (request: RunRequest, lease: EngineLease, signal: AbortSignal): Promise<ReceivedEpisode> => {
     const lost = (why: string): ReceivedEpisode => failedEpisode(request, "PRL_INFERENCE_LOST", why);
     try {
-      const inference = { url: lease.url, model: lease.model ?? request.inference.model };
+      const inference = { ...request.inference, url: lease.url, model: lease.model ?? request.inference.model };
       const result = await workers.run({ ...request, inference }, lease.signal);
       if (signal.aborted) return result;
       if (lease.lost !== null) return lost(lease.lost.message);

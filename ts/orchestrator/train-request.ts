@@ -18,7 +18,10 @@ export function trainRequest(
     env: source,
     task,
     // Without a teacher the fleet says where.
-    inference: teacher === null ? { url: "", model: modelName } : { url: teacher.base_url, model: teacher.model },
+    inference:
+      teacher === null
+        ? { url: "", model: modelName, ...apiOf(config) }
+        : { url: teacher.base_url, model: teacher.model },
     sampling: train.sampling,
     seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
     cache_salt: String(group.dispatchVersion),
@@ -31,4 +34,9 @@ export function trainRequest(
     ...(recycle !== "off" && teacher === null && { keep_partial: true }),
     ...(partial !== undefined && { partial }),
   };
+}
+
+/** How the inference servers speak, where it is not as ours do. */
+export function apiOf({ orchestrator }: RlConfig): { api?: "vllm" } {
+  return orchestrator.client.api === "vllm" ? { api: "vllm" } : {};
 }

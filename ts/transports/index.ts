@@ -47,6 +47,7 @@ export {
   type SamplingOptions,
 } from "./inference-client.ts";
 export { PromptScorer, type PromptScorerOptions } from "./prompt-scorer.ts";
+export { readWeightInfo, weightNote } from "./weight-note.ts";
 export { Asking, type Answer, type Question } from "./asking.ts";
 export { Connections, type ConnectionsOptions } from "./connections.ts";
 export { exchange, InferenceHttpError, type Exchange } from "./http-json.ts";

@@ -9,6 +9,7 @@ import { PrlError } from "../errors.ts";
 import { CompletionChunks, type WireResponse } from "./completion-chunks.ts";
 import { Connections } from "./connections.ts";
 import { exchange, type Exchange, httpError } from "./http-json.ts";
+import { readWeightInfo } from "./weight-note.ts";
 
 export interface SamplingOptions {
   /** Most tokens, the stop token included. Default: what the context has left. */
@@ -68,11 +69,18 @@ export interface PromptLogprobs {
   policyVersion: number;
 }
 
+export type InferenceApi = "prl" | "vllm";
+
 export interface InferenceClientOptions {
   /** Base address, `http://127.0.0.1:8000`. */
   url: string;
   /** Model named in requests; the server checks it. Default: none. */
   model?: string;
+  /**
+   * `vllm` does not say which version sampled: it is asked before and after each request, and a request during which it changed is
+   * PRL_INFERENCE_FAILED. Nor does it take priorities unless it is started so: none are sent. Default `prl`.
+   */
+  api?: InferenceApi;
   /** Most connections, and so most requests under way; further ones wait here. Default 1024. */
   connections?: number;
   /** Default deadline of a request. Default 10 minutes. */
@@ -93,12 +101,14 @@ const CUT_MS = 1_000;
 export class InferenceClient {
   readonly url: string;
   readonly #model: string | undefined;
+  readonly #api: InferenceApi;
   readonly #pool: Connections;
   readonly #deadlineMs: number;
 
   constructor(options: InferenceClientOptions) {
     this.url = options.url.replace(/\/+$/, "");
     this.#model = options.model;
+    this.#api = options.api ?? "prl";
     this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
     this.#pool = new Connections(this.url, {
       connections: options.connections ?? DEFAULT_CONNECTIONS,
@@ -149,7 +159,32 @@ export class InferenceClient {
 
   async #completed(options: GenerateOptions, params: Record<string, unknown>): Promise<Completion> {
     const { onTokens } = options;
-    return this.#completion(await (onTokens ? this.#stream(options, params, onTokens) : this.#post(options, params)));
+    const ask = () => (onTokens ? this.#stream(options, params, onTokens) : this.#post(options, params));
+    if (this.#api === "prl") return this.#completion(await ask());
+    const before = await this.#weights(options);
+    const answer = await ask();
+    const after = await this.#weights(options);
+    if (before === null || before !== after) {
+      const message = `${this.url}: its weights were ${before ?? "not those of the run"} before a request and ${after ?? "others"} after it`;
+      throw new PrlError("PRL_INFERENCE_FAILED", message);
+    }
+    return this.#completion(answer, Number.parseInt(before, 10));
+  }
+
+  /** What vLLM notes of its weights. */
+  async #weights({ signal, deadlineMs = this.#deadlineMs }: GenerateOptions): Promise<string | null> {
+    const text = await exchange(this.#pool, this.url, {
+      method: "GET",
+      path: "/weight_info",
+      deadlineMs,
+      signal,
+      retries: RETRIES,
+    });
+    try {
+      return readWeightInfo(text);
+    } catch (cause) {
+      throw this.#nonsense("/weight_info is not JSON", cause);
+    }
   }
 
   async #cut(requestId: string | undefined, signal: AbortSignal): Promise<void> {
@@ -227,7 +262,7 @@ export class InferenceClient {
         token_ids: Array.from(options.tokenIds),
         sampling_params: samplingParams,
         cache_salt: options.cacheSalt,
-        priority: options.priority,
+        ...(this.#api === "prl" && { priority: options.priority }),
         request_id: options.requestId,
         ...more,
       }),
@@ -245,7 +280,8 @@ export class InferenceClient {
     }
   }
 
-  #completion(answer: WireResponse): Completion {
+  /** `version`: that of all tokens, where the server does not say. */
+  #completion(answer: WireResponse, version?: number): Completion {
     const choice = answer.choices?.[0];
     if (choice === undefined || !Array.isArray(choice.token_ids))
       throw this.#nonsense("choices[0].token_ids is missing");
@@ -253,7 +289,8 @@ export class InferenceClient {
     if (!Array.isArray(content) || content.length !== choice.token_ids.length) {
       throw this.#nonsense("choices[0].logprobs.content does not fit token_ids");
     }
-    const { policy_versions: policyVersions, finish_reason: finishReason } = choice;
+    const { finish_reason: finishReason } = choice;
+    const policyVersions = version === undefined ? choice.policy_versions : [[0, version] satisfies [number, number]];
     if (!Array.isArray(policyVersions)) throw this.#nonsense("choices[0].policy_versions is missing");
     if (finishReason !== "stop" && finishReason !== "length" && finishReason !== "abort") {
       throw this.#nonsense(`choices[0].finish_reason is ${JSON.stringify(finishReason)}`);

@@ -73,7 +73,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     ]);
     const modelName = config.inference.model?.name ?? basename(config.model_dir);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
-    const directory = new EngineDirectory();
+    const directory = new EngineDirectory(client.api);
     const servers = isOwn ? null : await directory.running(client.base_url, client.patience_s * 1000, signal);
     const engines = new EngineFleet(servers?.placed ?? (await directory.ready(runDir, replicas)), {
       maxMeanAbs: config.orchestrator.canary.max_mean_abs,

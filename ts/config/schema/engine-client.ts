@@ -11,6 +11,12 @@ export const engineClientBlock = z
       .describe(
         "Inference servers that run already, by their addresses; they stay up after the run. One that answers is enough to begin, the others join when they do. Empty: the run starts its own, as [inference] says",
       ),
+    api: z
+      .enum(["prl", "vllm"])
+      .default("prl")
+      .describe(
+        "What the servers of base_url are. vllm: `vllm serve` with VLLM_SERVER_DEV_MODE=1 and --logprobs-mode processed_logprobs, which loads weights from a folder that it sees and lets its requests end before a swap",
+      ),
     swap_timeout_s: z
       .number()
       .positive()

@@ -172,6 +172,11 @@ function problems(config: RlInput): Problem[] {
       message: `${orchestrator.max_env_workers} is less than env_workers ${orchestrator.env_workers}`,
     });
   }
+  if (orchestrator.client.api === "vllm" && orchestrator.client.base_url.length === 0) {
+    const message =
+      "the run starts servers of its own, which are no vLLM: name running ones with orchestrator.client.base_url";
+    found.push({ path: ["orchestrator", "client", "api"], message });
+  }
   if (orchestrator.recycle === "tails" && orchestrator.oversampling === 1) {
     const message =
       "without oversampling there are no tails to cut: raise orchestrator.oversampling, or recycle what is stale";

@@ -126,11 +126,11 @@ export class EpisodeRunner {
     };
   }
 
-  #engine({ url, model }: RunRequest["inference"]): InferenceClient {
-    const key = JSON.stringify([url, model]);
+  #engine({ url, model, api = "prl" }: RunRequest["inference"]): InferenceClient {
+    const key = JSON.stringify([url, model, api]);
     const known = this.#engines.get(key);
     if (known !== undefined) return known;
-    const engine = new InferenceClient({ url, ...(model !== null && { model }) });
+    const engine = new InferenceClient({ url, api, ...(model !== null && { model }) });
     this.#engines.set(key, engine);
     return engine;
   }

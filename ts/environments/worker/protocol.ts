@@ -22,7 +22,7 @@ export const runRequestSchema = z.strictObject({
   task: taskSchema,
   /** The one engine that this rollout uses. */
   /** `model` null: the server has one, whatever its name. */
-  inference: z.strictObject({ url: z.url(), model: name.nullable() }),
+  inference: z.strictObject({ url: z.url(), model: name.nullable(), api: z.enum(["prl", "vllm"]).optional() }),
   sampling: z.strictObject({
     temperature: z.number().min(0),
     max_completion_tokens: z.int().positive().nullable().optional(),

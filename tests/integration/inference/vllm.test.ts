@@ -1,0 +1,223 @@
+/** Everything that is asked of a vLLM server, against a stand-in written after its sources. */
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+
+import { VllmAdmin } from "../../../ts/inference/index.ts";
+import { loadModel, type Model } from "../../../ts/native/index.ts";
+import { EngineFleet, type PlacedEngine } from "../../../ts/orchestrator/index.ts";
+import { type AvailableWeights, InferenceClient, PromptScorer } from "../../../ts/transports/index.ts";
+import { type StandInOptions, VllmStandIn } from "../../support/vllm-stand-in.ts";
+import { MAX_MODEL_LEN, publishVersion, scratch, type WeightsFolder } from "./tiny-model.ts";
+
+const PROMPT = [104, 101, 108, 108, 111];
+
+let root: Awaited<ReturnType<typeof scratch>>;
+let versions: WeightsFolder[];
+let model: Model;
+let ends: (() => Promise<unknown>)[];
+beforeEach(async () => {
+  ends = [];
+  root = await scratch();
+  versions = [await publishVersion(root.dir, 0), await publishVersion(root.dir, 1)];
+  model = await loadModel(versions[0]?.dir ?? "", { threads: 1, kvCacheBytes: 8 * 1024 * 1024 });
+});
+afterEach(async () => {
+  for (const end of ends.toReversed()) await end();
+  await model.close();
+  await root.remove();
+});
+
+async function serving(options: Partial<StandInOptions> = {}, clientOptions = {}) {
+  const server = new VllmStandIn(model, { modelName: "tiny", ...options });
+  const url = await server.listen();
+  const admin = new VllmAdmin({ url, retries: 0 });
+  const client = new InferenceClient({ url, model: "tiny", api: "vllm", ...clientOptions });
+  ends.push(
+    () => server.close(),
+    () => client.close(),
+    () => admin.close(),
+  );
+  return { server, url, admin, client };
+}
+
+const weights = (version: number) => {
+  const { dir = "", digest = "" } = versions[version] ?? {};
+  return { version, digest, source: { dir } };
+};
+
+describe("control", () => {
+  test("brings weights from a folder, empties the cache, and notes what they are", async () => {
+    const { server, admin } = await serving();
+    expect(await admin.about()).toEqual({ isa: "", dtype: "", weights: null });
+    expect(await admin.models()).toEqual([{ id: "tiny", maxModelLen: MAX_MODEL_LEN }]);
+    expect(await admin.health()).toMatchObject({ policyVersion: -1, digest: null, paused: false, running: 0 });
+    server.calls.length = 0;
+    await admin.pause("keep");
+    expect(await admin.health()).toMatchObject({ paused: true });
+    expect(await admin.updateWeights(weights(1))).toEqual({ skipped: false });
+    await admin.resume();
+    expect(server.calls.filter((call) => call.startsWith("POST"))).toEqual([
+      "POST /pause?mode=wait",
+      "POST /collective_rpc",
+      "POST /reset_prefix_cache",
+      "POST /update_weight_version",
+      "POST /resume",
+    ]);
+    const { digest } = weights(1);
+    expect(await admin.health()).toMatchObject({ policyVersion: 1, digest, paused: false });
+    expect(await admin.updateWeights(weights(1))).toEqual({ skipped: true });
+    expect(await admin.load()).toEqual({ running: 0, waiting: 0, kvUsage: 0, preemptions: 0 });
+  });
+
+  test("the canary's log-probabilities are those of the weights", async () => {
+    const { admin } = await serving();
+    await admin.updateWeights(weights(1));
+    const expected = await model.logprobs(Uint32Array.from(PROMPT), Uint32Array.of(0, PROMPT.length));
+    expect(await admin.promptLogprobs(PROMPT)).toEqual(expected);
+  });
+
+  test("says what is missing: development mode, folders, an engine that lives", async () => {
+    const { admin } = await serving({ devMode: false });
+    await expect(admin.about()).rejects.toMatchObject({
+      code: "PRL_INFERENCE_UNSUPPORTED",
+      message: expect.stringContaining("VLLM_SERVER_DEV_MODE=1") as string,
+    });
+    const { admin: other, server } = await serving();
+    const byGrpc = { ...weights(1), source: { grpc: ["127.0.0.1:1"] } };
+    await expect(other.updateWeights(byGrpc)).rejects.toMatchObject({ code: "PRL_INFERENCE_UNSUPPORTED" });
+    await expect(other.updateWeights({ ...weights(1), source: { dir: "/nowhere" } })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_FAILED",
+    });
+    expect(server.weightVersion).toBe("default");
+    server.dead = true;
+    await expect(other.health()).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED", status: 503 });
+  });
+
+  test("a fleet of them swaps with its canary and serves", async () => {
+    const { admin, url, client } = await serving();
+    const events: string[] = [];
+    const metrics = { log: () => undefined, event: (type: string) => void events.push(type), close: () => undefined };
+    const engine = { url, isa: "", dtype: "", weights: null, admin, model: "tiny" };
+    const placed: PlacedEngine = { name: "inference-0", identity: url, engine };
+    const fleet = new EngineFleet([placed], { maxMeanAbs: 1e-6, metrics });
+    ends.push(() => fleet.stop());
+    await model.swapWeights(weights(1).source.dir);
+    const logprobs = [...(await model.logprobs(Uint32Array.from(PROMPT), Uint32Array.of(0, PROMPT.length)))];
+    await model.swapWeights(weights(0).source.dir);
+    const canary = { tokenIds: PROMPT, logprobs, isa: "avx2", dtype: "float32" };
+    const { version, digest, source } = weights(1);
+    const manifest = { format: "prl-weights", version, digest, base: null, shards: [], canary, encoding: "full" };
+    const available = { manifest, source, acknowledge: async () => undefined, release: async () => undefined };
+    await fleet.adopt(available as unknown as AvailableWeights, new AbortController().signal);
+    expect(events).toEqual(["canary", "engine_in"]);
+    expect(await client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 3 } })).toMatchObject({
+      policyVersions: [[0, 1]],
+    });
+  });
+});
+
+describe("sampling", () => {
+  test("has token ids, their log-probabilities, and the version that was noted", async () => {
+    const { admin, client } = await serving();
+    await admin.updateWeights(weights(1));
+    const sampling = { maxTokens: 6, temperature: 1, topP: 1, topK: -1, seed: 5, ignoreEos: true };
+    const options = { tokenIds: PROMPT, sampling, cacheSalt: "1", priority: 7, requestId: "mine" };
+    const completion = await client.generate(options);
+    expect(completion).toMatchObject({ policyVersions: [[0, 1]], finishReason: "length", stopReason: null });
+    const all = Uint32Array.of(...PROMPT, ...completion.tokenIds);
+    const scored = await model.logprobs(all, Uint32Array.of(0, all.length));
+    expect(completion.logprobs).toEqual(scored.slice(PROMPT.length));
+    expect(completion.usage).toEqual({ promptTokens: 5, completionTokens: 6, cachedTokens: 0 });
+  });
+
+  test("refuses what was sampled while the weights changed, or under weights that nobody named", async () => {
+    const { server, admin, client } = await serving();
+    const strange = {
+      code: "PRL_INFERENCE_FAILED",
+      message: expect.stringContaining("not those of the run") as string,
+    };
+    await expect(client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } })).rejects.toMatchObject(strange);
+    await admin.updateWeights(weights(0));
+    await admin.pause("wait");
+    // It was asked before the swap and is sampled after it.
+    const late = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } });
+    const refused = expect(late).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+    while (!server.calls.includes("POST /inference/v1/generate")) await new Promise((done) => setTimeout(done, 2));
+    await admin.updateWeights(weights(1));
+    await admin.resume();
+    await refused;
+  });
+
+  test("a pause lets requests end, and what comes meanwhile waits", async () => {
+    const { admin, client } = await serving();
+    await admin.updateWeights(weights(0));
+    const running = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 200, ignoreEos: true } });
+    while (model.stats().running === 0) await new Promise((done) => setTimeout(done, 1));
+    await admin.pause("keep");
+    expect(model.stats().running).toBe(0);
+    expect((await running).tokenIds).toHaveLength(200);
+    await admin.resume();
+  });
+
+  test("a request that is cut is answered with what it has, by the id that vLLM gave it", async () => {
+    const { admin, client } = await serving();
+    await admin.updateWeights(weights(0));
+    const cut = new AbortController();
+    const sampling = { maxTokens: 480, ignoreEos: true };
+    const running = client.generate({ tokenIds: PROMPT, sampling, requestId: "mine", cut: cut.signal });
+    while (model.stats().running === 0) await new Promise((done) => setTimeout(done, 1));
+    cut.abort(new Error("too old"));
+    const completion = await running;
+    expect(completion.finishReason).toBe("abort");
+    expect(completion.logprobs).toHaveLength(completion.tokenIds.length);
+    expect(completion.tokenIds.length).toBeLessThan(480);
+  });
+
+  test("errors have names: too long, unknown model, an engine that is dead, no log-probabilities", async () => {
+    const { server, admin, client, url } = await serving();
+    await admin.updateWeights(weights(0));
+    const long = Array.from({ length: MAX_MODEL_LEN }, () => 97);
+    await expect(client.generate({ tokenIds: long })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_CONTEXT",
+      status: 400,
+    });
+    const other = new InferenceClient({ url, model: "other", api: "vllm" });
+    ends.push(() => other.close());
+    await expect(other.generate({ tokenIds: PROMPT })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_REQUEST",
+      status: 404,
+      message: expect.stringContaining("does not exist") as string,
+    });
+    server.dead = true;
+    await expect(client.generate({ tokenIds: PROMPT })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_FAILED",
+      status: 500,
+    });
+    const { admin: silentAdmin, client: silent } = await serving({ withoutLogprobs: true });
+    await silentAdmin.updateWeights(weights(0));
+    await expect(silent.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } })).rejects.toMatchObject({
+      code: "PRL_INFERENCE_FAILED",
+      message: expect.stringContaining("logprobs") as string,
+    });
+  });
+});
+
+describe("a teacher", () => {
+  test.each(["generate", "completions"] as const)(
+    "is scored by %s, asked again for the one token that vLLM wants",
+    async (api) => {
+      const { server, url } = await serving();
+      const scorer = new PromptScorer({ url, model: "tiny", api, deadlineMs: 5_000, connections: 2 });
+      ends.push(() => scorer.close());
+      const ids = Uint32Array.from(PROMPT);
+      const expected = await model.logprobs(ids, Uint32Array.of(0, ids.length));
+      expect(await scorer.score(ids)).toEqual(expected);
+      expect(await scorer.score(ids)).toEqual(expected);
+      const path = api === "generate" ? "POST /inference/v1/generate" : "POST /v1/completions";
+      expect(server.calls).toEqual([path, path, path]);
+      const long = Uint32Array.from({ length: MAX_MODEL_LEN }, () => 97);
+      await expect(scorer.score(long)).rejects.toMatchObject({ code: "PRL_INFERENCE_CONTEXT" });
+      server.dead = true;
+      await expect(scorer.score(ids)).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+    },
+  );
+});
