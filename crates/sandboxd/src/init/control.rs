@@ -28,11 +28,19 @@ impl Control {
             descriptors: u32::try_from(fds.len()).unwrap_or(0),
             event: Some(event),
         });
-        let mut sent = send_with_fds(CONTROL, &bytes, fds)?;
-        while sent < bytes.len() {
-            sent += send_with_fds(CONTROL, bytes.get(sent..).unwrap_or_default(), &[])?;
-        }
-        Ok(())
+        write(&bytes, fds)
+    }
+
+    /// Several of one order, in a row.
+    pub(super) fn tell_all(&self, id: u64, events: impl IntoIterator<Item = Event>) -> io::Result<()> {
+        let frames = events.into_iter().map(|event| {
+            frame(&FromInit {
+                id,
+                descriptors: 0,
+                event: Some(event),
+            })
+        });
+        write(&frames.flatten().collect::<Vec<u8>>(), &[])
     }
 
     /// Takes in what has arrived.
@@ -45,4 +53,12 @@ impl Control {
         self.inbox.put(buffer.get(..length).unwrap_or_default(), fds);
         Ok(())
     }
+}
+
+fn write(bytes: &[u8], fds: &[RawFd]) -> io::Result<()> {
+    let mut sent = send_with_fds(CONTROL, bytes, fds)?;
+    while sent < bytes.len() {
+        sent += send_with_fds(CONTROL, bytes.get(sent..).unwrap_or_default(), &[])?;
+    }
+    Ok(())
 }

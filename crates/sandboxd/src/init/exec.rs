@@ -5,6 +5,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::path::Path;
 use std::time::Instant;
 
 use prost::Message;
@@ -103,7 +104,13 @@ impl Enclosure {
 
     /// Says what is there when everybody in it is dead.
     fn finished(&self) -> io::Result<Event> {
-        Ok(Event::Finished(self.within(|| collect::finished(&self.finish))?))
+        let finished = || collect::finished(&self.finish);
+        Ok(Event::Finished(if self.finish.collect.is_empty() {
+            // Nothing is looked at.
+            finished()
+        } else {
+            self.within(finished)?
+        }))
     }
 
     fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
@@ -283,17 +290,23 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
 impl Nursed {
     /// Tells of its end, and kills what it leaves. Returns its layer, which takes time to let go of.
     fn end(self, id: u64, status: i32, cpu_us: u64, control: &Control) -> io::Result<Option<Layer>> {
-        let ended = |enclosure: &Enclosure| enclosure.within(|| leader::ended(status, self.started, false));
-        let ended = match &self.enclosure {
-            Some(enclosure) => ended(enclosure)?,
-            None => leader::ended(status, self.started, false),
+        let layer = self.enclosure.as_ref().and_then(|enclosure| enclosure.layer.as_ref());
+        let fullness = match layer {
+            Some(layer) => layer.fullness()?,
+            None => collect::fullness(Path::new("/work")),
         };
-        control.tell(id, Event::Ended(Ended { cpu_us, ..ended }))?;
-        tree::kill_strangers(self.nursery);
-        if let Some(enclosure) = &self.enclosure {
-            control.tell(id, enclosure.finished()?)?;
+        let ended = leader::ended(status, self.started, false, fullness);
+        let mut told = vec![Event::Ended(Ended { cpu_us, ..ended })];
+        if !tree::alone(self.nursery) {
+            // To end what it leaves takes time.
+            control.tell_all(id, told.drain(..))?;
+            tree::kill_strangers(self.nursery);
         }
-        control.tell(id, Event::Gone(true))?;
+        if let Some(enclosure) = &self.enclosure {
+            told.push(enclosure.finished()?);
+        }
+        told.push(Event::Gone(true));
+        control.tell_all(id, told)?;
         Ok(self.enclosure.and_then(|enclosure| enclosure.layer))
     }
 }

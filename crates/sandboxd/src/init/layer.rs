@@ -79,6 +79,11 @@ impl Layer {
         self.told_apart && state(&self.tops).is_ok_and(|now| now == self.as_made)
     }
 
+    /// Whether it has no block, and no inode, left.
+    pub(super) fn fullness(&self) -> io::Result<(bool, bool)> {
+        free(&self.tops).map(|[blocks, inodes]| (blocks == 0, inodes == 0))
+    }
+
     /// Does something in it and comes back.
     pub(super) fn within<T>(&self, act: impl FnOnce() -> T) -> io::Result<T> {
         let back = File::open(OWN_NAMESPACE)?;
@@ -130,14 +135,19 @@ fn build(sizes: &Sizes, uid: u32) -> Result<Vec<File>, Step> {
 
 fn state(tops: &[File]) -> io::Result<State> {
     let about: Vec<_> = tops.iter().map(File::metadata).collect::<io::Result<_>>()?;
+    Ok(State {
+        changed: about.iter().map(|top| (top.ctime(), top.ctime_nsec())).collect(),
+        read: about.iter().map(|top| (top.atime(), top.atime_nsec())).collect(),
+        free: free(tops)?,
+    })
+}
+
+/// Blocks and inodes of the file system that all of them lie in.
+fn free(tops: &[File]) -> io::Result<[u64; 2]> {
     // SAFETY: statfs is plain data, filled by the call.
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
     let top = tops.first().ok_or(io::ErrorKind::NotFound)?;
     // SAFETY: a live descriptor and record.
     check(unsafe { libc::fstatfs(top.as_raw_fd(), &raw mut system) })?;
-    Ok(State {
-        changed: about.iter().map(|top| (top.ctime(), top.ctime_nsec())).collect(),
-        read: about.iter().map(|top| (top.atime(), top.atime_nsec())).collect(),
-        free: [system.f_bfree, system.f_ffree],
-    })
+    Ok([system.f_bfree, system.f_ffree])
 }

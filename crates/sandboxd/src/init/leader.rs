@@ -133,7 +133,7 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
     let started = Instant::now();
     tell(Event::Started(pid))?;
     let status = wait_for(pid)?;
-    tell(Event::Ended(ended(status, started, false)))?;
+    tell(Event::Ended(ended_here(status, started, false)))?;
     let mut answer = 0_u8;
     loop {
         // SAFETY: a live byte.
@@ -172,8 +172,13 @@ fn wait_for(pid: libc::pid_t) -> io::Result<i32> {
 }
 
 /// A report on a guest whose parent this process is.
-pub(super) fn ended(status: i32, started: Instant, unwatched: bool) -> Ended {
-    let (blocks_full, inodes_full) = collect::fullness(Path::new("/work"));
+pub(super) fn ended_here(status: i32, started: Instant, unwatched: bool) -> Ended {
+    ended(status, started, unwatched, collect::fullness(Path::new("/work")))
+}
+
+/// `fullness`: whether no block, and no inode, is left to it.
+pub(super) fn ended(status: i32, started: Instant, unwatched: bool, fullness: (bool, bool)) -> Ended {
+    let (blocks_full, inodes_full) = fullness;
     Ended {
         status,
         run_us: u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),

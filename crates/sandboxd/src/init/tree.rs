@@ -33,13 +33,14 @@ pub(super) fn kill(leader: libc::pid_t) {
     signal(&below(&processes(), leader), libc::SIGKILL);
 }
 
+/// Whether nobody is left but a nursery and its children, as far as that is easily told: whoever has lost its parent is a
+/// child of this process, dead ones too until they are reaped here.
+pub(super) fn alone(nursery: libc::pid_t) -> bool {
+    fs::read_to_string(OWN_CHILDREN).is_ok_and(|children| children.trim() == nursery.to_string())
+}
+
 /// Kills and reaps every process of this namespace but this one, a nursery and that one's children.
 pub(super) fn kill_strangers(nursery: libc::pid_t) {
-    // Whoever has lost its parent is a child of this process, dead ones too until they are reaped here: where there is
-    // none but the nursery, nobody is left.
-    if fs::read_to_string(OWN_CHILDREN).is_ok_and(|children| children.trim() == nursery.to_string()) {
-        return;
-    }
     // SAFETY: reads an attribute of this process.
     let own = unsafe { libc::getpid() };
     let strangers = || -> Vec<libc::pid_t> {

@@ -18,9 +18,11 @@ use crate::sys::{pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
 /// Parts of the bootstrap, in the order in which they need each other.
-const PARTS: [(&str, &str); 5] = [
+const PARTS: [(&str, &str); 7] = [
     ("stash", include_str!("python/stash.py")),
     ("kernel", include_str!("python/kernel.py")),
+    ("calls", include_str!("python/calls.py")),
+    ("rights", include_str!("python/rights.py")),
     ("guest", include_str!("python/guest.py")),
     ("birth", include_str!("python/birth.py")),
     ("template", include_str!("python/template.py")),

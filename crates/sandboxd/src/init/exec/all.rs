@@ -119,7 +119,7 @@ impl Execs {
         };
         match self.all.remove(&id) {
             Some(Exec::Sole { started, finish, .. }) => {
-                control.tell(id, Event::Ended(leader::ended(status, started, false)))?;
+                control.tell(id, Event::Ended(leader::ended_here(status, started, false)))?;
                 Ok(Some((id, finish)))
             }
             Some(Exec::Led(mut led)) => {
@@ -133,7 +133,7 @@ impl Execs {
                         // Nobody would learn its end any more. That it has ended is no error.
                         let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
                     }
-                    control.tell(id, Event::Ended(leader::ended(status, led.started, true)))?;
+                    control.tell(id, Event::Ended(leader::ended_here(status, led.started, true)))?;
                 }
                 if let Some(enclosure) = &led.enclosure {
                     control.tell(id, enclosure.finished()?)?;

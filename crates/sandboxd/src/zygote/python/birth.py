@@ -7,8 +7,7 @@ import ctypes
 import os
 import sys
 
-# Unlike what `kernel` loads it holds on to the interpreter's lock.
-INTERPRETER = ctypes.PyDLL(None, use_errno=True)
+INTERPRETER = kernel.INTERPRETER
 # For x86-64, as the filter is. A first process is made that shares its parent's memory and stack while that one waits,
 # as vfork does it. It calls the function that is the argument, which is fork, and ends with 0 or 1. So it costs no copy
 # of the memory, and this returns in two processes: in the parent with the first one's pid or -errno, and in the forked
@@ -35,9 +34,6 @@ BY_A_FIRST = bytes.fromhex(
     '5b'  # out: pop rbx
     'c3'  # ret
 )
-PAGE_BYTES = 4096
-PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
-MAP_PRIVATE_ANONYMOUS = 0x22
 EAGAIN, ESRCH = 11, 3
 # Of the interpreter's allocator of small objects; with another one `fill_pools` only takes some memory.
 POOL_BYTES, POOL_HEADER_BYTES = 16384, 48
@@ -58,6 +54,11 @@ class Hooks:
 
     def stop(self):
         os.register_at_fork = self._register
+
+    def leave_out(self, module):
+        """What this one registered."""
+        for hooks in (self.before, self.in_parent, self.in_child):
+            hooks[:] = [hook for hook in hooks if getattr(hook, '__module__', None) != module]
 
     def leave_to_the_interpreter(self):
         """Where modules have started threads: everything that it does for a fork."""
@@ -110,19 +111,8 @@ def fill_pools():
     del one
 
 
-def executable(code):
-    """A function of one pointer."""
-    kernel.LIBC.mmap.restype = ctypes.c_long
-    at = kernel.LIBC.mmap(None, PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0)
-    ctypes.memmove(kernel.checked('code', at), code, len(code))
-    kernel.checked('code', kernel.LIBC.mprotect(ctypes.c_void_p(at), PAGE_BYTES, PROT_READ | PROT_EXEC))
-    function = INTERPRETER._FuncPtr(at)
-    function.argtypes = (ctypes.c_void_p,)
-    return function
-
-
 FORK = ctypes.cast(INTERPRETER.fork, ctypes.c_void_p)
-by_a_first = executable(BY_A_FIRST)
+by_a_first = kernel.executable(BY_A_FIRST)
 
 
 def orphan():

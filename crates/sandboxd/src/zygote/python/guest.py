@@ -43,17 +43,11 @@ def set_environment(entries):
         time.tzset()
 
 
-def forget_the_template(stash):
-    """What modules remembered of the process that loaded them."""
+def forget_the_template():
+    """What is always there and remembers the process that loaded it. For the rest see `stash.Stash.anew`."""
     main = threading.main_thread()
     if hasattr(main, '_set_native_id'):
         main._set_native_id()
-    numpy_random = stash.get('numpy.random')
-    if numpy_random is not None:
-        numpy_random.seed()
-    logging = stash.get('logging')
-    if logging is not None:
-        logging._startTime = time.time_ns() if isinstance(logging._startTime, int) else time.time()
 
 
 def execute(command):
@@ -67,7 +61,7 @@ class Program:
     """What `python3 -c code` or `python3 file` runs, in a `__main__` of its own."""
 
     def __init__(self, command, stash):
-        if USER_SITE is not None and os.path.isdir(USER_SITE):
+        if USER_SITE is not None and os.access(USER_SITE, os.F_OK):
             raise MustExecute('the user has packages of their own')
         command = [os.fsdecode(part) for part in command]
         self.error = None
@@ -176,7 +170,7 @@ class Program:
         gc.collect()
 
 
-def rehearse(stash):
+def rehearse(stash, whole=True):
     """Runs a program that does nothing, as far as that leaves no trace. What it touches is at hand for the next one.
     Returns the types of what there is of it at its end."""
     try:
@@ -185,6 +179,9 @@ def rehearse(stash):
         return set()
     exec(program.compiled(), program.namespace)
     flushed()
+    if not whole:
+        gc.freeze()
+        return set()
     types = {type(one) for one in gc.get_objects()}
     program._tear_down()
     gc.freeze()

@@ -4,7 +4,9 @@ import ctypes
 import os
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.syscall.restype = ctypes.c_long
+# Unlike that it holds on to the interpreter's lock.
+INTERPRETER = ctypes.PyDLL(None, use_errno=True)
+LIBC.syscall.restype = LIBC.mmap.restype = ctypes.c_long
 # Found once, by the template.
 capset, fflush, setns = LIBC.capset, LIBC.fflush, LIBC.setns
 LIBC.prctl.argtypes = (ctypes.c_int, ctypes.c_ulong, ctypes.c_void_p, ctypes.c_ulong, ctypes.c_ulong)
@@ -16,12 +18,20 @@ SECURE_BITS = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80
 LAST_CAPABILITY = 63
 CAPABILITY_VERSION = 0x20080522
 DESCRIPTORS = 16
+# The longest: a program's command and environment.
+MESSAGE_BYTES = 1 << 18
 # The module above it takes a megabyte, which every fork would copy.
 Socket = _socket.socket
+ANCILLARY_BYTES = _socket.CMSG_SPACE(4 * DESCRIPTORS)
 SYS_PIDFD_OPEN, SYS_CLOSE_RANGE, SYS_LANDLOCK_RESTRICT_SELF = 434, 436, 446
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS = 0x00020000, 0x02000000, 0x04000000
 CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x08000000, 0x20000000, 0x40000000
 OF_A_SANDBOX = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNET
+
+
+PAGE_BYTES = 4096
+PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
+MAP_PRIVATE_ANONYMOUS = 0x22
 
 
 class Filter(ctypes.Structure):
@@ -39,10 +49,15 @@ def prctl(step, option, argument=0, pointer=None):
     return checked(step, LIBC.prctl(option, argument, pointer, 0, 0))
 
 
-def receive(socket, length):
+def receive(socket):
     """A message, empty at the end, and the descriptors that came with it."""
-    message, ancillary, _, _ = socket.recvmsg(length, _socket.CMSG_SPACE(4 * DESCRIPTORS))
-    return message, [descriptor for _, _, content in ancillary for descriptor in memoryview(content).cast('i')]
+    length, ancillary, _, _ = socket.recvmsg_into((INBOX,), ANCILLARY_BYTES)
+    return INBOX[:length].tobytes(), [descriptor for _, _, content in ancillary for descriptor in memoryview(content).cast('i')]
+
+
+def socket(number):
+    """What a socket of messages is asked for at other times."""
+    return Socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, number)
 
 
 def pidfd(pid):
@@ -72,6 +87,21 @@ def drop_capabilities():
     checked('capabilities', capset(*NO_CAPABILITIES))
 
 
+def pages(length):
+    """Memory of its own, by its address."""
+    return checked('memory', LIBC.mmap(None, length, PROT_READ | PROT_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0))
+
+
+def executable(code):
+    """A function of one pointer."""
+    at = pages(PAGE_BYTES)
+    ctypes.memmove(at, code, len(code))
+    checked('code', LIBC.mprotect(ctypes.c_void_p(at), PAGE_BYTES, PROT_READ | PROT_EXEC))
+    function = INTERPRETER._FuncPtr(at)
+    function.argtypes = (ctypes.c_void_p,)
+    return function
+
+
 def filters(text):
     """Seccomp filters from what the daemon sends: each the instructions in hexadecimal."""
     programs = [bytes.fromhex(part.decode()) for part in text.split(b',') if part]
@@ -90,3 +120,7 @@ def install(filters):
     """Installs them, in order, beside those that are."""
     for filter in filters:
         prctl('filter', PR_SET_SECCOMP, SECCOMP_MODE_FILTER, ctypes.byref(filter))
+
+
+# A message at a time is read into it. What no message has filled costs nothing.
+INBOX = memoryview((ctypes.c_char * MESSAGE_BYTES).from_address(pages(MESSAGE_BYTES))).cast('B')

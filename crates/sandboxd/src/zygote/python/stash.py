@@ -7,6 +7,7 @@ back, with the modules that it had imported itself, when the ordinary search com
 """
 import builtins
 import sys
+import time
 
 ModuleSpec = type(sys.__spec__)
 
@@ -51,6 +52,12 @@ class Stash:
         self._kept = {}
         # Names of a package that hide a submodule of the same name.
         self._hiding = {}
+        # What a module remembers of the process that loaded it is made anew when a program imports it.
+        self.anew = {
+            'random': lambda module: module.seed(),
+            'numpy.random': lambda module: module.seed(),
+            'logging': begin_log,
+        }
         # What modules put into `sys.modules` that was not imported.
         self._made = {}
         loaded = {name: module for name, module in sys.modules.items() if name not in born}
@@ -114,12 +121,19 @@ class Stash:
     def exec_module(self, module):
         # A module may call itself otherwise than it is imported.
         name = module.__spec__.name
+        make_anew = self.anew.pop(name, None)
+        if make_anew is not None:
+            make_anew(module)
         module.__spec__ = module.__spec__.loader_state
         for needed in self._needs.get(name, ()):
             if needed not in sys.modules:
                 __import__(needed)
         vars(module).update(self._hiding.get(name, {}))
         sys.modules.update(self._made.get(name, {}))
+
+
+def begin_log(module):
+    module._startTime = time.time_ns() if isinstance(module._startTime, int) else time.time()
 
 
 RECORDER = Recorder()

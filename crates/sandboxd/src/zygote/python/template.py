@@ -19,35 +19,15 @@ import select
 import sys
 import time
 
-MESSAGE_BYTES = 1 << 18
 # Namespaces that come one by one where the user is 0: without root an init cannot be entered by its pidfd.
 ONE_BY_ONE = 6
 # Init's answer to `ended`.
 STAY = b's'
 # From init: a link for another zygote.
 BEAR = b'bear'
+SYS_SETNS = 308
 # After some the interpreter has adapted the instructions to what they do.
 REHEARSALS = 20
-LIMITS = {
-    resource.RLIMIT_CORE: 0,
-    resource.RLIMIT_MEMLOCK: 64 << 10,
-    resource.RLIMIT_MSGQUEUE: 819_200,
-    resource.RLIMIT_SIGPENDING: 1024,
-    resource.RLIMIT_NICE: 0,
-    resource.RLIMIT_RTPRIO: 0,
-}
-# By the name under which a test switches it off.
-OF_LIMITS = {
-    'core-size': resource.RLIMIT_CORE,
-    'locked-memory': resource.RLIMIT_MEMLOCK,
-    'pending-signals': resource.RLIMIT_SIGPENDING,
-}
-# What a test has switched off: names of `defence.rs`. A daemon that is built for use says none.
-OFF = set()
-
-
-def stands(name):
-    return name not in OFF
 
 
 def message(*fields):
@@ -57,9 +37,9 @@ def message(*fields):
 def serve(number):
     """Serves until the daemon is gone. Returns only in a zygote whose program is to run: that program."""
     daemon = kernel.Socket(fileno=number)
-    first, last, off, *names = daemon.recv(MESSAGE_BYTES).split(b'\0')
-    OFF.update(off.decode().split())
-    if not stands('filter') or not stands('no-new-privileges'):
+    first, last, off, *names = daemon.recv(kernel.MESSAGE_BYTES).split(b'\0')
+    rights.OFF.update(off.decode().split())
+    if not rights.stands('filter') or not rights.stands('no-new-privileges'):
         first = last = b''
     last = kernel.filters(last)
     for name in names:
@@ -72,16 +52,12 @@ def serve(number):
     if _thread._count():
         birth.HOOKS.leave_to_the_interpreter()
     kept = stash.Stash(born, stash.RECORDER.needs)
+    for name in kept.anew:
+        birth.HOOKS.leave_out(name)
     sys.path[:] = guest.PATH
     kernel.prctl('not dumpable', kernel.PR_SET_DUMPABLE, 0)
     os.umask(0o022)
-    if stands('privileges') and stands('capabilities'):
-        kernel.drop_bounding_set()
-    kept_off = [number for name, number in OF_LIMITS.items() if not stands(name)]
-    limit({number: value for number, value in LIMITS.items() if number not in kept_off})
-    if stands('no-new-privileges'):
-        kernel.no_new_privileges()
-    kernel.install(kernel.filters(first))
+    rights.give_up_for_all(kernel.filters(first))
     # What is frozen is not looked through by collections, those of the rehearsals among them.
     gc.collect()
     gc.freeze()
@@ -89,20 +65,25 @@ def serve(number):
         guest.ORDINARY.update(guest.rehearse(kept))
     birth.fill_pools()
     gc.freeze()
+    passage = None
     daemon.send(message('ready', '.'.join(map(str, sys.version_info[:3])), sys.executable, *kept.names()))
     while True:
-        order, descriptors = kernel.receive(daemon, MESSAGE_BYTES)
+        order, descriptors = kernel.receive(daemon)
         if not order:
             os._exit(0)
         name, user, sole = order.split(b'\0')
         link, *rest = descriptors
         count = ONE_BY_ONE if user == b'0' else 1
         namespaces, entrances = rest[:count], rest[count:]
+        if passage is None or (passage.groups, passage.alone) != (len(entrances), user == b'0'):
+            passage = rights.Passage(last, len(entrances), user == b'0')
+            gc.freeze()
         try:
             kernel.enter(namespaces[0], kernel.CLONE_NEWPID)
             if birth.orphan():
                 os.close(daemon.detach())
-                return live(kernel.Socket(fileno=link), namespaces, entrances, int(user), sole == b'1', last, kept)
+                passage.put(entrances, int(user))
+                return live(kernel.socket(link), namespaces, sole == b'1', passage, kept)
             daemon.send(message(name, 'forked'))
         except OSError as error:
             daemon.send(message(name, error.filename or 'fork', error.errno))
@@ -110,7 +91,7 @@ def serve(number):
             os.close(descriptor)
 
 
-def live(link, namespaces, entrances, user, sole, filters, kept):
+def live(link, namespaces, sole, passage, kept):
     """The zygote. A sole one becomes the sandbox's user at once and a program when it is told to; any other enters the
     cgroups then, and forks the program's process unless a nursery bore it. Returns only in that."""
     try:
@@ -121,38 +102,39 @@ def live(link, namespaces, entrances, user, sole, filters, kept):
         for namespace in namespaces:
             os.close(namespace)
         if sole:
-            join(entrances)
-            become(user, filters)
+            passage.join.make()
+            rights.go_first()
+            passage.become()
         link.send(message('ready', os.getpid()))
-        order, descriptors = kernel.receive(link, MESSAGE_BYTES)
+        order, descriptors = kernel.receive(link)
         nursed = order == BEAR
         if nursed:
-            link, layer = nurse(link, descriptors)
-            live_on(layer)
-            guest.rehearse(kept)
-            link.send(message('ready', os.getpid()))
-            order, descriptors = kernel.receive(link, MESSAGE_BYTES)
+            rights.go_first()
+            link, arrive = nurse(link, descriptors)
+            arrive.make()
+            guest.rehearse(kept, False)
+            order, descriptors = kernel.receive(link)
         if not order:
             os._exit(0)
         given, open_files, cpu_seconds, directory, count, *strings = order.split(b'\0')
         command, environment = strings[: int(count)], strings[int(count) :]
         streams, rest = descriptors[: int(given)], descriptors[int(given) :]
         if sole:
-            for rules in rest if stands('no-new-privileges') else ():
+            for rules in rest if rights.stands('no-new-privileges') else ():
                 kernel.restrict(rules)
         else:
-            join(entrances)
+            passage.join.make()
             if not nursed:
                 lead(link, streams, rest)
-            become(user, filters)
-        for target, stream in enumerate(streams[:3]):
-            os.dup2(stream, target)
-        limit({resource.RLIMIT_NOFILE: int(open_files)})
+                rights.go_first()
+            passage.become()
+        passage.take(streams[:3], int(open_files))
         if cpu_seconds != b'0':
-            limit({resource.RLIMIT_CPU: int(cpu_seconds)})
+            most = rights.lower(resource.RLIMIT_CPU, int(cpu_seconds))
+            resource.setrlimit(resource.RLIMIT_CPU, (most, most))
         refuse(link, 'working directory', go_to, directory)
         guest.set_environment(environment)
-        guest.forget_the_template(kept)
+        guest.forget_the_template()
         try:
             program = guest.Program(command, kept)
         except guest.MustExecute as reason:
@@ -181,16 +163,24 @@ def refuse(link, step, act, *arguments):
 
 
 def nurse(link, theirs):
-    """Returns only in the zygotes: the link of each, and the namespace of its layer if it has one."""
+    """Returns only in the zygotes: the link of each, and the calls by which it leaves the nursery for its layer if it has
+    one."""
     children = {}
     poll = select.poll()
     poll.register(link, select.POLLIN)
+    away = ('link', rights.SYS_CLOSE, link.fileno())
+    to_layer = ('layer', SYS_SETNS, 0, kernel.CLONE_NEWNS), ('layer', rights.SYS_CLOSE)
+    arrive = calls.Calls(*to_layer[: 2 * len(theirs) - 2], away)
     while True:
         if theirs:
+            own, *layer = theirs
+            for place in range(2 * len(layer)):
+                arrive.put(place, 1, layer[0])
             child = birth.fork()
             if not child:
-                link.close()
-                return kernel.Socket(fileno=theirs[0]), theirs[1:]
+                link.detach()
+                return kernel.socket(own), arrive
+            os.write(own, message('ready', child))
             for descriptor in theirs:
                 os.close(descriptor)
             theirs = None
@@ -200,7 +190,7 @@ def nurse(link, theirs):
         for ready, _ in poll.poll():
             child = children.pop(ready, None)
             if child is None:
-                order, theirs = kernel.receive(link, MESSAGE_BYTES)
+                order, theirs = kernel.receive(link)
                 if order != BEAR:
                     os._exit(0)
                 continue
@@ -228,7 +218,7 @@ def lead(link, streams, layer):
         return
     for stream in streams:
         os.close(stream)
-    if stands('privileges'):
+    if rights.stands('privileges'):
         kernel.drop_capabilities()
     ended = None
     while ended != child:
@@ -246,43 +236,6 @@ def lead(link, streams, layer):
         except ChildProcessError:
             pass
     os._exit(0)
-
-
-def become(user, filters):
-    """Gives up everything that the program must not have."""
-    if stands('session'):
-        os.setsid()
-    if stands('oom-score'):
-        score = os.open('/proc/self/oom_score_adj', os.O_WRONLY)
-        os.write(score, b'1000')
-        os.close(score)
-    if stands('privileges'):
-        try:
-            os.setgroups([])
-        except PermissionError:
-            # A user namespace of one user has no groups to set, and none to drop.
-            if user:
-                raise
-        os.setresgid(user, user, user)
-        os.setresuid(user, user, user)
-        kernel.drop_capabilities()
-    kernel.install(filters)
-    # Its own files in proc are its own from here on.
-    kernel.prctl('dumpable', kernel.PR_SET_DUMPABLE, 1)
-
-
-def join(entrances):
-    """Enters the sandbox's cgroups: from now on what this process uses is the sandbox's."""
-    for entrance in entrances:
-        os.write(entrance, b'0')
-        os.close(entrance)
-
-
-def limit(wanted):
-    for number, value in wanted.items():
-        _, hard = resource.getrlimit(number)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(number, (value, value))
 
 
 def go_to(directory):
