@@ -2,13 +2,22 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { Fleet, FLEET_TIMES } from "../../../ts/cli/launcher/fleet.ts";
 import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
 import { writeLoad } from "../../../ts/monitors/index.ts";
 
-const TIMES = { ...FLEET_TIMES, intervalMs: 20, calmMs: 200, retiredMs: 100, longLifeMs: 5_000, firstPauseMs: 1 };
+const TIMES = {
+  ...FLEET_TIMES,
+  intervalMs: 20,
+  busyMs: 1_000,
+  calmMs: 200,
+  retiredMs: 100,
+  longLifeMs: 5_000,
+  firstPauseMs: 1,
+};
 const PATIENCE = { timeout: 20_000 };
 
 let runDir: string;
@@ -61,7 +70,16 @@ const STAYS = "setInterval(() => {}, 1000);";
 const ready = async () => (await readdir(join(runDir, "run"))).filter((name) => name.startsWith("env-worker")).sort();
 const running = () => supervisor.children.filter(({ exit }) => exit === null).map(({ name }) => name);
 
-test("grows at once with the load, up to the most, and shrinks one by one when it has been calm", async () => {
+test("a peak that is over at once starts nobody", async () => {
+  await start(STAYS);
+  await writeLoad(runDir, { rollouts: 1_000, workers: {} });
+  await sleep(2 * TIMES.intervalMs);
+  await writeLoad(runDir, { rollouts: 1, workers: {} });
+  await sleep(TIMES.busyMs + 5 * TIMES.intervalMs);
+  expect(fleet.size).toBe(1);
+});
+
+test("grows with the load, up to the most, and shrinks one by one when it has been calm", async () => {
   await start(STAYS);
   await writeLoad(runDir, { rollouts: 11, workers: { "env-worker-0": 11 } });
   await expect.poll(running, PATIENCE).toEqual(["env-worker-0", "env-worker-1"]);

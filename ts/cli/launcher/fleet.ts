@@ -43,6 +43,8 @@ export interface Restart {
 export interface FleetTimes {
   /** Between two looks at the load. */
   intervalMs: number;
+  /** More to do for so long, and the workers that it asks for are started: a process for a peak of a second would only be in the way. */
+  busyMs: number;
   /** Less to do for so long, and a worker is let go. */
   calmMs: number;
   /** The orchestrator looks for workers twice a second; what it says of one that was retired is true after this. */
@@ -54,6 +56,7 @@ export interface FleetTimes {
 
 export const FLEET_TIMES: FleetTimes = {
   intervalMs: 1_000,
+  busyMs: 3_000,
   calmMs: 30_000,
   retiredMs: 3_000,
   longLifeMs: 30_000,
@@ -81,6 +84,7 @@ export class Fleet {
   readonly #pauses = new Set<NodeJS.Timeout>();
   #watch: NodeJS.Timeout | undefined;
   #enoughSince: number | null = null;
+  #tooFewSince: number | null = null;
   #isLooking = false;
   #stopped = false;
 
@@ -182,7 +186,10 @@ export class Fleet {
     const wanted = Math.max(least, Math.min(most, Math.ceil(load.rollouts / rolloutsPerWorker)));
     if (wanted >= this.size) this.#enoughSince = null;
     else this.#enoughSince ??= now;
-    for (let missing = wanted - this.size; missing > 0; missing -= 1) {
+    if (wanted <= this.size) this.#tooFewSince = null;
+    else this.#tooFewSince ??= now;
+    const isBusy = this.#tooFewSince !== null && now - this.#tooFewSince >= this.#times.busyMs;
+    for (let missing = isBusy ? wanted - this.size : 0; missing > 0; missing -= 1) {
       note(`${this.#add().child.name} is started: ${load.rollouts} rollouts are under way`);
     }
     if (this.#enoughSince !== null && now - this.#enoughSince >= this.#times.calmMs) {

@@ -141,7 +141,9 @@ export const orchestratorBlock = z
       ),
     seq_len: seqLen.optional(),
     env_workers: z.int().positive().default(1).describe("Least number of processes that run environment code"),
-    max_env_workers: automatic("Most of them, started as the load asks; at least env_workers; unset: one per core"),
+    max_env_workers: automatic(
+      "Most of them, started when the load asks for some seconds; at least env_workers; unset: one per core",
+    ),
     rollouts_per_env_worker: z
       .int()
       .positive()
