@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import { createRng } from "../../ts/environments/index.ts";
 import { openSafetensors } from "../../ts/native/weights.ts";
 import { prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 
@@ -109,6 +110,43 @@ test(
       expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
       expect(Number.isFinite(line["ref_kl/kl"])).toBe(true);
     }
+  },
+);
+
+/** Half of them copy a code that stands in front; the others give the right one a little more often than any other. */
+function codeRows(): { prompt: string; completion: string }[] {
+  const rng = createRng(1);
+  return Array.from({ length: 5000 }, () => {
+    const letter = rng.integer(8);
+    const any = rng.integer(10);
+    const prompt = `code of ${"abcdefgh"[letter]}: `;
+    if (rng.integer(2) === 0) return { prompt: `${any}. ${prompt}`, completion: String(any) };
+    return { prompt, completion: String(rng.integer(10) < 5 ? (letter * 3 + 1) % 10 : any) };
+  });
+}
+
+test(
+  "self-distillation: a policy comes to know without a hint what it says with one",
+  { timeout: 180_000 },
+  async () => {
+    const model = join(CONFIGS, "../../../configs/reverse-text/model");
+    const write = (name: string, text: string) => writeFile(join(place.dir, name), text);
+    const lines = codeRows().map((row) => `${JSON.stringify(row)}\n`);
+    await write("rows.jsonl", lines.join(""));
+    await write(
+      "start.toml",
+      `seed = 5\nmax_steps = 220\nseq_len = 512\nmodel.name = "${model}"\ndata = { batch_size = 32, source = "./rows.jsonl" }\noptim = { lr = 1e-3, weight_decay = 0.0 }\n`,
+    );
+    const text = await readFile(join(CONFIGS, "hinted.toml"), "utf8");
+    const paths = text.replace("../../../configs/reverse-text/model", model).replace("ROWS", "./start.toml");
+    await write("hinted.toml", paths.replace("./codes.ts", join(CONFIGS, "codes.ts")));
+    const run = await prl(["rl", join(place.dir, "hinted.toml"), "--run.name", "hinted"], options());
+    expect(run.code, run.stderr).toBe(0);
+    const all = await readJsonLines<Line>(join(outputs("hinted"), "metrics.jsonl"));
+    const rewards = all.flatMap((line) => line["train/agg/all/agent/reward/mean"] ?? []);
+    expect(rewards).toHaveLength(7);
+    // From 0.6 to 0.8, with two seeds; no reward has a part in it. Much further on, policy and teacher, which are one, may forget the hint.
+    expect((rewards.at(-1) ?? 0) - (rewards[0] ?? 1)).toBeGreaterThan(0.1);
   },
 );
 

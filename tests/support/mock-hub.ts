@@ -19,18 +19,26 @@ export function gitDigest(content: Buffer): string {
   return createHash("sha1").update(`blob ${content.length}\0`).update(content).digest("hex");
 }
 
+type Files = Readonly<Record<string, Buffer>>;
+
 /** One dataset, `owner/name`, with these files at the commit `c...c`; files of 1000 bytes and more are large ones, with SHA-256. */
-export async function mockHub(files: Readonly<Record<string, Buffer>>, pageSize = 2): Promise<MockHub> {
+export function mockHub(files: Files, pageSize = 2): Promise<MockHub> {
+  return mockHubOf({ "owner/name": files }, pageSize);
+}
+
+const entry = ([path, content]: [string, Buffer]) => ({
+  type: "file",
+  path,
+  size: content.length,
+  oid: content.length < LARGE ? gitDigest(content) : "0".repeat(40),
+  ...(content.length < LARGE
+    ? {}
+    : { lfs: { oid: createHash("sha256").update(content).digest("hex"), size: content.length } }),
+});
+
+/** Several, by their names. */
+export async function mockHubOf(datasets: Readonly<Record<string, Files>>, pageSize = 2): Promise<MockHub> {
   const commit = "c".repeat(40);
-  const entries = Object.entries(files).map(([path, content]) => ({
-    type: "file",
-    path,
-    size: content.length,
-    oid: content.length < LARGE ? gitDigest(content) : "0".repeat(40),
-    ...(content.length < LARGE
-      ? {}
-      : { lfs: { oid: createHash("sha256").update(content).digest("hex"), size: content.length } }),
-  }));
   const hub: Omit<MockHub, "url" | "close"> = { requests: [], headers: [], trouble: () => false };
   const json = (response: ServerResponse, value: unknown, headers: Record<string, string> = {}) =>
     response.writeHead(200, { "content-type": "application/json", ...headers }).end(JSON.stringify(value));
@@ -39,12 +47,15 @@ export async function mockHub(files: Readonly<Record<string, Buffer>>, pageSize 
     const range = request.headers.range;
     hub.requests.push(`${request.method} ${url.pathname}${range === undefined ? "" : ` ${range}`}`);
     hub.headers.push(request.headers);
-    const resolved = /^\/datasets\/owner\/name\/resolve\/c{40}\/(.*)$/u.exec(decodeURIComponent(url.pathname))?.[1];
-    const content = resolved === undefined ? undefined : files[resolved];
+    const path = decodeURIComponent(url.pathname);
+    const name = /^(?:\/api)?\/datasets\/([^/]+\/[^/]+)\//u.exec(path)?.[1] ?? "";
+    const files = datasets[name] ?? {};
+    const content = files[/\/resolve\/c{40}\/(.*)$/u.exec(path)?.[1] ?? ""];
     if (hub.trouble(request, response, content ?? null) !== false) return;
-    if (/^\/api\/datasets\/owner\/name\/revision\/(main|v1|refs%2Fconvert%2Fparquet)$/u.test(url.pathname)) {
+    if (name in datasets && /\/revision\/(main|v1|refs%2Fconvert%2Fparquet)$/u.test(url.pathname)) {
       json(response, { sha: commit });
-    } else if (url.pathname === `/api/datasets/owner/name/tree/${commit}`) {
+    } else if (name in datasets && url.pathname.endsWith(`/tree/${commit}`)) {
+      const entries = Object.entries(files).map(entry);
       const from = Number(url.searchParams.get("cursor") ?? "0");
       const next = from + pageSize;
       const link = { link: `<${url.pathname}?recursive=true&cursor=${next}>; rel="next"` };

@@ -18,6 +18,7 @@ import {
   type RunEvent,
   RunHistory,
   showMetrics,
+  type RlStep,
   type RunPhase,
   type SftStep,
 } from "../../monitors/index.ts";
@@ -72,6 +73,7 @@ export class RunSession {
   #phase: { name: RunPhase; since: number } | null = null;
   #supervisor: Supervisor | null = null;
   #lastSftStep: SftStep | undefined;
+  #toldOfSmallerBatch = false;
 
   static async open(options: SessionOptions): Promise<RunSession> {
     const { logs } = await openRunDirectory(options.directory);
@@ -205,7 +207,20 @@ export class RunSession {
     }
     const { steps, evaluations } = this.history.add(line);
     for (const report of evaluations) this.#emit({ type: "evaluation", report });
-    for (const step of steps) this.#emit({ type: "step", step });
+    for (const step of steps) {
+      this.#emit({ type: "step", step });
+      this.#tellOfSmallerBatch(step);
+    }
+  }
+
+  /** Once: the metrics count it for every step. */
+  #tellOfSmallerBatch({ step, metrics: { orchestrator } }: RlStep): void {
+    const { "batch/zero_advantage": without = 0, "batch/rollouts": trained = 0 } = orchestrator;
+    if (without === 0 || this.#toldOfSmallerBatch) return;
+    this.#toldOfSmallerBatch = true;
+    const counts = `step ${step} trains ${trained} of ${trained + without} traces: the others have an advantage of 0`;
+    const advice = "curriculum.gates.advantage_range = {} of a source samples others in their place";
+    this.note(`Warning: smaller batches (filter_zero_advantages): ${counts}, see batch/zero_advantage; ${advice}`);
   }
 
   async #writePlot(summary: RunSummary): Promise<void> {

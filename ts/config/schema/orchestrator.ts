@@ -159,7 +159,9 @@ export const orchestratorBlock = z
     filter_zero_advantages: z
       .boolean()
       .default(true)
-      .describe("Leave groups out of the batch whose advantages are all 0"),
+      .describe(
+        "Leave traces without an advantage out of the batch, which is then smaller: batch/zero_advantage counts them; curriculum.gates.advantage_range samples others in their place",
+      ),
     filters: z.array(filterBlock).default([]).describe("Traces that do not train although they were scored"),
     canary: z
       .strictObject({

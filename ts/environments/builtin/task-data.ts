@@ -36,13 +36,13 @@ export function dataArguments(fallback: string) {
 export type DataArguments = z.output<z.ZodObject<ReturnType<typeof dataArguments>>>;
 
 /**
- * The tasks that the arguments name, `row` making each from a row of data. Errors: those of `rows`, PRL_CONFIG_INVALID for a name that
+ * The tasks that the arguments name, `row` making each from a row of data, null for none. Errors: those of `rows`, PRL_CONFIG_INVALID for a name that
  * is neither a dataset nor a file that is there.
  */
 export function dataTasks<Schema extends z.ZodType, Row extends object>(
   { config, split, rng }: TasksContext<DataArguments>,
   schema: Schema,
-  row: (data: z.output<Schema>) => Row,
+  row: (data: z.output<Schema>) => Row | null,
   generated: () => Iterable<Row>,
   content: (row: Row) => unknown,
 ): TaskRows<Row> {
@@ -71,6 +71,9 @@ export function dataTasks<Schema extends z.ZodType, Row extends object>(
   return mapped(rows(dataset, schema, order), row);
 }
 
-async function* mapped<Data, Row>(data: AsyncIterable<Data>, row: (data: Data) => Row): AsyncGenerator<Row> {
-  for await (const one of data) yield row(one);
+async function* mapped<Data, Row>(data: AsyncIterable<Data>, row: (data: Data) => Row | null): AsyncGenerator<Row> {
+  for await (const one of data) {
+    const made = row(one);
+    if (made !== null) yield made;
+  }
 }

@@ -3,6 +3,7 @@
  * solution, say) in front of the task. What it would have said had it known is what it learns to say without.
  *
  * Source: prime-rl's `opsd`: a template with the hint before the user's first message, the sampled tokens behind it unchanged.
+ * The teacher moves with the policy: too large steps teach both to agree on one answer without looking at the hint.
  * The scored sequence is the hinted prompt and then, verbatim, every token of the branch after its own first prompt.
  */
 import type { Message } from "../../environments/index.ts";

@@ -20,6 +20,10 @@ const config = z.strictObject({
     .default([...KINDS])
     .describe("kinds of generated problems"),
   boxed: z.boolean().default(true).describe("only an answer in a box counts; else also one that is stated otherwise"),
+  unanswered: z
+    .enum(["refuse", "leave_out"])
+    .default("refuse")
+    .describe("rows of data without an answer: an error that names the first, or no tasks"),
   deadlineMs: z.int().min(1).max(20_000).default(2000).describe("longest that one comparison may take (ms)"),
 });
 type Config = z.output<typeof config>;
@@ -52,7 +56,7 @@ export default defineEnvironment({
     dataTasks(
       context,
       dataSchema,
-      rowOf,
+      (data) => rowOf(data, context.config.unanswered),
       () => generated(context.rng, context.config),
       (row) => row.problem,
     ),
@@ -83,9 +87,12 @@ function boxIn(answer: string): string {
   return `\\boxed{${answer}}`;
 }
 
-function rowOf({ problem, question, answer, solution }: z.output<typeof dataSchema>): Row {
+function rowOf(data: z.output<typeof dataSchema>, unanswered: Config["unanswered"]): Row | null {
+  const { problem, question, answer, solution } = data;
   const text = problem ?? question;
-  const gold = answer ?? (solution === undefined ? null : extractAnswer(solution));
+  const isGiven = answer !== undefined && String(answer).trim() !== "";
+  const gold = isGiven ? answer : solution === undefined ? null : extractAnswer(solution);
+  if (gold === null && text !== undefined && unanswered === "leave_out") return null;
   if (text === undefined || gold === null) {
     const problemText = text === undefined ? 'no "problem" or "question"' : 'no "answer", and no box in "solution"';
     throw new PrlError("PRL_DATA_ROW", `a row of data has ${problemText}`);
