@@ -4,6 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { NODE_OPTIONS_OF } from "../dist/cli/launcher/rl-processes.js";
 
 const args = process.argv.slice(2);
 const firstOption = args.findIndex((arg) => arg.startsWith("--"));
@@ -14,7 +15,9 @@ const nameOf = (file) => file.replace(/(\.long)?\.bench\.mjs$/, "");
 const wanted = files.filter((file) => (names.length === 0 ? !file.includes(".long.") : names.includes(nameOf(file))));
 let failed = false;
 for (const file of wanted) {
-  const run = spawnSync(process.execPath, [join(import.meta.dirname, file), ...options], { stdio: "inherit" });
+  // As the launcher starts what it measures.
+  const node = file.startsWith("orchestrator-") ? NODE_OPTIONS_OF.orchestrator : [];
+  const run = spawnSync(process.execPath, [...node, join(import.meta.dirname, file), ...options], { stdio: "inherit" });
   failed ||= run.status !== 0;
 }
 process.exit(failed || wanted.length === 0 ? 1 : 0);

@@ -39,6 +39,14 @@ const SANDBOXD = "sandboxd";
 /** Processes whose command has another name. */
 const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server" };
 
+/**
+ * Options of Node for a component. What thousands of rollouts hold survives the young collections of the orchestrator: with half of Node's
+ * young generation each of them is half as long, and they cost no more in all.
+ */
+export const NODE_OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
+  orchestrator: ["--max-semi-space-size=8"],
+};
+
 /** How `prl <component>` is started as a process of the run. */
 export function childSpec(
   base: Pick<RunBase, "runDir" | "logs" | "attempt">,
@@ -62,7 +70,7 @@ export function childSpec(
     component,
     index,
     command: self.command,
-    args: [...self.args, COMMAND_OF[component] ?? component, ...args],
+    args: [...(NODE_OPTIONS_OF[component] ?? []), ...self.args, COMMAND_OF[component] ?? component, ...args],
     logs: base.logs,
     finishes,
   };
