@@ -1,12 +1,13 @@
 //! Files in pieces: reading them with the digest up to each piece's end.
 
 use std::fs::File;
+use std::hash::Hasher;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 /// Length of every chunk but a file's last, in bytes. Part of the protocol: offsets are multiples of it.
 pub const CHUNK_BYTES: u64 = 1 << 20;
@@ -75,20 +76,20 @@ impl Drop for Lent {
 }
 
 /// Digests the first `length` bytes of a file.
-pub(crate) fn digest_prefix(file: &File, length: u64) -> io::Result<Xxh3> {
+pub(crate) fn digest_prefix(file: &File, length: u64) -> io::Result<XxHash3_64> {
     digest_chunks(file, length, |_| {})
 }
 
 /// The same, and tells the digest at the end of each chunk.
-pub(crate) fn digest_chunks(file: &File, length: u64, mut at_end: impl FnMut(u64)) -> io::Result<Xxh3> {
-    let mut hasher = Xxh3::new();
+pub(crate) fn digest_chunks(file: &File, length: u64, mut at_end: impl FnMut(u64)) -> io::Result<XxHash3_64> {
+    let mut hasher = XxHash3_64::default();
     let mut buffer = vec![0; chunk_length(0, length)];
     let mut offset = 0;
     while offset < length {
         let chunk = &mut buffer[..chunk_length(offset, length)];
         file.read_exact_at(chunk, offset)?;
-        hasher.update(chunk);
-        at_end(hasher.digest());
+        hasher.write(chunk);
+        at_end(hasher.finish());
         offset += chunk.len() as u64;
     }
     Ok(hasher)

@@ -4,12 +4,13 @@
 //! everything before it, agrees.
 
 use std::fs::{self, File, OpenOptions};
+use std::hash::Hasher;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use prl_weights::Writeback;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 use crate::TransportError;
 use crate::chunk::{CHUNK_BYTES, chunk_length, digest_chunks};
@@ -42,7 +43,7 @@ pub(crate) struct Incoming {
     file: File,
     bytes: u64,
     length: u64,
-    hasher: Xxh3,
+    hasher: XxHash3_64,
     /// At the end of each chunk that is here.
     digests: Vec<u64>,
     /// Something of what is there was checked by this process.
@@ -93,7 +94,7 @@ impl Incoming {
 
     /// Of the bytes that are here.
     pub(crate) fn digest(&self) -> u64 {
-        self.hasher.digest()
+        self.hasher.finish()
     }
 
     /// At the end of each chunk; empty as long as what is here is only believed.
@@ -126,9 +127,9 @@ impl Incoming {
         }
         let mut hasher = self.hasher.clone();
         for piece in data {
-            hasher.update(piece);
+            hasher.write(piece);
         }
-        let found = hasher.digest();
+        let found = hasher.finish();
         if found != prefix_digest {
             let refusal = Mismatch {
                 offset,

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tokio_util::sync::CancellationToken;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::TransportError;
 
@@ -101,6 +101,6 @@ fn jitter() -> f64 {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default()
         .as_nanos();
-    let hash = xxh3_64(&[now.to_le_bytes(), u128::from(std::process::id()).to_le_bytes()].concat());
+    let hash = XxHash3_64::oneshot(&[now.to_le_bytes(), u128::from(std::process::id()).to_le_bytes()].concat());
     f64::from((hash >> 32) as u32) / (f64::from(u32::MAX) + 1.0)
 }

@@ -4,10 +4,11 @@
 
 use std::fmt;
 use std::fs::File;
+use std::hash::Hasher as _;
 use std::io::Read;
 use std::path::Path;
 
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use twox_hash::XxHash3_64;
 
 use crate::{Dtype, WeightsError};
 
@@ -15,7 +16,7 @@ const READ_CHUNK_BYTES: usize = 1 << 20;
 
 /// The digest of `bytes`.
 pub fn digest(bytes: &[u8]) -> String {
-    hex(xxh3_64(bytes))
+    hex(XxHash3_64::oneshot(bytes))
 }
 
 /// Whether `text` has the form of a digest.
@@ -44,7 +45,7 @@ pub fn digest_file(path: &Path) -> Result<(String, u64), WeightsError> {
 
 /// A digest of bytes that arrive in pieces.
 #[derive(Clone, Default)]
-pub struct Hasher(Xxh3);
+pub struct Hasher(XxHash3_64);
 
 impl Hasher {
     /// A hasher that has seen nothing.
@@ -54,12 +55,12 @@ impl Hasher {
 
     /// Appends `bytes` to what is digested.
     pub fn update(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        self.0.write(bytes);
     }
 
     /// The digest of everything so far.
     pub fn finish(&self) -> String {
-        hex(self.0.digest())
+        hex(self.0.finish())
     }
 }
 
@@ -95,7 +96,7 @@ impl VersionHasher {
 
     /// Adds one tensor; `shape` in elements, `bytes` row-major and little endian.
     pub fn add(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
-        self.add_hash(name, dtype, shape, bytes.len(), xxh3_64(bytes));
+        self.add_hash(name, dtype, shape, bytes.len(), XxHash3_64::oneshot(bytes));
     }
 
     /// Adds one tensor by the digest of its bytes; `None` when that is no digest or the size overflows.

@@ -15,7 +15,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::service::Routes;
 use tonic::{Request, Response, Status, Streaming};
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::incoming::{Incoming, Refused};
 use crate::pb::deliver_reply::State;
@@ -226,7 +226,7 @@ pub(crate) fn offer_check(offer: &Offer) -> u64 {
         check: 0,
         ..offer.clone()
     };
-    xxh3_64(&bare.encode_to_vec())
+    XxHash3_64::oneshot(&bare.encode_to_vec())
 }
 
 impl From<Offer> for Offered {

@@ -2,10 +2,11 @@
 //! written whole (temporary file, rename), so whatever is there is to be delivered.
 
 use std::fs::{self, File};
+use std::hash::Hasher;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 use crate::TransportError;
 use crate::chunk::{ChunkBuffers, digest_prefix, hex};
@@ -33,7 +34,7 @@ impl Spooled {
         let bytes = file.metadata().map_err(TransportError::io("look at", &path))?.len();
         let digest = digest_prefix(&file, bytes)
             .map_err(TransportError::io("read", &path))?
-            .digest();
+            .finish();
         Ok(Self {
             key,
             path,
@@ -60,7 +61,7 @@ impl Spooled {
     pub(crate) fn check(&self) -> Result<(), TransportError> {
         let found = digest_prefix(&self.file, self.bytes)
             .map_err(TransportError::io("read", &self.path))?
-            .digest();
+            .finish();
         if found == self.digest {
             return Ok(());
         }
@@ -87,7 +88,7 @@ pub(crate) struct Chunks {
     file: File,
     bytes: u64,
     offset: u64,
-    hasher: Xxh3,
+    hasher: XxHash3_64,
     buffers: ChunkBuffers,
 }
 
@@ -98,11 +99,11 @@ impl Chunks {
             return Ok(None);
         }
         let data = self.buffers.read(&self.file, self.offset, self.bytes)?;
-        self.hasher.update(&data);
+        self.hasher.write(&data);
         let chunk = Chunk {
             file: 0,
             offset: self.offset,
-            prefix_digest: self.hasher.digest(),
+            prefix_digest: self.hasher.finish(),
             data,
         };
         self.offset += chunk.data.len() as u64;

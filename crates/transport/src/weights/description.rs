@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prl_weights::{Encoding, MANIFEST_FILE, Manifest, digest_file, version_files};
 use prost::Message;
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::TransportError;
 use crate::chunk::{from_hex, hex};
@@ -86,7 +86,7 @@ impl Description {
                 return Err(wrong(format!("shard {} is not as its manifest says", shard.file)));
             }
         }
-        let id = xxh3_64(&wire.encode_to_vec());
+        let id = XxHash3_64::oneshot(&wire.encode_to_vec());
         Ok(Self { wire, manifest, id })
     }
 

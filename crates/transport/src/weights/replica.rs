@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::hash::Hasher;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
-use xxhash_rust::xxh3::Xxh3;
+use twox_hash::XxHash3_64;
 
 use crate::TransportError;
 use crate::chunk::{CHUNK_BYTES, chunk_count, hex};
@@ -75,22 +76,22 @@ impl Replica {
         for (index, (slot, described)) in self.slots.iter().zip(self.description.files()).enumerate() {
             let path = Path::new(&described.name);
             let chunks = chunk_count(described.bytes);
-            let mut hasher = Xxh3::new();
+            let mut hasher = XxHash3_64::default();
             let mut digests = Vec::with_capacity(chunks as usize);
             for chunk in 0..chunks {
                 let bytes = slot.file.read(chunk * CHUNK_BYTES);
-                hasher.update(
+                hasher.write(
                     &bytes
                         .map_err(TransportError::io("read", path))
                         .inspect_err(|_| self.fail())?,
                 );
-                digests.push(hasher.digest());
+                digests.push(hasher.finish());
                 // The last chunk only after the whole is known to be right.
                 if chunk + 1 < chunks {
                     self.publish(index, &digests);
                 }
             }
-            let found = hasher.digest();
+            let found = hasher.finish();
             if found != described.digest {
                 self.fail();
                 return Err(TransportError::Corrupt {

@@ -209,7 +209,7 @@ mod tests {
             .await
             .expect("described")
             .into_inner();
-        let description = xxhash_rust::xxh3::xxh3_64(&prost::Message::encode_to_vec(&described));
+        let description = twox_hash::XxHash3_64::oneshot(&prost::Message::encode_to_vec(&described));
         let request = FetchRequest {
             version: 1,
             description,
