@@ -14,7 +14,7 @@ use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::filter;
 use crate::packets::Packets;
-use crate::sys::{pipe, set_nonblocking};
+use crate::sys::{pidfd_signal, pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
 /// Parts of the bootstrap, in the order in which they need each other.
@@ -54,6 +54,18 @@ pub(crate) struct Template {
     pub(crate) about: About,
     /// Its standard streams are pipes, as those of programs are, and stay open.
     _stdio: [OwnedFd; 3],
+    _life: Life,
+}
+
+/// Ends the process when it is dropped: one that hangs would not see its socket close.
+#[derive(Debug)]
+struct Life(OwnedFd);
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        // Failing means that it is gone, which is what is wanted.
+        let _gone = pidfd_signal(self.0.as_fd(), libc::SIGKILL);
+    }
 }
 
 impl Template {
@@ -81,7 +93,8 @@ impl Template {
             ..Spawn::default()
         };
         let fds = [&stdin_guest, &stdout_guest, &stderr_guest, &theirs].map(AsRawFd::as_raw_fd);
-        factory.order(&spawn, &fds).map_err(|error| error.chain())?;
+        let (_, pidfd) = factory.order(&spawn, &fds).map_err(|error| error.chain())?;
+        let life = Life(pidfd);
         drop((stdin_guest, stdout_guest, stderr_guest, theirs));
         let ready = introduce(&socket, modules).await;
         let ready = ready.map_err(said)?.ok_or_else(|| last_words(&stderr))?;
@@ -98,6 +111,7 @@ impl Template {
                 preloads: fields.collect(),
             },
             _stdio: [stdin, stdout, stderr],
+            _life: life,
         })
     }
 

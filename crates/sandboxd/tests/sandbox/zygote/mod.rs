@@ -281,9 +281,19 @@ async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcom
     settles(daemon.pid(), BTreeSet::is_empty).await
 }
 
-/// Kills the interpreters that are children of the daemon's spawner and lead a session, as what they fork does not.
+/// Kills them.
 fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::Error>> {
-    let mut killed = 0;
+    let templates = templates(daemon)?;
+    for pid in &templates {
+        // SAFETY: a grandchild of this test.
+        unsafe { libc::kill(i32::try_from(*pid)?, libc::SIGKILL) };
+    }
+    Ok(templates.len())
+}
+
+/// The interpreters that are children of the daemon's spawner and lead a session, as what they fork does not.
+fn templates(daemon: u32) -> Result<Vec<u32>, Box<dyn std::error::Error>> {
+    let mut found = Vec::new();
     // Parent, session and name.
     let stat = |pid: u32| -> Option<(u32, u32, String)> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -300,10 +310,8 @@ fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::Error>> {
         };
         let of_daemon = stat(spawner).is_some_and(|(parent, ..)| parent == daemon);
         if name == "python3" && session == pid && of_daemon {
-            // SAFETY: a grandchild of this test.
-            unsafe { libc::kill(i32::try_from(pid)?, libc::SIGKILL) };
-            killed += 1;
+            found.push(pid);
         }
     }
-    Ok(killed)
+    Ok(found)
 }
