@@ -14,6 +14,7 @@ export const ERROR_CODES = {
   PRL_CONFIG_FILE: "a config file cannot be read",
   PRL_CONFIG_ENVIRONMENT: "an environment variable of ours is unknown or wrong",
   PRL_USER_MODULE: "a module named by a path cannot be loaded or has no such export",
+  PRL_USER_DEADLINE: "a function named by a path did not return in time",
   // ---- run directory and processes ----
   PRL_RUN_EXISTS: "the run directory is not empty",
   PRL_RUN_UNKNOWN: "there is no such run",

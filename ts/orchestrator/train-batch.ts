@@ -64,7 +64,7 @@ export async function buildTrainBatch(
   const comparisons = compareTraces(groups);
   const rewards = comparisons.map((comparison) => comparison.rewards);
   if (turns.isOver) await turns.next();
-  const worths = worth.advantages(comparisons, groups);
+  const worths = await worth.advantages(comparisons, groups);
   const algos = new Map(train.source.map(({ name, algo }) => [name, algo]));
   const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
@@ -74,8 +74,8 @@ export async function buildTrainBatch(
   let scored = 0;
   const filtered = new Map(filters.map(({ name }) => [name, 0]));
   for (const [c, { members }] of comparisons.entries()) {
-    if (turns.isOver) await turns.next();
     for (const [m, { group: g, rollout, trace }] of members.entries()) {
+      if (turns.isOver) await turns.next();
       const group = groups[g];
       const { samples = null, episode } = group?.rollouts[rollout] ?? {};
       const own: Worth = worths[c]?.[m] ?? 0;

@@ -7,12 +7,14 @@
 import type { AlgoBlock } from "../config/index.ts";
 import type { EpisodeTrace } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
-import { customAdvantages, type CustomAdvantages, loadAdvantages, type Worth } from "./algorithms/custom.ts";
+import { customAdvantages, loadAdvantages, type Worth } from "./algorithms/custom.ts";
 import { AgentBaselines } from "./algorithms/rae.ts";
 import { advantages, type AdvantageParams } from "./algorithms/index.ts";
 import type { Comparison, Member } from "./comparisons.ts";
-import { columnsOf } from "./trace-columns.ts";
 import type { Group } from "./dispatcher.ts";
+import type { OwnFunction } from "./own-function.ts";
+import { columnsOf } from "./trace-columns.ts";
+import { Turns } from "./turns.ts";
 
 /** Their signal is in other streams of the loss. */
 const WITHOUT_ADVANTAGES: ReadonlySet<AlgoBlock["type"]> = new Set(["opd", "opsd", "sft"]);
@@ -22,7 +24,8 @@ export type WorthState = Record<string, Record<string, number>>;
 
 export class TraceWorth {
   readonly #algos: ReadonlyMap<string, AlgoBlock>;
-  readonly #custom = new Map<string, CustomAdvantages>();
+  /** By source. */
+  readonly #custom = new Map<string, OwnFunction>();
   readonly #baselines = new Map<string, AgentBaselines>();
 
   /** `sources`: training sources with their algorithms. */
@@ -34,10 +37,10 @@ export class TraceWorth {
     }
   }
 
-  /** Loads the functions of the user's. Errors: PRL_USER_MODULE. */
+  /** Loads the functions of the user's. Errors: those of `OwnFunction.load`. */
   async load(): Promise<void> {
-    for (const { path } of this.#algos.values()) {
-      if (path !== null) this.#custom.set(path, await loadAdvantages(path));
+    for (const [source, { path, deadline_s }] of this.#algos) {
+      if (path !== null) this.#custom.set(source, await loadAdvantages(path, deadline_s));
     }
   }
 
@@ -46,11 +49,11 @@ export class TraceWorth {
   }
 
   /** Advantages in the shape of the comparisons' rewards. Moves the averages of `rae`. */
-  advantages(comparisons: readonly Comparison[], groups: readonly Group[]): Worth[][] {
+  async advantages(comparisons: readonly Comparison[], groups: readonly Group[]): Promise<Worth[][]> {
     const result: Worth[][] = comparisons.map(() => []);
     for (const [source, algo] of this.#algos) {
       const own = [...comparisons.entries()].filter(([, { members }]) => sourceOf(members, groups) === source);
-      const estimated = this.#estimate(
+      const estimated = await this.#estimate(
         source,
         algo,
         own.map(([, comparison]) => comparison),
@@ -61,10 +64,21 @@ export class TraceWorth {
     return result;
   }
 
-  #estimate(source: string, algo: AlgoBlock, comparisons: readonly Comparison[], groups: readonly Group[]): Worth[][] {
+  async #estimate(
+    source: string,
+    algo: AlgoBlock,
+    comparisons: readonly Comparison[],
+    groups: readonly Group[],
+  ): Promise<Worth[][]> {
     if (WITHOUT_ADVANTAGES.has(algo.type)) return comparisons.map(({ rewards }) => rewards.map(() => 0));
     if (algo.type === "custom") {
-      return comparisons.map((comparison) => this.#ask(source, algo.path ?? "", comparison, groups));
+      const worths: Worth[][] = [];
+      const turns = new Turns();
+      for (const comparison of comparisons) {
+        if (turns.isOver) await turns.next();
+        worths.push(this.#ask(source, comparison, groups));
+      }
+      return worths;
     }
     if (algo.type === "rae") return comparisons.map((comparison) => this.#observe(source, algo, comparison));
     const { eps, std, unbiased, singleton, length_penalty, overlong } = algo;
@@ -94,9 +108,9 @@ export class TraceWorth {
   }
 
   /** Rollouts without a reward are not shown to the function, and get 0. */
-  #ask(source: string, path: string, { agent, rewards, members }: Comparison, groups: readonly Group[]): Worth[] {
-    const compute = this.#custom.get(path);
-    if (compute === undefined) throw new PrlError("PRL_USER_MODULE", `${path}: the advantages are not loaded`);
+  #ask(source: string, { agent, rewards, members }: Comparison, groups: readonly Group[]): Worth[] {
+    const compute = this.#custom.get(source);
+    if (compute === undefined) throw new PrlError("PRL_USER_MODULE", `${source}: its advantages are not loaded`);
     const shown = members.flatMap((member, index) => {
       const trace = traceOf(member, groups);
       const samples = groups[member.group]?.rollouts[member.rollout]?.samples ?? null;
@@ -109,7 +123,7 @@ export class TraceWorth {
     if (shown.length === 0 || task === undefined) return worth;
     const rollouts = shown.map(({ index: _index, ...rollout }) => rollout);
     const group = { env: source, task: { key: task.key, data: task.data }, agent, rollouts };
-    customAdvantages(path, compute, group).forEach((value, i) => (worth[shown[i]?.index ?? 0] = value));
+    customAdvantages(compute, group).forEach((value, i) => (worth[shown[i]?.index ?? 0] = value));
     return worth;
   }
 

@@ -7,6 +7,7 @@ import { lessonOf } from "../../../ts/orchestrator/algorithms/lesson.ts";
 import { distillStreams } from "../../../ts/orchestrator/algorithms/opd.ts";
 import { hintedPrompt } from "../../../ts/orchestrator/algorithms/opsd.ts";
 import { sftStreams } from "../../../ts/orchestrator/algorithms/sft.ts";
+import { OwnFunction } from "../../../ts/orchestrator/own-function.ts";
 import { algoBlock, algoProblems } from "../../../ts/config/schema/algo.ts";
 import { type EpisodeTrace, TraceGraph, type TraceColumns } from "../../../ts/environments/index.ts";
 
@@ -139,7 +140,7 @@ describe("advantages of one's own", () => {
     agent: "agent",
     rollouts: [1, 0].map((reward) => ({ reward, trace: {} as EpisodeTrace, columns })),
   };
-  const ask = (result: unknown) => customAdvantages("./a.ts", () => result as Float32Array[], group);
+  const ask = (result: unknown) => customAdvantages(new OwnFunction("./a.ts", () => result), group);
 
   test("are one number for a rollout, or one for each of its tokens", () => {
     const perToken = Float32Array.of(0, 2, 4);
@@ -162,7 +163,7 @@ describe("advantages of one's own", () => {
     const throws = () => {
       throw cause;
     };
-    expect(() => customAdvantages("./a.ts", throws, group)).toThrow(
+    expect(() => customAdvantages(new OwnFunction("./a.ts", throws), group)).toThrow(
       expect.objectContaining({ code: "PRL_USER_MODULE", cause }) as Error,
     );
   });

@@ -56,6 +56,7 @@ export interface SimulationOptions {
   engines?: number;
   /** Of every source. */
   algo?: Record<string, unknown>;
+  filters?: Record<string, unknown>[];
   /** Number of tasks; null is endless. */
   tasks?: number | null;
   evaluation?: { interval: number | null; atStart?: boolean; hold?: boolean } | null;
@@ -163,6 +164,7 @@ function configOf(options: SimulationOptions): RlConfig {
       oversampling: options.oversampling ?? 1,
       recycle: options.recycle ?? "off",
       fifo_window: options.fifoWindow ?? null,
+      ...(options.filters && { filters: options.filters }),
       group_size: groupSizes[0],
       max_off_policy_steps: options.maxOffPolicySteps ?? Math.max(level, 8),
       max_inflight: options.maxInflight ?? 64,

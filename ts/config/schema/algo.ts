@@ -115,6 +115,13 @@ export const algoBlock = z
         "sft: traces of a lower reward are not learnt; without a teacher it is needed: they are the policy's own",
       ),
     path: filePath("custom: module with (group) => Float32Array[], './my.ts#name'").nullable().default(null),
+    deadline_s: z
+      .number()
+      .positive()
+      .max(25)
+      .nullable()
+      .default(null)
+      .describe("custom: how long the function may take for a group, PRL_USER_DEADLINE beyond it; unset: 20"),
   })
   .describe("How rewards become advantages");
 
@@ -127,6 +134,7 @@ const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
   demo_key: ["opsd"],
   min_reward: ["sft"],
   path: ["custom"],
+  deadline_s: ["custom"],
 };
 
 /** What does not fit together in the block, by key. */

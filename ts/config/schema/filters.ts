@@ -18,6 +18,13 @@ export const filterBlock = z
     path: filePath("custom: module with (trace, columns) => 'keep' or a reason, './my.ts#name'")
       .nullable()
       .default(null),
+    deadline_s: z
+      .number()
+      .positive()
+      .max(25)
+      .nullable()
+      .default(null)
+      .describe("custom: how long the function may take for a trace, PRL_USER_DEADLINE beyond it; unset: 20"),
   })
   .describe("A filter");
 export type FilterBlock = z.output<typeof filterBlock>;
@@ -26,7 +33,7 @@ const READS: Record<FilterBlock["type"], readonly string[]> = {
   gibberish: ["token_id_threshold", "max_logprob"],
   repetition: ["window", "prob_threshold"],
   zero_advantage: [],
-  custom: ["path"],
+  custom: ["path", "deadline_s"],
 };
 
 /** The name that a filter is counted under. */

@@ -4,10 +4,10 @@
  * It sees the rollouts of one comparison that have a reward, and returns for each of them one number, which all its sampled tokens get, or one
  * for each token of its trace; those of tokens that were not sampled are not read.
  */
-import { importUserModule } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { TraceColumns } from "../../native/index.ts";
+import { OwnFunction } from "../own-function.ts";
 
 /** One rollout's trace. */
 export interface RewardedTrace {
@@ -32,24 +32,16 @@ export type CustomAdvantages = (group: AdvantageGroup) => readonly Float32Array[
 /** One advantage for all sampled tokens, or one per token. */
 export type Worth = number | Float32Array;
 
-/** Errors: PRL_USER_MODULE. */
-export async function loadAdvantages(path: string): Promise<CustomAdvantages> {
-  const found = await importUserModule(path);
-  if (typeof found === "function") return found as CustomAdvantages;
-  throw new PrlError("PRL_USER_MODULE", `${path}: advantages are a function (group) => Float32Array[]`);
+/** Errors: those of `OwnFunction.load`. */
+export async function loadAdvantages(path: string, deadlineS: number | null): Promise<OwnFunction> {
+  return OwnFunction.load(path, "advantages are a function (group) => Float32Array[]", deadlineS);
 }
 
-/** Asks the function of `path`. Errors: PRL_USER_MODULE with what it threw, PRL_ADVANTAGE_INPUT for what it must not return. */
-export function customAdvantages(path: string, compute: CustomAdvantages, group: AdvantageGroup): Worth[] {
-  const what = `${path}: group ${group.env} ${group.task.key}`;
-  let result: unknown;
-  try {
-    result = compute(group);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new PrlError("PRL_USER_MODULE", `${what}: the function threw: ${why}`, { cause });
-  }
-  const wrong = (problem: string) => new PrlError("PRL_ADVANTAGE_INPUT", `${what}: ${problem}`);
+/** Asks the function. Errors: those of `OwnFunction.call`, PRL_ADVANTAGE_INPUT for what it must not return. */
+export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): Worth[] {
+  const what = `group ${group.env} ${group.task.key}`;
+  const result = compute.call(what, group);
+  const wrong = (problem: string) => new PrlError("PRL_ADVANTAGE_INPUT", `${compute.path}: ${what}: ${problem}`);
   if (!Array.isArray(result) || result.length !== group.rollouts.length) {
     throw wrong(`the function returned no list of ${group.rollouts.length} arrays, one per rollout`);
   }

@@ -2,10 +2,11 @@
  * Filters: which scored traces do not train. A trace that is left out keeps its place in its group's baseline: what it was worth is known,
  * only its tokens are not to be learnt from. Each filter is counted by its name, also one that only watches.
  */
-import { filterName, importUserModule, type FilterBlock } from "../../config/index.ts";
+import { filterName, type FilterBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { TraceColumns } from "../../native/index.ts";
+import { OwnFunction } from "../own-function.ts";
 import { isGibberish } from "./gibberish.ts";
 import { isRepetition } from "./repetition.ts";
 
@@ -26,7 +27,7 @@ export interface TraceFilter {
 /** A filter of one's own: "keep", or the reason why not. */
 export type CustomFilter = (trace: EpisodeTrace, columns: () => TraceColumns) => string;
 
-/** Errors: PRL_USER_MODULE when a custom filter cannot be loaded or is no function. */
+/** Errors: those of `OwnFunction.load`. */
 export async function loadFilters(blocks: readonly FilterBlock[]): Promise<TraceFilter[]> {
   return Promise.all(
     blocks.map(async (block) => ({ name: filterName(block), enforce: block.enforce, finds: await finderOf(block) })),
@@ -45,7 +46,7 @@ export function rejectingFilter(
 }
 
 async function finderOf(block: FilterBlock): Promise<TraceFilter["finds"]> {
-  const { type, path } = block;
+  const { type } = block;
   if (type === "zero_advantage") return ({ advantage }) => advantage === 0;
   if (type === "gibberish") {
     const { token_id_threshold: threshold, max_logprob: most } = block;
@@ -56,19 +57,12 @@ async function finderOf(block: FilterBlock): Promise<TraceFilter["finds"]> {
     const limits = { window: block.window ?? 3000, probThreshold: block.prob_threshold ?? 0.99 };
     return ({ columns }) => isRepetition(columns(), limits);
   }
-  const filter = await importUserModule(path ?? "");
-  if (typeof filter !== "function") {
-    throw new PrlError(
-      "PRL_USER_MODULE",
-      `${path ?? ""}: a filter is a function (trace, columns) => "keep" or a reason`,
-    );
-  }
+  const path = block.path ?? "";
+  const shape = 'a filter is a function (trace, columns) => "keep" or a reason';
+  const filter = await OwnFunction.load(path, shape, block.deadline_s);
   return ({ trace, columns }) => {
-    const verdict: unknown = (filter as CustomFilter)(trace, columns);
+    const verdict = filter.call("a trace", trace, columns);
     if (typeof verdict === "string" && verdict !== "") return verdict !== "keep";
-    throw new PrlError(
-      "PRL_USER_MODULE",
-      `${path ?? ""}: the filter returned ${String(verdict)}, not "keep" or a reason`,
-    );
+    throw new PrlError("PRL_USER_MODULE", `${path}: the filter returned ${String(verdict)}, not "keep" or a reason`);
   };
 }

@@ -1,0 +1,84 @@
+/**
+ * A function of the user's by path that the orchestrator calls: advantages, filters.
+ *
+ * A call ends at its deadline wherever the function is then, also in a loop without end: V8's watchdog stops it, and nothing in the function can
+ * catch that. It runs in this process, so that it reads traces and tokens where they are. Knows no shapes: who calls checks what comes back.
+ */
+import { createContext, Script } from "node:vm";
+
+import { importUserModule } from "../config/index.ts";
+import { PrlError } from "../errors.ts";
+
+/** Of a call. Beyond 30 s the launcher takes a process for dead that stands still. */
+const DEADLINE_S = 20;
+/** The user's module is loaded by then. */
+const LOAD_MS = 60_000;
+
+const place: { call: () => void } = { call: () => undefined };
+const context = createContext(place);
+const script = new Script("call()");
+
+export class OwnFunction {
+  readonly path: string;
+  readonly #compute: (...args: never[]) => unknown;
+  readonly #deadlineMs: number;
+
+  constructor(path: string, compute: (...args: never[]) => unknown, deadlineS: number | null = null) {
+    this.path = path;
+    this.#compute = compute;
+    this.#deadlineMs = Math.ceil((deadlineS ?? DEADLINE_S) * 1000);
+  }
+
+  /**
+   * @param shape what it should be, for who wrote something else
+   * @throws PrlError PRL_USER_MODULE; PRL_USER_DEADLINE when its module is never loaded
+   */
+  static async load(path: string, shape: string, deadlineS: number | null): Promise<OwnFunction> {
+    let timer: NodeJS.Timeout | undefined;
+    const over = new Promise<never>((_, reject) => {
+      const error = late(path, "its module was not loaded", LOAD_MS, "mend what it waits for at its top level");
+      timer = setTimeout(() => reject(error), LOAD_MS);
+    });
+    try {
+      const found = await Promise.race([importUserModule(path), over]);
+      if (typeof found === "function") return new OwnFunction(path, found as (...args: never[]) => unknown, deadlineS);
+    } finally {
+      clearTimeout(timer);
+    }
+    throw new PrlError("PRL_USER_MODULE", `${path}: ${shape}`);
+  }
+
+  /**
+   * What it returns for `args`.
+   *
+   * @param what it is asked about, for messages
+   * @throws PrlError PRL_USER_MODULE with what it threw as the cause; PRL_USER_DEADLINE
+   */
+  call(what: string, ...args: unknown[]): unknown {
+    const ended: { result?: unknown; threw?: { cause: unknown } } = {};
+    place.call = () => {
+      try {
+        ended.result = this.#compute(...(args as never[]));
+      } catch (cause) {
+        ended.threw = { cause };
+      }
+    };
+    try {
+      script.runInContext(context, { timeout: this.#deadlineMs });
+    } catch (stopped) {
+      // What the function threw was caught above: this is the watchdog.
+      const advice = "mend what never ends in it, or raise its deadline_s";
+      throw late(this.path, `${what}: it did not return`, this.#deadlineMs, advice, stopped);
+    } finally {
+      place.call = () => undefined;
+    }
+    if (ended.threw === undefined) return ended.result;
+    const { cause } = ended.threw;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new PrlError("PRL_USER_MODULE", `${this.path}: ${what}: the function threw: ${why}`, { cause });
+  }
+}
+
+function late(path: string, what: string, ms: number, advice: string, cause?: unknown): PrlError {
+  return new PrlError("PRL_USER_DEADLINE", `${path}: ${what} within ${ms / 1000} s: ${advice}`, { cause });
+}
