@@ -54,6 +54,8 @@ export interface StandInOptions {
   devMode?: boolean;
   /** Leaves out the log-probabilities. */
   withoutLogprobs?: boolean;
+  /** Says that it took new weights, and goes on with those that it has. */
+  keepsWeights?: boolean;
 }
 
 export class VllmStandIn {
@@ -141,7 +143,7 @@ export class VllmStandIn {
         if (method === undefined) return reply.code(400).send({ detail: "Missing 'method' in request body" });
         if (method !== "reload_weights" || kwargs?.weights_path === undefined)
           return reply.code(500).send({ error: { message: `no ${method}`, type: "InternalServerError", code: 500 } });
-        await this.#model.swapWeights(kwargs.weights_path);
+        if (this.#options.keepsWeights !== true) await this.#model.swapWeights(kwargs.weights_path);
         return { results: [null] };
       },
     );

@@ -1,5 +1,6 @@
 /** The canary of a weight version: token ids whose log-probabilities every engine has to reproduce (design section 4). */
 
+import { PrlError } from "../errors.ts";
 import { digest, type Canary, type Trainer } from "../native/index.ts";
 
 const CANARY_TOKENS = 48;
@@ -12,8 +13,13 @@ export function canaryTokenIds(vocabSize: number, longest: number): Uint32Array 
   return Uint32Array.from(ids);
 }
 
-/** Scores the canary with the trainer's current weights at temperature 1. */
+/** Scores the canary with the trainer's current weights at temperature 1. Errors: PRL_TRAIN_NON_FINITE when a score is no number to compare with. */
 export async function scoreCanary(trainer: Trainer, tokenIds: Uint32Array): Promise<Canary> {
   const logprobs = await trainer.logprobs(tokenIds, Uint32Array.of(0, tokenIds.length));
+  const bad = logprobs.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) {
+    const what = `the policy's log-probability of token ${bad} of the canary is ${logprobs[bad]}`;
+    throw new PrlError("PRL_TRAIN_NON_FINITE", `${what}: its weights hold NaN or infinities; start from others`);
+  }
   return { tokenIds: [...tokenIds], logprobs: [...logprobs], isa: trainer.isa, dtype: "float32" };
 }

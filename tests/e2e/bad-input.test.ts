@@ -1,0 +1,90 @@
+/** Whole runs on what cannot be learnt from: each ends by itself, soon, with an error that names what is wrong. */
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { loadModel } from "../../ts/native/index.ts";
+import { prl, readJson, workspace } from "../support/prl.ts";
+import { VllmStandIn } from "../support/vllm-stand-in.ts";
+
+const CONFIG = join(import.meta.dirname, "configs/broken.toml");
+/** Of a whole run, its start included; most take a few seconds. */
+const LIMIT = { timeout: 60_000 };
+
+let place: Awaited<ReturnType<typeof workspace>>;
+/** The made-up weights that every run here begins with. */
+let model: string;
+beforeAll(async () => {
+  place = await workspace();
+  const { code, stderr } = await run("good");
+  expect([code, stderr]).toEqual([0, ""]);
+  const [name = ""] = await readdir(join(place.cache, "models"));
+  model = join(place.cache, "models", name);
+}, 60_000);
+afterAll(() => place.remove());
+
+const runDir = (name: string) => join(place.dir, "outputs", name);
+function run(name: string, ...more: string[]) {
+  const options = { cwd: place.dir, cache: place.cache, deadlineMs: 50_000 };
+  return prl(["rl", CONFIG, "--run.name", name, ...more], options);
+}
+
+/** Ended by itself, with this code, saying this. */
+async function failed(name: string, code: string, texts: string[], more: string[]): Promise<void> {
+  const { code: status, signal, stderr } = await run(name, ...more);
+  expect([status, signal], stderr).toEqual([1, null]);
+  for (const text of [code, ...texts]) expect(stderr).toContain(text);
+  expect(await readJson(join(runDir(name), "summary.json"))).toMatchObject({
+    status: "failed",
+    error: { message: expect.stringContaining(code) as string },
+  });
+}
+
+const how = (what: string) => ["--orchestrator.train.source.0.env.args", JSON.stringify({ how: what })];
+
+test.each<[string, string[], string, string]>([
+  ["groups of one under GRPO", ["--orchestrator.group-size", "1"], "PRL_ORCHESTRATOR_STARVED", "raise group_size"],
+  ["rewards that are all 0", how("zero"), "PRL_ORCHESTRATOR_STARVED", "rewards were all equal"],
+  ["an environment that always fails", how("throws"), "PRL_ORCHESTRATOR_STARVED", "nobody is at home"],
+  ["rewards that are not finite", how("nan"), "PRL_ORCHESTRATOR_STARVED", "returned NaN"],
+])("%s", LIMIT, async (what, more, code, text) => failed(what.replaceAll(" ", "-"), code, [text], more));
+
+test("a filter of one's own that never returns", LIMIT, async () => {
+  const path = `${join(import.meta.dirname, "configs/broken.ts")}#endless`;
+  const filters = JSON.stringify([{ type: "custom", path, deadline_s: 1 }]);
+  await failed("endless", "PRL_USER_DEADLINE", ["#endless", "within 1 s"], ["--orchestrator.filters", filters]);
+});
+
+test("weights whose log-probabilities are not finite", LIMIT, async () => {
+  const folder = join(place.dir, "nan-model");
+  await cp(model, folder, { recursive: true });
+  const path = join(folder, "model.safetensors");
+  const bytes = await readFile(path);
+  const begin = 8 + Number(bytes.readBigUInt64LE(0));
+  for (let at = begin; at + 4 <= bytes.length; at += 4) bytes.writeFloatLE(Number.NaN, at);
+  await writeFile(path, bytes);
+  await failed("nan", "PRL_TRAIN_NON_FINITE", ["weights hold NaN"], ["--model.name", folder]);
+});
+
+test("an engine that says it has the new weights and has not", LIMIT, async () => {
+  const engine = await loadModel(model, { threads: 1 });
+  const server = new VllmStandIn(engine, { modelName: "served", keepsWeights: true });
+  try {
+    const url = JSON.stringify([await server.listen()]);
+    const more = ["--orchestrator.client.base-url", url, "--orchestrator.client.api", "vllm"];
+    await failed("disagrees", "PRL_CANARY_OUT_OF_BAND", [], more);
+    expect(server.weightVersion).toMatch(/^1 /);
+  } finally {
+    await server.close();
+    await engine.close();
+  }
+});
+
+test("a run that is resumed with another model", LIMIT, async () => {
+  const other = join(place.dir, "other");
+  await cp(model, other, { recursive: true });
+  const { code, stderr } = await run("good", "--resume", "--model.name", other, "--max-steps", "2");
+  expect(code).toBe(2);
+  expect(stderr).toContain("PRL_RUN_DRIFT");
+  expect(stderr).toContain("model");
+});
