@@ -116,6 +116,11 @@ describe("configs for larger models, on rows as their datasets have them", () =>
         join(runDir, "rollouts/step_1/traces.jsonl"),
       );
       expect(traces).toHaveLength(8);
+      const metrics = await readJsonLines<Record<string, number>>(join(runDir, "metrics.jsonl"));
+      const leftOut = metrics.flatMap((line) =>
+        Object.entries(line).filter(([key]) => /^tasks\/.*\/left_out$/u.test(key)),
+      );
+      expect(leftOut.map(([, rows]) => rows)).toEqual(name === "intellect-math" ? [1] : []);
       for (const { task } of traces) {
         const added = Number(/(\d+) \+/u.exec(task.data.problem)?.[1]);
         expect(task.data.answer).toBe(String(2 * added));

@@ -215,7 +215,8 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
     validates: definition.validate !== undefined,
     tasks(split, runSeed) {
       const rngSeed = deriveSeed(runSeed, "tasks", name, split, 0, 0, 0);
-      return new TaskReader<Row>(() => definition.tasks({ config, rng: createRng(rngSeed), split }), definition.key);
+      const open = (leaveOut: () => void) => definition.tasks({ config, rng: createRng(rngSeed), split, leaveOut });
+      return new TaskReader<Row>(open, definition.key);
     },
     demonstrations(runSeed) {
       if (definition.demonstrations === undefined) {

@@ -11,6 +11,8 @@ export interface TaskCount {
   /** Nothing but `count` are there; false for endless tasks and for more than were counted. */
   readonly complete: boolean;
   readonly endless: boolean;
+  /** Rows of the data that gave no task, as far as they were read. */
+  readonly leftOut: number;
 }
 
 const PAGE = 1000;
@@ -36,8 +38,9 @@ export async function countTasks(
       const at: string | null = after;
       const page: TaskPage = await untilAborted(() => source.page(at, limit), late.signal);
       count += page.tasks.length;
-      if (page.endless || count >= most) return { count, complete: false, endless: page.endless };
-      if (page.next === null) return { count, complete: true, endless: false };
+      const leftOut = page.left_out ?? 0;
+      if (page.endless || count >= most) return { count, complete: false, endless: page.endless, leftOut };
+      if (page.next === null) return { count, complete: true, endless: false, leftOut };
       after = page.next;
     }
   } finally {

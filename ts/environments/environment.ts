@@ -36,6 +36,8 @@ export interface TasksContext<Config> {
   /** Seeded for this run, environment and split; the only randomness that tasks may use. */
   readonly rng: Rng;
   readonly split: Split;
+  /** Counts a row of the data that gives no task: whoever reads the tasks is told how many there were. */
+  readonly leaveOut: () => void;
 }
 
 export interface RolloutContext<Row, Config = unknown, Agent extends string = string> extends SandboxAccess {

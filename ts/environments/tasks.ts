@@ -33,6 +33,8 @@ export interface TaskPage {
   /** Give it as `after` for the next page; null: these were the last. */
   next: string | null;
   endless: boolean;
+  /** Rows of the data, from the first one up to the end of this page, that gave no task; absent: none. */
+  left_out?: number;
   /** From an env worker: the source's environment has rewards of whole groups. */
   scores_groups?: boolean;
 }
@@ -52,12 +54,13 @@ export interface TaskSource {
 }
 
 export class TaskReader<Row> implements TaskSource {
-  readonly #open: () => TaskRows<Row>;
+  readonly #open: (leaveOut: () => void) => TaskRows<Row>;
   readonly #key: ((row: Row, index: number) => string) | undefined;
-  #stream: { rows: Iterator<Row> | AsyncIterator<Row>; endless: boolean; position: number } | null = null;
+  #stream: TaskStream<Row> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(open: () => TaskRows<Row>, key?: (row: Row, index: number) => string) {
+  /** @param open begins anew; is given what counts a row of the data that gives no task */
+  constructor(open: (leaveOut: () => void) => TaskRows<Row>, key?: (row: Row, index: number) => string) {
     this.#open = open;
     this.#key = key;
   }
@@ -83,9 +86,10 @@ export class TaskReader<Row> implements TaskSource {
   async #readFrom(start: number, limit: number): Promise<TaskPage> {
     let stream = this.#stream;
     if (stream === null || stream.position > start) {
-      const source = this.#open();
+      const count = { leftOut: 0 };
+      const source = this.#open(() => count.leftOut++);
       const isEndless = "endless" in source;
-      stream = { rows: iterate(isEndless ? source.rows : source), endless: isEndless, position: 0 };
+      stream = { rows: iterate(isEndless ? source.rows : source), endless: isEndless, position: 0, count };
       this.#stream = stream;
     }
     const tasks: Task[] = [];
@@ -95,12 +99,12 @@ export class TaskReader<Row> implements TaskSource {
         this.#stream = null;
         if (stream.endless)
           throw new PrlError("PRL_ENVIRONMENT_INVALID", `endless tasks ended after ${stream.position}`);
-        return { tasks, next: null, endless: false };
+        return { tasks, next: null, endless: false, ...leftOutOf(stream) };
       }
       if (stream.position >= start) tasks.push(this.#task(value, stream.position));
       stream.position += 1;
     }
-    return { tasks, next: String(stream.position), endless: stream.endless };
+    return { tasks, next: String(stream.position), endless: stream.endless, ...leftOutOf(stream) };
   }
 
   #task(row: Row, index: number): Task {
@@ -110,6 +114,18 @@ export class TaskReader<Row> implements TaskSource {
     const hash = taskHash(row);
     return { key: this.#key?.(row, index) ?? hash, hash, data: row };
   }
+}
+
+interface TaskStream<Row> {
+  rows: Iterator<Row> | AsyncIterator<Row>;
+  endless: boolean;
+  /** Tasks read. */
+  position: number;
+  count: { readonly leftOut: number };
+}
+
+function leftOutOf({ count: { leftOut } }: TaskStream<unknown>): { left_out?: number } {
+  return leftOut === 0 ? {} : { left_out: leftOut };
 }
 
 function iterate<Row>(rows: Iterable<Row> | AsyncIterable<Row>): Iterator<Row> | AsyncIterator<Row> {

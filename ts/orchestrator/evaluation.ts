@@ -42,8 +42,9 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
   const startedAt = performance.now();
   const values: Record<string, number> = {};
   for (const source of context.config.orchestrator.eval?.source ?? []) {
-    const rollouts = await runSource(context, source, version);
+    const { rollouts, leftOut } = await runSource(context, source, version);
     Object.assign(values, report(source.name, version, rollouts));
+    if (leftOut > 0) values[`eval/${source.name}/left_out`] = leftOut;
     const path = evaluationFile(context.runDir, version, source.name);
     await mkdir(dirname(path), { recursive: true });
     await atomicWriteFile(path, jsonLines(rollouts.map(({ episode }) => episode)));
@@ -51,9 +52,14 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
   context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
 }
 
-async function runSource(context: EvaluationContext, source: EvalSource, version: number): Promise<ReceivedEpisode[]> {
+/** Its rollouts, and how many rows of its data gave no task. */
+async function runSource(
+  context: EvaluationContext,
+  source: EvalSource,
+  version: number,
+): Promise<{ rollouts: ReceivedEpisode[]; leftOut: number }> {
   const { workers, config, room, signal } = context;
-  const { tasks, scoresGroups } = await evalTasks(workers, source.name, source.num_examples, signal);
+  const { tasks, scoresGroups, leftOut } = await evalTasks(workers, source.name, source.num_examples, signal);
   const requests = tasks.flatMap((task) =>
     Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
   );
@@ -70,13 +76,13 @@ async function runSource(context: EvaluationContext, source: EvalSource, version
   await Promise.all(Array.from({ length: lanes }, lane));
   // What an abort left unsampled is no failure of the environment.
   signal.throwIfAborted();
-  if (!scoresGroups) return results;
+  if (!scoresGroups) return { rollouts: results, leftOut };
   const deadline_ms = config.orchestrator.request_timeout_s * 1000;
   const groups = tasks.map((task, index) => {
     const rollouts = results.slice(index * source.group_size, (index + 1) * source.group_size);
     return scoreRollouts(workers, { env: source.name, split: "eval", task, deadline_ms }, rollouts, signal);
   });
-  return (await Promise.all(groups)).flat();
+  return { rollouts: (await Promise.all(groups)).flat(), leftOut };
 }
 
 function evalRequest(

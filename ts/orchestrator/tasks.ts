@@ -96,10 +96,11 @@ export class TrainTasks {
     }
   }
 
-  /** Of each source with pools: the share of its tried tasks in each. */
+  /** Of each source the rows of its data that gave no task, where there were any; of one with pools the share of its tried tasks in each. */
   metrics(): Record<string, number> {
     const values: Record<string, number> = {};
-    for (const { name, curriculum, drawn } of this.#sources) {
+    for (const { name, curriculum, drawn, pages } of this.#sources) {
+      if (pages.leftOut > 0) values[`tasks/${name}/left_out`] = pages.leftOut;
       const { type, pools } = curriculum.sampler;
       if (type !== "difficulty_pool" || drawn === undefined) continue;
       const means = drawn.means();
@@ -133,9 +134,10 @@ export async function evalTasks(
   source: string,
   limit: number,
   signal: AbortSignal,
-): Promise<{ tasks: Task[]; scoresGroups: boolean }> {
+): Promise<{ tasks: Task[]; scoresGroups: boolean; leftOut: number }> {
   const tasks: Task[] = [];
   let scoresGroups = false;
+  let leftOut = 0;
   let after: string | null = null;
   do {
     const wanted = limit < 0 ? PAGE : Math.min(PAGE, limit - tasks.length);
@@ -146,11 +148,16 @@ export async function evalTasks(
     }
     tasks.push(...page.tasks);
     scoresGroups = page.scores_groups ?? false;
+    leftOut = page.left_out ?? 0;
     after = page.next;
   } while (after !== null);
-  if (tasks.length === 0)
-    throw new PrlError("PRL_ENVIRONMENT_INVALID", `the evaluation source "${source}" has no tasks`);
-  return { tasks, scoresGroups };
+  if (tasks.length === 0) throw noTasks(`evaluation source "${source}"`, leftOut);
+  return { tasks, scoresGroups, leftOut };
+}
+
+function noTasks(what: string, leftOut: number): PrlError {
+  const why = leftOut === 0 ? "" : `: all ${leftOut} rows of its data were left out`;
+  return new PrlError("PRL_ENVIRONMENT_INVALID", `the ${what} has no tasks${why}`);
 }
 
 /** Where a source stands: the page that its next task is on, how many of it are given out, and the pass over the source. */
@@ -176,6 +183,7 @@ class TaskPages {
   #ended = false;
   #epoch: number;
   #scoresGroups = false;
+  #leftOut = 0;
   /** Of the page that is held, or of the first. */
   #pageAfter: string | null;
   #consumed = 0;
@@ -189,6 +197,11 @@ class TaskPages {
     this.#epoch = state?.epoch ?? 0;
     this.#after = this.#pageAfter = state?.after ?? null;
     this.#skip = this.#consumed = state?.consumed ?? 0;
+  }
+
+  /** Rows of the data that gave no task: the most that were met in a pass. */
+  get leftOut(): number {
+    return this.#leftOut;
   }
 
   get state(): PagesState {
@@ -230,8 +243,9 @@ class TaskPages {
   async #fetch(after: string | null): Promise<TaskPage> {
     const page = await this.#workers.tasks(this.#source, "train", after, PAGE, this.#signal);
     if (page.tasks.length === 0 && after === null) {
-      throw new PrlError("PRL_ENVIRONMENT_INVALID", `the train source "${this.#source}" has no tasks`);
+      throw noTasks(`train source "${this.#source}"`, page.left_out ?? 0);
     }
+    this.#leftOut = Math.max(this.#leftOut, page.left_out ?? 0);
     return page;
   }
 }

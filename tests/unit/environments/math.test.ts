@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { KINDS, problems } from "../../../ts/environments/builtin/math/problems.ts";
-import { createRng, loadEnvironment, scoreGroup } from "../../../ts/environments/index.ts";
+import { countTasks, createRng, loadEnvironment, scoreGroup } from "../../../ts/environments/index.ts";
 
 describe("generated problems", () => {
   it.each(KINDS)("%s: each is another, with one line, an answer, and a wrong one", (kind) => {
@@ -104,5 +104,16 @@ describe("rows of data", () => {
     [{ problem: 5, answer: "1" }, "does not fit"],
   ])("%j is refused", async (row, message) => {
     await expect(first(row)).rejects.toThrow(message);
+  });
+
+  it("without an answer may be left out, and are counted", async () => {
+    const data = join(dir, "some.jsonl");
+    const rows = [{ problem: "p", answer: "1" }, { problem: "p", answer: " " }, { problem: "p" }];
+    writeFileSync(data, rows.map((row) => JSON.stringify(row)).join("\n"));
+    const math = await loadEnvironment("math");
+    const environment = math.configure({ data, evalData: data, unanswered: "leave_out" });
+    expect(await countTasks(environment, "eval")).toEqual({ count: 1, complete: true, endless: false, leftOut: 2 });
+    const strict = math.configure({ data, evalData: data });
+    await expect(countTasks(strict, "eval")).rejects.toMatchObject({ code: "PRL_DATA_ROW" });
   });
 });

@@ -85,6 +85,33 @@ describe("TaskReader", () => {
   });
 });
 
+describe("rows that give no task", () => {
+  it("are counted up to the end of every page, from the front also for who begins in the middle", async () => {
+    // Every third row is left out.
+    const open = (leaveOut: () => void) =>
+      (function* () {
+        for (let n = 0; n < 10; n++) {
+          if (n % 3 === 0) leaveOut();
+          else yield { n };
+        }
+      })();
+    const counts = async (reader: TaskReader<Row>, after: string | null) => {
+      const seen: (number | undefined)[] = [];
+      do {
+        const page = await reader.page(after, 2);
+        seen.push(page.left_out);
+        after = page.next;
+      } while (after !== null);
+      return seen;
+    };
+    const reader = new TaskReader(open);
+    expect(await counts(reader, null)).toEqual([1, 2, 3, 4]);
+    expect(await counts(reader, null)).toEqual([1, 2, 3, 4]);
+    expect(await counts(new TaskReader(open), "4")).toEqual([3, 4]);
+    expect((await new TaskReader(() => rows(3)).page(null, 3)).left_out).toBeUndefined();
+  });
+});
+
 describe("taskHash", () => {
   it("is XXH3-64 of the row's JSON with sorted keys", () => {
     // From Python's xxhash over {"answer":"cba","prompt":"reverse: abc\n"}.

@@ -36,11 +36,11 @@ export function dataArguments(fallback: string) {
 export type DataArguments = z.output<z.ZodObject<ReturnType<typeof dataArguments>>>;
 
 /**
- * The tasks that the arguments name, `row` making each from a row of data, null for none. Errors: those of `rows`, PRL_CONFIG_INVALID for a name that
+ * The tasks that the arguments name, `row` making each from a row of data, null for none, which is counted. Errors: those of `rows`, PRL_CONFIG_INVALID for a name that
  * is neither a dataset nor a file that is there.
  */
 export function dataTasks<Schema extends z.ZodType, Row extends object>(
-  { config, split, rng }: TasksContext<DataArguments>,
+  { config, split, rng, leaveOut }: TasksContext<DataArguments>,
   schema: Schema,
   row: (data: z.output<Schema>) => Row | null,
   generated: () => Iterable<Row>,
@@ -54,7 +54,7 @@ export function dataTasks<Schema extends z.ZodType, Row extends object>(
   if (formatOf(name) !== null) {
     if (!existsSync(name)) throw new PrlError("PRL_DATA_FILE", `data: there is no file ${name}`);
     const use = config.evalData === null ? { use: split } : {};
-    return mapped(rows({ file: name }, schema, { ...order, ...use }), row);
+    return mapped(rows({ file: name }, schema, { ...order, ...use }), row, leaveOut);
   }
   if (!/^[\w-][\w.-]*\/[\w-][\w.-]*$/u.test(name)) {
     throw new PrlError(
@@ -68,12 +68,17 @@ export function dataTasks<Schema extends z.ZodType, Row extends object>(
     revision: config.revision,
     ...(config.subset === null ? {} : { config: config.subset }),
   };
-  return mapped(rows(dataset, schema, order), row);
+  return mapped(rows(dataset, schema, order), row, leaveOut);
 }
 
-async function* mapped<Data, Row>(data: AsyncIterable<Data>, row: (data: Data) => Row | null): AsyncGenerator<Row> {
+async function* mapped<Data, Row>(
+  data: AsyncIterable<Data>,
+  row: (data: Data) => Row | null,
+  leaveOut: () => void,
+): AsyncGenerator<Row> {
   for await (const one of data) {
     const made = row(one);
-    if (made !== null) yield made;
+    if (made === null) leaveOut();
+    else yield made;
   }
 }

@@ -59,7 +59,8 @@ async function counted(
 function countText(count: TaskCount | { readonly error: string }): string {
   if ("error" in count) return `unknown (${count.error.split("\n")[0] ?? ""})`;
   if (count.endless) return "without end";
-  return count.complete ? String(count.count) : `more than ${count.count}`;
+  const leftOut = count.leftOut === 0 ? "" : ` (${count.leftOut} rows left out)`;
+  return `${count.complete ? "" : "more than "}${count.count}${leftOut}`;
 }
 
 function originText(origin: EnvironmentOrigin): string {

@@ -23,7 +23,9 @@ const config = z.strictObject({
   unanswered: z
     .enum(["refuse", "leave_out"])
     .default("refuse")
-    .describe("rows of data without an answer: an error that names the first, or no tasks"),
+    .describe(
+      "rows of data without an answer: an error that names the first, or no tasks; tasks/<source>/left_out counts them",
+    ),
   deadlineMs: z.int().min(1).max(20_000).default(2000).describe("longest that one comparison may take (ms)"),
 });
 type Config = z.output<typeof config>;
