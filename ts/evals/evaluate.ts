@@ -108,7 +108,7 @@ async function run(
   const { evaluation, environment, endpoints } = prepared;
   const { kept, traces, signal } = options;
   const { name, rollouts, num_examples: wanted } = evaluation;
-  const tasks = await readTasks(environment, {
+  const { tasks, leftOut } = await readTasks(environment, {
     name,
     split: evaluation.split,
     seed: config.seed,
@@ -175,6 +175,7 @@ async function run(
     model: evaluation.model,
     rollouts,
     passThreshold: config.pass_threshold,
+    rowsLeftOut: leftOut,
   });
 }
 

@@ -23,6 +23,12 @@ export interface ReadTasksOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface ReadTasks {
+  readonly tasks: Task[];
+  /** Rows of the data that gave none, as far as they were read. */
+  readonly leftOut: number;
+}
+
 const TASK_PAGE = 1_000;
 const MOST_TASKS = 1_000_000;
 
@@ -30,10 +36,11 @@ const MOST_TASKS = 1_000_000;
  * Errors: PRL_CONFIG_INVALID for all of endless tasks, PRL_ENVIRONMENT_INVALID for none or too many, PRL_ENVIRONMENT_TIMEOUT for a page that
  * does not come, and those of generating tasks.
  */
-export async function readTasks(environment: ConfiguredEnvironment, options: ReadTasksOptions): Promise<Task[]> {
+export async function readTasks(environment: ConfiguredEnvironment, options: ReadTasksOptions): Promise<ReadTasks> {
   const { name, split, seed, wanted, deadlineMs, most = MOST_TASKS, signal } = options;
   const source = environment.tasks(split, seed);
   const tasks: Task[] = [];
+  let leftOut = 0;
   const enough = wanted < 0 ? Infinity : wanted;
   for (let after: string | null = null; tasks.length < enough;) {
     const page: TaskPage = await pageInTime(() => source.page(after, Math.min(TASK_PAGE, enough - tasks.length)));
@@ -47,11 +54,13 @@ export async function readTasks(environment: ConfiguredEnvironment, options: Rea
         `evaluation "${name}": there are more than ${most} tasks; ${advice}`,
       );
     }
+    leftOut = page.left_out ?? 0;
     after = page.next;
     if (after === null) break;
   }
-  if (tasks.length === 0) throw new PrlError("PRL_ENVIRONMENT_INVALID", `evaluation "${name}": there are no tasks`);
-  return tasks;
+  if (tasks.length === 0)
+    throw new PrlError("PRL_ENVIRONMENT_INVALID", `evaluation "${name}": there are no tasks${rowsText(leftOut)}`);
+  return { tasks, leftOut };
 
   async function pageInTime(read: () => Promise<TaskPage>): Promise<TaskPage> {
     const late = new AbortController();
@@ -65,4 +74,8 @@ export async function readTasks(environment: ConfiguredEnvironment, options: Rea
       clearTimeout(timer);
     }
   }
+}
+
+function rowsText(leftOut: number): string {
+  return leftOut === 0 ? "" : `: all ${leftOut} rows of its data were left out`;
 }

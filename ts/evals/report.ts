@@ -9,6 +9,8 @@ export interface EvaluationReport {
   model: string;
   /** Tasks. */
   examples: number;
+  /** Rows of the data that gave no task. */
+  rows_left_out: number;
   rollouts_per_example: number;
   /** Rollouts that were scored. */
   scored: number;
@@ -45,13 +47,15 @@ export interface ReportOptions {
   model: string;
   rollouts: number;
   passThreshold: number;
+  /** Default 0. */
+  rowsLeftOut?: number;
 }
 
 const LEVEL = 0.95;
 
 /** @param groups the episodes of each task. */
 export function report(groups: readonly (readonly Episode[])[], options: ReportOptions): EvaluationReport {
-  const { name, env, model, rollouts, passThreshold } = options;
+  const { name, env, model, rollouts, passThreshold, rowsLeftOut = 0 } = options;
   const episodes = groups.flat();
   const firstErrors = episodes.flatMap(({ errors }) => errors.slice(0, 1));
   const traces = episodes.flatMap((episode) => (episode.ok ? episode.traces : []));
@@ -70,6 +74,7 @@ export function report(groups: readonly (readonly Episode[])[], options: ReportO
     env,
     model,
     examples: groups.length,
+    rows_left_out: rowsLeftOut,
     rollouts_per_example: rollouts,
     scored: sum(rewards.map((group) => group.length)),
     errors: episodes.filter(({ ok }) => !ok).length,

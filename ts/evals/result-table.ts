@@ -54,6 +54,7 @@ function details(one: EvaluationReport): string[] {
     Object.keys(one.rewards).length > 1 ? `  rewards  ${numbers(one.rewards)}` : "",
     Object.keys(one.metrics).length > 0 ? `  metrics  ${numbers(one.metrics)}` : "",
     one.scored > 0 ? `  ended    ${counts(one.stop_conditions)}` : "",
+    one.rows_left_out > 0 ? `  data     ${formatCount(one.rows_left_out)} rows left out` : "",
     ...Object.entries(one.errors_by_code).map(
       ([code, count]) => `  errors   ${code} ${formatCount(count)}: ${shortened(one.error_messages[code] ?? "")}`,
     ),

@@ -71,8 +71,8 @@ describe("tasks", () => {
       code: "PRL_ENVIRONMENT_INVALID",
       message: expect.stringMatching(/more than 50 tasks.*-n.*endless/u) as string,
     });
-    expect(await read(forever, 70)).toHaveLength(70);
-    expect(await read(() => endless(forever()), 3)).toHaveLength(3);
+    expect((await read(forever, 70)).tasks).toHaveLength(70);
+    expect((await read(() => endless(forever()), 3)).tasks).toHaveLength(3);
   });
 
   it.each<[string, Parameters<typeof define>[0], string, RegExp]>([

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -129,6 +130,18 @@ describe("the trainer", () => {
         digests.slice(step),
       );
     }
+  });
+
+  test("with save_async = false a step is told when its half of the checkpoint is whole", async () => {
+    const job = await jobIn("sync-save");
+    const half = (step: number) => join(job.runDir, "checkpoints", `step_${step}`, "trainer", "half.json");
+    const whole: boolean[] = [];
+    const metrics: Job["metrics"] = { ...job.metrics, log: (step) => void whole.push(existsSync(half(step))) };
+    const checkpoints = job.checkpoints && { ...job.checkpoints, rules: { ...rules, save_async: false } };
+    const training = runTrainer({ ...job, metrics, checkpoints });
+    for (const version of [0, 1]) await job.rollouts.send(version + 1, await batchOf(modelDir, 0), ["b"]);
+    await training;
+    expect(whole).toEqual([true, true]);
   });
 
   test("a batch that is not finite changes nothing and is counted, ten in a row end the run", async () => {

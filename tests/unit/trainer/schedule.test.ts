@@ -14,6 +14,12 @@ describe("learningRate", () => {
     expect([5, 6, 7, 8, 9, 10].map((step) => learningRate(step, 10, scheduler, 10))).toEqual([10, 10, 8, 6, 4, 2]);
   });
 
+  test("is stable, then descends over the last decay steps (wsd)", () => {
+    const scheduler = { ...base, type: "wsd" as const, warmup_steps: 2, decay_steps: 4, min_lr: 1 };
+    const rates = Array.from({ length: 10 }, (_, i) => learningRate(i + 1, 9, scheduler, 10));
+    expect(rates).toEqual([4.5, 9, 9, 9, 9, 9, 7, 5, 3, 1]);
+  });
+
   test("descends as a cosine over everything after the warm-up", () => {
     const scheduler = { ...base, type: "cosine" as const };
     expect(learningRate(5, 1, scheduler, 10)).toBeCloseTo(0.5, 12);

@@ -1,8 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 
 import { sftConfigSchema } from "../../../ts/config/schema/sft.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
 import { assertSameData, openSftData, type SftPosition, type SftSamples } from "../../../ts/trainer/sft-data.ts";
+import { mockHub } from "../../support/mock-hub.ts";
 import { type SftFolder, sftFolder } from "../../support/sft-run.ts";
 
 let folder: SftFolder;
@@ -85,6 +87,28 @@ describe("rows as the data of prl sft", () => {
     }
     const empty = await folder.write("empty.jsonl", []);
     await expect(batches({ source: empty }, [1])).rejects.toMatchObject({ code: "PRL_DATA_FORMAT" });
+  });
+
+  it("come from a dataset of the hub by its name", async () => {
+    const lines = pairs(5).map((row) => `${JSON.stringify(row)}\n`);
+    const hub = await mockHub({
+      "data/train-00000-of-00001.jsonl": Buffer.from(lines.join("")),
+      "data/test-00000-of-00001.jsonl": Buffer.from(lines[0] ?? ""),
+    });
+    vi.stubEnv("HF_ENDPOINT", hub.url);
+    vi.stubEnv("PRL_CACHE_DIR", join(folder.dir, "cache"));
+    try {
+      const [batch] = await batches({ source: "owner/name" }, [5]);
+      expect(batch && texts(batch).toSorted()).toEqual(
+        pairs(5).map(({ prompt, completion }) => `${prompt}${completion}<|im_end|>`),
+      );
+      expect(batch?.counts["progress/epoch"]).toBe(1);
+      const absent = batches({ source: "owner/absent" }, [1]);
+      await expect(absent).rejects.toMatchObject({ code: "PRL_HUB_UNKNOWN" });
+    } finally {
+      vi.unstubAllEnvs();
+      await hub.close();
+    }
   });
 
   it("need exactly one source", () => {
