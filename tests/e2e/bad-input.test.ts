@@ -8,6 +8,7 @@ import { prl, readJson, workspace } from "../support/prl.ts";
 import { VllmStandIn } from "../support/vllm-stand-in.ts";
 
 const CONFIG = join(import.meta.dirname, "configs/broken.toml");
+const SMALL_CHAT = join(import.meta.dirname, "../../configs/small-chat/model");
 /** Of a whole run, its start included; most take a few seconds. */
 const LIMIT = { timeout: 60_000 };
 
@@ -80,11 +81,20 @@ test("an engine that says it has the new weights and has not", LIMIT, async () =
   }
 });
 
-test("a run that is resumed with another model", LIMIT, async () => {
-  const other = join(place.dir, "other");
+test("a run that is resumed with another model, under its name or under the same one", LIMIT, async () => {
+  const [other, own] = [join(place.dir, "other"), join(place.dir, "own")];
   await cp(model, other, { recursive: true });
-  const { code, stderr } = await run("good", "--resume", "--model.name", other, "--max-steps", "2");
-  expect(code).toBe(2);
-  expect(stderr).toContain("PRL_RUN_DRIFT");
-  expect(stderr).toContain("model");
+  await cp(model, own, { recursive: true });
+  expect((await run("mine", "--model.name", own)).code).toBe(0);
+  const resumed = (name: string) => run("mine", "--resume", "--model.name", name, "--max-steps", "2");
+  const refused = async (name: string, text: string) => {
+    const { code, stderr } = await resumed(name);
+    expect(code).toBe(2);
+    for (const part of ["PRL_RUN_DRIFT", text]) expect(stderr).toContain(part);
+  };
+  await refused(other, "model.name");
+  await cp(SMALL_CHAT, own, { recursive: true });
+  await refused(own, "is another model than the run's: tokenizer.json,");
+  await cp(model, own, { recursive: true });
+  expect((await resumed(own)).code).toBe(0);
 });

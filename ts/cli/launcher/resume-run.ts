@@ -8,8 +8,10 @@ import { formatPath, type KeyPath, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
+import { modelFolder } from "./base-model.ts";
 import { runNamePrefix } from "./run-directory.ts";
 import { isLockFile } from "./run-lock.ts";
+import { assertSameModel } from "./same-model.ts";
 
 /** The newest checkpoint, or that of a step. */
 export type ResumeRequest = "latest" | number;
@@ -76,7 +78,7 @@ export async function newestRun(config: ResumableConfig, environments: readonly 
 }
 
 /**
- * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change,
+ * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change, or what is another model's,
  * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`
  */
 export async function findResumedRun(
@@ -102,6 +104,7 @@ export async function findResumedRun(
   if (checkpoint === null) {
     throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no whole checkpoint: start the run again with --clean`);
   }
+  await assertSameModel(modelFolder(config.model.name), join(checkpoint.dir, "trainer"));
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
 }

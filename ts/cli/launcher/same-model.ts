@@ -1,0 +1,43 @@
+/**
+ * Whether the model's folder still holds the model of a checkpoint. Its name is in the config, but what lies under a name may change, and
+ * only the weights come from the checkpoint: tokens are made with the folder's tokenizer.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../file-presence.ts";
+
+/** Kept with the weights byte for byte. */
+const TEXTS = ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"];
+/** Keys of config.json that weights and tokens are bound to; where one file lacks a key it has the default. */
+const SHAPE =
+  "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim tie_word_embeddings".split(
+    " ",
+  );
+
+/** @throws PrlError `PRL_RUN_DRIFT` naming the files and keys that differ */
+export async function assertSameModel(modelDir: string, checkpointDir: string): Promise<void> {
+  const both = (name: string) => Promise.all([modelDir, checkpointDir].map((dir) => textOf(join(dir, name))));
+  const found: string[] = [];
+  for (const name of TEXTS) {
+    const [now, then] = await both(name);
+    if (now !== then) found.push(name);
+  }
+  const [now = {}, then = {}] = (await both("config.json")).map(keysOf);
+  const differs = (key: string) => key in now && key in then && now[key] !== then[key];
+  found.push(...SHAPE.filter(differs).map((key) => `config.json: ${key}`));
+  if (found.length === 0) return;
+  throw new PrlError(
+    "PRL_RUN_DRIFT",
+    `${modelDir} is another model than the run's: ${found.join(", ")} differ from ${checkpointDir}; put the earlier one back, or start a new run`,
+  );
+}
+
+function textOf(path: string): Promise<string | null> {
+  return ifThere(readFile(path, "utf8"), path);
+}
+
+function keysOf(text: string | null): Record<string, unknown> {
+  return text === null ? {} : (JSON.parse(text) as Record<string, unknown>);
+}
