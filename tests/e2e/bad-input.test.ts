@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 
 import { loadModel } from "../../ts/native/index.ts";
 import { prl, readJson, workspace } from "../support/prl.ts";
-import { VllmStandIn } from "../support/vllm-stand-in.ts";
+import { type StandInOptions, VllmStandIn } from "../support/vllm-stand-in.ts";
 
 const CONFIG = join(import.meta.dirname, "configs/broken.toml");
 const SMALL_CHAT = join(import.meta.dirname, "../../configs/small-chat/model");
@@ -67,14 +67,16 @@ test("weights whose log-probabilities are not finite", LIMIT, async () => {
   await failed("nan", "PRL_TRAIN_NON_FINITE", ["weights hold NaN"], ["--model.name", folder]);
 });
 
-test("an engine that says it has the new weights and has not", LIMIT, async () => {
+test.each<[string, Partial<StandInOptions>, string, string]>([
+  ["that says it has the new weights and has not", { keepsWeights: true }, "PRL_CANARY_OUT_OF_BAND", "for version 1"],
+  ["whose log-probabilities are no numbers", { nanLogprobs: true }, "PRL_ORCHESTRATOR_STARVED", "logprob"],
+])("an engine %s", LIMIT, async (_, fault, code, text) => {
   const engine = await loadModel(model, { threads: 1 });
-  const server = new VllmStandIn(engine, { modelName: "served", keepsWeights: true });
+  const server = new VllmStandIn(engine, { modelName: "served", ...fault });
   try {
     const url = JSON.stringify([await server.listen()]);
     const more = ["--orchestrator.client.base-url", url, "--orchestrator.client.api", "vllm"];
-    await failed("disagrees", "PRL_CANARY_OUT_OF_BAND", [], more);
-    expect(server.weightVersion).toMatch(/^1 /);
+    await failed(Object.keys(fault).join(), code, [text], more);
   } finally {
     await server.close();
     await engine.close();

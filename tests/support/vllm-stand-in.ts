@@ -54,6 +54,8 @@ export interface StandInOptions {
   devMode?: boolean;
   /** Leaves out the log-probabilities. */
   withoutLogprobs?: boolean;
+  /** Samples with log-probabilities that are no numbers, `null` in JSON. */
+  nanLogprobs?: boolean;
   /** Says that it took new weights, and goes on with those that it has. */
   keepsWeights?: boolean;
 }
@@ -168,7 +170,7 @@ export class VllmStandIn {
     const { tokenIds, logprobs, reason } = await this.#sample(id, body.token_ids, sampling, body.cache_salt);
     const content = tokenIds.map((token, t) => ({
       token: `token_id:${token}`,
-      logprob: logprobs[t],
+      logprob: this.#options.nanLogprobs === true ? Number.NaN : logprobs[t],
       bytes: null,
       top_logprobs: [],
     }));
