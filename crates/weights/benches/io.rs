@@ -12,6 +12,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use prl_weights::{
@@ -29,6 +30,8 @@ const ROUNDS: usize = 9;
 const TENSORS: usize = 64;
 const SHAPE: [usize; 2] = [8192, 1024];
 const SHARDS: usize = 4;
+/// What one processor sums at a time.
+const PIECE_BYTES: usize = 1 << 20;
 const PLAIN_BYTES: usize = 8 << 20;
 const HEADER_TENSORS: usize = 20_000;
 
@@ -219,9 +222,12 @@ fn least(seconds: &[f64]) -> Option<f64> {
     seconds.iter().copied().reduce(f64::min)
 }
 
-/// A sum over all words of every tensor, on all processors, as torch does it.
+/// A sum over all words of every tensor, shared by all processors in equal pieces, as torch does it.
 fn touch(weights: &Checkpoint) -> u64 {
-    let names: Vec<_> = weights.names().collect();
+    let pieces: Vec<&[u8]> = weights
+        .names()
+        .flat_map(|name| weights.tensor(name).expect("there").data.chunks(PIECE_BYTES))
+        .collect();
     let sum = |data: &[u8]| {
         let (words, rest) = data.as_chunks::<8>();
         assert!(rest.is_empty(), "whole words");
@@ -229,17 +235,15 @@ fn touch(weights: &Checkpoint) -> u64 {
             .iter()
             .fold(0_u64, |sum, &word| sum.wrapping_add(u64::from_ne_bytes(word)))
     };
+    let next = AtomicUsize::new(0);
+    let work = || {
+        std::iter::from_fn(|| pieces.get(next.fetch_add(1, Ordering::Relaxed)))
+            .map(|piece| sum(piece))
+            .fold(0_u64, u64::wrapping_add)
+    };
     let threads = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
-        let parts: Vec<_> = names
-            .chunks(names.len().div_ceil(threads))
-            .map(|part| {
-                scope.spawn(move || {
-                    let of = |name: &&str| sum(weights.tensor(name).expect("there").data);
-                    part.iter().map(of).fold(0_u64, u64::wrapping_add)
-                })
-            })
-            .collect();
+        let parts: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         parts
             .into_iter()
             .fold(0_u64, |sum, part| sum.wrapping_add(part.join().expect("it sums")))
