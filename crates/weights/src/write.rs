@@ -14,6 +14,8 @@ use crate::{Dtype, Hasher, VersionHasher, WeightsError};
 
 /// Small enough to stay in the cache between two digests and the write.
 const CACHED_CHUNK_BYTES: usize = 1 << 18;
+/// Written at a time: the page cache keeps a file in pages as large as the writes that made it, and mapping large pages costs less.
+const WRITE_BYTES: usize = 8 << 20;
 /// From this size on a second thread digests while the first one writes.
 const DIGEST_BESIDE_BYTES: usize = 4 << 20;
 
@@ -134,10 +136,12 @@ fn digest_file_of(
     let mut digests = Vec::with_capacity(tensors.len());
     for tensor in tensors {
         let mut whole = Hasher::new();
-        for chunk in tensor.data.chunks(CACHED_CHUNK_BYTES) {
-            file.update(chunk);
-            whole.update(chunk);
-            hand_on(chunk)?;
+        for stretch in tensor.data.chunks(WRITE_BYTES) {
+            for chunk in stretch.chunks(CACHED_CHUNK_BYTES) {
+                file.update(chunk);
+                whole.update(chunk);
+            }
+            hand_on(stretch)?;
         }
         digests.push(whole.finish());
     }
