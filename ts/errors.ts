@@ -182,3 +182,19 @@ export function explain(error: unknown): string {
   const cause = error.cause === undefined ? "" : `\n  caused by: ${explain(error.cause)}`;
   return `${code}${error.message}${cause}`;
 }
+
+/** An error as documents have it: its code, `INTERNAL` when it has none, and its message with those of its causes. */
+export interface ErrorDescription {
+  code: string;
+  message: string;
+}
+
+export function describeError(error: unknown): ErrorDescription {
+  if (!(error instanceof PrlError)) return { code: "INTERNAL", message: explain(error) };
+  const cause = error.cause === undefined ? "" : `\ncaused by: ${explain(error.cause)}`;
+  return { code: error.code, message: `${error.message}${cause}` };
+}
+
+export function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERROR_CODES, code);
+}

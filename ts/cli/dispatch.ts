@@ -5,6 +5,7 @@
  */
 import { checkEnvironmentVariables, nearest } from "../config/index.ts";
 import { explain, PrlError } from "../errors.ts";
+import { noteFailure } from "../failure-note.ts";
 import { EXIT, exitCodeOf, type Command } from "./command.ts";
 import { commandHelp, commandHelpData, programHelp, type CommandLine } from "./help.ts";
 import { openIo, type IoHandle, type World } from "./output.ts";
@@ -129,6 +130,7 @@ async function dispatch(args: readonly string[], wantsHelp: boolean, { io }: IoH
 
 /** One message on stderr, with `--json` also as the document on stdout, and the exit code. */
 function report(error: unknown, handle: IoHandle, world: World): number {
+  noteFailure(error);
   const message = explain(error);
   world.stderr.write(`prl: ${message}\n`);
   if (world.env["PRL_DEBUG"] === "1" && error instanceof Error) world.stderr.write(`${error.stack ?? ""}\n`);

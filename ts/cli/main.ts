@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `prl`: the process around `runCommandLine`. */
 import { explain, PrlError } from "../errors.ts";
+import { noteFailure } from "../failure-note.ts";
 import { EXIT } from "./command.ts";
 
 let isStdoutGone = false;
@@ -20,6 +21,7 @@ process.on("uncaughtException", (error) => {
   // Nobody was waiting for this one, a timer of user code perhaps: only the stack says where it came from.
   const stack = error instanceof PrlError && process.env["PRL_DEBUG"] !== "1" ? "" : `${error.stack ?? ""}\n`;
   process.stderr.write(`prl: ${explain(error)}\n${stack}`);
+  noteFailure(error);
   process.exit(EXIT.failed);
 });
 

@@ -10,6 +10,7 @@ import { mkdir } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join } from "node:path";
 
+import { tellFailureAt } from "../failure-note.ts";
 import { atomicWriteJson } from "./atomic-write.ts";
 
 /** The file descriptor that the launcher's socket pair is inherited on. */
@@ -70,8 +71,9 @@ export function readyFilePath(runDir: string, component: string, index: number):
   return join(runDir, "run", `${component}-${index}.json`);
 }
 
-/** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it. */
+/** Joins the run as one of its processes: heartbeats start at once, `ready()` announces it, `noteFailure` leaves word of its failure. */
 export function joinRun(options: JoinRunOptions): RunMember {
+  tellFailureAt(options);
   const gone = new AbortController();
   const fd = options.fd === undefined ? LIFELINE_FD : options.fd;
   const socket = fd !== null && isSocket(fd) ? new Socket({ fd, readable: true, writable: true }) : null;

@@ -6,7 +6,7 @@
  */
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 
-import { ERROR_CODES, type ErrorCode, PrlError } from "../errors.ts";
+import { isErrorCode, PrlError } from "../errors.ts";
 import type { OwnLoss, OwnLossInputs, OwnLossResult } from "../native/index.ts";
 import { threadScript } from "../thread-script.ts";
 import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
@@ -109,8 +109,4 @@ async function within<T>(ms: number, work: Promise<T>, late: PrlError): Promise<
   } finally {
     clearTimeout(timer);
   }
-}
-
-function isErrorCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERROR_CODES, code);
 }

@@ -87,6 +87,35 @@ describe("Supervisor", () => {
     expect(isAlive(healthy.pid ?? 0)).toBe(false);
   });
 
+  it("takes the code of a child that noted what it failed of; another process's note, and one without a code of ours, say nothing", async () => {
+    const noted = (error: string, pid = "process.pid") => `import { writeFileSync, mkdirSync } from "node:fs";
+      ${JOIN} import { noteFailure } from ${JSON.stringify(join(TS, "failure-note.ts"))};
+      import { PrlError } from ${JSON.stringify(join(TS, "errors.ts"))};
+      joinRun({ component: "trainer", index: 0, runDir: process.argv[2] });
+      Object.defineProperty(process, "pid", { value: ${pid} });
+      noteFailure(${error});
+      process.exit(1);`;
+    const failureOf = async (source: string) => {
+      const supervisor = new Supervisor(runDir);
+      supervisor.start(await spec("trainer", source, true));
+      const failure = await supervisor.failure.catch((error: unknown) => error);
+      await supervisor.stop();
+      return failure;
+    };
+    const own = 'new PrlError("PRL_LOSS_DEADLINE", "the loss is late", { cause: new Error("it sleeps") })';
+    expect(await failureOf(noted(own))).toMatchObject({
+      code: "PRL_LOSS_DEADLINE",
+      message: "trainer-0: the loss is late\ncaused by: it sleeps",
+      cause: {
+        code: "PRL_PROCESS_DIED",
+        message: expect.stringContaining("trainer-0 ended unexpectedly: exit code 1") as string,
+      },
+    });
+    for (const source of [noted(own, "1"), noted('new Error("no code")')]) {
+      expect(await failureOf(source)).toMatchObject({ code: "PRL_PROCESS_DIED" });
+    }
+  });
+
   it("names the signal, and takes exit code 0 as a failure of one that should go on", async () => {
     const killed = new Supervisor(runDir);
     const child = killed.start(await spec("trainer", member("trainer"), true));

@@ -67,8 +67,8 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
     config,
   } = child;
   const { monitors, ckpt: rules } = config;
-  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset: 0, startStep });
   const member = joinRun({ component: "sft", index, runDir });
+  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset: 0, startStep });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;

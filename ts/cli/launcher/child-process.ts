@@ -39,6 +39,7 @@ const LOG_TAIL_BYTES = 16 * 1024;
 
 export class RunChild {
   readonly component: string;
+  readonly index: number;
   /** `trainer-0`, as its files are called. */
   readonly name: string;
   readonly logPath: string;
@@ -54,6 +55,7 @@ export class RunChild {
 
   constructor(spec: ChildSpec) {
     this.component = spec.component;
+    this.index = spec.index;
     this.name = `${spec.component}-${spec.index}`;
     this.finishes = spec.finishes;
     this.onExit = spec.onExit;

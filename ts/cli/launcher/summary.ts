@@ -1,5 +1,5 @@
 /** `summary.json`: what a run came to, in one document that is written last. */
-import { explain, PrlError } from "../../errors.ts";
+import { describeError, type ErrorDescription } from "../../errors.ts";
 import type { EvaluationReport, RunHistory, SftStep } from "../../monitors/index.ts";
 
 /** Means of one held-out evaluation: `reward`, and each of the environment's metrics by its own name. */
@@ -33,7 +33,8 @@ export interface RunSummary {
   mismatch: { tokens: number; max_abs_logprob_diff: number } | null;
   /** Of all processes of the run together; absent where it cannot be measured. */
   peak_memory_bytes?: number;
-  error?: { code: string; message: string };
+  /** Of a process that failed by itself its own code; that it ended, how, and the end of its log are the cause in the message. */
+  error?: ErrorDescription;
 }
 
 /** What the numbers of a run's history do not say. */
@@ -109,12 +110,4 @@ function rounded(seconds: number): number {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-function describeError(error: unknown): { code: string; message: string } {
-  if (error instanceof PrlError) {
-    const cause = error.cause === undefined ? "" : `\ncaused by: ${explain(error.cause)}`;
-    return { code: error.code, message: `${error.message}${cause}` };
-  }
-  return { code: "INTERNAL", message: explain(error) };
 }

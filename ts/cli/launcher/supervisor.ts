@@ -1,12 +1,13 @@
 /**
  * Keeps the processes of a run together: all of them run, or none, but for those that somebody replaces (`onExit`).
  *
- * The first child that ends when it should not, or is silent for too long, fails the run and is the one that the error names; what it
- * takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process group, SIGKILL after a grace period, all
+ * The first child that ends when it should not, or is silent for too long, fails the run and is the one that the error names, by its own
+ * code when it said what it failed of; what it takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process group, SIGKILL after a grace period, all
  * within ten seconds. When this process ends by any way that still runs JavaScript, the groups are killed at once; otherwise the
  * lifelines end and the children stop themselves.
  */
-import { PrlError } from "../../errors.ts";
+import { isErrorCode, PrlError } from "../../errors.ts";
+import { readFailureNote } from "../../failure-note.ts";
 import { isThere } from "../../file-presence.ts";
 import { readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
@@ -53,7 +54,7 @@ export class Supervisor {
     return this.#children;
   }
 
-  /** Rejects with `PRL_PROCESS_DIED` when a child fails; never resolves. Race it against every wait. */
+  /** Rejects with the code that a child failed of, or `PRL_PROCESS_DIED`, when one fails; never resolves. Race it against every wait. */
   get failure(): Promise<never> {
     return this.#failed.promise;
   }
@@ -78,15 +79,14 @@ export class Supervisor {
   /**
    * Resolves when all the children have written their ready files.
    *
-   * @throws PrlError `PRL_PROCESS_NOT_READY` after the deadline, with the end of the log; `PRL_PROCESS_DIED` when a child fails first.
+   * @throws PrlError `PRL_PROCESS_NOT_READY` after the deadline, with the end of the log; as `failure` when a child fails first.
    */
   async ready(children: readonly RunChild[], deadlineMs: number): Promise<void> {
     const deadline = performance.now() + deadlineMs;
     const waiting = new Set(children);
     while (waiting.size > 0) {
       for (const child of waiting) {
-        const index = Number(child.name.slice(child.component.length + 1));
-        if (await isThere(readyFilePath(this.#runDir, child.component, index))) waiting.delete(child);
+        if (await isThere(readyFilePath(this.#runDir, child.component, child.index))) waiting.delete(child);
       }
       const late = waiting.values().next().value;
       if (late === undefined) return;
@@ -150,12 +150,23 @@ export class Supervisor {
     // One that was killed may take others down before its own end is noticed; it is the one to name.
     if (exit.signal === null) await sleep(BLAME_MS);
     const tail = indent(await child.logTail());
-    this.#failed.reject(
-      new PrlError(
-        "PRL_PROCESS_DIED",
-        `${child.name} ended unexpectedly: ${describeExit(exit)}${advice(child)}. The end of ${child.logPath}:\n${tail}`,
-      ),
+    const died = new PrlError(
+      "PRL_PROCESS_DIED",
+      `${child.name} ended unexpectedly: ${describeExit(exit)}${advice(child)}. The end of ${child.logPath}:\n${tail}`,
     );
+    this.#failed.reject(await this.#ownFailure(child, died));
+  }
+
+  /** What the child itself said it failed of, with its end as the cause; `died` when it said nothing that has a code. */
+  async #ownFailure(child: RunChild, died: PrlError): Promise<PrlError> {
+    const { component, index, pid } = child;
+    try {
+      const note = pid === undefined ? null : await readFailureNote({ runDir: this.#runDir, component, index }, pid);
+      if (note === null || !isErrorCode(note.code)) return died;
+      return new PrlError(note.code, `${child.name}: ${note.message}`, { cause: died });
+    } catch (cause) {
+      return new PrlError(died.code, died.message, { cause });
+    }
   }
 
   #checkHeartbeats(): void {
