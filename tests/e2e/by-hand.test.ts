@@ -8,6 +8,7 @@ import { openSafetensors } from "../../ts/native/weights.ts";
 import { prl, readJson, readJsonLines, type Running, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
+const OWN = join(import.meta.dirname, "configs/own-functions.ts");
 const STEPS = 3;
 
 let place: Awaited<ReturnType<typeof workspace>>;
@@ -43,6 +44,17 @@ async function launched(): Promise<{ expected: unknown[]; model: string }> {
   return { expected: await resultOf(dir, dir), model: join(place.cache, "warm-starts", warm) };
 }
 
+/** From the config as it stands, the warm start too. */
+function whole(command: string, runDir: string, ...more: string[]): Running {
+  const running = start([command, "@", SYNC, "--run-dir", runDir, ...shared, ...more], {
+    ...options(),
+    // Nothing is made already.
+    cache: join(place.dir, "cache-by-hand"),
+  });
+  parts.push(running);
+  return running;
+}
+
 function part(command: string, runDir: string, ...more: string[]): Running {
   const running = start(
     [command, "@", SYNC, "--run-dir", runDir, ...shared, "--warm-start", "None", ...more],
@@ -51,6 +63,9 @@ function part(command: string, runDir: string, ...more: string[]): Running {
   parts.push(running);
   return running;
 }
+
+type Summary = { status: string; steps: number; reward: object; tokens: number; mismatch: object };
+const summaryOf = (runDir: string) => readJson<Summary>(join(runDir, "summary.json"));
 
 async function ready(runDir: string, name: string): Promise<{ url: string }> {
   for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
@@ -81,21 +96,47 @@ async function freePort(): Promise<number> {
   return typeof address === "object" && address !== null ? address.port : 0;
 }
 
-test("all parts in one run directory come to what prl rl comes to", { timeout: 240_000 }, async () => {
-  const { expected, model } = await launched();
-  const runDir = join(place.dir, "by-hand");
-  const own = ["--model", model];
-  const servers = [part("inference", runDir, ...own), part("env-server", runDir, ...own)];
-  const ending = [part("trainer", runDir, ...own), part("orchestrator", runDir, ...own)];
-  const ended = await Promise.all(ending.map(({ finished }) => finished));
-  expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-  expect(await resultOf(runDir, runDir)).toEqual(expected);
-  expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
+test(
+  "all parts in one run directory come to what prl rl comes to, warm start and summary too",
+  { timeout: 240_000 },
+  async () => {
+    const { expected } = await launched();
+    const runDir = join(place.dir, "by-hand");
+    const servers = [whole("inference", runDir), whole("env-server", runDir)];
+    const ending = [whole("trainer", runDir), whole("orchestrator", runDir)];
+    const ended = await Promise.all(ending.map(({ finished }) => finished));
+    expect(ended.map(({ code }) => code)).toEqual([0, 0]);
+    expect(await resultOf(runDir, runDir)).toEqual(expected);
+    expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
+    const { status, steps, reward, tokens, mismatch } = await summaryOf(join(place.dir, "outputs/launched"));
+    expect(await summaryOf(runDir)).toMatchObject({ status, steps, reward, tokens, mismatch });
 
-  const again = await part("orchestrator", runDir, ...own).finished;
-  expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_EXISTS")]);
-  const warm = await prl(["trainer", "@", SYNC, "--run-dir", join(place.dir, "other")], options());
-  expect([warm.code, warm.stderr]).toEqual([2, expect.stringContaining("no warm start")]);
+    const again = await whole("orchestrator", runDir).finished;
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_EXISTS")]);
+  },
+);
+
+test.each<[string, string[], NodeJS.Signals | null, string]>([
+  ["that is killed", [], "SIGKILL", "PRL_PROCESS_DIED"],
+  [
+    "that fails",
+    ["--trainer.loss.type", "custom", "--trainer.loss.path", `${OWN}#loss`, "--trainer.loss.args.type", "nope"],
+    null,
+    "PRL_LOSS_UNKNOWN",
+  ],
+])("a trainer %s ends the run by name", { timeout: 240_000 }, async (_, more, signal, code) => {
+  const runDir = join(place.dir, "dies");
+  whole("inference", runDir, ...more);
+  whole("env-server", runDir, ...more);
+  const orchestrator = whole("orchestrator", runDir, ...more);
+  const trainer = whole("trainer", runDir, ...more);
+  if (signal !== null) {
+    await untilThere(join(runDir, "weights/step_1/manifest.json"));
+    trainer.child.kill(signal);
+  }
+  const ended = await orchestrator.finished;
+  expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("prl trainer --resume")]);
+  expect(await readJson(join(runDir, "summary.json"))).toMatchObject({ status: "failed", error: { code } });
 });
 
 test(
@@ -158,5 +199,8 @@ test(
       [0, ""],
     ]);
     expect(await resultOf(dirOf("trainer"), dirOf("trainer"))).toEqual(expected);
+    const { reward, tokens } = await summaryOf(join(place.dir, "outputs/launched"));
+    const here = await summaryOf(dirOf("orchestrator"));
+    expect(here).toMatchObject({ status: "completed", steps: STEPS, reward, tokens, mismatch: null });
   },
 );

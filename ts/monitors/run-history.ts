@@ -62,13 +62,16 @@ interface Half {
 
 export class RunHistory {
   readonly #maxSteps: number | null;
+  readonly #halvesOfStep: "both" | "orchestrator";
   /** By `component/step`. */
   readonly #halves = new Map<string, Half>();
   readonly #evaluations = new Map<string, { attempt: number; report: EvaluationReport }>();
   readonly #steps: RlStep[] = [];
 
-  constructor(maxSteps: number | null) {
+  /** `orchestrator`: the trainer's lines are elsewhere, and a step is whole without them. */
+  constructor(maxSteps: number | null, halvesOfStep: "both" | "orchestrator" = "both") {
     this.#maxSteps = maxSteps;
+    this.#halvesOfStep = halvesOfStep;
   }
 
   /** Steps reported so far, in order. */
@@ -126,8 +129,8 @@ export class RunHistory {
       const step = this.#steps.length + 1;
       const trainer = this.#halves.get(`${TRAINER}/${step}`);
       const orchestrator = this.#halves.get(`${ORCHESTRATOR}/${step}`);
-      if (trainer === undefined || orchestrator === undefined) return done;
-      const report = mergeStep(step, this.#maxSteps, trainer.values, orchestrator.values);
+      if (orchestrator === undefined || (trainer === undefined && this.#halvesOfStep === "both")) return done;
+      const report = mergeStep(step, this.#maxSteps, trainer?.values ?? {}, orchestrator.values);
       this.#steps.push(report);
       done.push(report);
     }

@@ -1,6 +1,6 @@
 /**
  * What teachers make of the tokens of finished rollouts, for algorithms that distil: `opd` asks the teacher of its source, `opsd` the policy
- * itself with a hint in front.
+ * itself, or a teacher, with a hint in front.
  *
  * A group is scored when its last rollout has ended, beside everything else that runs. A score that cannot be had makes its rollout an errored
  * one, which is counted and does not train. Scores live as long as the samples that they are of.
@@ -66,7 +66,7 @@ export class ReferenceScores {
       if (teacher === null) continue;
       const scorer = this.#teacher(teacher);
       try {
-        if (type === "opd") await scorer.score(Uint32Array.of(0, 1), signal);
+        if (type !== "sft") await scorer.score(Uint32Array.of(0, 1), signal);
         if (teacher.check_tokenizer) await assertSameTokenizer(scorer, await loadTokenizer(this.#modelDir()), signal);
       } catch (error) {
         if (!(error instanceof PrlError)) throw error;
@@ -115,8 +115,8 @@ export class ReferenceScores {
     const reference = new Float32Array(tokenIds.length);
     for (const branch of branchesWithTokens(trace, columns)) {
       const { start, end, firstSampled } = branch;
-      if (algo.teacher !== null) {
-        reference.set(await this.#teacher(algo.teacher).score(tokenIds.slice(start, end), signal), start);
+      if (algo.type === "opd") {
+        reference.set(await this.#score(algo, tokenIds.slice(start, end), signal), start);
         continue;
       }
       const hinted = await this.#hinted(algo, data, trace, branch);
@@ -124,7 +124,7 @@ export class ReferenceScores {
       const ids = new Uint32Array(hinted.length + behind.length);
       ids.set(hinted);
       ids.set(behind, hinted.length);
-      const scores = await this.#policyScore(ids, signal);
+      const scores = await this.#score(algo, ids, signal);
       reference.set(scores.subarray(hinted.length), firstSampled);
     }
     return reference;
@@ -163,6 +163,11 @@ export class ReferenceScores {
     const { modelDir } = this.#options;
     if (modelDir !== undefined) return modelDir;
     throw new PrlError("PRL_CONFIG_INVALID", "distillation needs the folder of the model's tokenizer");
+  }
+
+  /** By the teacher where there is one, by the policy otherwise. */
+  async #score({ teacher }: AlgoBlock, ids: Uint32Array, signal: AbortSignal): Promise<Float32Array> {
+    return teacher === null ? this.#policyScore(ids, signal) : this.#teacher(teacher).score(ids, signal);
   }
 
   async #policyScore(ids: Uint32Array, signal: AbortSignal): Promise<Float32Array> {

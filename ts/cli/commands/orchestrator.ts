@@ -26,6 +26,8 @@ import type { OrchestratorChildConfig } from "../launcher/index.ts";
 
 const COMPONENT = "orchestrator";
 const READY_DEADLINE_MS = 300_000;
+/** A trainer that was started by hand trains the warm start first. */
+const WARM_START_DEADLINE_MS = 2 * 3_600_000;
 const READY_POLL_MS = 20;
 /** The launcher starts another env worker for one that died; this covers its longest pause and the start. */
 const REPLACED_WITHIN_MS = 60_000;
@@ -52,24 +54,28 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     await asStartedByLauncher(COMPONENT, args, io),
     io.cwd,
   );
-  const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<OrchestratorChildConfig>(configPath);
   const { monitors, start_step: startStep } = config;
-  // Otherwise the launcher has it.
-  const lock = member.supervised ? null : await import("../launcher/run-lock.ts");
-  await lock?.takeLock(runDir);
+  // Otherwise the launcher has the run directory.
+  const byHand = member.supervised ? null : await import("../launcher/index.ts");
+  await byHand?.takeLock(runDir);
   const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 0, startStep });
-  const work = async () => {
-    const ready = (component: string, count: number) =>
-      Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, signal)));
+  const work = async (signal: AbortSignal) => {
+    const warmsUp = byHand !== null && config.warm_start !== null;
+    const ready = (component: string, count: number, deadlineMs = READY_DEADLINE_MS) =>
+      Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, deadlineMs, signal)));
     const { client } = config.orchestrator;
     const isOwn = client.base_url.length === 0;
     const replicas = isOwn ? config.inference.replicas : 0;
     const [, , trainers] = await Promise.all([
       ready("inference", replicas),
       ready("env-worker", config.orchestrator.env_workers),
-      ready(config.evaluate_only === null ? "trainer" : "sft", saysWhereTheTrainerIs(config) ? 0 : 1),
+      ready(
+        config.evaluate_only === null ? "trainer" : "sft",
+        saysWhereTheTrainerIs(config) ? 0 : 1,
+        warmsUp ? WARM_START_DEADLINE_MS : READY_DEADLINE_MS,
+      ),
     ]);
     const modelName = config.inference.model?.name ?? basename(config.model_dir);
     const cost = flopModel(await readFile(join(config.model_dir, "config.json"), "utf8"));
@@ -120,9 +126,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     }
   };
   try {
-    return await untilStopped(io, work);
+    if (byHand === null) return await untilStopped(io, () => work(io.signal));
+    const run = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
+    return await untilStopped(io, () => byHand.throughItsEnd(run, work));
   } finally {
-    await lock?.releaseLock(runDir);
+    await byHand?.releaseLock(runDir);
   }
 }
 
@@ -145,10 +153,11 @@ async function waitUntilReady(
   runDir: string,
   component: string,
   index: number,
+  deadlineMs: number,
   signal: AbortSignal,
 ): Promise<ReadyFile> {
   const path = readyFilePath(runDir, component, index);
-  const end = Date.now() + READY_DEADLINE_MS;
+  const end = Date.now() + deadlineMs;
   for (;;) {
     try {
       return JSON.parse(await readFile(path, "utf8")) as ReadyFile;
@@ -156,7 +165,7 @@ async function waitUntilReady(
       if (!isMissing(error)) throw error;
     }
     if (Date.now() > end) {
-      const seconds = READY_DEADLINE_MS / 1000;
+      const seconds = deadlineMs / 1000;
       throw new PrlError(
         "PRL_PROCESS_NOT_READY",
         `${component}-${index} was not ready within ${seconds} s: see its log in logs/`,

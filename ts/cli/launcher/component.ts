@@ -5,7 +5,7 @@
  * that the launcher would have started the process with. Whoever starts processes so sees to what the launcher does beside: one config
  * for all of them, a folder of its own for each run, the end of those that serve.
  */
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
 import { loadConfig, parseConfigArguments, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
@@ -13,12 +13,17 @@ import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 import type { Component } from "../by-hand.ts";
 import type { CommandIo } from "../command.ts";
-import { ensureBaseModel } from "./base-model.ts";
+import { METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
+import { type BaseModel, ensureBaseModel } from "./base-model.ts";
 import { rlChildConfigs, writeConfig } from "./child-configs.ts";
 import { withThreads } from "./cores.ts";
+import { warmStartConfig } from "./prepare.ts";
 import { type HandResume, type ResumablePart, resumeByHand } from "./resume-by-hand.ts";
 import { checkpointRoot, type ResumeRequest } from "./resume-run.ts";
+import type { RunBase } from "./rl-processes.ts";
+import { SUMMARY_FILE } from "./run-session.ts";
 import { RESUME_OPTION, resumeRequest } from "./show-run.ts";
+import { ensureWarmStart } from "./warm-start.ts";
 
 const RUN_DIR = { flag: "--run-dir", value: "dir" } as const;
 const INDEX = { flag: "--index", value: "i" } as const;
@@ -47,7 +52,7 @@ export async function launcherArguments(
   });
   if (component === "orchestrator" && resumed === null) await refuseEarlierRun(runDir);
   const index = options.get(INDEX.flag) ?? "0";
-  const child = await childConfig(component, config, runDir, resumed?.checkpoint ?? null);
+  const child = await childConfig(component, config, runDir, resumed?.checkpoint ?? null, io);
   const path = await writeConfig(runDir, `${component}-${index}`, child);
   // What a later attempt is compared with.
   if (isResumable(component)) await writeConfig(runDir, "rl", config);
@@ -85,29 +90,50 @@ async function childConfig(
   config: RlConfig,
   runDir: string,
   resume: HandResume["checkpoint"] | null,
+  io: CommandIo,
 ): Promise<unknown> {
-  if (config.warm_start !== null) {
-    throw new PrlError(
-      "PRL_CLI_USAGE",
-      "parts of a run that are started by hand do no warm start: train it with prl sft, then give its model/ as --model, and --warm-start None",
-    );
-  }
-  const { dir: modelDir } = await ensureBaseModel(config.model.name, config.seed);
+  const model = await ensureBaseModel(config.model.name, config.seed);
   const runId = basename(runDir);
-  const base = { runId, modelDir, checkpoints: checkpointRoot(config, runDir, runId), resume };
+  const base = { runId, modelDir: model.dir, checkpoints: checkpointRoot(config, runDir, runId), resume };
   const reference = referenceOf(config.trainer.loss);
-  const referenceDir =
-    reference === null || reference === START_REFERENCE
-      ? reference && modelDir
-      : (await ensureBaseModel(reference, config.seed)).dir;
+  let referenceDir = reference && model.dir;
+  // The others have their weights from the trainer, and their tokenizer from the model.
+  if (component === "trainer") {
+    const isStart = reference === START_REFERENCE;
+    if (reference !== null && !isStart) referenceDir = (await ensureBaseModel(reference, config.seed)).dir;
+    if (config.warm_start !== null && (resume === null || isStart)) {
+      const path = await warmStart(config, config.warm_start.sft, model, { ...base, runDir }, io);
+      if (resume === null) base.modelDir = path;
+      if (isStart) referenceDir = path;
+    }
+  }
   return rlChildConfigs(withThreads(config), { ...base, referenceDir })[component];
 }
 
-/** Its batches and weights would be taken for this run's. */
+/** The folder of the warm start, from the cache or trained now. */
+async function warmStart(
+  config: RlConfig,
+  file: string,
+  model: BaseModel,
+  { runDir, ...base }: Pick<RunBase, "runId" | "runDir" | "modelDir" | "checkpoints">,
+  { signal, hurry, stderr }: CommandIo,
+): Promise<string> {
+  const { config: sft } = await warmStartConfig(config, file);
+  const logs = join(runDir, "logs");
+  await mkdir(logs, { recursive: true });
+  stderr.write(`warm start: from the cache, or trained now; its log is ${join(logs, "sft-0.log")}\n`);
+  const run = { ...base, runDir, logs, attempt: 1, referenceDir: null, resume: null, needsSandboxes: false };
+  const tail = new MetricsTail(join(runDir, METRICS_FILE));
+  const stage = { runDir, tail, onLine: () => undefined, signal, hurry };
+  const { path } = await ensureWarmStart(sft, model, run, stage);
+  return path;
+}
+
+/** Its batches and weights would be taken for this run's; one that came to nothing leaves nothing but a summary. */
 async function refuseEarlierRun(runDir: string): Promise<void> {
   const entries = (await ifThere(readdir(runDir), runDir)) ?? [];
-  const earlier = entries.filter((entry) => ["rollouts", "summary.json", "checkpoints"].includes(entry));
-  if (earlier.length === 0) return;
+  const earlier = entries.filter((entry) => ["rollouts", "checkpoints"].includes(entry));
+  if (earlier.length === 0) return rm(join(runDir, SUMMARY_FILE), { force: true });
   throw new PrlError(
     "PRL_RUN_EXISTS",
     `${runDir} holds ${earlier.join(", ")} of an earlier run: give another --run-dir, or --resume`,

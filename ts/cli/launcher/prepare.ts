@@ -158,7 +158,7 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
 }
 
 /** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
-async function warmStartConfig(
+export async function warmStartConfig(
   config: RlConfig,
   file: string,
 ): Promise<{ config: SftConfig; environment: EnvironmentRecord[] }> {

@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 
-import { explain, PrlError } from "../../errors.ts";
+import { explain } from "../../errors.ts";
 import {
   atomicWriteFile,
   atomicWriteJson,
@@ -27,7 +27,7 @@ import type { Restart } from "./fleet.ts";
 import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
 import { releaseLock } from "./run-lock.ts";
 import type { StageOptions } from "./stage.ts";
-import { type RunSummary, summarize } from "./summary.ts";
+import { type RunSummary, statusOf, summarize } from "./summary.ts";
 import type { Supervisor } from "./supervisor.ts";
 
 export interface SessionOptions {
@@ -257,9 +257,4 @@ export class RunSession {
   #emit(event: RunEvent): void {
     this.#options.onEvent(event);
   }
-}
-
-function statusOf(error: unknown): RunSummary["status"] {
-  if (error === undefined) return "completed";
-  return error instanceof PrlError && error.code === "PRL_RUN_INTERRUPTED" ? "interrupted" : "failed";
 }

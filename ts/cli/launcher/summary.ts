@@ -1,5 +1,5 @@
 /** `summary.json`: what a run came to, in one document that is written last. */
-import { describeError, type ErrorDescription } from "../../errors.ts";
+import { describeError, type ErrorDescription, PrlError } from "../../errors.ts";
 import type { EvaluationReport, RunHistory, SftStep } from "../../monitors/index.ts";
 
 /** Means of one held-out evaluation: `reward`, and each of the environment's metrics by its own name. */
@@ -110,4 +110,10 @@ function rounded(seconds: number): number {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
+}
+
+/** What a run came to that ended with this error; undefined: with none. */
+export function statusOf(error: unknown): RunSummary["status"] {
+  if (error === undefined) return "completed";
+  return error instanceof PrlError && error.code === "PRL_RUN_INTERRUPTED" ? "interrupted" : "failed";
 }

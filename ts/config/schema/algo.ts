@@ -43,7 +43,9 @@ const teacherBlock = z
   })
   .nullable()
   .default(null)
-  .describe("opd: whose log-probabilities are distilled; sft: who samples the traces that are learnt");
+  .describe(
+    "opd: whose log-probabilities are distilled; opsd: who is given the hint, unset: the policy itself; sft: who samples the traces that are learnt",
+  );
 export type TeacherBlock = NonNullable<z.output<typeof teacherBlock>>;
 
 /** The default of `opsd`: what stands before the first message of the user. */
@@ -130,7 +132,7 @@ export type AlgoBlock = z.output<typeof algoBlock>;
 /** Keys that not every algorithm reads, with those that do; what they say is checked, never ignored. */
 const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
   roles: ["echo"],
-  teacher: ["opd", "sft"],
+  teacher: ["opd", "opsd", "sft"],
   demo_key: ["opsd"],
   min_reward: ["sft"],
   path: ["custom"],

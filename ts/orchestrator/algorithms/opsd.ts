@@ -3,7 +3,9 @@
  * solution, say) in front of the task. What it would have said had it known is what it learns to say without.
  *
  * Source: prime-rl's `opsd`: a template with the hint before the user's first message, the sampled tokens behind it unchanged.
- * The teacher moves with the policy: too large steps teach both to agree on one answer without looking at the hint.
+ * That teacher moves with the policy, and nothing teaches it to go on reading the hint: once the policy has learnt what there is to learn, both
+ * drift off together, sooner or later at any learning rate (KL near 0, then growing, the reward falling). Stop there, by evaluations, or, our
+ * addition, name a `teacher` that stands still: the model that the run began with, served beside it.
  * The scored sequence is the hinted prompt and then, verbatim, every token of the branch after its own first prompt.
  */
 import type { Message } from "../../environments/index.ts";

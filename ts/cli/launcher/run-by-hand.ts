@@ -1,0 +1,132 @@
+/**
+ * What the launcher does for a run beside starting its processes, for one whose parts were started by hand: a trainer that dies ends the run by
+ * name, and `summary.json` is written last. The orchestrator does it, which has the run directory.
+ *
+ * A trainer that has another run directory, on another machine, is not watched, and the summary holds what the orchestrator knows.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import type { RlConfig } from "../../config/index.ts";
+import { explain, isErrorCode, PrlError } from "../../errors.ts";
+import { readFailureNote } from "../../failure-note.ts";
+import { ifThere, isThere } from "../../file-presence.ts";
+import {
+  atomicWriteJson,
+  METRICS_FILE,
+  MetricsTail,
+  type ReadyFile,
+  readyFilePath,
+  RunHistory,
+} from "../../monitors/index.ts";
+import { processStart } from "./run-lock.ts";
+import { SUMMARY_FILE } from "./run-session.ts";
+import { statusOf, summarize } from "./summary.ts";
+
+export interface HandRun {
+  config: Pick<RlConfig, "max_steps" | "orchestrator">;
+  runDir: string;
+  runId: string;
+  attempt: number;
+  startStep: number;
+  signal: AbortSignal;
+}
+
+/** A trainer that is gone is noticed so soon. */
+const WATCH_MS = 500;
+/** Its last checkpoint and its last line of the metrics come after its last version. */
+const TRAINER_END_MS = 60_000;
+const END_POLL_MS = 50;
+
+/**
+ * Does the orchestrator's `work` and writes what the run came to; `work`'s signal is aborted with the error when the trainer dies.
+ *
+ * @throws what `work` throws, the trainer's own error, `PRL_PROCESS_DIED` when it left none
+ */
+export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const startedAt = performance.now();
+  const [ended, trainerDied] = [new AbortController(), new AbortController()];
+  const watching = watchTrainer(run, ended.signal).catch((error: unknown) => trainerDied.abort(error));
+  let error: unknown;
+  try {
+    await work(AbortSignal.any([run.signal, trainerDied.signal]));
+    await trainerEnded(run);
+  } catch (cause) {
+    const interrupted = new PrlError("PRL_RUN_INTERRUPTED", `the run was interrupted by ${String(run.signal.reason)}`);
+    error = run.signal.aborted ? interrupted : (cause ?? new Error("the run failed without a reason"));
+  }
+  ended.abort();
+  await watching;
+  try {
+    await writeSummary(run, (performance.now() - startedAt) / 1000, error);
+  } catch (cause) {
+    if (error === undefined) throw cause;
+    process.stderr.write(`prl: no ${SUMMARY_FILE}: ${explain(cause)}\n`);
+  }
+  if (error !== undefined) throw error;
+}
+
+/** Rejects when the trainer was there and is gone before its last version is. */
+async function watchTrainer(run: HandRun, end: AbortSignal): Promise<void> {
+  let seen: { pid: number; started: string } | null = null;
+  while (!end.aborted) {
+    const pid = await trainerPid(run.runDir);
+    const started = pid === null ? null : await processStart(pid);
+    if (pid !== null && started !== null) seen = { pid, started };
+    else if (seen !== null && seen.pid === pid && !(await isLastVersionThere(run))) throw await deathOf(seen.pid, run);
+    await sleep(WATCH_MS, undefined, { signal: end }).catch(() => undefined);
+  }
+}
+
+async function deathOf(pid: number, { runDir }: HandRun): Promise<PrlError> {
+  const died = new PrlError(
+    "PRL_PROCESS_DIED",
+    `trainer-0 (process ${pid}) ended unexpectedly; go on with prl trainer --resume and prl orchestrator --resume, from the newest checkpoint`,
+  );
+  const note = await readFailureNote({ runDir, component: "trainer", index: 0 }, pid);
+  if (note === null || !isErrorCode(note.code)) return died;
+  return new PrlError(note.code, `trainer-0: ${note.message}`, { cause: died });
+}
+
+async function trainerPid(runDir: string): Promise<number | null> {
+  const path = readyFilePath(runDir, "trainer", 0);
+  const text = await ifThere(readFile(path, "utf8"), path);
+  return text === null ? null : (JSON.parse(text) as ReadyFile).pid;
+}
+
+async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean> {
+  return (
+    config.max_steps !== null && (await isThere(join(runDir, "weights", `step_${config.max_steps}`, "manifest.json")))
+  );
+}
+
+/** Resolves when the trainer of this run directory has ended, or is late with it. */
+async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
+  const pid = await trainerPid(runDir);
+  const end = performance.now() + TRAINER_END_MS;
+  while (pid !== null && (await processStart(pid)) !== null && performance.now() < end) {
+    await sleep(END_POLL_MS, undefined, { signal });
+  }
+}
+
+async function writeSummary(run: HandRun, wallSeconds: number, error: unknown): Promise<void> {
+  const { config, runDir, runId, attempt, startStep } = run;
+  const hasTrainer = await isThere(readyFilePath(runDir, "trainer", 0));
+  const history = new RunHistory(config.max_steps, hasTrainer ? "both" : "orchestrator");
+  for (const line of await new MetricsTail(join(runDir, METRICS_FILE)).poll()) {
+    if (line.attempt === attempt || line.step <= startStep) history.add(line);
+  }
+  const summary = summarize(history, {
+    status: statusOf(error),
+    run: runId,
+    runDir,
+    wallSeconds,
+    phaseSeconds: {},
+    peakMemoryBytes: undefined,
+    error,
+    supervised: undefined,
+    evaluationSources: (config.orchestrator.eval?.source ?? []).map((source) => source.name),
+  });
+  await atomicWriteJson(join(runDir, SUMMARY_FILE), summary);
+}
