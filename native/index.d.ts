@@ -322,6 +322,8 @@ export declare class NativeWeightPublisher {
   stage(version: number): Promise<string>
   /** Publishes what was staged; `canary` is JSON or null. */
   publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
+  /** Publishes a copy of a folder; `canary` is JSON or null. */
+  publishFolder(version: number, folder: string, canary: string | undefined | null, full: boolean): Promise<NativePublished>
   /** Makes the newest version full; false when it is. */
   makeNewestFull(): Promise<boolean>
   /** The same when a receiver has asked for it. */
@@ -346,7 +348,7 @@ export declare function addonInfo(): NativeAddonInfo
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
 
-/** Compares the weights of two complete folders. */
+/** Compares the weights of two complete folders, models or adapters. */
 export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
 
 /** XXH3-64 of the bytes. */

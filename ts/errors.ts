@@ -53,6 +53,7 @@ export const ERROR_CODES = {
   PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there",
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
   PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",
+  PRL_WEIGHTS_ADAPTER: "a PEFT adapter is not whole, or stands where a model's weights are meant",
   PRL_WEIGHTS_PLAN: "two layouts of weights do not fit together",
   PRL_PACKING_INPUT: "samples cannot be packed",
   PRL_PACKING_CONFIG: "a model's config does not say what its cost is made of",

@@ -65,7 +65,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "weights",
-    summary: "Serve, relay, pull, verify and compare weight versions",
+    summary: "Publish, serve, relay, pull, verify and compare weight versions",
     load: () => import("./commands/weights.ts"),
   },
   {

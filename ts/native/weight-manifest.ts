@@ -16,7 +16,8 @@ export interface WeightManifest {
   version: number;
   digest: string;
   base: { version: number; digest: string } | null;
-  encoding: "full" | "sparse";
+  /** peft: an adapter, whole, with its config. */
+  encoding: "full" | "sparse" | "peft";
   shards: { file: string; bytes: number; digest: string }[];
   canary: Canary | null;
 }

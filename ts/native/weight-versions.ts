@@ -54,6 +54,21 @@ export class WeightPublisher {
     return { dir, manifest: parseManifest(manifest) };
   }
 
+  /**
+   * Publishes a copy of a folder that someone else wrote, byte for byte: a Hugging Face folder like what `save` writes, or a PEFT adapter
+   * (`adapter_config.json`, `adapter_model.safetensors`), which is always shipped whole. Files that lie in it directly travel, hidden ones
+   * and a manifest do not. Errors: PRL_WEIGHTS_ADAPTER for an adapter that is not whole, or in a root of models (or the reverse).
+   */
+  async publishFolder(
+    version: number,
+    folder: string,
+    { canary = null, full = false }: { canary?: Canary | null; full?: boolean } = {},
+  ): Promise<{ dir: string; manifest: WeightManifest }> {
+    const scored = canary === null ? null : canaryJson(canary);
+    const { dir, manifest } = await nativeAsync(() => this.#native.publishFolder(version, folder, scored, full));
+    return { dir, manifest: parseManifest(manifest) };
+  }
+
   /** Makes the newest version full when it is sparse: same version, same digest. Resolves to whether there was something to do. */
   makeNewestFull(): Promise<boolean> {
     return nativeAsync(() => this.#native.makeNewestFull());
@@ -153,11 +168,14 @@ export interface TensorDiff {
   /** Elements that differ, of `elements`. */
   changed: number;
   elements: number;
-  /** What a sparse version would spend on it. */
+  /** What a sparse version would spend on it; of an adapter, which is never sparse, its size. */
   sparseBytes: number;
 }
 
-/** Compares the weights of two complete folders, tensors in the order of their names. */
+/**
+ * Compares the weights of two complete folders, tensors in the order of their names. Of adapters the config is one more, of bytes. Errors:
+ * PRL_WEIGHTS_ADAPTER when only one of them is an adapter.
+ */
 export async function diffWeights(oldDir: string, newDir: string): Promise<TensorDiff[]> {
   const { diffWeights: diff } = addon();
   return (await nativeAsync(() => diff(oldDir, newDir))) as TensorDiff[];

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::adapter::{self, Adapter};
 use crate::file::{SafetensorsFile, TensorView};
 use crate::manifest::is_plain_file_name;
 use crate::shards::{INDEX_FILE, SINGLE_FILE};
@@ -33,20 +34,30 @@ impl Checkpoint {
     ///
     /// # Errors
     /// [`WeightsError::Io`] when neither exists, [`WeightsError::Format`] for a malformed index or shard,
-    /// [`WeightsError::Tensor`] when a shard lacks a tensor that the index places in it.
+    /// [`WeightsError::Tensor`] when a shard lacks a tensor that the index places in it, [`WeightsError::Adapter`] for a
+    /// PEFT folder.
     pub fn open(directory: &Path) -> Result<Self, WeightsError> {
         let single = directory.join(SINGLE_FILE);
         let index = directory.join(INDEX_FILE);
+        if Adapter::is_in(directory) {
+            let reason = "it is no model's weights, and belongs to some".to_owned();
+            return Err(adapter::refused(directory, reason));
+        }
         if single.exists() || !index.exists() {
-            let file = SafetensorsFile::open(&single)?;
-            let file_of = file.names().map(|name| (name.to_owned(), 0)).collect();
-            return Ok(Self {
-                directory: directory.to_path_buf(),
-                files: vec![file],
-                file_of,
-            });
+            return Self::of_file(directory, &single);
         }
         Self::open_sharded(directory, &index)
+    }
+
+    /// The tensors of one file.
+    pub(crate) fn of_file(directory: &Path, path: &Path) -> Result<Self, WeightsError> {
+        let file = SafetensorsFile::open(path)?;
+        let file_of = file.names().map(|name| (name.to_owned(), 0)).collect();
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            files: vec![file],
+            file_of,
+        })
     }
 
     fn open_sharded(directory: &Path, index: &Path) -> Result<Self, WeightsError> {

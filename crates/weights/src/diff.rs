@@ -1,7 +1,9 @@
 //! What changed between two sets of weights, tensor by tensor.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
+use crate::adapter::{self, ADAPTER_CONFIG_FILE, Adapter};
 use crate::checkpoint::Checkpoint;
 use crate::file::TensorView;
 use crate::{Dtype, WeightsError, encode_tensor, parallel};
@@ -21,7 +23,7 @@ pub struct TensorDiff {
     pub changed: u64,
     /// Elements that there are, counted alike.
     pub elements: u64,
-    /// What a sparse version would spend on it, in bytes.
+    /// What a sparse version would spend on it, in bytes; of an adapter, which is never sparse, its size.
     pub sparse_bytes: u64,
 }
 
@@ -59,6 +61,46 @@ pub fn diff(old: &Checkpoint, new: &Checkpoint, threads: usize) -> Result<Vec<Te
         }
         Ok(compare(name, old.tensor(name)?, tensor))
     })
+}
+
+/// [`diff`] of two folders, both of a model or both of an adapter. An adapter's config is compared as in its version
+/// digest, as a tensor of bytes, and all of it counts as what a version costs: it is shipped whole.
+///
+/// # Errors
+/// As [`Checkpoint::open`] and [`Adapter::open`]; [`WeightsError::Adapter`] when only one of them is an adapter.
+pub fn diff_folders(old: &Path, new: &Path, threads: usize) -> Result<Vec<TensorDiff>, WeightsError> {
+    match (Adapter::is_in(old), Adapter::is_in(new)) {
+        (false, false) => diff(&Checkpoint::open(old)?, &Checkpoint::open(new)?, threads),
+        (true, true) => diff_adapters(&Adapter::open(old)?, &Adapter::open(new)?, threads),
+        (is_old, _) => {
+            let (path, other) = if is_old { (old, new) } else { (new, old) };
+            let reason = format!("{} is no adapter to compare it with", other.display());
+            Err(adapter::refused(path, reason))
+        }
+    }
+}
+
+fn diff_adapters(old: &Adapter, new: &Adapter, threads: usize) -> Result<Vec<TensorDiff>, WeightsError> {
+    let (old_shape, new_shape) = ([old.config().len()], [new.config().len()]);
+    let (old_config, new_config) = (
+        bytes_view(old.config(), &old_shape),
+        bytes_view(new.config(), &new_shape),
+    );
+    let mut tensors = vec![compare(ADAPTER_CONFIG_FILE, old_config, new_config)];
+    tensors.extend(diff(old.weights(), new.weights(), threads)?);
+    for tensor in tensors.iter_mut().filter(|tensor| tensor.change != Change::Removed) {
+        tensor.sparse_bytes = tensor.dtype.byte_len(&tensor.shape).map_or(0, |bytes| bytes as u64);
+    }
+    tensors.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+    Ok(tensors)
+}
+
+fn bytes_view<'a>(data: &'a [u8], shape: &'a [usize]) -> TensorView<'a> {
+    TensorView {
+        dtype: Dtype::U8,
+        shape,
+        data,
+    }
 }
 
 fn compare(name: &str, old: TensorView<'_>, new: TensorView<'_>) -> TensorDiff {

@@ -83,6 +83,17 @@ pub enum WeightsError {
         #[source]
         source: Option<serde_json::Error>,
     },
+    /// A PEFT adapter is not whole, or stands where a model's weights are meant.
+    #[error("PEFT adapter {}: {reason}", path.display())]
+    Adapter {
+        /// The file or directory at fault.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+        /// The JSON error behind it, if there is one.
+        #[source]
+        source: Option<serde_json::Error>,
+    },
     /// A tensor is missing or its description contradicts itself.
     #[error("tensor {name:?} in {file}: {reason}")]
     Tensor {
@@ -97,7 +108,7 @@ pub enum WeightsError {
 
 impl WeightsError {
     /// Every code that [`WeightsError::code`] can give.
-    pub const CODES: [&'static str; 7] = [
+    pub const CODES: [&'static str; 8] = [
         "PRL_WEIGHTS_IO",
         "PRL_WEIGHTS_FORMAT",
         "PRL_WEIGHTS_DIGEST",
@@ -105,6 +116,7 @@ impl WeightsError {
         "PRL_WEIGHTS_MANIFEST",
         "PRL_WEIGHTS_TENSOR",
         "PRL_WEIGHTS_PLAN",
+        "PRL_WEIGHTS_ADAPTER",
     ];
 
     /// The stable name of this kind of error in the registry of the TypeScript side.
@@ -117,6 +129,7 @@ impl WeightsError {
             Self::Manifest { .. } => "PRL_WEIGHTS_MANIFEST",
             Self::Tensor { .. } => "PRL_WEIGHTS_TENSOR",
             Self::Plan { .. } => "PRL_WEIGHTS_PLAN",
+            Self::Adapter { .. } => "PRL_WEIGHTS_ADAPTER",
         }
     }
 

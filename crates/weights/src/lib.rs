@@ -7,6 +7,7 @@
 //! This crate knows bytes, not models: which tensors a model needs, how dtypes are converted and who may read a
 //! version when belong to its callers.
 
+mod adapter;
 mod checkpoint;
 mod diff;
 mod digest;
@@ -27,8 +28,9 @@ mod versions;
 mod write;
 mod writeback;
 
+pub use adapter::{ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter};
 pub use checkpoint::Checkpoint;
-pub use diff::{Change, TensorDiff, diff};
+pub use diff::{Change, TensorDiff, diff, diff_folders};
 pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
 pub use dtype::Dtype;
 pub use durable::{replace_file, sync_directory};

@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::durable::{replace_file, sync_directory};
-use crate::{Checkpoint, SparseVersion, WeightsError, digest_file, is_digest, parallel};
+use crate::{
+    ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter, Checkpoint, SparseVersion, WeightsError, digest_file,
+    is_digest, parallel,
+};
 
 /// Name of the manifest in a version's directory.
 pub const MANIFEST_FILE: &str = "manifest.json";
@@ -50,6 +53,8 @@ pub enum Encoding {
     Full,
     /// What changed since the base, in sparse shards. Config and tokenizer are the base's.
     Sparse,
+    /// A PEFT adapter, whole: its config and its tensors.
+    Peft,
 }
 
 /// The version that a sparse one applies to.
@@ -135,16 +140,20 @@ impl Manifest {
         Ok(())
     }
 
-    /// Compares the version digest with the weights in `directory`: those of a full version, or the digests that a
-    /// sparse one promises for its tensors.
+    /// Compares the version digest with the weights in `directory`: those of a full version, an adapter with its config,
+    /// or the digests that a sparse version promises for its tensors.
     ///
     /// # Errors
-    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`] and [`SparseVersion::open`] report.
+    /// [`WeightsError::Digest`] when they differ, or what [`Checkpoint::open`], [`Adapter::open`] and
+    /// [`SparseVersion::open`] report.
     pub fn verify_version(&self, directory: &Path) -> Result<(), WeightsError> {
         if self.encoding == Encoding::Sparse {
             return SparseVersion::open(directory, self.clone()).map(drop);
         }
-        let found = Checkpoint::open(directory)?.version_digest()?;
+        let found = match self.encoding {
+            Encoding::Peft => Adapter::open(directory)?.version_digest()?,
+            Encoding::Full | Encoding::Sparse => Checkpoint::open(directory)?.version_digest()?,
+        };
         if found == self.digest {
             return Ok(());
         }
@@ -189,7 +198,9 @@ impl Manifest {
             return Err(format!("{bad:?} is no digest of 16 lower-case hexadecimal digits"));
         }
         match (self.encoding, &self.base) {
-            (Encoding::Full, Some(_)) => return Err("a full version has no base".to_owned()),
+            (Encoding::Full | Encoding::Peft, Some(_)) => {
+                return Err("a version that is not sparse has no base".to_owned());
+            }
             (Encoding::Sparse, None) => return Err("a sparse version needs a base".to_owned()),
             (Encoding::Sparse, Some(base)) if base.version >= self.version => {
                 return Err(format!("version {} cannot apply to {}", self.version, base.version));
@@ -207,6 +218,20 @@ impl Manifest {
             if !files.insert(file) {
                 return Err(format!("shard {file:?} occurs twice"));
             }
+        }
+        let adapter = [ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE];
+        let has = |name: &str| files.iter().any(|file| *file == name);
+        match self.encoding {
+            Encoding::Peft if files.len() != adapter.len() || !adapter.iter().all(|file| has(file)) => {
+                return Err(format!(
+                    "the shards of a PEFT adapter are {} and {}",
+                    adapter[0], adapter[1]
+                ));
+            }
+            Encoding::Full | Encoding::Sparse if adapter.iter().any(|file| has(file)) => {
+                return Err("files of a PEFT adapter are no shards of other versions".to_owned());
+            }
+            _ => {}
         }
         let Some(canary) = &self.canary else { return Ok(()) };
         if canary.token_ids.len() != canary.logprobs.len() {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use napi::bindgen_prelude::{Env, PromiseRaw};
 use napi_derive::napi;
 use prl_weights::{
-    Canary, Change, Checkpoint, LayoutRules, Lease, Manifest, PublisherOptions, Shard, Staged, WeightPublisher,
+    Canary, Change, LayoutRules, Lease, Manifest, Published, PublisherOptions, Shard, Staged, WeightPublisher,
     WeightReceiver, rank_directory, reshard_folders,
 };
 
@@ -34,6 +34,21 @@ pub struct NativePublished {
     pub dir: String,
     /// Its manifest, JSON.
     pub manifest: String,
+}
+
+impl NativePublished {
+    fn new(published: &Published) -> Result<Self, NativeError> {
+        Ok(Self {
+            dir: text(&published.directory),
+            manifest: serde_json::to_string(&published.manifest).map_err(malformed)?,
+        })
+    }
+}
+
+fn scored(canary: Option<String>) -> Result<Option<Canary>, NativeError> {
+    canary
+        .map(|canary| serde_json::from_str(&canary).map_err(malformed))
+        .transpose()
 }
 
 /// Publishes versions into a root.
@@ -111,14 +126,26 @@ impl NativeWeightPublisher {
             })
             .collect::<Result<_, NativeError>>()?;
         self.run(env, move |publisher| {
-            let canary: Option<Canary> = canary
-                .map(|canary| serde_json::from_str(&canary).map_err(malformed))
-                .transpose()?;
-            let published = publisher.publish(version, Staged { digest, shards }, canary, full)?;
-            Ok(NativePublished {
-                dir: text(&published.directory),
-                manifest: serde_json::to_string(&published.manifest).map_err(malformed)?,
-            })
+            let canary = scored(canary)?;
+            let staged = Staged { digest, shards };
+            NativePublished::new(&publisher.publish(version, staged, canary, full)?)
+        })
+    }
+
+    /// Publishes a copy of a folder; `canary` is JSON or null.
+    #[napi(catch_unwind)]
+    pub fn publish_folder<'env>(
+        &self,
+        env: &'env Env,
+        version: f64,
+        folder: String,
+        canary: Option<String>,
+        full: bool,
+    ) -> napi::Result<PromiseRaw<'env, NativePublished>> {
+        let version = whole("version", version)?;
+        self.run(env, move |publisher| {
+            let canary = scored(canary)?;
+            NativePublished::new(&publisher.publish_folder(version, Path::new(&folder), canary, full)?)
         })
     }
 
@@ -249,15 +276,11 @@ pub struct NativeTensorDiff {
     pub sparse_bytes: f64,
 }
 
-/// Compares the weights of two complete folders.
+/// Compares the weights of two complete folders, models or adapters.
 #[napi(catch_unwind)]
 pub fn diff_weights(env: &Env, base_dir: String, dir: String) -> napi::Result<PromiseRaw<'_, Vec<NativeTensorDiff>>> {
     blocking(env, move || {
-        let (old, new) = (
-            Checkpoint::open(Path::new(&base_dir))?,
-            Checkpoint::open(Path::new(&dir))?,
-        );
-        let tensors = prl_weights::diff(&old, &new, 0)?;
+        let tensors = prl_weights::diff_folders(Path::new(&base_dir), Path::new(&dir), 0)?;
         Ok(tensors.into_iter().map(NativeTensorDiff::from).collect())
     })
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { digest, WeightPublisher, writeSafetensors } from "../../../ts/native/index.ts";
+import { digest, openWeightNode, WeightPublisher, writeSafetensors } from "../../../ts/native/index.ts";
 import { prl } from "./run.ts";
 
 const ELEMENTS = 4096;
@@ -99,5 +99,85 @@ describe("prl weights", () => {
     expect(there).toMatchObject({ code: 2 });
     const odd = await prl(["weights", "reshard", "step_0", "odd", "--to", "rows"], root);
     expect(odd.stderr).toContain("PRL_WEIGHTS_PLAN");
+  });
+});
+
+describe("prl weights with PEFT adapters", () => {
+  const CONFIG = '{ "peft_type":"LORA",\n\t"r" : 2, "lora_alpha": 4.0 }\n';
+
+  const NODE = { token: null, patienceMs: 5_000 };
+
+  /** The folder of an adapter, as another trainer leaves it. */
+  async function adapterFolder(config = CONFIG, value = 1): Promise<string> {
+    const folder = await mkdtemp(join(tmpdir(), "prl-adapter-"));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    await writeFile(join(folder, "adapter_config.json"), config);
+    await writeFile(join(folder, "tokenizer.json"), "{}");
+    const tensor = (shape: number[]) => ({ dtype: "F32", shape, data: new Uint8Array(16).fill(value) });
+    const module = "base_model.model.q_proj";
+    const tensors = { [`${module}.lora_A.weight`]: tensor([2, 2]), [`${module}.lora_B.weight`]: tensor([2, 2]) };
+    await writeSafetensors(join(folder, "adapter_model.safetensors"), tensors);
+    return folder;
+  }
+
+  async function publish(folder: string, root: string, version: number) {
+    return prl(["weights", "publish", folder, root, "--policy-version", String(version), "--json"]);
+  }
+
+  test("publish, pull and verify give the folder back byte for byte", async () => {
+    const [folder, root, into] = [await adapterFolder(), await adapterFolder(), await adapterFolder()];
+    for (const version of [1, 2]) {
+      const { code, stdout } = await publish(folder, join(root, "weights"), version);
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toMatchObject({ version, encoding: "peft" });
+    }
+    const [origin, relay] = [openWeightNode(join(root, "weights"), NODE), openWeightNode(join(into, "relay"), NODE)];
+    onTestFinished(async () => {
+      await Promise.all([origin.close(), relay.close()]);
+    });
+    const address = await origin.listen("127.0.0.1:0");
+    await relay.pull({ version: 2 }, [address]);
+    const relayed = await relay.listen("127.0.0.1:0");
+    const pulled = await prl(["weights", "pull", join(into, "pulled"), "--from", relayed, "--json"]);
+    expect(pulled).toMatchObject({ code: 0 });
+    const { dir } = JSON.parse(pulled.stdout) as { dir: string };
+    for (const file of ["adapter_config.json", "adapter_model.safetensors", "tokenizer.json"]) {
+      expect(await readFile(join(dir, file))).toEqual(await readFile(join(folder, file)));
+    }
+    const verified = await prl(["weights", "verify", dir]);
+    expect(verified.stdout).toMatch(/^version 2 \([0-9a-f]{16}\): peft, 2 files, .*: sound\n$/);
+    await writeFile(join(dir, "adapter_config.json"), CONFIG.replace("4.0", "8.0"));
+    const damaged = await prl(["weights", "verify", dir]);
+    expect(damaged).toMatchObject({ code: 1 });
+    expect(damaged.stderr).toContain("PRL_WEIGHTS_DIGEST");
+    expect(damaged.stderr).toContain("adapter_config.json");
+  });
+
+  test("publish refuses half an adapter, and one after a model", async () => {
+    const folder = await adapterFolder("[]");
+    const wrong = await publish(folder, join(folder, "weights"), 1);
+    expect(wrong.stderr).toContain("PRL_WEIGHTS_ADAPTER");
+    expect(wrong.stderr).toContain("adapter_config.json");
+    await rm(join(folder, "adapter_config.json"));
+    expect((await publish(folder, join(folder, "weights"), 1)).stderr).toContain("PRL_WEIGHTS_ADAPTER");
+    const models = await publishedRoot();
+    const mixed = await publish(await adapterFolder(), models, 4);
+    expect(mixed).toMatchObject({ code: 1 });
+    expect(mixed.stderr).toContain("PRL_WEIGHTS_ADAPTER");
+    // What is a model's is published by the same form.
+    expect(await publish(join(models, "step_0"), models, 4)).toMatchObject({ code: 0 });
+    expect(await prl(["weights", "publish", folder])).toMatchObject({ code: 2 });
+  });
+
+  test("diff compares tensors and config; reshard has no business with them", async () => {
+    const [old, changed] = [await adapterFolder(), await adapterFolder(CONFIG.replace("4.0", "8.0"), 2)];
+    const { stdout } = await prl(["weights", "diff", old, changed]);
+    expect(stdout).toContain("adapter_config.json  U8 [");
+    expect(stdout).toContain("3 of 3 tensors differ: 9 of ");
+    expect(stdout).toContain("as an adapter, which is shipped whole");
+    const models = await publishedRoot();
+    expect((await prl(["weights", "diff", old, join(models, "step_0")])).stderr).toContain("PRL_WEIGHTS_ADAPTER");
+    const cut = await prl(["weights", "reshard", old, join(models, "cut"), "--to", "fsdp:2"]);
+    expect(cut.stderr).toContain("PRL_WEIGHTS_ADAPTER");
   });
 });

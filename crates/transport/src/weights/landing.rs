@@ -148,7 +148,7 @@ impl Landing {
 impl Drop for Landing {
     fn drop(&mut self) {
         if !self.is_finished {
-            self.replica.fail();
+            self.replica.fail("the node it came through stopped receiving it");
         }
         self.shelf.set_arriving(None);
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs::File;
 use std::hash::Hasher;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use tokio::sync::{OnceCell, watch};
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,7 @@ pub(crate) struct Replica {
     /// What was read last, oldest first: readers that are equally far share it.
     recent: Mutex<VecDeque<Recent>>,
     failed: CancellationToken,
+    why_failed: OnceLock<String>,
 }
 
 #[derive(Debug)]
@@ -58,6 +59,7 @@ impl Replica {
             slots,
             recent: Mutex::default(),
             failed: CancellationToken::new(),
+            why_failed: OnceLock::new(),
         }
     }
 
@@ -73,6 +75,10 @@ impl Replica {
 
     /// Reads every file once and lets others read behind. A file that is not what the description says fails the replica.
     pub(crate) fn check(&self) -> Result<(), TransportError> {
+        self.check_files().inspect_err(|error| self.fail(&error.to_string()))
+    }
+
+    fn check_files(&self) -> Result<(), TransportError> {
         for (index, (slot, described)) in self.slots.iter().zip(self.description.files()).enumerate() {
             let path = Path::new(&described.name);
             let chunks = chunk_count(described.bytes);
@@ -80,11 +86,7 @@ impl Replica {
             let mut digests = Vec::with_capacity(chunks as usize);
             for chunk in 0..chunks {
                 let bytes = slot.file.read(chunk * CHUNK_BYTES);
-                hasher.write(
-                    &bytes
-                        .map_err(TransportError::io("read", path))
-                        .inspect_err(|_| self.fail())?,
-                );
+                hasher.write(&bytes.map_err(TransportError::io("read", path))?);
                 digests.push(hasher.finish());
                 // The last chunk only after the whole is known to be right.
                 if chunk + 1 < chunks {
@@ -93,7 +95,6 @@ impl Replica {
             }
             let found = hasher.finish();
             if found != described.digest {
-                self.fail();
                 return Err(TransportError::Corrupt {
                     what: format!("{} of {}", described.name, self.description.name()),
                     expected: hex(described.digest),
@@ -119,9 +120,15 @@ impl Replica {
         slot.ready.send_replace(digests.len());
     }
 
-    /// Ends the waits of all readers: the rest will not come.
-    pub(crate) fn fail(&self) {
+    /// Ends the waits of all readers: the rest will not come, for this reason.
+    pub(crate) fn fail(&self, reason: &str) {
+        self.why_failed.get_or_init(|| reason.to_owned());
         self.failed.cancel();
+    }
+
+    /// Why the rest will not come; empty while it may.
+    pub(crate) fn why_failed(&self) -> &str {
+        self.why_failed.get().map_or("", String::as_str)
     }
 
     /// Waits until a chunk can be read; false when it will not come.

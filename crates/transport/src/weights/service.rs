@@ -180,7 +180,12 @@ impl Reader {
     async fn send(&self, file: usize, chunk: usize) -> Result<(), Status> {
         match timeout(self.times.stall, self.replica.wait(file, chunk)).await {
             Ok(true) => {}
-            Ok(false) => return Err(Status::unavailable("the rest of this version will not come")),
+            Ok(false) => {
+                let why = self.replica.why_failed();
+                return Err(Status::unavailable(format!(
+                    "the rest of this version will not come: {why}"
+                )));
+            }
             Err(_) => return Err(Status::unavailable("the rest of this version does not come here")),
         }
         let read = self

@@ -4,6 +4,7 @@
 //! [`Lease`] on what they read, which retention respects. [`WeightReceiver`] gives every version as a complete folder,
 //! whatever its encoding. Names that begin with `.` are the publisher's and the receivers' own.
 
+mod folder;
 mod lease;
 mod publisher;
 mod receiver;

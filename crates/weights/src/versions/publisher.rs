@@ -9,9 +9,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory, version_files};
+use crate::adapter::{self, Adapter};
 use crate::checkpoint::Checkpoint;
 use crate::durable::sync_directory;
-use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, write_manifest};
+use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest};
 use crate::sparse::{SparseOptions, write_sparse};
 use crate::verified::mark_written;
 use crate::write::TensorToWrite;
@@ -107,7 +108,7 @@ impl WeightPublisher {
         })
     }
 
-    /// An empty folder for the files of `version`: a complete Hugging Face folder without manifest. Versions from this
+    /// An empty folder for the files of `version`: a complete Hugging Face or PEFT folder without manifest. Versions from this
     /// number on are of an earlier attempt: they are no more, except for those who read them already.
     ///
     /// # Errors
@@ -132,7 +133,8 @@ impl WeightPublisher {
     /// unless `full` is asked for, here or by a receiver.
     ///
     /// # Errors
-    /// [`WeightsError::Digest`] when the staged weights are not those that `staged` says, otherwise as
+    /// [`WeightsError::Digest`] when the staged weights are not those that `staged` says, [`WeightsError::Adapter`] when a
+    /// PEFT folder is not whole or the versions before it are a model's weights (or the reverse), otherwise as
     /// [`write_manifest`] and [`Checkpoint::open`]. The version does not exist then.
     pub fn publish(
         &mut self,
@@ -142,6 +144,11 @@ impl WeightPublisher {
         full: bool,
     ) -> Result<Published, WeightsError> {
         let full = full || self.take_full_request()?;
+        let is_adapter = Adapter::is_in(&self.staging(version));
+        self.refuse_other_kind(version, is_adapter)?;
+        if is_adapter {
+            return self.publish_adapter(version, staged, canary);
+        }
         let weights = self.may_be_sparse(version)?;
         let sparse = match &weights {
             Some(weights) if !full => self.write_sparse(version, weights)?,
@@ -308,6 +315,51 @@ impl WeightPublisher {
             digest: newest.manifest.digest.clone(),
         };
         Ok(Some((directory, written, base)))
+    }
+
+    /// An adapter goes whole, whatever was before it.
+    fn publish_adapter(
+        &mut self,
+        version: u64,
+        staged: Staged,
+        canary: Option<Canary>,
+    ) -> Result<Published, WeightsError> {
+        let directory = self.staging(version);
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT.to_owned(),
+            version,
+            digest: staged.digest,
+            base: None,
+            encoding: Encoding::Peft,
+            shards: staged.shards,
+            canary,
+        };
+        manifest.verify_version(&directory)?;
+        manifest.verify_shards(&directory)?;
+        self.publish_full(manifest, false)
+    }
+
+    /// A follower takes the next version for the same thing as the last: a root holds models or adapters.
+    pub(super) fn refuse_other_kind(&self, version: u64, is_adapter: bool) -> Result<(), WeightsError> {
+        let earlier = published_versions(&self.root)?;
+        let Some(&newest) = earlier.iter().rfind(|&&earlier| earlier < version) else {
+            return Ok(());
+        };
+        let directory = version_directory(&self.root, newest);
+        let was_adapter = read_manifest(&directory)?.encoding == Encoding::Peft;
+        if was_adapter == is_adapter {
+            return Ok(());
+        }
+        let kind = |is_adapter| {
+            if is_adapter {
+                "a PEFT adapter"
+            } else {
+                "a model's weights"
+            }
+        };
+        let (is, was) = (kind(is_adapter), kind(was_adapter));
+        let reason = format!("version {version} is {is} and version {newest} {was}: a root holds one or the other");
+        Err(adapter::refused(&self.root, reason))
     }
 
     fn publish_full(&mut self, manifest: Manifest, keep_for_sparse: bool) -> Result<Published, WeightsError> {

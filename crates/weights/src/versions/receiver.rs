@@ -1,6 +1,6 @@
 //! The one who needs versions as complete folders.
 //!
-//! A full version is used where it is; a sparse one is applied to what this machine already has, or to the newest full
+//! A full version or an adapter is used where it is; a sparse one is applied to what this machine already has, or to the newest full
 //! version before it and everything in between. Folders that are made so live in a state directory, which several
 //! receivers of one machine may share: one makes the folder, the others find it.
 
@@ -29,7 +29,7 @@ const LOCK_POLL: Duration = Duration::from_millis(10);
 pub struct Received {
     /// The folder.
     pub directory: PathBuf,
-    /// What it holds; always full.
+    /// What it holds; never sparse.
     pub manifest: Manifest,
     /// Keeps it there.
     pub lease: Lease,
@@ -61,8 +61,8 @@ impl WeightReceiver {
         })
     }
 
-    /// The version as a complete folder. The digests of a folder made here have been checked; a full version is given
-    /// as it is ([`Manifest::verify_shards`] checks it).
+    /// The version as a complete folder. The digests of a folder made here have been checked; a full version
+    /// or an adapter is given as it is ([`Manifest::verify_shards`] checks it).
     ///
     /// # Errors
     /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and what it applies
@@ -70,7 +70,7 @@ impl WeightReceiver {
     /// last three [`WeightReceiver::request_full`] gets it in full.
     pub fn receive(&mut self, version: u64) -> Result<Received, WeightsError> {
         let (lease, manifest) = self.published(version)?;
-        if manifest.encoding == Encoding::Full {
+        if manifest.encoding != Encoding::Sparse {
             return Ok(Received {
                 directory: lease.directory().to_path_buf(),
                 manifest,
@@ -195,15 +195,20 @@ impl WeightReceiver {
                 return Err(missing(format!("the one published has digest {}", manifest.digest)));
             }
             let directory = lease.directory().to_path_buf();
-            if manifest.encoding == Encoding::Full {
-                break Received {
-                    directory,
-                    manifest,
-                    lease,
-                };
+            match manifest.encoding {
+                Encoding::Full => {
+                    break Received {
+                        directory,
+                        manifest,
+                        lease,
+                    };
+                }
+                Encoding::Peft => return Err(missing("the one published is a PEFT adapter".to_owned())),
+                Encoding::Sparse => {
+                    chain.push(SparseVersion::open(&directory, manifest)?);
+                    leases.push(lease);
+                }
             }
-            chain.push(SparseVersion::open(&directory, manifest)?);
-            leases.push(lease);
         };
         chain.reverse();
         self.apply(&base, &chain)

@@ -28,9 +28,11 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
     else {
       const differing = tensors.filter(({ change }) => change !== "same");
       io.stdout.write(table(differing, options.has("--all") ? differing.length : LISTED));
+      const isAdapter = tensors.some(({ name }) => name === "adapter_config.json");
+      const shippedAs = isAdapter ? "as an adapter, which is shipped whole" : "as a sparse version";
       io.stdout.write(
         `${differing.length} of ${tensors.length} tensors differ: ${changed} of ${elements} elements ` +
-          `(${shareText(elements === 0 ? 0 : changed / elements)}), ${bytesText(sparseBytes)} as a sparse version\n`,
+          `(${shareText(elements === 0 ? 0 : changed / elements)}), ${bytesText(sparseBytes)} ${shippedAs}\n`,
       );
     }
     return EXIT.done;

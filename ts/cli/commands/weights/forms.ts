@@ -17,6 +17,16 @@ export interface WeightsForm {
 
 export const FORMS: readonly WeightsForm[] = [
   {
+    name: "publish",
+    usage: "<folder> <dir> --policy-version <n> [--keep <n>]",
+    summary: "Make a folder of weights, a model's or a PEFT adapter's, a version",
+    options: [
+      { flag: "--policy-version", value: "<n>", summary: "Its number; later ones are no more", required: true },
+      { flag: "--keep", value: "<n>", summary: "Newest versions that stay (4); what they build on stays too" },
+    ],
+    load: () => import("./publish.ts"),
+  },
+  {
     name: "serve",
     usage: "<dir> [--listen <host:port>]",
     summary: "Let other machines pull the versions below a folder",

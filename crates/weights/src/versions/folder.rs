@@ -1,0 +1,71 @@
+//! Publishing a folder that someone else wrote: a Hugging Face folder or a PEFT adapter, from any trainer.
+
+use std::fs;
+use std::path::Path;
+
+use super::{Published, Staged, WeightPublisher};
+use crate::adapter::Adapter;
+use crate::checkpoint::Checkpoint;
+use crate::manifest::{Canary, MANIFEST_FILE, Shard, is_plain_file_name};
+use crate::{WeightsError, digest_file, parallel};
+
+impl Staged {
+    /// What the weights in `directory` are, a model's or an adapter's; reads every byte.
+    ///
+    /// # Errors
+    /// As [`Checkpoint::open`] and [`Adapter::open`].
+    pub fn of_folder(directory: &Path) -> Result<Self, WeightsError> {
+        if Adapter::is_in(directory) {
+            let adapter = Adapter::open(directory)?;
+            return Ok(Self {
+                digest: adapter.version_digest()?,
+                shards: adapter.shards(),
+            });
+        }
+        let weights = Checkpoint::open(directory)?;
+        let files = weights.files();
+        let shards = parallel::map(files.len(), parallel::thread_count(0), |index| {
+            let path = files[index].path();
+            let (digest, bytes) = digest_file(path)?;
+            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            Ok(Shard { file, bytes, digest })
+        })?;
+        Ok(Self {
+            digest: weights.version_digest()?,
+            shards,
+        })
+    }
+}
+
+impl WeightPublisher {
+    /// Publishes a copy of the files in `folder` as `version`, byte for byte: those that lie in it directly, neither hidden
+    /// nor a manifest; links are followed. An adapter goes whole, a model as in [`WeightPublisher::publish`].
+    ///
+    /// # Errors
+    /// As there, and [`WeightsError::Io`] when a file cannot be copied. The version does not exist then.
+    pub fn publish_folder(
+        &mut self,
+        version: u64,
+        folder: &Path,
+        canary: Option<Canary>,
+        full: bool,
+    ) -> Result<Published, WeightsError> {
+        // What is no weights fails before versions that it would replace are retired.
+        let is_adapter = Adapter::is_in(folder);
+        match is_adapter {
+            true => drop(Adapter::open(folder)?),
+            false => drop(Checkpoint::open(folder)?),
+        }
+        self.refuse_other_kind(version, is_adapter)?;
+        let staging = self.stage(version)?;
+        for entry in fs::read_dir(folder).map_err(WeightsError::io("list", folder))? {
+            let path = entry.map_err(WeightsError::io("list", folder))?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if is_plain_file_name(name) && !name.starts_with('.') && name != MANIFEST_FILE && path.is_file() {
+                fs::copy(&path, staging.join(name)).map_err(WeightsError::io("copy", &path))?;
+            }
+        }
+        let staged = Staged::of_folder(&staging)?;
+        self.publish(version, staged, canary, full)
+    }
+}
