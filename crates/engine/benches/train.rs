@@ -27,6 +27,8 @@ const SEQUENCES: usize = 64;
 const LENGTH: usize = 27;
 /// Tokens of a sequence that train in the RL batch: the completion.
 const COMPLETION: usize = 9;
+/// Sequences with one prompt, where they come in groups.
+const GROUP: usize = 8;
 const DECODED: usize = 128;
 const REPEATS: usize = 15;
 /// What torch trains: every token of the same batch.
@@ -70,7 +72,7 @@ fn run(folder: &Path, repeats: usize, filter: Option<String>) -> Outcome {
                 report(&name_of(figure), "tokens/s", tokens as f64 / seconds, rivals);
             };
             if wanted("train-all") {
-                let seconds = train(folder, &compute, LENGTH - 1, repeats)?;
+                let seconds = train(folder, &compute, LENGTH - 1, 1, repeats)?;
                 let rival = (best && threads == 2)
                     .then(|| torch("train", folder, threads, &RIVAL))
                     .flatten();
@@ -78,8 +80,12 @@ fn run(folder: &Path, repeats: usize, filter: Option<String>) -> Outcome {
                 figure("train-all", SEQUENCES * LENGTH, seconds, &rivals);
             }
             if wanted("train-rl") {
-                let seconds = train(folder, &compute, COMPLETION, repeats)?;
+                let seconds = train(folder, &compute, COMPLETION, 1, repeats)?;
                 figure("train-rl", SEQUENCES * LENGTH, seconds, &[]);
+            }
+            if wanted("train-groups") {
+                let seconds = train(folder, &compute, COMPLETION, GROUP, repeats)?;
+                figure("train-groups", SEQUENCES * LENGTH, seconds, &[]);
             }
             let model = Model::load(folder, &compute)?;
             if wanted("prefill") {
@@ -93,11 +99,12 @@ fn run(folder: &Path, repeats: usize, filter: Option<String>) -> Outcome {
     Ok(())
 }
 
-/// Seconds of one step: forward, backward and AdamW over the batch.
+/// Seconds of one step: forward, backward and AdamW over the batch, in which `group` sequences have one prompt.
 fn train(
     folder: &Path,
     compute: &Arc<Compute>,
     trained: usize,
+    group: usize,
     repeats: usize,
 ) -> Result<f64, Box<dyn std::error::Error>> {
     let options = TrainerOptions {
@@ -109,7 +116,12 @@ fn train(
     };
     let mut trainer = Trainer::open(folder, compute, options)?;
     let tokens = SEQUENCES * LENGTH;
-    let input_ids: Vec<u32> = (0..tokens).map(|at| (at * 7919 % 256) as u32).collect();
+    let mut input_ids: Vec<u32> = (0..tokens).map(|at| (at * 7919 % 256) as u32).collect();
+    for sequences in input_ids.chunks_mut(group * LENGTH) {
+        for later in 1..group {
+            sequences.copy_within(..LENGTH - trained, later * LENGTH);
+        }
+    }
     let loss_mask: Vec<u8> = (0..tokens)
         .map(|at| u8::from(at % LENGTH >= LENGTH - trained))
         .collect();

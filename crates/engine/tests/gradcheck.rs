@@ -228,7 +228,7 @@ fn gradients_of_every_tensor_match_central_differences() {
         write_model(folder.path(), config, 11);
         let config: Value = serde_json::from_str(config).expect("the config parses");
         let vocab = config["vocab_size"].as_u64().expect("vocab") as usize;
-        let mut columns = Columns::random(&[5, 1, 19, 8], vocab, 3);
+        let mut columns = Columns::random(&[19, 5, 1, 21, 0, 8, 20, 19], vocab, 3);
         let mut random = Random(5);
         columns.ce_weights = Some(
             columns

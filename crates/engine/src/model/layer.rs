@@ -5,7 +5,7 @@
 use super::attend::attend_rows;
 use super::cache::LayerStore;
 use super::rope::RopeTable;
-use super::rows::Rows;
+use super::rows::{Inherited, Rows};
 use super::weights::LayerWeights;
 use crate::compute::Compute;
 use crate::config::ModelConfig;
@@ -185,6 +185,14 @@ fn attention_half(
                 turn_heads(compute.tier(), turn(&weights.k_norm), &raw[q..q + kv], &mut turned[q..]);
                 // SAFETY: every row has a slot of its own: packed blocks are consecutive, cached ones were checked.
                 unsafe { writer.write(rows.slots[row], &turned[q..], &raw[q + kv..]) };
+            }
+        });
+        let turned: &[f32] = &acts.turned;
+        for_rows(compute, rows.inherited.len(), |first, count| {
+            for &Inherited { row, slot } in &rows.inherited[first..first + count] {
+                let (keys, values) = (&turned[row * (q + kv) + q..][..kv], &qkv[row * width + q + kv..][..kv]);
+                // SAFETY: a slot of the sequence's own blocks that no row of its own has.
+                unsafe { writer.write(slot, keys, values) };
             }
         });
     }

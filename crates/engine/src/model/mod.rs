@@ -23,7 +23,7 @@ use cache::{LayerStore, Scratch};
 use layer::{Pass, for_rows, norm_rows};
 use layout::Layout;
 use rope::Rope;
-use rows::{Rows, check_packed};
+use rows::{Packing, Rows, check_packed};
 use weights::Weights;
 
 /// Rows of packed sequences that are computed at a time, unless one sequence is longer.
@@ -156,13 +156,22 @@ impl Model {
         cu_seqlens: &[u32],
     ) -> Result<Vec<f32>, EngineError> {
         check_packed(input_ids, cu_seqlens, self.config.vocab_size)?;
+        let width = self.config.hidden_size;
         let mut store = LayerStore::new(&self.config, 0);
         let mut scratch = Scratch::default();
-        let mut hidden = Vec::with_capacity(input_ids.len() * self.config.hidden_size);
+        let mut hidden = Vec::with_capacity(input_ids.len() * width);
         for group in groups(cu_seqlens) {
-            let rows = Rows::packed(input_ids, group);
+            let mut packing = Packing::default();
+            let mut row_of_token = Vec::new();
+            for pair in group.windows(2) {
+                row_of_token.extend(packing.push(&input_ids[pair[0] as usize..pair[1] as usize]));
+            }
+            let rows = packing.finish();
             store.reserve(rows.num_blocks());
-            hidden.extend(self.forward_rows(compute, &rows, std::slice::from_mut(&mut store), &mut scratch));
+            let found = self.forward_rows(compute, &rows, std::slice::from_mut(&mut store), &mut scratch);
+            for row in row_of_token {
+                hidden.extend_from_slice(&found[row * width..][..width]);
+            }
         }
         Ok(hidden)
     }

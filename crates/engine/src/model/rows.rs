@@ -1,10 +1,15 @@
 //! Which rows a forward pass computes: new tokens of several sequences, one after the other.
+//!
+//! Packed sequences that begin alike share rows: a row's numbers depend on the tokens up to its own alone, so what an earlier sequence has
+//! computed is not computed again. Its keys and values are stored for each sequence, so that attention knows nothing of it.
+
+use std::collections::HashMap;
 
 use crate::error::EngineError;
 use crate::kernels::attention::BLOCK_TOKENS;
 use crate::model::cache::CachedSequence;
 
-/// New tokens of one sequence.
+/// New tokens of one sequence; at least one.
 #[derive(Debug, Clone)]
 pub(crate) struct Span {
     /// First row.
@@ -15,6 +20,17 @@ pub(crate) struct Span {
     pub(crate) start: usize,
     /// Where the sequence's block table begins in [`Rows::tables`].
     pub(crate) table: usize,
+    /// Packed sequences: where the positions before the first row begin in [`Rows::inherited`].
+    pub(crate) inherited: usize,
+}
+
+/// A position of a packed sequence that a row of an earlier sequence computes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Inherited {
+    /// The row.
+    pub(crate) row: usize,
+    /// Where the row's keys and values go beside its own slot.
+    pub(crate) slot: usize,
 }
 
 /// The rows of a pass.
@@ -28,25 +44,13 @@ pub(crate) struct Rows {
     pub(crate) spans: Vec<Span>,
     /// The block tables of all spans.
     pub(crate) tables: Vec<u32>,
+    /// The positions before each packed span's first row; none of a cached one, whose keys and values are stored already.
+    pub(crate) inherited: Vec<Inherited>,
     /// One more than the last position.
     pub(crate) longest: usize,
 }
 
 impl Rows {
-    /// The packed sequences at `cu_seqlens`, checked beforehand, from position 0 in consecutive blocks. Sequences may be empty.
-    pub(crate) fn packed(token_ids: &[u32], cu_seqlens: &[u32]) -> Self {
-        let mut rows = Self::default();
-        let mut blocks = 0u32;
-        for pair in cu_seqlens.windows(2) {
-            let segment = &token_ids[pair[0] as usize..pair[1] as usize];
-            let needed = segment.len().div_ceil(BLOCK_TOKENS) as u32;
-            let table: Vec<u32> = (blocks..blocks + needed).collect();
-            blocks += needed;
-            rows.push(segment, 0, &table);
-        }
-        rows
-    }
-
     /// New tokens of cached sequences, checked against the cache beforehand.
     pub(crate) fn cached(sequences: &[CachedSequence<'_>], vocab_size: usize) -> Result<Self, EngineError> {
         let mut rows = Self::default();
@@ -62,6 +66,14 @@ impl Rows {
         self.token_ids.len()
     }
 
+    /// The row that computes a position of a packed sequence.
+    pub(crate) fn row_of(&self, span: &Span, position: usize) -> usize {
+        match position.checked_sub(span.start) {
+            Some(token) => span.row + token,
+            None => self.inherited[span.inherited + position].row,
+        }
+    }
+
     /// Blocks that packed sequences take.
     pub(crate) fn num_blocks(&self) -> usize {
         self.tables.len()
@@ -74,15 +86,64 @@ impl Rows {
             len,
             start,
             table: self.tables.len(),
+            inherited: self.inherited.len(),
         });
         self.token_ids.extend_from_slice(token_ids);
         for position in start..start + len {
             self.positions.push(position as u32);
-            self.slots
-                .push(table[position / BLOCK_TOKENS] as usize * BLOCK_TOKENS + position % BLOCK_TOKENS);
+            self.slots.push(slot(table, position));
         }
         self.tables.extend_from_slice(table);
         self.longest = self.longest.max(start + len);
+    }
+}
+
+/// Where a sequence's block table puts a position.
+fn slot(table: &[u32], position: usize) -> usize {
+    table[position / BLOCK_TOKENS] as usize * BLOCK_TOKENS + position % BLOCK_TOKENS
+}
+
+/// Packs whole sequences into rows, in consecutive blocks.
+#[derive(Default)]
+pub(crate) struct Packing {
+    rows: Rows,
+    /// The row that computes a token after the row before it.
+    next: HashMap<(Option<usize>, u32), usize>,
+}
+
+impl Packing {
+    /// Adds a sequence, checked beforehand; returns the row of each of its tokens.
+    pub(crate) fn push(&mut self, token_ids: &[u32]) -> Vec<usize> {
+        let mut path = Vec::with_capacity(token_ids.len());
+        for &token in token_ids {
+            match self.next.get(&(path.last().copied(), token)) {
+                Some(&row) => path.push(row),
+                None => break,
+            }
+        }
+        let shared = path.len();
+        if shared == token_ids.len() {
+            return path;
+        }
+        let blocks = self.rows.tables.len() as u32;
+        let table: Vec<u32> = (blocks..blocks + token_ids.len().div_ceil(BLOCK_TOKENS) as u32).collect();
+        let first = self.rows.len();
+        self.rows.push(&token_ids[shared..], shared, &table);
+        let inherited = path.iter().enumerate().map(|(position, &row)| Inherited {
+            row,
+            slot: slot(&table, position),
+        });
+        self.rows.inherited.extend(inherited);
+        for (row, &token) in (first..).zip(&token_ids[shared..]) {
+            self.next.insert((path.last().copied(), token), row);
+            path.push(row);
+        }
+        path
+    }
+
+    /// The rows of all sequences.
+    pub(crate) fn finish(self) -> Rows {
+        self.rows
     }
 }
 
@@ -118,4 +179,51 @@ pub(crate) fn check_cu_seqlens(cu_seqlens: &[u32], len: usize) -> Result<(), Eng
         cu_seqlens.first(),
         cu_seqlens.last()
     )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    proptest! {
+        #[test]
+        fn every_beginning_has_one_row_and_every_position_a_slot_of_its_sequence(
+            sequences in prop::collection::vec(prop::collection::vec(0u32..3, 0..40), 0..12),
+        ) {
+            let mut packing = Packing::default();
+            let paths: Vec<Vec<usize>> = sequences.iter().map(|sequence| packing.push(sequence)).collect();
+            let rows = packing.finish();
+            let mut beginnings = HashSet::new();
+            for (sequence, path) in sequences.iter().zip(&paths) {
+                prop_assert_eq!(path.len(), sequence.len());
+                for (position, &row) in path.iter().enumerate() {
+                    prop_assert_eq!(rows.token_ids[row], sequence[position]);
+                    prop_assert_eq!(rows.positions[row] as usize, position);
+                    beginnings.insert((&sequence[..=position], row));
+                }
+            }
+            let distinct: HashSet<&[u32]> = beginnings.iter().map(|(beginning, _)| *beginning).collect();
+            prop_assert_eq!(beginnings.len(), distinct.len());
+            prop_assert_eq!(rows.len(), distinct.len());
+
+            let mut taken = HashSet::new();
+            for span in &rows.spans {
+                prop_assert!(span.len > 0);
+                let table = &rows.tables[span.table..];
+                for position in 0..span.start + span.len {
+                    let row = rows.row_of(span, position);
+                    prop_assert_eq!(rows.positions[row] as usize, position);
+                    let stored = if position < span.start {
+                        rows.inherited[span.inherited + position].slot
+                    } else {
+                        rows.slots[row]
+                    };
+                    prop_assert_eq!(stored, slot(table, position));
+                    prop_assert!(taken.insert(stored), "slot {} is taken twice", stored);
+                }
+            }
+        }
+    }
 }

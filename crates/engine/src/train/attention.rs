@@ -1,13 +1,18 @@
 //! Backward pass of a layer's attention: one task per sequence and key-value head.
+//!
+//! Keys and values that a sequence has from an earlier one's rows get gradients of their own, which join those of the rows in the order of
+//! the sequences.
 
 use std::cell::RefCell;
 
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::isa::Tier;
+use crate::kernels::LANES;
 use crate::kernels::attention::{BLOCK_TOKENS, padded, row_stride};
 use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTile, attend_backward};
 use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::norm::add;
 use crate::model::attend::tile_rows;
 use crate::model::rows::{Rows, Span};
 
@@ -51,13 +56,46 @@ pub(crate) fn attention_backward(
     rows: &Rows,
     around: Around<'_>,
     grad_qkv: &mut [f32],
+    grad_inherited: &mut Buffer,
 ) {
-    let grad_qkv = Shared::new(grad_qkv);
     let heads = config.num_kv_heads;
+    grad_inherited.resize(rows.inherited.len() * 2 * config.kv_width());
+    let out = Out {
+        grad_qkv: Shared::new(grad_qkv),
+        grad_inherited: Shared::new(grad_inherited),
+    };
     compute.run(rows.spans.len() * heads, |task| {
         let (span, head) = (&rows.spans[task / heads], task % heads);
-        if span.len > 0 {
-            SCRATCH.with_borrow_mut(|scratch| one_head(compute.tier(), config, span, head, around, grad_qkv, scratch));
+        SCRATCH.with_borrow_mut(|scratch| one_head(compute.tier(), config, (rows, span), head, around, out, scratch));
+    });
+    add_inherited(compute, config, rows, out);
+}
+
+/// Where a sequence's gradients go.
+#[derive(Clone, Copy)]
+struct Out<'a> {
+    /// `[N, W]`: of its own rows.
+    grad_qkv: Shared<'a, f32>,
+    /// `[inherited positions, k + v]`.
+    grad_inherited: Shared<'a, f32>,
+}
+
+/// Adds the gradients of inherited keys and values to those of the rows, sequences in ascending order; tasks share out the columns.
+fn add_inherited(compute: &Compute, config: &ModelConfig, rows: &Rows, out: Out<'_>) {
+    let (q, all, width) = (config.q_width(), config.qkv_width(), 2 * config.kv_width());
+    let stretches = compute.threads().min(width.div_ceil(LANES));
+    compute.run(stretches, |index| {
+        let columns = width * index / stretches..width * (index + 1) / stretches;
+        for (at, inherited) in rows.inherited.iter().enumerate() {
+            // SAFETY: tasks have columns of their own, and an inherited position is no row.
+            let (to, from) = unsafe {
+                (
+                    out.grad_qkv
+                        .slice(inherited.row * all + q + columns.start, columns.len()),
+                    out.grad_inherited.slice(at * width + columns.start, columns.len()),
+                )
+            };
+            add(compute.tier(), to, from);
         }
     });
 }
@@ -65,24 +103,27 @@ pub(crate) fn attention_backward(
 fn one_head(
     tier: Tier,
     config: &ModelConfig,
-    span: &Span,
+    (rows, span): (&Rows, &Span),
     head: usize,
     around: Around<'_>,
-    grad_qkv: Shared<'_, f32>,
+    out: Out<'_>,
     scratch: &mut Scratch,
 ) {
     let (dim, width) = (config.head_dim, padded(config.head_dim));
     let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
     let group = config.num_heads / config.num_kv_heads;
     let scale = 1.0 / (dim as f32).sqrt();
-    load_keys(config, span, head, around, scratch);
+    load_keys(config, (rows, span), head, around, scratch);
     for (buffer, len) in [
         (&mut scratch.queries, MOST_ROWS * dim),
         (&mut scratch.grads, MOST_ROWS * dim),
         (&mut scratch.query_rows, MOST_ROWS * width),
         (&mut scratch.grad_rows, MOST_ROWS * width),
         (&mut scratch.grad_queries, MOST_ROWS * width),
-        (&mut scratch.weights, 2 * MOST_ROWS * row_stride(span.len - 1)),
+        (
+            &mut scratch.weights,
+            2 * MOST_ROWS * row_stride(span.start + span.len - 1),
+        ),
     ] {
         buffer.resize(len);
     }
@@ -94,7 +135,7 @@ fn one_head(
         let count = tile_rows(tier, (total - first).min(MOST_ROWS));
         for (i, position) in positions[..count].iter_mut().enumerate() {
             let (token, member) = ((first + i) / group, (first + i) % group);
-            *position = token;
+            *position = span.start + token;
             let at = (head * group + member) * dim;
             let query = &around.turned[(span.row + token) * (q + kv) + at..][..dim];
             let grad = &around.grad_attended[(span.row + token) * q + at..][..dim];
@@ -133,25 +174,44 @@ fn one_head(
         for i in 0..count {
             let (token, member) = ((first + i) / group, (first + i) % group);
             // SAFETY: a query head of a row belongs to one key-value head's task alone.
-            let out = unsafe { grad_qkv.slice((span.row + token) * all + (head * group + member) * dim, dim) };
+            let out = unsafe {
+                out.grad_qkv
+                    .slice((span.row + token) * all + (head * group + member) * dim, dim)
+            };
             out.copy_from_slice(&scratch.grad_queries[i * width..][..dim]);
         }
         first += count;
     }
-    for token in 0..span.len {
-        let row = (span.row + token) * all + head * dim;
-        // SAFETY: a key and a value head of a row belong to one task alone.
-        let (keys, values) = unsafe { (grad_qkv.slice(row + q, dim), grad_qkv.slice(row + q + kv, dim)) };
-        keys.copy_from_slice(&scratch.grad_keys[token * width..][..dim]);
-        values.copy_from_slice(&scratch.grad_values[token * width..][..dim]);
+    for position in 0..span.start + span.len {
+        let (grads, keys_at, values_at) = match position.checked_sub(span.start) {
+            Some(token) => {
+                let row = (span.row + token) * all + head * dim;
+                (out.grad_qkv, row + q, row + q + kv)
+            }
+            None => {
+                let row = (span.inherited + position) * 2 * kv + head * dim;
+                (out.grad_inherited, row, row + kv)
+            }
+        };
+        // SAFETY: a key and a value head of a row, or of an inherited position, belong to one task alone.
+        let (keys, values) = unsafe { (grads.slice(keys_at, dim), grads.slice(values_at, dim)) };
+        keys.copy_from_slice(&scratch.grad_keys[position * width..][..dim]);
+        values.copy_from_slice(&scratch.grad_values[position * width..][..dim]);
     }
 }
 
 /// Lays out a head's keys and values for the kernel, pads zeroed, and clears their gradients.
-fn load_keys(config: &ModelConfig, span: &Span, head: usize, around: Around<'_>, scratch: &mut Scratch) {
+fn load_keys(
+    config: &ModelConfig,
+    (rows, span): (&Rows, &Span),
+    head: usize,
+    around: Around<'_>,
+    scratch: &mut Scratch,
+) {
     let (dim, width) = (config.head_dim, padded(config.head_dim));
     let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
-    let tokens = span.len.next_multiple_of(BLOCK_TOKENS);
+    let length = span.start + span.len;
+    let tokens = length.next_multiple_of(BLOCK_TOKENS);
     for (buffer, len) in [
         (&mut scratch.keys, tokens * dim),
         (&mut scratch.values, tokens * dim),
@@ -162,8 +222,8 @@ fn load_keys(config: &ModelConfig, span: &Span, head: usize, around: Around<'_>,
         buffer.resize(len);
         buffer.fill(0.0);
     }
-    for token in 0..span.len {
-        let row = span.row + token;
+    for token in 0..length {
+        let row = rows.row_of(span, token);
         let key = &around.turned[row * (q + kv) + q + head * dim..][..dim];
         let value = &around.qkv[row * all + q + kv + head * dim..][..dim];
         scratch.key_rows[token * width..][..dim].copy_from_slice(key);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::error::EngineError;
 use crate::head::{Target, check_temperatures};
 use crate::loss::Counts;
-use crate::model::rows::{Rows, check_packed};
+use crate::model::rows::{Packing, Rows, check_packed};
 
 /// Version of a token that no policy sampled.
 const UNSAMPLED: u32 = u32::MAX;
@@ -49,11 +49,11 @@ pub(crate) struct Bin {
     pub(crate) tokens: Range<usize>,
     /// Sequences of the batch.
     pub(crate) sequences: Range<usize>,
-    /// What the model computes: each sequence up to the row that predicts its last target.
+    /// What the model computes: each sequence up to the row that predicts its last target, beginnings in common once.
     pub(crate) rows: Rows,
-    /// The rows that predict a token that trains, ascending: all that the last layer puts out.
+    /// The rows that predict tokens that train, ascending: all that the last layer puts out.
     pub(crate) outputs: Vec<usize>,
-    /// The tokens that train, one per output: `row` is its index, `token_at` counts from the bin's first token.
+    /// The tokens that train: `row` is an index of `outputs`, `token_at` counts from the bin's first token.
     pub(crate) targets: Vec<Target>,
 }
 
@@ -75,38 +75,40 @@ impl TrainBatch<'_> {
     fn bin(&self, sequences: Range<usize>) -> Result<Bin, EngineError> {
         let at = |sequence: usize| self.cu_seqlens[sequence] as usize;
         let tokens = at(sequences.start)..at(sequences.end);
-        let (mut ids, mut cu_seqlens) = (Vec::new(), vec![0u32]);
-        let (mut outputs, mut targets) = (Vec::new(), Vec::new());
+        let mut packing = Packing::default();
+        let mut targets = Vec::new();
         for sequence in sequences.clone() {
             let range = at(sequence)..at(sequence + 1);
-            let first_row = ids.len();
+            let first_target = targets.len();
             for token_at in range.clone().filter(|&t| self.trains(t)) {
                 if token_at == range.start {
                     return Err(EngineError::Input(format!(
                         "token {token_at} trains, but is the first of sequence {sequence} and has no predecessor"
                     )));
                 }
-                outputs.push(first_row + token_at - 1 - range.start);
                 targets.push(Target {
-                    row: targets.len(),
+                    row: token_at - 1 - range.start,
                     token_at: token_at - tokens.start,
                     token: self.input_ids[token_at],
                     temperature: crate::head::temperature_at(self.temperatures, token_at),
                 });
             }
-            let needed = outputs
-                .last()
-                .map_or(0, |row: &usize| (row + 1).saturating_sub(first_row));
-            if needed > 0 {
-                ids.extend_from_slice(&self.input_ids[range.start..range.start + needed]);
-                cu_seqlens.push(ids.len() as u32);
+            let needed = targets[first_target..].last().map_or(0, |target| target.row + 1);
+            let path = packing.push(&self.input_ids[range.start..range.start + needed]);
+            for target in &mut targets[first_target..] {
+                target.row = path[target.row];
             }
         }
-        let rows = Rows::packed(&ids, &cu_seqlens);
+        let mut outputs: Vec<usize> = targets.iter().map(|target| target.row).collect();
+        outputs.sort_unstable();
+        outputs.dedup();
+        for target in &mut targets {
+            target.row = outputs.partition_point(|&row| row < target.row);
+        }
         Ok(Bin {
             tokens,
             sequences,
-            rows,
+            rows: packing.finish(),
             outputs,
             targets,
         })

@@ -6,6 +6,7 @@ use crate::compute::Compute;
 use crate::head::{Target, gather};
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::{Left, gemm};
+use crate::kernels::norm::add;
 use crate::kernels::pack::Packed;
 use crate::kernels::softmax::{row_gradient, row_statistics};
 use crate::model::layer::for_rows;
@@ -33,7 +34,7 @@ pub(crate) struct Head<'a> {
     pub(crate) backward: &'a Packed,
 }
 
-/// Given the gradient of each target's log-probability, writes the gradient of the hidden states `grad_hidden [M, H]` (one row per target) and adds the head's gradient to `grad_head [vocab, H]`.
+/// Given the gradient of each target's log-probability, writes the gradient of the hidden states `grad_hidden [M, H]` (summed over a row's targets) and adds the head's gradient to `grad_head [vocab, H]`.
 #[expect(clippy::too_many_arguments, reason = "the operands of the head and their gradients")]
 pub(crate) fn head_backward(
     compute: &Compute,
@@ -49,6 +50,7 @@ pub(crate) fn head_backward(
 ) {
     let vocab = head.forward.n();
     let chunk = (CHUNK_LOGITS / vocab).max(LEAST_TARGETS);
+    grad_hidden.fill(0.0);
     for (items, grads) in targets.chunks(chunk).zip(grad_logprobs.chunks(chunk)) {
         let count = items.len();
         work.rows.resize(count * width);
@@ -89,7 +91,7 @@ pub(crate) fn head_backward(
             false,
         );
         for (item, row) in items.iter().zip(work.grad_rows.chunks_exact(width)) {
-            grad_hidden[item.row * width..][..width].copy_from_slice(row);
+            add(compute.tier(), &mut grad_hidden[item.row * width..][..width], row);
         }
         weight_gradient(compute, &work.logits, vocab, &work.rows, width, grad_head, packed);
     }

@@ -61,6 +61,7 @@ pub(crate) struct Workspace {
     grad_normed: Buffer,
     grad_attended: Buffer,
     grad_qkv: Buffer,
+    grad_inherited: Buffer,
     expanded: Buffer,
     pub(crate) packed: Packed,
     partial: Buffer,
@@ -200,7 +201,14 @@ pub(crate) fn backward(
         qkv: &acts.qkv,
         grad_attended: &work.grad_attended,
     };
-    attention_backward(compute, config, rows, around, &mut work.grad_qkv);
+    attention_backward(
+        compute,
+        config,
+        rows,
+        around,
+        &mut work.grad_qkv,
+        &mut work.grad_inherited,
+    );
 
     let dim = config.head_dim;
     let norms = if weights.q_norm.is_empty() { 0 } else { 2 * dim };

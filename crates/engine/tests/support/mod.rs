@@ -120,17 +120,25 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Random sequences of the given lengths: about two thirds of their tokens train.
+    /// Random sequences of the given lengths: about two thirds of their tokens train, every second one begins as an earlier one does.
     pub(crate) fn random(lengths: &[usize], vocab: usize, seed: u64) -> Self {
         let mut random = Random(seed);
         let mut columns = Self {
             cu_seqlens: vec![0],
             ..Self::default()
         };
-        for &length in lengths {
+        for (index, &length) in lengths.iter().enumerate() {
+            let mut ids: Vec<u32> = (0..length).map(|_| random.below(vocab) as u32).collect();
+            if index % 2 == 1 {
+                let earlier = random.below(index);
+                let begin = columns.cu_seqlens[earlier] as usize;
+                let most = length.min(lengths[earlier]);
+                let shared = random.below(most + 1);
+                ids[..shared].copy_from_slice(&columns.input_ids[begin..begin + shared]);
+            }
+            columns.input_ids.extend(ids);
             for at in 0..length {
                 let trains = at > 0 && random.below(3) > 0;
-                columns.input_ids.push(random.below(vocab) as u32);
                 columns.loss_mask.push(u8::from(trains));
                 columns
                     .inference_logprobs
