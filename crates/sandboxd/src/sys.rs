@@ -125,6 +125,16 @@ pub(crate) fn send_with_fds(socket: RawFd, bytes: &[u8], fds: &[RawFd]) -> io::R
     }
 }
 
+/// As `receive_with_fds`, from a peer that others may kill: that it never read what it was sent is passed over, and what it
+/// had said is received as ever.
+pub(crate) fn receive_from_mortal(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
+    match receive_with_fds(socket, buffer) {
+        // The kernel tells it once, and before everything else.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionReset => receive_with_fds(socket, buffer),
+        received => received,
+    }
+}
+
 /// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes: end of file.
 pub(crate) fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut iov = libc::iovec {

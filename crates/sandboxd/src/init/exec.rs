@@ -16,12 +16,12 @@ use super::zygote::{self, Born, Zygote};
 use super::{Control, tree};
 use crate::child::{self, Confinement, Launch};
 use crate::collect;
-use crate::sys::{check, check_long, receive_with_fds, send_with_fds};
+use crate::sys::{check, check_long, receive_from_mortal, send_with_fds};
 use crate::wire::{Ended, Event, Finish, FromInit, Launching, Start, Terminal};
 
 mod all;
 
-pub(super) use all::Execs;
+pub(super) use all::{Execs, Reaped};
 
 /// Pause between two rounds of killing.
 const KILL_AGAIN_MS: libc::c_int = 2;
@@ -121,6 +121,19 @@ impl Enclosure {
     }
 }
 
+/// Why a zygote has not taken a program, of which nothing has begun then.
+pub(super) enum NotAdopted {
+    /// It takes none any more.
+    Gone(String),
+    Failed((String, io::Error)),
+}
+
+impl From<(String, io::Error)> for NotAdopted {
+    fn from(failure: (String, io::Error)) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// What to tell at once, with a terminal's other end.
 type Told = Option<(Event, Option<OwnedFd>)>;
 
@@ -199,15 +212,16 @@ impl Exec {
         Ok((exec, terminal.map(|(ours, _)| (Event::Terminal(true), Some(ours)))))
     }
 
-    /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it.
+    /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it. A zygote that is
+    /// gone is told by its own.
     pub(super) fn adopt(
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
         mut zygote: Zygote,
-    ) -> Result<(Self, Option<Zygote>), (String, io::Error)> {
+    ) -> Result<(Self, Option<Zygote>), NotAdopted> {
         let ([input, output, errors] | [input, output, errors, _]) = fds else {
-            return Err(("stdio".into(), io::Error::from_raw_os_error(libc::EBADMSG)));
+            return Err(("stdio".to_owned(), io::Error::from_raw_os_error(libc::EBADMSG)).into());
         };
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
@@ -224,7 +238,7 @@ impl Exec {
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let namespace = namespace.filter(|_| nursery.is_none());
         let handed = zygote.start(&start.program, &stdio, control, namespace);
-        let pid = handed.map_err(|error| ("zygote".to_owned(), error))?;
+        let pid = handed.map_err(|error| NotAdopted::Gone(error.to_string()))?;
         if let Some(finish) = &start.finish {
             let sole = Self::Sole {
                 pid,
@@ -335,7 +349,7 @@ impl Led {
 
     fn hear(&mut self, id: u64, control: &Control) -> io::Result<()> {
         let mut buffer = [0; REPORT_BYTES];
-        let length = match receive_with_fds(self.link.as_raw_fd(), &mut buffer) {
+        let length = match receive_from_mortal(self.link.as_raw_fd(), &mut buffer) {
             Ok((length, _)) => length,
             // It was killed with a child of it that has not closed the link yet.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,

@@ -77,6 +77,17 @@ impl Pair {
     }
 }
 
+/// Where guests could kill the leader nothing of its own is to go on without it. A change of user, which keeps guests from
+/// that, undoes this.
+fn end_with(leader: libc::pid_t) -> io::Result<()> {
+    prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong)?;
+    // SAFETY: reads an attribute of this process.
+    if unsafe { libc::getppid() } == leader {
+        return Ok(());
+    }
+    Err(io::Error::from_raw_os_error(libc::ESRCH))
+}
+
 /// Becomes what the order says, which may be long in coming.
 fn obey(confinement: Confinement<'_>) -> (String, io::Error) {
     let mut inbox = Inbox::default();
@@ -120,7 +131,12 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
     }
     keep_only(&[link.as_raw_fd(), orders.as_raw_fd()])?;
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
-    let (pid, report) = match child::fork(|| obey(confinement)) {
+    // SAFETY: reads an attribute of this process.
+    let own = unsafe { libc::getpid() };
+    let (pid, report) = match child::fork(|| match end_with(own) {
+        Ok(()) => obey(confinement),
+        Err(error) => ("leader".to_owned(), error),
+    }) {
         Ok(forked) => forked,
         Err(error) => return tell(Event::NotExecuted(failure(("fork", error)))),
     };

@@ -35,7 +35,7 @@ pub(crate) use tree::children;
 
 use arrange::{arrange, keep_only, watch_signals};
 use control::{CONTROL, Control};
-use exec::{Exec, Execs};
+use exec::{Exec, Execs, NotAdopted, Reaped};
 use zygote::{Born, Instead, Word, Zygote};
 
 /// Runs as pid 1 until the sandbox is done.
@@ -196,6 +196,19 @@ impl<'a> Server<'a> {
         }
     }
 
+    /// One that waited for a program has ended. Its link may be open elsewhere for another moment.
+    fn lose_zygote(&mut self, pid: libc::pid_t) -> io::Result<()> {
+        let found = self.zygotes.iter().find(|(_, zygote)| zygote.pid() == pid);
+        let Some(id) = found.map(|(id, _)| *id) else {
+            return Ok(());
+        };
+        self.zygotes.remove(&id);
+        if self.killed {
+            return Ok(());
+        }
+        self.control.tell(id, Event::Failed(failure(("zygote", died()))))
+    }
+
     fn hatch(&mut self, id: u64, wanted: Hatch) -> io::Result<()> {
         if wanted.nursery > 0 {
             let layer = wanted.layer.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
@@ -236,9 +249,11 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Hands a program over to a zygote, which tells when it begins.
+    /// Hands a program over to a zygote, which tells when it begins. It may have been killed meanwhile: then the program is
+    /// executed.
     fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
-        let zygote = self.zygotes.remove(&start.zygote).ok_or(("zygote".into(), died()));
+        let zygote = self.zygotes.remove(&start.zygote);
+        let zygote = zygote.ok_or_else(|| NotAdopted::Gone(died().to_string()));
         match zygote.and_then(|zygote| Exec::adopt(start, fds, self.uid, zygote)) {
             Ok((exec, Some(mut zygote))) => {
                 if let Born::Executed(instead) = zygote.born() {
@@ -256,7 +271,11 @@ impl<'a> Server<'a> {
                 self.execs.insert(id, exec);
                 Ok(())
             }
-            Err(step) => self.control.tell(id, Event::Failed(failure(step))),
+            Err(NotAdopted::Gone(reason)) => {
+                self.control.tell(id, Event::Executing(reason))?;
+                self.execute(id, start, fds)
+            }
+            Err(NotAdopted::Failed(step)) => self.control.tell(id, Event::Failed(failure(step))),
         }
     }
 
@@ -275,8 +294,10 @@ impl<'a> Server<'a> {
             if ended <= 0 {
                 return Ok(());
             }
-            if let Some((id, finish)) = self.execs.reaped(ended, status, &self.control)? {
-                self.finish(id, &finish)?;
+            match self.execs.reaped(ended, status, &self.control)? {
+                Reaped::Sole(id, finish) => self.finish(id, &finish)?,
+                Reaped::OfOne => {}
+                Reaped::OfNone => self.lose_zygote(ended)?,
             }
         }
     }

@@ -13,7 +13,7 @@ use super::layer::Layer;
 use crate::child::{self, Confinement, Launch};
 use crate::defence::Defence;
 use crate::landlock::{self, Ruleset};
-use crate::sys::{check, check_long, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::sys::{check, check_long, receive_from_mortal, send_with_fds, set_nonblocking, socket_pair};
 use crate::wire::{Ended, Event, Failure, Program, Start};
 use crate::zygote::LINK_OF_EXECUTED;
 
@@ -162,6 +162,11 @@ impl Zygote {
         &mut self.born
     }
 
+    /// 0 before it has told it.
+    pub(super) fn pid(&self) -> libc::pid_t {
+        self.pid
+    }
+
     pub(super) fn link(&self) -> RawFd {
         self.link.as_raw_fd()
     }
@@ -200,11 +205,17 @@ impl Zygote {
 
     pub(super) fn hear(&mut self) -> io::Result<Word> {
         let mut buffer = [0; MESSAGE_BYTES];
-        let (length, _) = receive_with_fds(self.link(), &mut buffer)?;
+        let (length, _) = receive_from_mortal(self.link(), &mut buffer)?;
         let message = buffer.get(..length).unwrap_or_default();
         if let Some(pid) = message.strip_prefix(b"ready\0") {
             self.pid = number(&String::from_utf8_lossy(pid))?;
-            return Ok(Word::Event(Event::Hatched(true)));
+            // SAFETY: no signal. Who has said so may have been killed, and reaped as nobody's, before it was heard.
+            let there = unsafe { libc::kill(self.pid, 0) } == 0;
+            return Ok(if there {
+                Word::Event(Event::Hatched(true))
+            } else {
+                Word::Nothing
+            });
         }
         if let Some(buried) = message.strip_prefix(b"buried\0") {
             let text = String::from_utf8_lossy(buried);

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 use super::profiles::Profile;
-use super::template::{About, Template};
+use super::template::{About, NotForked, Template};
 use super::{FIRST, check, eligible};
-use crate::boxes::HeldBox;
+use crate::boxes::{End, HeldBox};
 use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::mux::Exchange;
@@ -20,7 +20,7 @@ use crate::sandbox::Sandbox;
 use crate::wire::{Event, Hatch, Order, Program, Sizes};
 
 /// A zygote that is not there by then will not come.
-const HATCH_DEADLINE: Duration = Duration::from_secs(10);
+const HATCH_DEADLINE: Duration = Duration::from_secs(15);
 /// Pause between two attempts to start a template.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
@@ -115,7 +115,7 @@ impl Python {
             sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
-            self.fork(user, true, &nest).await?;
+            self.fork(user, true, nest, || ()).await?;
             let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Hatched(_)), &event)
         });
@@ -136,7 +136,13 @@ impl Python {
             let told = |event: Option<(Event, Vec<OwnedFd>)>| said(event.map(|(event, fds)| (0, event, fds)));
             let (event, nest) = told(exchange.event().await)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
-            self.fork(held.user(), false, &nest).await?;
+            // Only its own programs could do that, where they have the daemon's user.
+            let stuck = || {
+                held.end_with(End::Broken(
+                    "a process that was to wait in it for a program was held up",
+                ))
+            };
+            self.fork(held.user(), false, nest, stuck).await?;
             let (event, _) = told(exchange.event().await)?;
             expect(matches!(event, Event::Hatched(_)), &event)?;
             Ok(Parked { exchange })
@@ -160,13 +166,17 @@ impl Python {
         .await
     }
 
-    async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<(), SandboxError> {
+    /// Takes what init gave for the zygote, so that nobody but that has it: its end is seen by that.
+    async fn fork(&self, user: u32, sole: bool, nest: Vec<OwnedFd>, stuck: impl FnOnce()) -> Result<(), SandboxError> {
         let template = self.template().await?;
-        let forked = template.fork(user, sole, nest).await;
-        if forked.is_err() {
-            self.give_up(&template).await;
+        match template.fork(user, sole, &nest, stuck).await {
+            Ok(()) => Ok(()),
+            Err(NotForked::Refused(error)) => Err(error),
+            Err(NotForked::Silent(error)) => {
+                self.give_up(&template).await;
+                Err(error)
+            }
         }
-        forked
     }
 
     /// The template, started again when the last one is gone.

@@ -30,7 +30,8 @@ const PARTS: [(&str, &str); 7] = [
 const LOADER: &str = include_str!("python/loader.py");
 /// Loading modules takes a second on a slow machine.
 const START_DEADLINE: Duration = Duration::from_secs(30);
-/// A fork that takes longer is broken, not slow.
+/// A fork that takes longer is broken, not slow; and how long others' may take before it.
+const STUCK_AFTER: Duration = Duration::from_secs(3);
 const FORK_DEADLINE: Duration = Duration::from_secs(10);
 const READY_BYTES: usize = 64 << 10;
 const ANSWER_BYTES: usize = 512;
@@ -43,6 +44,14 @@ pub(crate) struct About {
     pub(crate) executable: String,
     /// Names of the modules that it has loaded.
     pub(crate) preloads: Vec<String>,
+}
+
+/// Why there is no zygote.
+pub(crate) enum NotForked {
+    /// The template says so, and can fork others.
+    Refused(SandboxError),
+    /// The template says nothing, or nothing that makes sense.
+    Silent(SandboxError),
 }
 
 /// See the module.
@@ -116,33 +125,56 @@ impl Template {
     }
 
     /// Forks a zygote with what init gave for it. A `sole` one is to become the sandbox's only program and gives up its
-    /// rights at once, in the sandbox's groups; any other enters them when it is given a program.
-    pub(crate) async fn fork(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> Result<(), SandboxError> {
+    /// rights at once, in the sandbox's groups; any other enters them when it is given a program. That it was forked is no
+    /// promise: it tells init of itself, or init hears that it is gone. `stuck`: called when the sandbox holds the template
+    /// up, where its programs could stop the process that forks.
+    pub(crate) async fn fork(
+        &self,
+        user: u32,
+        sole: bool,
+        nest: &[OwnedFd],
+        stuck: impl FnOnce(),
+    ) -> Result<(), NotForked> {
         let failed = |step: &str, source: io::Error| SandboxError::Setup {
             step: format!("zygote: {step}"),
             source,
         };
-        let asked = tokio::time::timeout(FORK_DEADLINE, self.ask(user, sole, nest)).await;
+        let asked = tokio::time::timeout(FORK_DEADLINE, self.ask(user, sole, nest, stuck)).await;
         let answered = asked.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let answer = answered.map_err(|error| failed("ask the template", error))?;
+        let answer = answered.map_err(|error| NotForked::Silent(failed("ask the template", error)))?;
         match answer.split('\0').collect::<Vec<_>>().as_slice() {
             ["forked"] => Ok(()),
             [step, errno] => {
                 let errno = errno.parse().unwrap_or(libc::EIO);
-                Err(failed(step, io::Error::from_raw_os_error(errno)))
+                Err(NotForked::Refused(failed(step, io::Error::from_raw_os_error(errno))))
             }
-            _ => Err(SandboxError::Protocol(format!("the template says {answer:?}"))),
+            _ => {
+                let nonsense = SandboxError::Protocol(format!("the template says {answer:?}"));
+                Err(NotForked::Silent(nonsense))
+            }
         }
     }
 
     /// One request and its answer. An answer that somebody gave up waiting for is let fall.
-    async fn ask(&self, user: u32, sole: bool, nest: &[OwnedFd]) -> io::Result<String> {
+    async fn ask(&self, user: u32, sole: bool, nest: &[OwnedFd], stuck: impl FnOnce()) -> io::Result<String> {
         let mut turn = self.turn.lock().await;
         *turn += 1;
         let name = turn.to_string();
         let request = format!("{name}\0{user}\0{}", u8::from(sole));
         let fds: Vec<_> = nest.iter().map(AsRawFd::as_raw_fd).collect();
         self.socket.send(request.as_bytes(), &fds).await?;
+        let answer = self.answer(&name);
+        tokio::pin!(answer);
+        match tokio::time::timeout(STUCK_AFTER, &mut answer).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                stuck();
+                answer.await
+            }
+        }
+    }
+
+    async fn answer(&self, name: &str) -> io::Result<String> {
         loop {
             let answer = self.socket.receive(ANSWER_BYTES).await?;
             let (answer, _) = answer.ok_or(io::ErrorKind::UnexpectedEof)?;

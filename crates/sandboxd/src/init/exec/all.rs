@@ -15,6 +15,14 @@ use crate::sys::pidfd_signal;
 use crate::template::Step;
 use crate::wire::{Event, Finish, Sizes};
 
+/// Whose process has ended.
+pub(in crate::init) enum Reaped {
+    /// The sandbox's sole exec; what it is to finish with.
+    Sole(u64, Finish),
+    OfOne,
+    OfNone,
+}
+
 /// All execs that are not gone, by the ids of their orders.
 #[derive(Default)]
 pub(in crate::init) struct Execs {
@@ -97,13 +105,8 @@ impl Execs {
         led.hear(id, control)
     }
 
-    /// A child has ended. Returns what the sandbox is to finish with when that was its sole exec.
-    pub(in crate::init) fn reaped(
-        &mut self,
-        pid: libc::pid_t,
-        status: i32,
-        control: &Control,
-    ) -> io::Result<Option<(u64, Finish)>> {
+    /// A child has ended.
+    pub(in crate::init) fn reaped(&mut self, pid: libc::pid_t, status: i32, control: &Control) -> io::Result<Reaped> {
         let found = self.all.iter().find(|(_, exec)| match exec {
             Exec::Sole { pid: sole, .. } => *sole == pid,
             Exec::Led(led) => led.leader == pid,
@@ -115,12 +118,12 @@ impl Execs {
             if self.pair.as_ref().is_some_and(|pair| pair.leader == pid) {
                 self.pair = None;
             }
-            return Ok(None);
+            return Ok(Reaped::OfNone);
         };
         match self.all.remove(&id) {
             Some(Exec::Sole { started, finish, .. }) => {
                 control.tell(id, Event::Ended(leader::ended_here(status, started, false)))?;
-                Ok(Some((id, finish)))
+                Ok(Reaped::Sole(id, finish))
             }
             Some(Exec::Led(mut led)) => {
                 while !led.closed {
@@ -139,18 +142,18 @@ impl Execs {
                     control.tell(id, enclosure.finished()?)?;
                 }
                 control.tell(id, Event::Gone(true))?;
-                Ok(None)
+                Ok(Reaped::OfOne)
             }
             Some(Exec::Nursed(nursed)) => {
                 let layer = nursed.end(id, status, 0, control)?;
                 self.keep(layer);
-                Ok(None)
+                Ok(Reaped::OfOne)
             }
             Some(Exec::Helper { .. }) => {
                 control.tell(id, Event::Gone(true))?;
-                Ok(None)
+                Ok(Reaped::OfOne)
             }
-            None => Ok(None),
+            None => Ok(Reaped::OfNone),
         }
     }
 

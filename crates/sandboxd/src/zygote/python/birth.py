@@ -34,7 +34,7 @@ BY_A_FIRST = bytes.fromhex(
     '5b'  # out: pop rbx
     'c3'  # ret
 )
-EAGAIN, ESRCH = 11, 3
+EAGAIN = 11
 # Of the interpreter's allocator of small objects; with another one `fill_pools` only takes some memory.
 POOL_BYTES, POOL_HEADER_BYTES = 16384, 48
 SMALLEST_BYTES, LARGEST_BYTES, ALIGNMENT = 48, 512, 16
@@ -127,8 +127,8 @@ def orphan():
         return True
     if first > 0:
         status = os.waitpid(first, 0)[1]
-        # Killed, that is with its namespace; or it could not fork.
-        errno = 0 if status == 0 else ESRCH if os.WIFSIGNALED(status) else errno or EAGAIN
+        # Where it was killed it may have forked before, or not: whoever waits for the child sees which.
+        errno = 0 if status == 0 or os.WIFSIGNALED(status) else errno or EAGAIN
     if errno:
         raise OSError(errno, os.strerror(errno), 'fork')
     return False

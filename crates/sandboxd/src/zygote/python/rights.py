@@ -5,6 +5,7 @@ A template prepares the calls, each zygote puts its own numbers in.
 import ctypes
 import os
 import resource
+import signal
 
 SYS_WRITE, SYS_CLOSE, SYS_DUP2, SYS_SETSID = 1, 3, 33, 112
 SYS_SETGROUPS, SYS_SETRESUID, SYS_SETRESGID = 116, 117, 119
@@ -66,6 +67,10 @@ class Passage:
     def __init__(self, filters, groups, alone):
         """`alone`: there is no other user, and no other group to leave."""
         self.groups, self.alone = groups, alone
+        if alone:
+            # Programs can send it to the first process of the next zygote, which shares this one's memory: a handler there
+            # would act here.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
         write = 'cgroup', SYS_WRITE, 0, ctypes.addressof(ITSELF), 1
         self.join = calls.Calls(*(call for _ in range(groups) for call in (write, ('cgroup', SYS_CLOSE, 0))))
         become = [('session', SYS_SETSID)] if stands('session') else []
@@ -98,6 +103,8 @@ class Passage:
 
     def become(self):
         """Gives up everything that the program must not have."""
+        if self.alone:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         if self.alone and stands('privileges'):
             try:
                 os.setgroups([])

@@ -16,6 +16,7 @@ import gc
 import os
 import resource
 import select
+import signal
 import sys
 import time
 
@@ -125,7 +126,7 @@ def live(link, namespaces, sole, passage, kept):
         else:
             passage.join.make()
             if not nursed:
-                lead(link, streams, rest)
+                lead(link, streams, rest, passage.alone)
                 rights.go_first()
             passage.become()
         passage.take(streams[:3], int(open_files))
@@ -207,14 +208,19 @@ def live_on(layer):
         os.close(namespace)
 
 
-def lead(link, streams, layer):
+def lead(link, streams, layer, mortal):
     """Forks, and returns in the child. The parent keeps what the program leaves behind below itself, tells of its end
-    and waits to be told whether that is to be given to init or waited for."""
+    and waits to be told whether that is to be given to init or waited for. `mortal`: programs can kill it, and its own does
+    not go on without it."""
     kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
     live_on(layer)
-    began = time.monotonic()
+    began, own = time.monotonic(), os.getpid()
     child = refuse(link, 'fork', birth.fork)
     if not child:
+        if mortal:
+            kernel.prctl('leader', kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != own:
+                os._exit(1)
         return
     for stream in streams:
         os.close(stream)

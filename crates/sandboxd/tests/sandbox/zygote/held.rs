@@ -9,14 +9,14 @@ use prl_sandbox_proto::{
 };
 use tonic::Code;
 
-use super::{PROGRAMS, kill_templates, outward, templates, warm};
+use super::{PROGRAMS, kill_templates, outward, warm};
 use crate::boxes::{Boxes, boxes, exec, shell, small};
 use crate::support::{Daemon, Outcome, cause, settles, tell, text};
 
 const WARM: [&str; 4] = ["--park", "2", "--warm", "python=1"];
 
 /// A box for Python.
-fn python(id: &str) -> CreateRequest {
+pub(super) fn python(id: &str) -> CreateRequest {
     CreateRequest {
         runtime: "python".to_owned(),
         ..small(id)
@@ -34,7 +34,7 @@ async fn made() -> Result<Option<(Daemon, Boxes)>, Box<dyn Error>> {
     Ok(Some((daemon, client)))
 }
 
-async fn run(client: &Boxes, request: ExecRequest) -> Result<RunOnceResult, Box<dyn Error>> {
+pub(super) async fn run(client: &Boxes, request: ExecRequest) -> Result<RunOnceResult, Box<dyn Error>> {
     Ok(client.clone().exec(request).await?.into_inner())
 }
 
@@ -366,67 +366,4 @@ async fn a_dead_template_costs_no_exec_and_boxes_end_with_their_zygotes() -> Out
     }
     daemon.kill()?;
     settles(daemon.pid(), std::collections::BTreeSet::is_empty).await
-}
-
-/// Where box and daemon have one user, a program can kill whatever of its box it sees, also the process between a template and
-/// its zygote, and the zygote before it has told of itself. That is told, costs a template at most, and hurts no other box.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_program_that_kills_what_is_being_born_hurts_its_own_box_alone() -> Outcome {
-    // It leaves its exec first, whose leader it kills as well.
-    const KILLER: &str = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nme, end = os.getpid(), time.time() + 4\n\
-        while time.time() < end:\n  for pid in range(2, int(open('/proc/loadavg').read().split()[-1]) + 2):\n    if pid == me: continue\n\
-        \x20   try: os.kill(pid, 9)\n    except OSError: pass\n  time.sleep(0.002)";
-    let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
-        return Ok(());
-    };
-    let client = boxes(&daemon).await?;
-    client.clone().create(python("one")).await?;
-    run(&client, code("print(1)")).await?;
-    let before = templates(daemon.pid())?;
-    assert_eq!(before.len(), 1);
-    let (mut right, mut told) = (0, 0);
-    let mut killer = exec("one", &["/usr/bin/python3", "-I", "-S", "-c", KILLER]);
-    killer.runtime = "exec".to_owned();
-    let killer = run(&client, killer).await?;
-    assert!(
-        matches!(cause(&killer), Cause::Exited | Cause::Signaled),
-        "{}",
-        tell(&killer)
-    );
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(4) {
-        let call = tokio::time::timeout(Duration::from_secs(30), run(&client, code("print(1)")));
-        let result = match call.await.map_err(|_| "an exec without an answer")? {
-            Ok(result) => result,
-            Err(error) if error.to_string().contains("has ended") => {
-                told += 1;
-                break;
-            }
-            Err(error) => return Err(error),
-        };
-        match (cause(&result), text(&result.stdout).as_str()) {
-            (Cause::Exited, "1\n") => right += 1,
-            (Cause::Signaled | Cause::Infra, _) => told += 1,
-            _ => return Err(tell(&result).into()),
-        }
-    }
-    let hit = told > 0 || began.elapsed() > Duration::from_secs(5) || templates(daemon.pid())? != before;
-    assert!(hit, "nobody was hit; {right} ran");
-    client.clone().create(python("two")).await?;
-    let deadline = Instant::now() + Duration::from_secs(20);
-    loop {
-        let result = run(&client, exec("two", &["python3", "-c", "print(2)"])).await?;
-        assert_eq!(
-            (cause(&result), text(&result.stdout).as_str()),
-            (Cause::Exited, "2\n"),
-            "{}",
-            tell(&result)
-        );
-        if result.runtime == "python" {
-            break;
-        }
-        assert!(Instant::now() < deadline, "no zygote any more: {}", tell(&result));
-    }
-    assert_eq!(templates(daemon.pid())?.len(), 1, "none that hangs is left");
-    daemon.stop()
 }

@@ -1,5 +1,6 @@
 //! Warm interpreters: what runs on them cannot tell, and every run is clean.
 
+mod births;
 mod held;
 mod libraries;
 mod programs;

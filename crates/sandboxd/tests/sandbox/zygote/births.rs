@@ -1,0 +1,113 @@
+//! Without a second user a program can signal the processes of its own box that are not its own, those too that are being
+//! born. What that may cost.
+
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::{Cause, ExecRequest, Limits};
+
+use super::held::{python, run};
+use super::{templates, warm};
+use crate::boxes::{Boxes, boxes, exec};
+use crate::support::{Outcome, cause, tell, text};
+
+/// How long one signals.
+const KILLING: Duration = Duration::from_secs(3);
+
+/// The process between a template and its zygote, the zygote before it has told of itself, leaders: each exec is answered
+/// soon, the box goes on and the template stays.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_kills_what_is_being_born_ends_neither_its_box_nor_the_template() -> Outcome {
+    let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
+        return Ok(());
+    };
+    let client = boxes(&daemon).await?;
+    let before = templates(daemon.pid())?;
+    assert_eq!(before.len(), 1);
+    for (id, signal) in [("killed", libc::SIGKILL), ("interrupted", libc::SIGINT)] {
+        client.clone().create(python(id)).await?;
+        let killer = run(&client, killer(id, signal)).await?;
+        assert!(
+            matches!(cause(&killer), Cause::Exited | Cause::Signaled),
+            "{}",
+            tell(&killer)
+        );
+        let (began, mut right, mut hit) = (Instant::now(), 0, 0);
+        while began.elapsed() < KILLING {
+            let call = tokio::time::timeout(Duration::from_secs(8), run(&client, outward_of(id)));
+            let result = call.await.map_err(|_| "an exec waits for what was killed")??;
+            match (cause(&result), text(&result.stdout).as_str()) {
+                (Cause::Exited, "1\n") => right += 1,
+                (Cause::Signaled | Cause::Exited, _) => hit += 1,
+                _ => return Err(tell(&result).into()),
+            }
+        }
+        assert!(hit > 0, "nobody was hit; {right} ran");
+        settled(&client, id).await?;
+    }
+    assert_eq!(templates(daemon.pid())?, before);
+    daemon.stop()
+}
+
+/// What is stopped cannot be waited for: the box ends, and nothing else.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_stops_what_is_being_born_ends_its_own_box_at_most() -> Outcome {
+    let Some((daemon, _)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
+        return Ok(());
+    };
+    let client = boxes(&daemon).await?;
+    let before = templates(daemon.pid())?;
+    client.clone().create(python("stopped")).await?;
+    client.clone().create(python("other")).await?;
+    run(&client, killer("stopped", libc::SIGSTOP)).await?;
+    let began = Instant::now();
+    while began.elapsed() < KILLING {
+        let limits = Limits {
+            wall_ms: Some(500),
+            ..Limits::default()
+        };
+        let mut one = outward_of("stopped");
+        one.limits = Some(limits);
+        match tokio::time::timeout(Duration::from_secs(60), run(&client, one)).await? {
+            Ok(result) => assert!(
+                matches!(cause(&result), Cause::Exited | Cause::WallTimeout | Cause::Infra),
+                "{}",
+                tell(&result)
+            ),
+            Err(error) if error.to_string().contains("has ended") => break,
+            Err(error) => return Err(error),
+        }
+    }
+    settled(&client, "other").await?;
+    assert_eq!(templates(daemon.pid())?, before);
+    daemon.stop()
+}
+
+/// Leaves its exec, whose leader it signals as well, and signals for a while whatever it can see.
+fn killer(id: &str, signal: i32) -> ExecRequest {
+    let program = format!(
+        "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nme, end = os.getpid(), time.time() + {}\n\
+         while time.time() < end:\n  for pid in range(2, int(open('/proc/loadavg').read().split()[-1]) + 2):\n    if pid == me: continue\n\
+         \x20   try: os.kill(pid, {signal})\n    except OSError: pass\n  time.sleep(0.002)",
+        KILLING.as_secs()
+    );
+    let mut killer = exec(id, &["/usr/bin/python3", "-I", "-S", "-c", &program]);
+    killer.runtime = "exec".to_owned();
+    killer
+}
+
+fn outward_of(id: &str) -> ExecRequest {
+    exec(id, &["python3", "-c", "print(1)"])
+}
+
+/// Waits until an exec of the box runs warm and right.
+async fn settled(client: &Boxes, id: &str) -> Outcome {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    loop {
+        let result = run(client, outward_of(id)).await?;
+        if (cause(&result), result.runtime.as_str()) == (Cause::Exited, "python") {
+            assert_eq!(text(&result.stdout), "1\n", "{}", tell(&result));
+            return Ok(());
+        }
+        assert!(Instant::now() < deadline, "no zygote any more: {}", tell(&result));
+    }
+}
