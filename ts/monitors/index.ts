@@ -14,6 +14,7 @@ export { evaluationLine, PlainProgress, plainLine, sftLine, stepLine } from "./p
 export type { ProgressView } from "./plain-progress.ts";
 export { rewardPlot } from "./plot.ts";
 export type { PlotPoint, RewardPlot } from "./plot.ts";
+export { openProcessMetrics, type ProcessMetrics } from "./process-metrics.ts";
 export { showMetrics } from "./prometheus.ts";
 export type { PrometheusOptions, ShownMetrics } from "./prometheus.ts";
 export type { RunEvent, RunPhase, SftStep } from "./run-event.ts";

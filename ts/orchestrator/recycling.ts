@@ -4,7 +4,8 @@
  * A cancelled group is known here from its cancellation on (`cut`), and can be begun again when its last rollout has come back (`returned`). Of
  * each rollout what is used again is all its turns or nothing, and only where its oldest token is fresh enough when the group begins (`next`);
  * the others are sampled afresh. A task comes back at most `MOST_TIMES` times. The oldest token that a group goes on from decides how old it
- * is. Knows tasks, rollouts and versions, and nothing of engines or batches.
+ * is. A checkpoint has the tasks and not the tokens: as for every rollout that is under way then, what an attempt had sampled ends with it.
+ * Knows tasks, rollouts and versions, and nothing of engines or batches.
  */
 import { type PartialRollout, partialOf, type ReceivedEpisode } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";

@@ -60,6 +60,7 @@ describe("status endpoints", () => {
     expect(grown("prompt_tokens_total")).toBe(PROMPT.length);
     const text = await (await fetch(`${url}/metrics`)).text();
     expect(text).toMatch(/^vllm:num_requests_running\{engine="0",model_name="tiny"\} 0$/m);
+    expect(text).toMatch(/^nodejs_eventloop_lag_p99_seconds\{component="inference"\} [\d.e-]+$/m);
     expect(text).toMatch(/^vllm:cache_config_info\{.*kv_cache_size_tokens="\d+".*\} 1$/m);
   });
 

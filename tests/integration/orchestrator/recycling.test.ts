@@ -1,4 +1,5 @@
 /** A rollout that is cut at the real engine, and one that goes on from it: no token lost or doubled, log-probabilities exact to the bit. */
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import {
@@ -21,13 +22,23 @@ const serving = useServing();
 let worker: EnvWorker;
 let workers: EnvWorkers;
 let task: Task;
+/** Of the conversations. */
+let begin: Task;
 beforeAll(async () => {
-  const sources = [{ name: "reverse", split: "train" as const, env: { id: "reverse-text" } }];
+  const path = join(import.meta.dirname, "three-turns.ts");
+  const sources = [
+    { name: "reverse", split: "train" as const, env: { id: "reverse-text" } },
+    { name: "turns", split: "train" as const, env: { path } },
+    { name: "other", split: "train" as const, env: { path, args: { answer: "stop" } } },
+  ];
   worker = await startEnvWorker({ run_id: "test", seed: 1, model_dir: MODEL, sources, max_concurrent: 8 });
   workers = connectEnvWorkers([worker.url], { connections: 8 });
   const [first] = (await workers.tasks("reverse", "train", null, 1, NEVER)).tasks;
   if (first === undefined) throw new Error("there is no task");
   task = first;
+  const [only] = (await workers.tasks("turns", "train", null, 1, NEVER)).tasks;
+  if (only === undefined) throw new Error("there is no conversation");
+  begin = only;
 });
 afterAll(async () => {
   await workers.close();
@@ -145,6 +156,83 @@ describe("a rollout that was cut", () => {
     expect(columnsOf(again)).toEqual(columnsOf(ended));
     expect(again.episode.traces[0]).toMatchObject({ reward: ended.episode.traces[0]?.reward });
     expect(again.episode.traces[0]?.metrics["recycled_tokens"]).toBe(countOf(ended));
+  });
+});
+
+describe("a conversation that was cut", () => {
+  const REPLY = 40;
+  const turnRequest = (env: string, seed: number, id: string, more: Partial<RunRequest> = {}) =>
+    request(seed, id, { env, task: begin, sampling: { temperature: 1, max_completion_tokens: REPLY }, ...more });
+
+  /** One with which what the tiny model says is a beginning of the next prompt: no token of a template is in it. */
+  async function steadySeed(env: string): Promise<number> {
+    for (let seed = 1; seed < 60; seed++) {
+      const { episode } = await workers.run(turnRequest(env, seed, `steady-${seed}`), NEVER);
+      const { turns = [], usage } = episode.traces[0] ?? {};
+      if (turns.length === 3 && (usage?.completion_tokens ?? 0) > 2 * REPLY) return seed;
+    }
+    throw new Error("no seed gives a conversation that never forks");
+  }
+
+  /** In the middle of its second or third turn. */
+  async function cutConversation(env: string, seed: number): Promise<ReceivedEpisode> {
+    const { admin, model } = serving();
+    for (let attempt = 0; attempt < 40; attempt++) {
+      const before = model.stats().generationTokens;
+      const abort = new AbortController();
+      const running = workers.run(turnRequest(env, seed, `${env}-${attempt}`), abort.signal);
+      await serving().untilStats(({ generationTokens }) => generationTokens > before + REPLY + (attempt % REPLY));
+      await admin.pause("keep");
+      abort.abort(new Error("too old"));
+      const cut = await running;
+      await serving().untilStats(({ running: left }) => left === 0);
+      await admin.resume();
+      const turns = cut.episode.traces[0]?.turns ?? [];
+      if (!cut.episode.ok && turns.length >= 2 && turns.at(-1)?.finish_reason === "abort") return cut;
+    }
+    throw new Error("it was never cut behind its first turn");
+  }
+  const lengthsOf = ({ episode }: ReceivedEpisode) =>
+    (episode.traces[0]?.turns ?? []).map(({ first, end }) => end - first);
+
+  test(
+    "goes on in the turn where it was: earlier turns are not sampled again, nothing is lost or doubled",
+    { timeout: 60_000 },
+    async () => {
+      const seed = await steadySeed("turns");
+      const cut = await cutConversation("turns", seed);
+      const had = columnsOf(cut);
+      const partial = partialOf(cut.episode.traces, [had]);
+      if (partial === null) throw new Error("nothing to go on from");
+      const before = serving().model.stats().generationTokens;
+      await serving().admin.updateWeights(serving().update(1));
+      const whole = await workers.run(turnRequest("turns", seed, "whole", { partial }), NEVER);
+      const kept = lengthsOf(cut).reduce((sum, length) => sum + length, 0);
+      expect(whole.episode).toMatchObject({
+        ok: true,
+        traces: [{ metrics: { recycled_tokens: kept }, policy: { start: 0, end: 1 } }],
+      });
+      expect(lengthsOf(whole)).toHaveLength(3);
+      // All but those are new.
+      expect(serving().model.stats().generationTokens - before).toBe(countOf(whole) - kept);
+      const all = columnsOf(whole);
+      expect(all.tokenIds.slice(0, had.tokenIds.length)).toEqual(had.tokenIds);
+      expect(all.logprobs.slice(0, had.tokenIds.length)).toEqual(had.logprobs);
+      const scored = await serving().admin.promptLogprobs(all.tokenIds);
+      const later = [...all.mask.keys()].filter((t) => t >= had.tokenIds.length && all.mask[t] === 1);
+      expect(later.length).toBe(countOf(whole) - kept);
+      for (const t of later) expect(all.logprobs[t]).toBe(scored[t]);
+      await serving().admin.updateWeights(serving().update(0));
+    },
+  );
+
+  test("is sampled afresh from where the environment says something else", { timeout: 60_000 }, async () => {
+    const seed = await steadySeed("turns");
+    const cut = await cutConversation("turns", seed);
+    const partial = partialOf(cut.episode.traces, [columnsOf(cut)]);
+    if (partial === null) throw new Error("nothing to go on from");
+    const whole = await workers.run(turnRequest("other", seed, "other", { partial }), NEVER);
+    expect(whole.episode).toMatchObject({ ok: true, traces: [{ metrics: { recycled_tokens: lengthsOf(cut)[0] } }] });
   });
 });
 

@@ -114,6 +114,31 @@ describe("tokens of groups that are cancelled", { timeout: TIMEOUT_MS }, () => {
   });
 });
 
+test(
+  "a checkpoint has the tasks of cancelled groups and none of their tokens: whoever goes on from it samples them afresh",
+  { timeout: TIMEOUT_MS },
+  async () => {
+    const options: SimulationOptions = { level: 1, maxSteps: 8, oversampling: 2, recycle: "tails", delayMs: 1 };
+    const tokens = { length, msPerToken: 2 };
+    const first = await simulate({ ...options, ...tokens, checkpoints: true, tokenwise: new TokenRollouts() });
+    const cutBy = first.events.filter(({ type }) => type === "groups_dropped");
+    expect(cutBy.length).toBeGreaterThan(0);
+    const [step, state] = [...first.checkpoints].findLast(([, { pending }]) => pending.length > 0) ?? [];
+    if (step === undefined || state === undefined) throw new Error("no checkpoint has pending tasks");
+    for (const pending of state.pending)
+      expect(Object.keys(pending).toSorted()).toEqual(["epoch", "groupSize", "scoresGroups", "source", "task"]);
+    const tokenwise = new TokenRollouts();
+    const again = await simulate({ ...options, ...tokens, maxSteps: step + 2, resume: state, tokenwise });
+    const begun = again.requests.filter(({ request }) => request.run.type === "train");
+    const samples = state.pending.reduce((sum, { groupSize }) => sum + groupSize, 0);
+    const earliest = begun.slice(0, samples);
+    expect(earliest.map(({ request }) => request.task.key)).toEqual(
+      state.pending.flatMap(({ task: { key }, groupSize }) => Array.from({ length: groupSize }, () => key)),
+    );
+    expect(earliest.filter(({ request }) => request.partial !== undefined)).toEqual([]);
+  },
+);
+
 describe("a task that was cancelled", () => {
   const task = { source: "s", task: { key: "0", hash: "", data: {} }, epoch: 0, groupSize: 2, scoresGroups: false };
   const rollouts = async (version: number): Promise<ReceivedEpisode[]> => {

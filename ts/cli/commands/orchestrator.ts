@@ -127,8 +127,8 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   };
   try {
     if (byHand === null) return await untilStopped(io, () => work(io.signal));
-    const run = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
-    return await untilStopped(io, () => byHand.throughItsEnd(run, work));
+    const handRun = { config, runDir, runId: config.run_id, attempt, startStep, signal: io.signal };
+    return await untilStopped(io, () => byHand.throughItsEnd(handRun, work));
   } finally {
     await byHand?.releaseLock(runDir);
   }

@@ -68,7 +68,9 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   } = child;
   const { monitors, ckpt: rules } = config;
   const member = joinRun({ component: "sft", index, runDir });
-  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset: 0, startStep });
+  // Evaluated, it takes the trainer's place beside an orchestrator.
+  const portOffset = isEvaluated ? 1 : 0;
+  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset, startStep });
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;

@@ -104,8 +104,9 @@ async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean>
 /** Resolves when the trainer of this run directory has ended, or is late with it. */
 async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
   const pid = await trainerPid(runDir);
+  if (pid === null) return;
   const end = performance.now() + TRAINER_END_MS;
-  while (pid !== null && (await processStart(pid)) !== null && performance.now() < end) {
+  while ((await processStart(pid)) !== null && performance.now() < end) {
     await sleep(END_POLL_MS, undefined, { signal });
   }
 }

@@ -14,7 +14,7 @@ export const monitorsBlock = z
           .positive()
           .max(LAST_PORT - 2)
           .describe(
-            "Port of 127.0.0.1 where the orchestrator (of prl sft: the trainer) answers GET /metrics; the trainer does on the next one, the launcher on the one after it",
+            "Port of 127.0.0.1 where the orchestrator (of prl sft without [eval]: the trainer) answers GET /metrics; the trainer does on the next one, the launcher on the one after it",
           ),
       })
       .nullable()

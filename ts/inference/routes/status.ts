@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 
 import type { ServerContext } from "../context.ts";
 import { HttpError } from "../errors.ts";
+import { openProcessMetrics, type ProcessMetrics } from "../../monitors/index.ts";
 import { metricsText } from "../metrics.ts";
 
 const PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
@@ -41,8 +42,14 @@ export function registerStatus(app: FastifyInstance, context: ServerContext): vo
     })),
   }));
 
-  app.get("/metrics", (_request, reply) => {
+  // From the first question on: most servers are never asked.
+  let own: Promise<ProcessMetrics> | null = null;
+  app.get("/metrics", async (_request, reply) => {
+    own ??= openProcessMetrics({ component: "inference" });
     const text = metricsText(context.modelNames[0] ?? "", context.model.stats());
-    return reply.header("content-type", PROMETHEUS_TYPE).send(text);
+    return reply.header("content-type", PROMETHEUS_TYPE).send(text + (await (await own).text()));
+  });
+  app.addHook("onClose", async () => {
+    (await own)?.close();
   });
 }
