@@ -44,5 +44,5 @@ export function isModelPath(name: string): boolean {
 
 /** Data are a file when their name looks like one; every other name is a dataset of the hub. */
 export function isDataPath(name: string): boolean {
-  return isModelPath(name) || /\.(parquet|((jsonl|ndjson|csv|tsv)(\.gz)?))$/iu.test(name);
+  return isModelPath(name) || /\.(parquet|((jsonl|ndjson|json|csv|tsv)(\.gz)?))$/iu.test(name);
 }

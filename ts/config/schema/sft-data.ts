@@ -7,7 +7,7 @@ const source = z
   .min(1)
   .meta({
     description:
-      "Rows of messages (and tools), or of prompt and completion: a .jsonl, .csv or .parquet file, or owner/name on the Hugging Face hub",
+      "Rows of messages (and tools), or of prompt and completion: a .jsonl, .json (a list), .csv or .parquet file, or owner/name on the Hugging Face hub",
     relativeTo: "data" satisfies PathBase,
   })
   .nullable()

@@ -59,7 +59,7 @@ export function dataTasks<Schema extends z.ZodType, Row extends object>(
   if (!/^[\w-][\w.-]*\/[\w-][\w.-]*$/u.test(name)) {
     throw new PrlError(
       "PRL_CONFIG_INVALID",
-      `data: "${name}" is no dataset (owner/name), no .jsonl, .csv or .parquet file and not "${GENERATED}"`,
+      `data: "${name}" is no dataset (owner/name), no .jsonl, .json, .csv or .parquet file and not "${GENERATED}"`,
     );
   }
   const dataset = {

@@ -1,10 +1,11 @@
 /** Raw rows of one local file, by its extension. */
 import { PrlError } from "../../errors.ts";
 import { csvRows } from "./csv.ts";
+import { jsonRows } from "./json-list.ts";
 import { parquetRows } from "./parquet.ts";
 import { readLines, readText } from "./text-file.ts";
 
-export const FORMATS = ["parquet", "jsonl", "csv"] as const;
+export const FORMATS = ["parquet", "jsonl", "csv", "json"] as const;
 export type Format = (typeof FORMATS)[number];
 
 const EXTENSIONS: Readonly<Record<string, Format>> = {
@@ -17,6 +18,8 @@ const EXTENSIONS: Readonly<Record<string, Format>> = {
   ".tsv": "csv",
   ".csv.gz": "csv",
   ".tsv.gz": "csv",
+  ".json": "json",
+  ".json.gz": "json",
 };
 
 /** Null: no data file that we read. */
@@ -46,7 +49,8 @@ export async function* fileRows(path: string, columns: readonly string[] | null)
     for await (const { row, index } of parquetRows(path, columns)) yield { row, at: `${path}, row ${index}` };
     return;
   }
-  yield* format === "csv" ? csvFile(path) : jsonLines(path);
+  if (format === "jsonl") yield* jsonLines(path);
+  else yield* placed(path, format === "csv" ? csvRows(readText(path), delimiterOf(path)) : jsonRows(readText(path)));
 }
 
 async function* jsonLines(path: string): AsyncGenerator<RawRow> {
@@ -65,10 +69,14 @@ async function* jsonLines(path: string): AsyncGenerator<RawRow> {
   }
 }
 
-async function* csvFile(path: string): AsyncGenerator<RawRow> {
-  const delimiter = /\.tsv(\.gz)?$/iu.test(path) ? "\t" : ",";
+function delimiterOf(path: string): string {
+  return /\.tsv(\.gz)?$/iu.test(path) ? "\t" : ",";
+}
+
+/** Rows by their lines, errors with the file. */
+async function* placed(path: string, lines: AsyncIterable<{ row: unknown; line: number }>): AsyncGenerator<RawRow> {
   try {
-    for await (const { row, line } of csvRows(readText(path), delimiter)) yield { row, at: `${path}:${line}` };
+    for await (const { row, line } of lines) yield { row, at: `${path}:${line}` };
   } catch (cause) {
     if (!(cause instanceof PrlError) || cause.message.includes(path)) throw cause;
     throw new PrlError(cause.code, `${path}, ${cause.message}`, { cause: cause.cause });

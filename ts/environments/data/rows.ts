@@ -12,7 +12,7 @@ import type { Rng } from "../rng.ts";
 import { type DatasetReference, datasetFiles } from "./dataset.ts";
 import { fileRows, type RawRow } from "./files.ts";
 
-/** Local files in their order (`.jsonl`, `.csv`, `.tsv`, also with `.gz`, and `.parquet`), or a dataset of the Hugging Face hub. */
+/** Local files in their order (`.jsonl`, `.json`, `.csv`, `.tsv`, also with `.gz`, and `.parquet`), or a dataset of the Hugging Face hub. */
 export type DataSource = { readonly file: string | readonly string[] } | DatasetReference;
 
 export interface RowsOptions {

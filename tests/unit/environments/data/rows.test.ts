@@ -2,8 +2,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
+import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, it } from "vitest";
 
+import { jsonRows } from "../../../../ts/environments/data/json-list.ts";
 import { createRng, rows, z } from "../../../../ts/environments/index.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../../fixtures/parquet");
@@ -37,6 +39,9 @@ describe("rows of local files", () => {
     const files = [
       file("a.jsonl", text),
       file("a.jsonl.gz", gzipSync(text)),
+      file("a.json", `[\n  ${text.replaceAll("\n", ",\n  ")}\n]\n`),
+      file("a.json.gz", gzipSync(`[${text.replaceAll("\n", ",")}]`)),
+      file("lines.json", text),
       file("b.csv", csv),
       file("b.tsv", csv.replaceAll(",", "\t")),
       file("b.v1.csv.gz", gzipSync(csv)),
@@ -72,6 +77,44 @@ describe("rows of local files", () => {
     for await (const row of rows({ file: path }, QA)) if (row.answer === seen) seen += 1;
     expect(seen).toBe(50_000);
     expect(await all(rows({ file: path }, QA, { limit: 2 }))).toHaveLength(2);
+  });
+
+  it("a list of any size is read row by row", async () => {
+    const path = file("big.json", `[${jsonl(50_000).replaceAll("\n", ", ")}]`);
+    let seen = 0;
+    for await (const row of rows({ file: path }, QA)) if (row.answer === seen) seen += 1;
+    expect(seen).toBe(50_000);
+  });
+
+  it.each([
+    ["[1, 2", "line 1: the list is never closed"],
+    ['[{"a": 1},\n]', 'line 2: a row is missing before "]"'],
+    ["[,1]", 'line 1: a row is missing before ","'],
+    ['[{"a": 1} {"b": 2}]', "line 1: the row is no JSON"],
+    ['[\n{"a": 1}, {"a": ]}]', "line 2: the row is no JSON"],
+    ["[] []", '"[" is neither in a list'],
+    ["12", '"1" is neither in a list'],
+    ['{"a": 1}\n{"a": 2', "line 2: the row is never closed"],
+  ])("a list that is none names its line: %j", async (text, problem) => {
+    const reading = all(rows({ file: file("bad.json", text) }, z.unknown()));
+    await expect(reading).rejects.toMatchObject({
+      code: "PRL_DATA_FORMAT",
+      message: expect.stringContaining(`bad.json, ${problem.startsWith("line") ? problem : ""}`) as string,
+    });
+    await expect(all(rows({ file: file("bad.json", text) }, z.unknown()))).rejects.toThrow(problem);
+  });
+
+  it("a list is what JSON.parse makes of it, wherever its text is cut", async () => {
+    const value = fc.jsonValue().filter((one) => !Object.is(one, -0));
+    await fc.assert(
+      fc.asyncProperty(fc.array(value), fc.integer({ min: 1, max: 9 }), fc.boolean(), async (list, size, isPretty) => {
+        const text = JSON.stringify(list, null, isPretty ? 2 : undefined);
+        const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+          text.slice(i * size, (i + 1) * size),
+        );
+        expect((await all(jsonRows(pieces))).map(({ row }) => row)).toEqual(JSON.parse(text));
+      }),
+    );
   });
 
   it("a shuffle is of the seed, keeps every row, and reaches as far as its buffer", async () => {
