@@ -1,11 +1,12 @@
 /**
- * A server that answers as `vllm serve` does (VLLM_SERVER_DEV_MODE=1), over the embedded engine, for what cannot be installed here.
+ * A server that answers as `vllm serve` does (VLLM_SERVER_DEV_MODE=1, --enable-scale-out, --logprobs-mode processed_logprobs), over the
+ * embedded engine, where no vLLM is installed.
  *
- * Written after vLLM's sources, main of 2026 (`vllm/entrypoints/serve/disagg/{api_router,protocol,serving}.py`, `serve/dev/rlhf/api_router.py`,
- * `serve/dev/rpc/api_router.py`, `serve/exception_handling/error_response.py`, `serve/instrumentator/health.py`,
- * `openai/completion/protocol.py`): statuses, error bodies and fields as there. It has no `policy_versions`, takes no `max_tokens` of 0 and no
- * priority unless it is started so, prefixes the ids of requests, and answers `/health` with nothing. What it does not know it refuses.
+ * Statuses, error bodies and fields are those of vLLM 0.32.0; `tests/integration/inference/live-vllm.test.ts` asks the live one the same. What it
+ * does not know it refuses.
  */
+import { Readable } from "node:stream";
+
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 
 import type { Model } from "../../ts/native/index.ts";
@@ -31,6 +32,7 @@ interface GenerateBody {
   priority?: number;
   cache_salt?: string;
   stream?: boolean;
+  stream_options?: { include_usage?: boolean };
 }
 
 interface CompletionBody extends Sampling {
@@ -46,15 +48,24 @@ const GENERATE_FIELDS = new Set([
   "priority",
   "cache_salt",
   "stream",
+  "stream_options",
 ]);
+
+const RELEASE = "0.32.0";
 
 export interface StandInOptions {
   modelName: string;
+  /** Default 0.32.0; those before it do not tell which weights sampled. */
+  release?: string;
   /** `VLLM_SERVER_DEV_MODE=1`. Default true. */
   devMode?: boolean;
+  /** `--enable-scale-out`. Default true. */
+  scaleOut?: boolean;
+  /** `--logprobs-mode`. Default processed_logprobs. */
+  logprobsMode?: string;
   /** Leaves out the log-probabilities. */
   withoutLogprobs?: boolean;
-  /** Samples with log-probabilities that are no numbers, `null` in JSON. */
+  /** Samples with log-probabilities that are no numbers: -9999, as those of minus infinity. */
   nanLogprobs?: boolean;
   /** Says that it took new weights, and goes on with those that it has. */
   keepsWeights?: boolean;
@@ -67,7 +78,11 @@ export class VllmStandIn {
   readonly #running = new Map<string, AbortController>();
   /** Of each call but /metrics and /weight_info: method and path. */
   readonly calls: string[] = [];
-  weightVersion: string | null = "default";
+  weightVersion = "default";
+  /** Of the engine's versions. */
+  readonly #notes = new Map<number, string>();
+  /** A reload has failed: the old weights are gone. */
+  #isEmpty = false;
   /** While set, everything that asks the engine fails like this. */
   dead = false;
   #paused = false;
@@ -101,7 +116,7 @@ export class VllmStandIn {
     });
     app.setNotFoundHandler((_request, reply) => reply.code(404).send({ detail: "Not Found" }));
     app.get("/health", (_request, reply) => reply.code(this.dead ? 503 : 200).send());
-    app.get("/version", () => ({ version: "0.99.0" }));
+    app.get("/version", () => ({ version: this.#options.release ?? RELEASE }));
     app.get("/metrics", (_request, reply) => reply.type("text/plain").send(this.#metrics()));
     app.get("/v1/models", () => {
       const { maxModelLen } = this.#model.config;
@@ -134,6 +149,10 @@ export class VllmStandIn {
       this.#resume();
       return { status: "resumed" };
     });
+    app.get("/server_info", () => {
+      const logprobs_mode = this.#options.logprobsMode ?? "processed_logprobs";
+      return { vllm_config: { model_config: { dtype: "torch.float32", logprobs_mode } }, vllm_env: {}, system_env: {} };
+    });
     app.get("/is_paused", () => ({ is_paused: this.#paused }));
     app.post<{ Body: { request_ids?: string[] } }>("/abort_requests", ({ body: { request_ids: ids = [] } }) => {
       for (const id of ids) this.#running.get(id)?.abort();
@@ -144,85 +163,148 @@ export class VllmStandIn {
       async ({ body: { method, kwargs } }, reply) => {
         if (method === undefined) return reply.code(400).send({ detail: "Missing 'method' in request body" });
         if (method !== "reload_weights" || kwargs?.weights_path === undefined)
-          return reply.code(500).send({ error: { message: `no ${method}`, type: "InternalServerError", code: 500 } });
-        if (this.#options.keepsWeights !== true) await this.#model.swapWeights(kwargs.weights_path);
+          return refused(reply, 500, `Call to collective_rpc method failed: no ${method}`);
+        this.#isEmpty = true;
+        try {
+          if (this.#options.keepsWeights !== true) await this.#model.swapWeights(kwargs.weights_path);
+        } catch {
+          return refused(
+            reply,
+            500,
+            "Call to collective_rpc method failed: Worker failed with error 'Repo id must be'",
+          );
+        }
+        this.#isEmpty = false;
         return { results: [null] };
       },
     );
-    app.post("/reset_prefix_cache", async (_request, reply) => {
+    app.post("/reset_prefix_cache", async () => {
       await this.#model.resetPrefixCache();
-      return reply.code(200).send();
+      return { success: true };
     });
     app.post<{ Body: { new_version: string } }>("/update_weight_version", ({ body: { new_version: version } }) => {
       this.weightVersion = version;
+      this.#notes.set(this.#model.stats().version, version);
       return { success: true, new_version: version };
     });
     app.get("/weight_info", () => ({ weight_version: this.weightVersion }));
   }
 
   async #generate(body: GenerateBody, reply: FastifyReply): Promise<unknown> {
+    if (this.#options.scaleOut === false)
+      return refused(reply, 403, "Scale-out endpoints are disabled. Restart vllm serve with --enable-scale-out.");
     const strange = Object.keys(body).find((key) => !GENERATE_FIELDS.has(key));
     if (strange !== undefined) return refused(reply, 400, `the stand-in does not know ${strange}`);
-    const problem = this.#problem(body.model, body.token_ids, body.sampling_params, body.priority);
+    const problem = this.#problem(body.model, body.token_ids, body.sampling_params);
     if (problem !== null) return refused(reply, ...problem);
     const id = `generate-tokens-${body.request_id ?? this.#ids++}`;
-    const { sampling_params: sampling } = body;
-    const { tokenIds, logprobs, reason } = await this.#sample(id, body.token_ids, sampling, body.cache_salt);
-    const content = tokenIds.map((token, t) => ({
-      token: `token_id:${token}`,
-      logprob: this.#options.nanLogprobs === true ? Number.NaN : logprobs[t],
-      bytes: null,
-      top_logprobs: [],
-    }));
-    const hasLogprobs = typeof sampling.logprobs === "number" && this.#options.withoutLogprobs !== true;
-    const choice = {
-      index: 0,
-      logprobs: hasLogprobs ? { content } : null,
-      finish_reason: reason,
-      token_ids: tokenIds,
-      routed_experts: null,
-    };
+    if (body.stream === true) return this.#stream(id, body, reply);
+    let whole: Sampled = { ids: [], logprobs: [], spans: [], reason: null };
+    for await (const next of this.#sample(id, body.token_ids, body.sampling_params, body.cache_salt))
+      whole = joined(whole, next);
     return {
       request_id: id,
-      choices: [choice],
-      prompt_logprobs: await this.#promptLogprobs(body.token_ids, sampling),
+      model: this.#options.modelName,
+      created: 1,
+      usage: usageOf(body.token_ids, whole.ids),
+      prompt_logprobs: await this.#promptLogprobs(body.token_ids, body.sampling_params),
+      prompt_token_ids: null,
+      metrics: null,
       kv_transfer_params: null,
-      usage: usageOf(body.token_ids, tokenIds),
+      ec_transfer_params: null,
+      output_mode: "tokens",
+      choices: [this.#choice(body, whole, whole.spans)],
+    };
+  }
+
+  /** A chunk for each step, the spans with the last one, then the usage. */
+  async #stream(id: string, body: GenerateBody, reply: FastifyReply): Promise<unknown> {
+    const events = this.#events(id, body);
+    const text = async function* (): AsyncGenerator<string> {
+      for await (const event of events) yield `data: ${JSON.stringify(event)}\n\n`;
+      yield "data: [DONE]\n\n";
+    };
+    return reply.type("text/event-stream").send(Readable.from(text()));
+  }
+
+  async *#events(id: string, body: GenerateBody): AsyncGenerator {
+    let whole: Sampled = { ids: [], logprobs: [], spans: [], reason: null };
+    for await (const next of this.#sample(id, body.token_ids, body.sampling_params, body.cache_salt)) {
+      whole = joined(whole, next);
+      const spans = next.reason === null ? null : whole.spans;
+      yield { request_id: id, usage: null, output_mode: "tokens", choices: [this.#choice(body, next, spans)] };
+    }
+    if (body.stream_options?.include_usage === true)
+      yield { request_id: id, usage: usageOf(body.token_ids, whole.ids), output_mode: "tokens", choices: [] };
+  }
+
+  #choice({ sampling_params: sampling }: GenerateBody, { ids, logprobs, reason }: Sampled, spans: Span[] | null) {
+    const content = ids.map((token_id, t) => {
+      const logprob = this.#options.nanLogprobs === true ? -9999 : logprobs[t];
+      const entry = { token_id, logprob, rank: 1 };
+      return { ...entry, top_logprobs: [entry] };
+    });
+    const hasLogprobs = typeof sampling.logprobs === "number" && this.#options.withoutLogprobs !== true;
+    const told = (this.#options.release ?? RELEASE) === RELEASE ? { weight_versions: spans } : {};
+    return {
+      index: 0,
+      finish_reason: reason,
+      stop_reason: null,
+      token_ids: ids,
+      routed_experts: null,
+      sampling_mask: null,
+      ...told,
+      logprobs: hasLogprobs ? { content } : null,
     };
   }
 
   async #completions(body: CompletionBody, reply: FastifyReply): Promise<unknown> {
-    const problem = this.#problem(body.model, body.prompt, body, 0);
+    const isFull = body.prompt.length === this.#model.config.maxModelLen;
+    const problem = this.#problem(body.model, body.prompt, isFull ? { ...body, max_tokens: 0 } : body);
     if (problem !== null) return refused(reply, ...problem);
-    const { tokenIds, reason } = await this.#sample(`cmpl-${this.#ids++}`, body.prompt, body, undefined);
+    let { ids, reason }: Pick<Sampled, "ids" | "reason"> = { ids: [], reason: null };
+    for await (const next of this.#sample(`cmpl-${this.#ids++}`, body.prompt, body, undefined)) {
+      ids = [...ids, ...next.ids];
+      reason = next.reason;
+    }
     const prompt_logprobs = await this.#promptLogprobs(body.prompt, body);
     const choice = { index: 0, text: "", logprobs: null, finish_reason: reason, stop_reason: null, prompt_logprobs };
     const id = "cmpl-1";
-    return { id, object: "text_completion", choices: [choice], usage: usageOf(body.prompt, tokenIds) };
+    return { id, object: "text_completion", choices: [choice], usage: usageOf(body.prompt, ids) };
   }
 
-  #problem(model: string | undefined, prompt: number[], sampling: Sampling, priority = 0): [number, string] | null {
-    const { maxModelLen } = this.#model.config;
-    if (this.dead) return [500, "EngineCore encountered an issue. See stack trace (above) for the root cause."];
+  #problem(model: string | undefined, prompt: number[], sampling: Sampling): [number, string] | null {
+    const { maxModelLen, vocabSize } = this.#model.config;
+    if (prompt.length === 0)
+      return [400, "1 validation error: 'List should have at least 1 item after validation, not 0'"];
+    if (sampling.max_tokens === 0)
+      return [400, "max_tokens must be at least 1, got 0. (parameter=max_tokens, value=0)"];
     if (model !== undefined && model !== this.#options.modelName)
-      return [404, `The model \`${model}\` does not exist.`];
-    if (priority !== 0) return [400, `Got priority ${priority} but Priority scheduling is not enabled.`];
-    if (sampling.max_tokens === 0) return [400, "max_tokens must be at least 1, got 0."];
+      return [404, `The model \`${model}\` does not exist. Valid aliases: ${this.#options.modelName}.`];
     if (prompt.length >= maxModelLen) {
-      const sizes = `${maxModelLen} tokens. However, your request has ${prompt.length} input tokens`;
-      return [400, `This model's maximum context length is ${sizes}. Please reduce the length of the input messages.`];
+      const [what, limit] = [`The decoder prompt (length ${prompt.length})`, `maximum model length of ${maxModelLen}`];
+      const plus = prompt.length === maxModelLen ? " plus the number of requested output tokens (at least 1)" : "";
+      return [400, `${what}${plus} is longer than the ${limit}. Make sure that \`max_model_len\` is no smaller.`];
     }
+    const strange = prompt.find((id) => id >= vocabSize);
+    if (strange !== undefined) return [400, `Token id ${strange} is out of vocabulary`];
+    this.dead ||= this.#isEmpty;
+    if (this.dead) return [500, "EngineCore encountered an issue. See stack trace (above) for the root cause."];
     return null;
   }
 
-  async #sample(id: string, prompt: number[], sampling: Sampling, cacheSalt: string | undefined) {
+  async *#sample(
+    id: string,
+    prompt: number[],
+    sampling: Sampling,
+    cacheSalt: string | undefined,
+  ): AsyncGenerator<Sampled> {
     const abort = new AbortController();
     this.#running.set(id, abort);
     // New requests wait where the engine is paused.
     while (this.#paused) await this.#resumed;
-    const tokenIds: number[] = [];
-    const logprobs: number[] = [];
-    let reason: string = "abort";
+    let ended: Sampled["reason"] = null;
+    let length = 0;
     const request = {
       id,
       promptTokenIds: Uint32Array.from(prompt),
@@ -236,16 +318,23 @@ export class VllmStandIn {
     };
     try {
       for await (const increment of this.#model.generate([request], { signal: abort.signal })) {
-        tokenIds.push(...increment.tokenIds);
-        logprobs.push(...increment.logprobs);
-        reason = increment.finishReason ?? reason;
+        const { tokenIds, logprobs, policyVersions, finishReason } = increment;
+        const end = length + tokenIds.length;
+        const spans = policyVersions.map(([first, version], i) => ({
+          version: this.#notes.get(version) ?? "default",
+          start: length + first,
+          end: policyVersions[i + 1] === undefined ? end : length + (policyVersions[i + 1]?.[0] ?? 0),
+        }));
+        length = end;
+        ended = finishReason;
+        yield { ids: [...tokenIds], logprobs: [...logprobs], spans, reason: finishReason };
       }
     } catch (error) {
       if (!abort.signal.aborted) throw error;
     } finally {
       this.#running.delete(id);
     }
-    return { tokenIds, logprobs, reason };
+    if (ended === null) yield { ids: [], logprobs: [], spans: [], reason: "abort" };
   }
 
   async #promptLogprobs(prompt: number[], { prompt_logprobs: wanted }: Sampling): Promise<unknown> {
@@ -267,7 +356,35 @@ export class VllmStandIn {
   }
 }
 
-const TYPES: Record<number, string> = { 400: "BadRequestError", 404: "NotFoundError" };
+interface Span {
+  version: string;
+  start: number;
+  end: number;
+}
+
+interface Sampled {
+  ids: number[];
+  logprobs: number[];
+  spans: Span[];
+  reason: "stop" | "length" | "abort" | null;
+}
+
+/** One after the other; spans of the same weights are one. */
+function joined(before: Sampled, next: Sampled): Sampled {
+  const spans = [...before.spans];
+  for (const span of next.spans) {
+    const last = spans.at(-1);
+    if (last?.version === span.version) spans[spans.length - 1] = { ...last, end: span.end };
+    else spans.push(span);
+  }
+  const [ids, logprobs] = [
+    [...before.ids, ...next.ids],
+    [...before.logprobs, ...next.logprobs],
+  ];
+  return { ids, logprobs, spans, reason: next.reason };
+}
+
+const TYPES: Record<number, string> = { 400: "BadRequestError", 403: "PermissionDeniedError", 404: "NotFoundError" };
 
 function refused(reply: FastifyReply, status: number, message: string): unknown {
   const type = TYPES[status] ?? "InternalServerError";

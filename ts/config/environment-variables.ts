@@ -19,6 +19,7 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_SANDBOX_TOKEN: "bearer token of the sandbox daemon: what `prl sandbox serve` asks for and `run --address` sends",
   PRL_TEST_LONG: "1: tests take their long form",
   PRL_TEST_PYTHON: "interpreter that has safetensors and numpy, for the tests that compare with them (default python3)",
+  PRL_TEST_VLLM: "the program `vllm`, for the tests that ask a live server; none: they are skipped",
   PRL_TRANSPORT_TOKEN:
     "bearer token of batches and weights over the network: demanded by who listens, sent by who calls",
   PRL_SKIP_NATIVE: "1: npm install does not build the native addon",

@@ -2,7 +2,8 @@
 
 export { InferenceAdmin } from "./clients/embedded.ts";
 export { VllmAdmin } from "./clients/vllm.ts";
-export type { AdminDeadlines, EngineHealth, ServedModel, WeightVersion } from "./clients/embedded.ts";
+export type { AdminDeadlines, ServedModel } from "./clients/control-calls.ts";
+export type { EngineHealth, WeightVersion } from "./clients/embedded.ts";
 export type { EngineLoad } from "./engine-load.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";

@@ -21,7 +21,7 @@ export function trainRequest(
     inference:
       teacher === null
         ? { url: "", model: modelName, ...apiOf(config) }
-        : { url: teacher.base_url, model: teacher.model },
+        : { url: teacher.base_url, model: teacher.model, api: "frozen" },
     sampling: train.sampling,
     seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
     cache_salt: String(group.dispatchVersion),

@@ -8,6 +8,8 @@ export interface WireResponse {
     finish_reason?: string | null;
     stop_reason?: number | string | null;
     policy_versions?: [number, number][];
+    /** vLLM's: the weights that `[start, end)` of `token_ids` are of, by their notes; in a stream it comes with the last tokens, for all. */
+    weight_versions?: { version: string; start: number; end: number }[] | null;
   }[];
   prompt_logprobs?: (Record<string, { logprob?: number }> | null)[] | null;
   usage?: {
@@ -17,11 +19,13 @@ export interface WireResponse {
   };
 }
 
+type Choice = NonNullable<WireResponse["choices"]>[number];
+
 export class CompletionChunks {
   readonly #tokenIds: number[] = [];
   readonly #logprobs: { logprob?: number }[] = [];
   readonly #policyVersions: [number, number][] = [];
-  #end: { finish_reason: string; stop_reason: number | string | null } | null = null;
+  #end: Required<Pick<Choice, "finish_reason" | "stop_reason" | "weight_versions">> | null = null;
   #usage: WireResponse["usage"];
 
   /** The chunk's tokens. */
@@ -30,13 +34,14 @@ export class CompletionChunks {
     const [choice] = choices ?? [];
     if (choice === undefined) return [];
     const { token_ids: ids = [], logprobs, policy_versions: versions = [], finish_reason, stop_reason = null } = choice;
+    const { weight_versions = null } = choice;
     for (const [first, version] of versions) {
       const isNew = this.#policyVersions.at(-1)?.[1] !== version;
       if (isNew) this.#policyVersions.push([this.#tokenIds.length + first, version]);
     }
     this.#tokenIds.push(...ids);
     this.#logprobs.push(...(logprobs?.content ?? []));
-    if (typeof finish_reason === "string") this.#end = { finish_reason, stop_reason };
+    if (typeof finish_reason === "string") this.#end = { finish_reason, stop_reason, weight_versions };
     return ids;
   }
 

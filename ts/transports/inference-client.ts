@@ -9,7 +9,7 @@ import { PrlError } from "../errors.ts";
 import { CompletionChunks, type WireResponse } from "./completion-chunks.ts";
 import { Connections } from "./connections.ts";
 import { exchange, type Exchange, httpError } from "./http-json.ts";
-import { readWeightInfo } from "./weight-note.ts";
+import { notedVersion, readWeightInfo } from "./weight-note.ts";
 
 export interface SamplingOptions {
   /** Most tokens, the stop token included. Default: what the context has left. */
@@ -69,7 +69,8 @@ export interface PromptLogprobs {
   policyVersion: number;
 }
 
-export type InferenceApi = "prl" | "vllm";
+/** `frozen`: a model of somebody else's, on whatever serves it. */
+export type InferenceApi = "prl" | "vllm" | "frozen";
 
 export interface InferenceClientOptions {
   /** Base address, `http://127.0.0.1:8000`. */
@@ -77,8 +78,9 @@ export interface InferenceClientOptions {
   /** Model named in requests; the server checks it. Default: none. */
   model?: string;
   /**
-   * `vllm` does not say which version sampled: it is asked before and after each request, and a request during which it changed is
-   * PRL_INFERENCE_FAILED. Nor does it take priorities unless it is started so: none are sent. Default `prl`.
+   * How it is known which version sampled. `vllm` names the weights by the notes that they were given (`weight_versions`); a server that does
+   * not (before 0.32) is asked for the note before and after each request, and one during which it changed is PRL_INFERENCE_FAILED. What
+   * `frozen` sampled is of no version of the policy, and is called 0. Neither is sent priorities. Default `prl`.
    */
   api?: InferenceApi;
   /** Most connections, and so most requests under way; further ones wait here. Default 1024. */
@@ -91,6 +93,8 @@ const DEFAULT_CONNECTIONS = 1024;
 const DEFAULT_DEADLINE_MS = 600_000;
 /** Idle connections are closed before the server's keep-alive ends (75 s). */
 const KEEP_ALIVE_MS = 30_000;
+/** What servers write for minus infinity, and vLLM for what is no number: of a token that was sampled it can be neither. */
+const NO_LOGPROB = -9999;
 const RETRIES = 3;
 const GENERATE = "/inference/v1/generate";
 const ABORT_REQUESTS = "/abort_requests";
@@ -104,6 +108,8 @@ export class InferenceClient {
   readonly #api: InferenceApi;
   readonly #pool: Connections;
   readonly #deadlineMs: number;
+  /** The server has told which weights sampled. */
+  #tellsWeights = false;
 
   constructor(options: InferenceClientOptions) {
     this.url = options.url.replace(/\/+$/, "");
@@ -161,14 +167,29 @@ export class InferenceClient {
     const { onTokens } = options;
     const ask = () => (onTokens ? this.#stream(options, params, onTokens) : this.#post(options, params));
     if (this.#api === "prl") return this.#completion(await ask());
-    const before = await this.#weights(options);
+    if (this.#api === "frozen") return this.#completion(await ask(), [[0, 0]]);
+    const before = this.#tellsWeights ? null : await this.#weights(options);
     const answer = await ask();
+    const spans = answer.choices?.[0]?.weight_versions ?? null;
+    this.#tellsWeights ||= spans !== null;
+    if (this.#tellsWeights) return this.#completion(answer, this.#versionsOf(spans ?? []));
     const after = await this.#weights(options);
-    if (before === null || before !== after) {
-      const message = `${this.url}: its weights were ${before ?? "not those of the run"} before a request and ${after ?? "others"} after it`;
-      throw new PrlError("PRL_INFERENCE_FAILED", message);
-    }
-    return this.#completion(answer, Number.parseInt(before, 10));
+    if (before === null || before !== after) throw this.#notOurs([before, after]);
+    return this.#completion(answer, [[0, Number.parseInt(before, 10)]]);
+  }
+
+  #versionsOf(spans: readonly { version: string; start: number }[]): [number, number][] {
+    return spans.map(({ version: note, start }) => {
+      const version = notedVersion(note);
+      if (version === null) throw this.#notOurs([note]);
+      return [start, version];
+    });
+  }
+
+  #notOurs(notes: readonly (string | null)[]): PrlError {
+    const said = notes.map((note) => note ?? "nothing").join(", then ");
+    const message = `${this.url}: a request was sampled by weights that are not those of one version of the run (noted: ${said})`;
+    return new PrlError("PRL_INFERENCE_FAILED", message);
   }
 
   /** What vLLM notes of its weights. */
@@ -280,8 +301,7 @@ export class InferenceClient {
     }
   }
 
-  /** `version`: that of all tokens, where the server does not say. */
-  #completion(answer: WireResponse, version?: number): Completion {
+  #completion(answer: WireResponse, told?: [number, number][]): Completion {
     const choice = answer.choices?.[0];
     if (choice === undefined || !Array.isArray(choice.token_ids))
       throw this.#nonsense("choices[0].token_ids is missing");
@@ -290,13 +310,18 @@ export class InferenceClient {
       throw this.#nonsense("choices[0].logprobs.content does not fit token_ids");
     }
     const { finish_reason: finishReason } = choice;
-    const policyVersions = version === undefined ? choice.policy_versions : [[0, version] satisfies [number, number]];
-    if (!Array.isArray(policyVersions)) throw this.#nonsense("choices[0].policy_versions is missing");
+    const policyVersions = told ?? choice.policy_versions;
+    if (!Array.isArray(policyVersions) || (content.length > 0 && policyVersions[0]?.[0] !== 0)) {
+      throw this.#nonsense("it does not say which version sampled the first token");
+    }
     if (finishReason !== "stop" && finishReason !== "length" && finishReason !== "abort") {
       throw this.#nonsense(`choices[0].finish_reason is ${JSON.stringify(finishReason)}`);
     }
     const logprobs = new Float32Array(content.length);
-    for (let index = 0; index < logprobs.length; index++) logprobs[index] = content[index]?.logprob ?? Number.NaN;
+    for (let index = 0; index < logprobs.length; index++) {
+      const logprob = content[index]?.logprob ?? Number.NaN;
+      logprobs[index] = logprob > NO_LOGPROB ? logprob : Number.NaN;
+    }
     return {
       tokenIds: Uint32Array.from(choice.token_ids),
       logprobs,

@@ -30,6 +30,8 @@ interface Answer {
 }
 
 const RETRIES = 3;
+/** What vLLM's /v1/completions says of a prompt that fills the context: it has nothing left of what was asked for. */
+const NO_ROOM = /max_tokens must be at least 1, got 0/u;
 
 export class PromptScorer {
   readonly url: string;
@@ -90,10 +92,14 @@ export class PromptScorer {
       const body = { model, token_ids: ids, sampling_params: sampling };
       return (await this.#post("/inference/v1/generate", body, signal)).prompt_logprobs;
     } catch (error) {
-      const isRefused = error instanceof PrlError && error.code === "PRL_INFERENCE_REQUEST";
-      if (!isRefused || sampling.max_tokens !== 0) throw error;
-      this.#maxTokens = 1;
-      return this.#entries(tokenIds, signal);
+      if (!(error instanceof InferenceHttpError) || error.code !== "PRL_INFERENCE_REQUEST") throw error;
+      if (sampling.max_tokens === 0) {
+        this.#maxTokens = 1;
+        return this.#entries(tokenIds, signal);
+      }
+      if (!NO_ROOM.test(error.message)) throw error;
+      const message = `${this.url}: a prompt of ${ids.length} tokens leaves no room for the one that is asked for besides`;
+      throw new PrlError("PRL_INFERENCE_CONTEXT", message, { cause: error });
     }
   }
 

@@ -47,11 +47,15 @@ export async function scratch(): Promise<{ dir: string; remove: () => Promise<vo
   return { dir, remove: () => rm(dir, { recursive: true, force: true }) };
 }
 
-/** Version `version` of the weights as a published folder below `root`: random ones from the seed `version + 1`. */
-export async function publishVersion(root: string, version: number): Promise<WeightsFolder> {
+/** Version `version` of the weights as a published folder below `root`: random ones from the seed `version + 1`; `shape` changes the config. */
+export async function publishVersion(
+  root: string,
+  version: number,
+  shape: Record<string, unknown> = {},
+): Promise<WeightsFolder> {
   const configDir = join(root, "config");
   await mkdir(configDir, { recursive: true });
-  await writeFile(join(configDir, "config.json"), JSON.stringify(CONFIG));
+  await writeFile(join(configDir, "config.json"), JSON.stringify({ ...CONFIG, ...shape }));
   await writeFile(join(configDir, "generation_config.json"), JSON.stringify({ eos_token_id: EOS, pad_token_id: 256 }));
   for (const file of TOKENIZER_FILES) await copyFile(new URL(file, EXAMPLE), join(configDir, file));
   const dir = join(root, `step_${version}`);

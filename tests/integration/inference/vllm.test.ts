@@ -1,4 +1,4 @@
-/** Everything that is asked of a vLLM server, against a stand-in written after its sources. */
+/** Everything that is asked of a vLLM server, against a stand-in; `live-vllm.test.ts` asks a live one. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { VllmAdmin } from "../../../ts/inference/index.ts";
@@ -52,7 +52,7 @@ const weights = (version: number) => {
 describe("control", () => {
   test("brings weights from a folder, empties the cache, and notes what they are", async () => {
     const { server, admin } = await serving();
-    expect(await admin.about()).toEqual({ isa: "", dtype: "", weights: null });
+    expect(await admin.about()).toEqual({ isa: "", dtype: "float32", weights: null });
     expect(await admin.models()).toEqual([{ id: "tiny", maxModelLen: MAX_MODEL_LEN }]);
     expect(await admin.health()).toMatchObject({ policyVersion: -1, digest: null, paused: false, running: 0 });
     server.calls.length = 0;
@@ -61,9 +61,10 @@ describe("control", () => {
     expect(await admin.updateWeights(weights(1))).toEqual({ skipped: false });
     await admin.resume();
     expect(server.calls.filter((call) => call.startsWith("POST"))).toEqual([
-      "POST /pause?mode=wait",
+      "POST /pause?mode=keep",
+      "POST /update_weight_version",
       "POST /collective_rpc",
-      "POST /reset_prefix_cache",
+      "POST /reset_prefix_cache?reset_running_requests=true",
       "POST /update_weight_version",
       "POST /resume",
     ]);
@@ -80,19 +81,34 @@ describe("control", () => {
     expect(await admin.promptLogprobs(PROMPT)).toEqual(expected);
   });
 
-  test("says what is missing: development mode, folders, an engine that lives", async () => {
-    const { admin } = await serving({ devMode: false });
+  test.each<[string, Partial<StandInOptions>]>([
+    ["VLLM_SERVER_DEV_MODE=1", { devMode: false }],
+    ["--enable-scale-out", { scaleOut: false }],
+    ["--logprobs-mode processed_logprobs", { logprobsMode: "raw_logprobs" }],
+  ])("says that it was started without %s", async (missing, options) => {
+    const { admin } = await serving(options);
     await expect(admin.about()).rejects.toMatchObject({
       code: "PRL_INFERENCE_UNSUPPORTED",
-      message: expect.stringContaining("VLLM_SERVER_DEV_MODE=1") as string,
+      message: expect.stringContaining(missing) as string,
     });
+  });
+
+  test("weights that were not loaded are nobody's, until others are", async () => {
+    const { admin, server, client } = await serving();
+    await admin.updateWeights(weights(0));
+    const torn = { ...weights(1), source: { dir: "/nowhere" } };
+    await expect(admin.updateWeights(torn)).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+    expect(await admin.health()).toMatchObject({ policyVersion: -1, digest: null });
+    expect(server.weightVersion).toBe("loading");
+    expect(await admin.updateWeights(weights(0))).toEqual({ skipped: false });
+    const completion = await client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } });
+    expect(completion).toMatchObject({ policyVersions: [[0, 0]] });
+  });
+
+  test("says what is missing: folders, an engine that lives", async () => {
     const { admin: other, server } = await serving();
     const byGrpc = { ...weights(1), source: { grpc: ["127.0.0.1:1"] } };
     await expect(other.updateWeights(byGrpc)).rejects.toMatchObject({ code: "PRL_INFERENCE_UNSUPPORTED" });
-    await expect(other.updateWeights({ ...weights(1), source: { dir: "/nowhere" } })).rejects.toMatchObject({
-      code: "PRL_INFERENCE_FAILED",
-    });
-    expect(server.weightVersion).toBe("default");
     server.dead = true;
     await expect(other.health()).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED", status: 503 });
   });
@@ -134,34 +150,85 @@ describe("sampling", () => {
     expect(completion.usage).toEqual({ promptTokens: 5, completionTokens: 6, cachedTokens: 0 });
   });
 
-  test("refuses what was sampled while the weights changed, or under weights that nobody named", async () => {
-    const { server, admin, client } = await serving();
-    const strange = {
-      code: "PRL_INFERENCE_FAILED",
-      message: expect.stringContaining("not those of the run") as string,
-    };
-    await expect(client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } })).rejects.toMatchObject(strange);
-    await admin.updateWeights(weights(0));
-    await admin.pause("wait");
-    // It was asked before the swap and is sampled after it.
-    const late = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } });
-    const refused = expect(late).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
-    while (!server.calls.includes("POST /inference/v1/generate")) await new Promise((done) => setTimeout(done, 2));
-    await admin.updateWeights(weights(1));
-    await admin.resume();
-    await refused;
+  test("refuses what weights sampled that nobody named", async () => {
+    for (const release of ["0.31.0", "0.32.0"]) {
+      const { admin, client } = await serving({ release });
+      const sampling = { maxTokens: 2 };
+      await expect(client.generate({ tokenIds: PROMPT, sampling })).rejects.toMatchObject({
+        code: "PRL_INFERENCE_FAILED",
+        message: expect.stringContaining("not those of one version of the run") as string,
+      });
+      await admin.updateWeights(weights(0));
+      await client.generate({ tokenIds: PROMPT, sampling });
+    }
   });
 
-  test("a pause lets requests end, and what comes meanwhile waits", async () => {
-    const { admin, client } = await serving();
-    await admin.updateWeights(weights(0));
-    const before = model.stats().generationTokens;
-    const running = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 200, ignoreEos: true } });
-    await sampledBeyond(before);
-    await admin.pause("keep");
-    expect(model.stats().running).toBe(0);
-    expect((await running).tokenIds).toHaveLength(200);
-    await admin.resume();
+  test.each([false, true])(
+    "a request lives through a swap, and its weights are told (stream: %s)",
+    async (streamed) => {
+      const { admin, client } = await serving();
+      await admin.updateWeights(weights(0));
+      // On a busy machine one may have ended before the pause.
+      for (let attempt = 1; ; attempt++) {
+        expect(attempt).toBeLessThan(20);
+        const [old, next] = [(attempt + 1) % 2, attempt % 2];
+        const before = model.stats().generationTokens;
+        const heard: number[] = [];
+        const onTokens = (ids: readonly number[]): void => void heard.push(...ids);
+        const sampling = { maxTokens: 480, ignoreEos: true };
+        const running = client.generate({ tokenIds: PROMPT, sampling, ...(streamed && { onTokens }) });
+        await sampledBeyond(before);
+        await admin.pause("keep");
+        const isKept = model.stats().running === 1;
+        await admin.updateWeights(weights(next));
+        await admin.resume();
+        const { tokenIds, logprobs, policyVersions } = await running;
+        expect([tokenIds.length, logprobs.length]).toEqual([480, 480]);
+        if (streamed) expect(heard).toEqual([...tokenIds]);
+        if (!isKept) continue;
+        expect(policyVersions).toEqual([
+          [0, old],
+          [expect.any(Number), next],
+        ]);
+        return;
+      }
+    },
+  );
+
+  test("a model of somebody else's samples under version 0, whatever it is called there", async () => {
+    const { url, server } = await serving();
+    const client = new InferenceClient({ url, api: "frozen" });
+    ends.push(() => client.close());
+    const completion = await client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 3 }, priority: 9 });
+    expect(completion.policyVersions).toEqual([[0, 0]]);
+    expect(server.weightVersion).toBe("default");
+  });
+
+  describe("of a release that does not tell which weights sampled", () => {
+    test("refuses what was sampled while the weights changed", async () => {
+      const { server, admin, client } = await serving({ release: "0.31.0" });
+      await admin.updateWeights(weights(0));
+      await admin.pause("wait");
+      // It was asked before the swap and is sampled after it.
+      const late = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 2 } });
+      const refused = expect(late).rejects.toMatchObject({ code: "PRL_INFERENCE_FAILED" });
+      while (!server.calls.includes("POST /inference/v1/generate")) await new Promise((done) => setTimeout(done, 2));
+      await admin.updateWeights(weights(1));
+      await admin.resume();
+      await refused;
+    });
+
+    test("a pause lets requests end, and what comes meanwhile waits", async () => {
+      const { admin, client } = await serving({ release: "0.31.0" });
+      await admin.updateWeights(weights(0));
+      const before = model.stats().generationTokens;
+      const running = client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 200, ignoreEos: true } });
+      await sampledBeyond(before);
+      await admin.pause("keep");
+      expect(model.stats().running).toBe(0);
+      expect((await running).tokenIds).toHaveLength(200);
+      await admin.resume();
+    });
   });
 
   test("a request that is cut is answered with what it has, by the id that vLLM gave it", async () => {

@@ -20,9 +20,12 @@ export const runRequestSchema = z.strictObject({
   /** Name of the source. */
   env: name,
   task: taskSchema,
-  /** The one engine that this rollout uses. */
-  /** `model` null: the server has one, whatever its name. */
-  inference: z.strictObject({ url: z.url(), model: name.nullable(), api: z.enum(["prl", "vllm"]).optional() }),
+  /** The one engine that this rollout uses. `model` null: the server has one, whatever its name. `frozen`: it is not the policy's. */
+  inference: z.strictObject({
+    url: z.url(),
+    model: name.nullable(),
+    api: z.enum(["prl", "vllm", "frozen"]).optional(),
+  }),
   sampling: z.strictObject({
     temperature: z.number().min(0),
     max_completion_tokens: z.int().positive().nullable().optional(),

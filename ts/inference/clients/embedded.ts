@@ -1,13 +1,8 @@
-/**
- * Control of one embedded inference server: pause, resume, weights, health, metrics.
- *
- * It has connections of its own, so that no control call waits behind generation, and a deadline per kind of call. Everything here may
- * safely be repeated: each call names the state that it wants.
- */
+/** Control of one embedded inference server: pause, resume, weights, health, metrics. */
 
-import { PrlError } from "../../errors.ts";
-import { Connections, exchange, InferenceClient, type WeightSource } from "../../transports/index.ts";
-import { type EngineLoad, parseEngineLoad } from "../engine-load.ts";
+import { InferenceClient, type WeightSource } from "../../transports/index.ts";
+import type { EngineLoad } from "../engine-load.ts";
+import { type AdminOptions, ControlCalls, type ServedModel } from "./control-calls.ts";
 
 export interface WeightVersion {
   /** Policy version. */
@@ -27,72 +22,48 @@ export interface EngineHealth {
   waiting: number;
 }
 
-export interface ServedModel {
-  id: string;
-  maxModelLen: number;
-}
-
-export interface AdminDeadlines {
-  /** Pause, resume, cache reset. Default 5 minutes. */
-  controlMs: number;
-  /** Loading weights. Default 12 minutes. */
-  updateMs: number;
-  /** Health, models, metrics. Default 10 s. */
-  statusMs: number;
-}
-
 type WireHealth = Omit<EngineHealth, "policyVersion"> & { policy_version: number };
-
-interface WireModels {
-  data: { id: string; max_model_len: number }[];
-}
-
-const DEFAULT_DEADLINES: AdminDeadlines = { controlMs: 300_000, updateMs: 720_000, statusMs: 10_000 };
-const CONNECTIONS = 4;
-const KEEP_ALIVE_MS = 30_000;
-const RETRIES = 5;
 
 /** Controls one inference server. Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _UNSUPPORTED, _FAILED. */
 export class InferenceAdmin {
-  readonly url: string;
-  readonly #pool: Connections;
+  readonly #calls: ControlCalls;
   readonly #scoring: InferenceClient;
-  readonly #deadlines: AdminDeadlines;
-  readonly #retries: number;
 
-  /** `retries`: of each call that reaches nobody. */
-  constructor(options: { url: string; deadlines?: Partial<AdminDeadlines>; retries?: number }) {
-    this.url = options.url.replace(/\/+$/, "");
-    this.#deadlines = { ...DEFAULT_DEADLINES, ...options.deadlines };
-    this.#retries = options.retries ?? RETRIES;
-    this.#pool = new Connections(this.url, { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
-    this.#scoring = new InferenceClient({ url: this.url, connections: 1, deadlineMs: this.#deadlines.controlMs });
+  constructor(options: AdminOptions) {
+    this.#calls = new ControlCalls(options);
+    const { url, deadlines } = this.#calls;
+    this.#scoring = new InferenceClient({ url, connections: 1, deadlineMs: deadlines.controlMs });
+  }
+
+  get url(): string {
+    return this.#calls.url;
   }
 
   /** keep freezes running requests until `resume`, wait lets them end, abort ends them. */
   async pause(mode: "keep" | "wait" | "abort", signal?: AbortSignal): Promise<void> {
-    await this.#post(`/pause?mode=${mode}`, undefined, this.#deadlines.controlMs, signal);
+    await this.#calls.post(`/pause?mode=${mode}`, undefined, signal);
   }
 
   /** Does nothing when the engine is not paused. */
   async resume(signal?: AbortSignal): Promise<void> {
-    await this.#post("/resume", undefined, this.#deadlines.controlMs, signal);
+    await this.#calls.post("/resume", undefined, signal);
   }
 
   /** Makes the engine sample with a version; `skipped` when it has it already. */
   async updateWeights(weights: WeightVersion, signal?: AbortSignal): Promise<{ skipped: boolean }> {
-    const answer = await this.#post("/update_weights", weights, this.#deadlines.updateMs, signal);
-    const { skipped } = this.#parse("/update_weights", answer) as { skipped?: boolean };
+    const path = "/update_weights";
+    const answer = await this.#calls.post(path, weights, signal, this.#calls.deadlines.updateMs);
+    const { skipped } = this.#calls.parse(path, answer) as { skipped?: boolean };
     return { skipped: skipped === true };
   }
 
   /** Makes the engine pull a version and serve it to others; it goes on sampling with what it has. */
   async prefetchWeights(weights: WeightVersion, signal?: AbortSignal): Promise<void> {
-    await this.#post("/prefetch_weights", weights, this.#deadlines.updateMs, signal);
+    await this.#calls.post("/prefetch_weights", weights, signal, this.#calls.deadlines.updateMs);
   }
 
   async resetPrefixCache(signal?: AbortSignal): Promise<void> {
-    await this.#post("/reset_prefix_cache", undefined, this.#deadlines.controlMs, signal);
+    await this.#calls.post("/reset_prefix_cache", undefined, signal);
   }
 
   /** Log-probabilities of a prompt under the current weights, paused or not: the canary. */
@@ -102,14 +73,14 @@ export class InferenceAdmin {
   }
 
   async health(signal?: AbortSignal): Promise<EngineHealth> {
-    const answer = this.#parse("/health", await this.#get("/health", signal)) as WireHealth;
+    const answer = this.#calls.parse("/health", await this.#calls.get("/health", signal)) as WireHealth;
     const { policy_version: policyVersion, ...rest } = answer;
     return { ...rest, policyVersion };
   }
 
   /** What the engine is, and where it serves weights; "" and null where it does not say. */
   async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: string | null }> {
-    const answer = this.#parse("/version", await this.#get("/version", signal));
+    const answer = this.#calls.parse("/version", await this.#calls.get("/version", signal));
     const {
       isa = "",
       dtype = "",
@@ -119,14 +90,13 @@ export class InferenceAdmin {
   }
 
   async models(signal?: AbortSignal): Promise<ServedModel[]> {
-    const { data } = this.#parse("/v1/models", await this.#get("/v1/models", signal)) as WireModels;
-    return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));
+    return this.#calls.models(signal);
   }
 
   /** Every metric by its name without labels and without the prefix `vllm:`. */
   async metrics(signal?: AbortSignal): Promise<Map<string, number>> {
     const values = new Map<string, number>();
-    for (const line of (await this.#get("/metrics", signal)).split("\n")) {
+    for (const line of (await this.#calls.get("/metrics", signal)).split("\n")) {
       const match = /^(?:vllm:)?([^\s{#]+)(?:\{.*\})? (\S+)$/.exec(line);
       if (match?.[1] !== undefined) values.set(match[1], Number(match[2]));
     }
@@ -135,36 +105,11 @@ export class InferenceAdmin {
 
   /** How busy the server is; null when its metrics do not say. */
   async load(signal?: AbortSignal): Promise<EngineLoad | null> {
-    return parseEngineLoad(await this.#get("/metrics", signal));
+    return this.#calls.load(signal);
   }
 
   /** Ends all connections. */
   async close(): Promise<void> {
-    await Promise.all([this.#pool.destroy(), this.#scoring.close()]);
-  }
-
-  #get(path: string, signal: AbortSignal | undefined): Promise<string> {
-    const deadlineMs = this.#deadlines.statusMs;
-    return exchange(this.#pool, this.url, { method: "GET", path, deadlineMs, signal, retries: this.#retries });
-  }
-
-  #post(path: string, body: unknown, deadlineMs: number, signal: AbortSignal | undefined): Promise<string> {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return exchange(this.#pool, this.url, {
-      method: "POST",
-      path,
-      ...text,
-      deadlineMs,
-      signal,
-      retries: this.#retries,
-    });
-  }
-
-  #parse(path: string, text: string): unknown {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch (cause) {
-      throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON`, { cause });
-    }
+    await Promise.all([this.#calls.close(), this.#scoring.close()]);
   }
 }

@@ -1,25 +1,19 @@
 /**
- * Control of a vLLM server (`vllm serve`, VLLM_SERVER_DEV_MODE=1), with the calls of `InferenceAdmin`.
+ * Control of a vLLM server with the calls of `InferenceAdmin`: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out (token ids in and
+ * out) and --logprobs-mode processed_logprobs (those of sampling). Run against vLLM 0.32.0.
  *
- * Read from vLLM's sources, main of 2026 (its routers `serve/disagg`, `serve/dev/rlhf`, `serve/dev/rpc` and `serve/dev/cache`; no release with
- * `/weight_info` was met, and no live server): a stand-in written after them is what the tests run against.
- *
- * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then the prefix cache is emptied, then
- *   `/update_weight_version` notes `<version> <digest>`. A server without that note holds weights that nobody can name.
- * - Which version samples is asked before and after each request (`InferenceClient`), not told per token. So a request must not live through a
- *   swap: `pause` waits for those that run, whatever mode is asked for, and the server holds new ones back.
- * - Log-probabilities are those of sampling only with `--logprobs-mode processed_logprobs`.
+ * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then what the old ones computed is dropped, then
+ *   `/update_weight_version` notes `<version> <digest>`. While they are loaded the note says so: a reload that fails has taken the old ones
+ *   away, and a server without a note of ours holds weights that nobody can name.
+ * - From 0.32 on vLLM tells which note sampled which tokens (`weight_versions`): requests live through a swap, and what they have of keys and
+ *   values is computed anew. Servers before that (`/weight_info` is younger than 0.26) are asked for the note before and after each request
+ *   (`InferenceClient`), so there a request must not live through a swap, and `pause` waits for those that run, whatever mode is asked for.
  */
-import { Pool } from "undici";
-
 import { PrlError } from "../../errors.ts";
-import { exchange, InferenceHttpError, PromptScorer, readWeightInfo, weightNote } from "../../transports/index.ts";
-import { type EngineLoad, parseEngineLoad } from "../engine-load.ts";
-import type { AdminDeadlines, EngineHealth, InferenceAdmin, ServedModel, WeightVersion } from "./embedded.ts";
-
-const DEFAULT_DEADLINES: AdminDeadlines = { controlMs: 300_000, updateMs: 720_000, statusMs: 10_000 };
-const CONNECTIONS = 4;
-const RETRIES = 5;
+import { InferenceHttpError, PromptScorer, readWeightInfo, weightNote } from "../../transports/index.ts";
+import type { EngineLoad } from "../engine-load.ts";
+import { type AdminOptions, ControlCalls, type ServedModel } from "./control-calls.ts";
+import type { EngineHealth, InferenceAdmin, WeightVersion } from "./embedded.ts";
 
 /** What is asked of a server beside rollouts. */
 type Admin = Pick<
@@ -36,29 +30,39 @@ type Admin = Pick<
   | "close"
 >;
 
+/** The note while weights are loaded. */
+const LOADING = "loading";
+const GENERATE = "/inference/v1/generate";
+/** Kept requests are pushed out, to be computed anew. */
+const RESET_CACHE = "/reset_prefix_cache?reset_running_requests=true";
+const SERVER_INFO = "/server_info?config_format=json";
+const NOT_FOUND = 404;
+/** Major and minor of the first release with `weight_versions`. */
+const TELLS_VERSIONS: readonly [number, number] = [0, 32];
+
 /** Errors of every call as those of `InferenceAdmin`. */
 export class VllmAdmin implements Admin {
-  readonly url: string;
-  readonly #pool: Pool;
+  readonly #calls: ControlCalls;
   readonly #scorer: PromptScorer;
-  readonly #deadlines: AdminDeadlines;
-  readonly #retries: number;
 
-  constructor(options: { url: string; deadlines?: Partial<AdminDeadlines>; retries?: number }) {
-    this.url = options.url.replace(/\/+$/, "");
-    this.#deadlines = { ...DEFAULT_DEADLINES, ...options.deadlines };
-    this.#retries = options.retries ?? RETRIES;
-    this.#pool = new Pool(this.url, { connections: CONNECTIONS });
-    this.#scorer = new PromptScorer({ url: this.url, deadlineMs: this.#deadlines.controlMs, connections: 1 });
+  constructor(options: AdminOptions) {
+    this.#calls = new ControlCalls(options);
+    const { url, deadlines } = this.#calls;
+    this.#scorer = new PromptScorer({ url, deadlineMs: deadlines.controlMs, connections: 1 });
   }
 
-  /** Requests that run are awaited, also where they were to be kept. */
-  async pause(_mode: "keep" | "wait" | "abort", signal?: AbortSignal): Promise<void> {
-    await this.#post("/pause?mode=wait", undefined, this.#deadlines.controlMs, signal);
+  get url(): string {
+    return this.#calls.url;
+  }
+
+  /** A server that does not tell versions lets requests end, also where they were to be kept. */
+  async pause(mode: "keep" | "wait" | "abort", signal?: AbortSignal): Promise<void> {
+    const allowed = (await this.#tellsVersions(signal)) ? mode : "wait";
+    await this.#calls.post(`/pause?mode=${allowed}`, undefined, signal);
   }
 
   async resume(signal?: AbortSignal): Promise<void> {
-    await this.#post("/resume", undefined, this.#deadlines.controlMs, signal);
+    await this.#calls.post("/resume", undefined, signal);
   }
 
   /** Errors besides: PRL_INFERENCE_UNSUPPORTED for weights that do not come from a folder. */
@@ -66,11 +70,17 @@ export class VllmAdmin implements Admin {
     if (!("dir" in source)) throw this.#noGrpc();
     const note = weightNote(version, digest);
     if ((await this.#weightInfo(signal)) === note) return { skipped: true };
-    const { updateMs, controlMs } = this.#deadlines;
     const reload = { method: "reload_weights", kwargs: { weights_path: source.dir } };
-    await this.#post("/collective_rpc", reload, updateMs, signal);
-    await this.#post("/reset_prefix_cache", undefined, controlMs, signal);
-    await this.#post("/update_weight_version", { new_version: note }, controlMs, signal);
+    await this.#note(LOADING, signal);
+    await this.#calls.post("/collective_rpc", reload, signal, this.#calls.deadlines.updateMs);
+    const answer = await this.#calls.post(RESET_CACHE, undefined, signal);
+    // Versions before 0.32 may answer nothing.
+    const { success = true } = (answer === "" ? {} : this.#calls.parse(RESET_CACHE, answer)) as { success?: boolean };
+    if (!success) {
+      const message = `${this.url} did not drop what it had computed with the weights before version ${version}`;
+      throw new PrlError("PRL_INFERENCE_FAILED", message);
+    }
+    await this.#note(note, signal);
     return { skipped: false };
   }
 
@@ -85,13 +95,13 @@ export class VllmAdmin implements Admin {
 
   /** `policyVersion` is -1 and `digest` null where the weights are none that were brought by `updateWeights`. */
   async health(signal?: AbortSignal): Promise<EngineHealth> {
-    await this.#get("/health", signal);
+    await this.#calls.get("/health", signal);
     const [note, paused, load] = await Promise.all([
       this.#weightInfo(signal),
-      this.#get("/is_paused", signal),
+      this.#calls.get("/is_paused", signal),
       this.load(signal),
     ]);
-    const { is_paused: isPaused } = this.#parse("/is_paused", paused) as { is_paused?: boolean };
+    const { is_paused: isPaused } = this.#calls.parse("/is_paused", paused) as { is_paused?: boolean };
     const [version = "", digest = null] = note?.split(" ") ?? [];
     return {
       status: "ok",
@@ -104,64 +114,84 @@ export class VllmAdmin implements Admin {
   }
 
   async load(signal?: AbortSignal): Promise<EngineLoad | null> {
-    return parseEngineLoad(await this.#get("/metrics", signal));
+    return this.#calls.load(signal);
   }
 
-  /** vLLM tells no instruction set. Errors besides: PRL_INFERENCE_UNSUPPORTED for a server that cannot note its weights. */
+  /** vLLM tells no instruction set. Errors besides: PRL_INFERENCE_UNSUPPORTED for a server that was not started as a run needs it. */
   async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: null }> {
-    await this.#get("/version", signal);
     await this.#weightInfo(signal);
-    return { isa: "", dtype: "", weights: null };
+    await this.#checkGenerate(signal);
+    const { logprobs_mode: mode, dtype = "" } = await this.#modelConfig(signal);
+    if (mode !== undefined && mode !== "processed_logprobs") {
+      throw this.#unsupported(`has ${mode}, not those of sampling: start vLLM with --logprobs-mode processed_logprobs`);
+    }
+    return { isa: "", dtype: dtype.replace("torch.", ""), weights: null };
   }
 
   async models(signal?: AbortSignal): Promise<ServedModel[]> {
-    const { data = [] } = this.#parse("/v1/models", await this.#get("/v1/models", signal)) as {
-      data?: { id: string; max_model_len: number }[];
-    };
-    return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));
+    return this.#calls.models(signal);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#pool.destroy(), this.#scorer.close()]);
+    await Promise.all([this.#calls.close(), this.#scorer.close()]);
+  }
+
+  async #tellsVersions(signal: AbortSignal | undefined): Promise<boolean> {
+    const answer = this.#calls.parse("/version", await this.#calls.get("/version", signal)) as { version?: string };
+    const [, major, minor] = /^(\d+)\.(\d+)/u.exec(answer.version ?? "") ?? [];
+    if (major === undefined || minor === undefined) return false;
+    const [firstMajor, firstMinor] = TELLS_VERSIONS;
+    return Number(major) > firstMajor || (Number(major) === firstMajor && Number(minor) >= firstMinor);
   }
 
   async #weightInfo(signal: AbortSignal | undefined): Promise<string | null> {
     try {
-      return readWeightInfo(await this.#get("/weight_info", signal));
+      return readWeightInfo(await this.#calls.get("/weight_info", signal));
     } catch (cause) {
-      if (!(cause instanceof InferenceHttpError) || cause.status !== 404) throw cause;
+      if (!hasStatus(cause, NOT_FOUND)) throw cause;
       const advice = "start vLLM with VLLM_SERVER_DEV_MODE=1, in a version that has this endpoint";
-      throw new PrlError("PRL_INFERENCE_UNSUPPORTED", `${this.url} has no /weight_info: ${advice}`, { cause });
+      throw this.#unsupported(`has no /weight_info: ${advice}`, cause);
+    }
+  }
+
+  async #note(note: string, signal: AbortSignal | undefined): Promise<void> {
+    await this.#calls.post("/update_weight_version", { new_version: note }, signal);
+  }
+
+  /** Asks for what no server does, to hear whether it is for that reason that it refuses. */
+  async #checkGenerate(signal: AbortSignal | undefined): Promise<void> {
+    const { statusMs } = this.#calls.deadlines;
+    try {
+      await this.#calls.post(GENERATE, { token_ids: [], sampling_params: {} }, signal, statusMs);
+    } catch (cause) {
+      if (hasStatus(cause, 400) || hasStatus(cause, 422)) return;
+      if (!hasStatus(cause, 403) && !hasStatus(cause, NOT_FOUND)) throw cause;
+      throw this.#unsupported(`does not answer ${GENERATE}: start vLLM with --enable-scale-out`, cause);
+    }
+  }
+
+  async #modelConfig(signal: AbortSignal | undefined): Promise<{ logprobs_mode?: string; dtype?: string }> {
+    try {
+      const answer = await this.#calls.get(SERVER_INFO, signal, this.#calls.deadlines.controlMs);
+      const { vllm_config: config } = this.#calls.parse(SERVER_INFO, answer) as {
+        vllm_config?: { model_config?: { logprobs_mode?: string; dtype?: string } };
+      };
+      return config?.model_config ?? {};
+    } catch (cause) {
+      if (hasStatus(cause, NOT_FOUND)) return {};
+      throw cause;
     }
   }
 
   #noGrpc(): PrlError {
-    const message = `${this.url}: vLLM loads weights from a folder: set weight_broadcast.type = "filesystem"`;
-    return new PrlError("PRL_INFERENCE_UNSUPPORTED", message);
+    return this.#unsupported('loads weights from a folder: set weight_broadcast.type = "filesystem"');
   }
 
-  #get(path: string, signal: AbortSignal | undefined): Promise<string> {
-    const deadlineMs = this.#deadlines.statusMs;
-    return exchange(this.#pool, this.url, { method: "GET", path, deadlineMs, signal, retries: this.#retries });
+  #unsupported(problem: string, cause?: unknown): PrlError {
+    return new PrlError("PRL_INFERENCE_UNSUPPORTED", `${this.url} ${problem}`, { cause });
   }
+}
 
-  #post(path: string, body: unknown, deadlineMs: number, signal: AbortSignal | undefined): Promise<string> {
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    return exchange(this.#pool, this.url, {
-      method: "POST",
-      path,
-      ...text,
-      deadlineMs,
-      signal,
-      retries: this.#retries,
-    });
-  }
-
-  #parse(path: string, text: string): unknown {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch (cause) {
-      throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON`, { cause });
-    }
-  }
+function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof InferenceHttpError && error.status === status;
 }
