@@ -3,8 +3,9 @@
 //!
 //! Plain: the same number of threads, each its own file of the same size, no header, no digest, the same syncing. Python
 //! is measured, by turns with ours, when `PRL_BENCH_PYTHON` names an interpreter that has torch and safetensors; it neither
-//! syncs nor digests. Like stands beside like: copies beside copies, maps that are read beside maps that are read, maps that
-//! nobody reads beside such. Files lie in the temporary directory, page cache warm.
+//! syncs nor digests. Like stands beside like: copies beside copies, copies into the memory of an earlier one beside such,
+//! maps that are read beside maps that are read, maps that nobody reads beside such. Files lie in the temporary directory,
+//! page cache warm. `-- read` writes once and measures reading alone.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,6 +15,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Instant;
 
 use prl_weights::{
     Checkpoint, Dtype, Hasher, LoadedWeights, TensorToWrite, WriteOptions, digest, parse, to_bytes, version_digest,
@@ -41,9 +43,14 @@ fn main() {
         .collect();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut python = Python::start(directory.path());
-    writing(&data, directory.path(), python.as_mut());
+    let is_reading = std::env::args().any(|argument| argument == "read");
+    let rounds = if is_reading { 1 } else { ROUNDS };
+    writing(&data, directory.path(), rounds, python.as_mut());
     reading(&data, directory.path(), python.as_mut());
     drop(python);
+    if is_reading {
+        return;
+    }
     headers();
     digests(&data[..1 << 28]);
 }
@@ -86,7 +93,7 @@ impl Drop for Python {
     }
 }
 
-fn writing(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
+fn writing(data: &[u8], directory: &Path, rounds: usize, mut python: Option<&mut Python>) {
     let gigabytes = data.len() as f64 / 1e9;
     let names: Vec<String> = (0..TENSORS)
         .map(|layer| format!("model.layers.{layer}.weight"))
@@ -114,7 +121,7 @@ fn writing(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
     let (mut our_cpu, mut plain_cpu) = (0.0, 0.0);
     let mut saved = Vec::new();
     // By turns: the disk is shared with whoever else writes.
-    for _ in 0..ROUNDS {
+    for _ in 0..rounds {
         fresh(&plain);
         let began = cpu_seconds();
         let theirs = shortest(1, || write_plainly(&plain, data));
@@ -134,7 +141,7 @@ fn writing(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
     report("weights-write-1gb", "GB/s", gigabytes / our_seconds, &rivals);
     spread("weights-write-1gb", "plain parallel write, synced", ratios);
     // What it costs however busy the machine is; the disk's own time is not in it.
-    let written = ROUNDS as f64 * gigabytes;
+    let written = rounds as f64 * gigabytes;
     report(
         "weights-write-1gb-per-cpu-second",
         "GB",
@@ -175,12 +182,17 @@ fn reading(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
     let gigabytes = data.len() as f64 / 1e9;
     let (ours, plain) = (directory.join("ours"), directory.join("plain"));
     let mut python = |action| python.as_mut().map(|python| python.run(action));
-    let [mut copied, mut plainly, mut touched, mut opened] = [const { Vec::new() }; 4];
-    let [mut their_copies, mut their_touches, mut their_opens] = [const { Vec::new() }; 3];
+    let [mut copied, mut again, mut plainly, mut touched, mut opened] = [const { Vec::new() }; 5];
+    let [mut their_copies, mut theirs_again, mut their_touches, mut their_opens] = [const { Vec::new() }; 4];
+    let mut kept = LoadedWeights::read(&ours, SHARDS).expect("read");
     for _ in 0..ROUNDS {
         plainly.push(shortest(1, || read_plainly(&plain, data.len())));
         copied.push(shortest(1, || LoadedWeights::read(&ours, SHARDS).expect("read")));
         their_copies.extend(python("copy"));
+        let start = Instant::now();
+        kept = kept.read_again(&ours, SHARDS).expect("read");
+        again.push(start.elapsed().as_secs_f64());
+        theirs_again.extend(python("again"));
         touched.push(shortest(1, || touch(&Checkpoint::open(&ours).expect("valid"))));
         their_touches.extend(python("touch"));
         opened.push(shortest(1, || Checkpoint::open(&ours).expect("valid")));
@@ -206,6 +218,11 @@ fn reading(data: &[u8], directory: &Path, mut python: Option<&mut Python>) {
         "weights-read-1gb",
         &copied,
         [plainly, ("Python safetensors, copied", &their_copies)],
+    );
+    compare(
+        "weights-read-1gb-again",
+        &again,
+        [plainly, ("Python safetensors, into kept tensors", &theirs_again)],
     );
     compare(
         "weights-read-1gb-mapped",

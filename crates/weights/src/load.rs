@@ -3,14 +3,20 @@
 //! Right for weights that are all needed, once: large parallel reads are several times as fast as faulting in a map
 //! page by page. For a few tensors of many, [`Checkpoint`] reads what is touched. Every tensor begins at a multiple of
 //! [`ALIGN_BYTES`], however its file is aligned.
+//!
+//! New memory costs more than reading into it: the system finds and clears it, page by page, so every thread asks for its
+//! own piece at once. Pages are of the usual size: large ones are faster where they lie ready, and many times slower on
+//! virtual machines that give free memory back to their host. Whoever reads version after version gives the last one's
+//! memory to the next ([`LoadedWeights::read_again`]).
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Mutex;
 
-use memmap2::{Advice, MmapMut};
+use memmap2::MmapMut;
 
 use crate::checkpoint::Checkpoint;
 use crate::file::TensorView;
@@ -50,6 +56,18 @@ impl LoadedWeights {
     /// # Errors
     /// As [`Checkpoint::open`]; [`WeightsError::Io`] when memory or a file cannot be had.
     pub fn read(directory: &Path, threads: usize) -> Result<Self, WeightsError> {
+        Self::read_into(None, directory, threads)
+    }
+
+    /// [`LoadedWeights::read`] into the memory of weights that are not needed any more, when it is large enough.
+    ///
+    /// # Errors
+    /// As there; the old weights are gone then.
+    pub fn read_again(self, directory: &Path, threads: usize) -> Result<Self, WeightsError> {
+        Self::read_into(Some(self.memory), directory, threads)
+    }
+
+    fn read_into(memory: Option<MmapMut>, directory: &Path, threads: usize) -> Result<Self, WeightsError> {
         let checkpoint = Checkpoint::open(directory)?;
         let mut tensors = BTreeMap::new();
         let mut sources = Vec::new();
@@ -72,12 +90,12 @@ impl LoadedWeights {
                 length += end - begin;
             }
         }
-        let no_memory = || WeightsError::io("get memory for", directory);
-        let mut memory = MmapMut::map_anon(length.max(1)).map_err(no_memory())?;
-        // Without huge pages a system may spend more time on faults than on reading; it may refuse them all the same.
-        if let Err(error) = memory.advise(Advice::HugePage) {
-            tracing::debug!(%error, "no huge pages for weights");
-        }
+        let earlier = memory.filter(|memory| memory.len() >= length);
+        let is_new = earlier.is_none();
+        let mut memory = match earlier {
+            Some(memory) => memory,
+            None => MmapMut::map_anon(length.max(1)).map_err(WeightsError::io("get memory for", directory))?,
+        };
         let files: Vec<File> = checkpoint
             .files()
             .iter()
@@ -88,6 +106,9 @@ impl LoadedWeights {
         parallel::map(pieces.len(), parallel::thread_count(threads), |index| {
             let piece = pieces[index].lock().expect("no thread panics with it").take();
             let Piece { file, offset, target } = piece.expect("each index is worked on once");
+            if is_new {
+                populate(target).map_err(WeightsError::io("get memory for", directory))?;
+            }
             files[file]
                 .read_exact_at(target, offset)
                 .map_err(WeightsError::io("read", checkpoint.files()[file].path()))
@@ -115,6 +136,31 @@ impl LoadedWeights {
             data: &self.memory[*start..start + bytes],
         })
     }
+}
+
+/// Has the pages that lie within `target` found and cleared in one go.
+#[cfg(target_os = "linux")]
+fn populate(target: &mut [u8]) -> io::Result<()> {
+    // SAFETY: asks for a number and changes nothing.
+    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).map_err(io::Error::other)?;
+    let skipped = target.as_ptr().align_offset(page);
+    let whole = target.len().saturating_sub(skipped) / page * page;
+    if whole == 0 {
+        return Ok(());
+    }
+    // SAFETY: the pages lie within memory that this thread alone has, and their contents stay.
+    let populated = unsafe { libc::madvise(target[skipped..].as_mut_ptr().cast(), whole, libc::MADV_POPULATE_WRITE) };
+    match io::Error::last_os_error() {
+        _ if populated == 0 => Ok(()),
+        // Systems before 5.14 do not know it: pages come when they are written to.
+        error if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        error => Err(error),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn populate(_target: &mut [u8]) -> io::Result<()> {
+    Ok(())
 }
 
 fn divide<'a>(memory: &'a mut [u8], sources: &[(usize, u64, usize, usize)]) -> Vec<Piece<'a>> {

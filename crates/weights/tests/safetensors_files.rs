@@ -206,6 +206,36 @@ fn large_weights_are_written_in_shards_and_loaded_aligned() {
     }
 }
 
+#[test]
+fn memory_of_earlier_weights_is_read_into_again() {
+    let (small, large) = (vec![1_u8; 100_000], vec![2_u8; 300_000]);
+    let folder = |data: &[u8]| {
+        let directory = tempfile::tempdir().unwrap();
+        let tensor = TensorToWrite {
+            name: "w",
+            dtype: Dtype::U8,
+            shape: &[data.len()],
+            data,
+        };
+        write_checkpoint(directory.path(), &[tensor], u64::MAX).unwrap();
+        directory
+    };
+    let (small_folder, large_folder) = (folder(&small), folder(&large));
+    let mut loaded = LoadedWeights::read(large_folder.path(), 2).unwrap();
+    let place = loaded.tensor("w").unwrap().data.as_ptr().addr();
+    for (directory, data) in [(&small_folder, &small), (&large_folder, &large)] {
+        loaded = loaded.read_again(directory.path(), 2).unwrap();
+        let tensor = loaded.tensor("w").unwrap();
+        assert!(tensor.data == data);
+        assert_eq!(tensor.data.as_ptr().addr(), place, "the same memory");
+    }
+    let small_memory = LoadedWeights::read(small_folder.path(), 2).unwrap();
+    let grown = small_memory.read_again(large_folder.path(), 2).unwrap();
+    assert!(grown.tensor("w").unwrap().data == large);
+    let error = grown.read_again(&small_folder.path().join("none"), 2).unwrap_err();
+    assert_eq!(error.code(), "PRL_WEIGHTS_IO");
+}
+
 fn contents() -> impl Strategy<Value = Content> {
     let tensor = (
         ".{0,12}",
