@@ -83,6 +83,14 @@ test.each<[string, Partial<StandInOptions>, string, string]>([
   }
 });
 
+/** One bit of the last weight. */
+async function changeWeights(folder: string): Promise<void> {
+  const path = join(folder, "model.safetensors");
+  const bytes = await readFile(path);
+  bytes[bytes.length - 4] = (bytes.at(-4) ?? 0) ^ 1;
+  await writeFile(path, bytes);
+}
+
 test("a run that is resumed with another model, under its name or under the same one", LIMIT, async () => {
   const [other, own] = [join(place.dir, "other"), join(place.dir, "own")];
   await cp(model, other, { recursive: true });
@@ -98,5 +106,26 @@ test("a run that is resumed with another model, under its name or under the same
   await cp(SMALL_CHAT, own, { recursive: true });
   await refused(own, "is another model than the run's: tokenizer.json,");
   await cp(model, own, { recursive: true });
+  await changeWeights(own);
+  await refused(own, "has other weights than the run's model had when step_1 was saved");
+  await cp(model, own, { recursive: true });
   expect((await resumed(own)).code).toBe(0);
+});
+
+test("a run that is resumed with another reference under the same name", LIMIT, async () => {
+  const reference = join(place.dir, "reference");
+  await cp(model, reference, { recursive: true });
+  const kl = ["--trainer.loss.kl.estimator", "k2", "--trainer.loss.kl.coef", "1"];
+  const pulled = ["--trainer.loss.type", "grpo", ...kl, "--trainer.loss.reference", reference];
+  expect((await run("pulled", ...pulled)).code).toBe(0);
+  await changeWeights(reference);
+  const { code, stderr } = await run("pulled", "--resume", "--max-steps", "2", ...pulled);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining("has other weights than the reference of the run's loss"),
+  ]);
+  const { error } = await readJson<{ error: { code: string } }>(join(runDir("pulled"), "summary.json"));
+  expect(error.code).toBe("PRL_RUN_DRIFT");
+  await cp(model, reference, { recursive: true });
+  expect((await run("pulled", "--resume", "--max-steps", "2", ...pulled)).code).toBe(0);
 });

@@ -1,6 +1,6 @@
 /**
  * The orchestrator of a supervised run: brings the versions that are to be evaluated to the engines, one after the other, and evaluates them.
- * Nothing is trained on what is sampled here.
+ * Nothing is trained on what is sampled here. How many rollouts are under way follows the engines' metrics, as in a run of RL.
  */
 import { setMaxListeners } from "node:events";
 
@@ -8,8 +8,7 @@ import type { WeightFollower } from "../transports/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
 import { routedWorkers } from "./routed-workers.ts";
-import { SharedRoom } from "./shared-room.ts";
-import { longestWaitMs } from "./throttle.ts";
+import { Throttle } from "./throttle.ts";
 
 /** Between two versions lie training steps; beyond this the learner is taken for dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
@@ -27,16 +26,18 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
   const signal = AbortSignal.any([job.signal, failure.signal]);
   setMaxListeners(0, signal);
   const { engines, weights, metrics } = job;
-  const { orchestrator } = job.config;
-  // Nothing trains here: evaluations have it all.
-  const room = new SharedRoom({
-    limit: () => orchestrator.max_inflight,
-    training: () => 0,
+  // Nothing trains here: evaluations have the whole limit.
+  const throttle = new Throttle({
+    config: job.config,
     largestGroup: 0,
+    engines,
+    metrics,
+    inFlight: () => 0,
     onRoom: () => undefined,
-    patienceMs: longestWaitMs(orchestrator),
   });
-  const context = { ...job, signal, room, workers: routedWorkers(job.workers, engines) };
+  metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => throttle.room.evaluating);
+  const context = { ...job, signal, room: throttle.room, workers: routedWorkers(job.workers, engines) };
+  throttle.start();
   engines.start((error) => failure.abort(error));
   try {
     for (const version of job.versions) {
@@ -50,6 +51,7 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
     // Waits that were aborted say only that they were; the reason says why.
     throw signal.aborted ? signal.reason : error;
   } finally {
+    throttle.stop();
     await engines.stop();
   }
 }

@@ -151,8 +151,6 @@ export class Throttle {
 /** A rollout may be tried ten times, each up to its deadline; whoever waits longer than that for one to end waits for nothing. */
 const TRIES = 10;
 
-export function longestWaitMs({
-  request_timeout_s: seconds,
-}: Pick<RlConfig["orchestrator"], "request_timeout_s">): number {
+function longestWaitMs({ request_timeout_s: seconds }: Pick<RlConfig["orchestrator"], "request_timeout_s">): number {
   return TRIES * seconds * 1000;
 }

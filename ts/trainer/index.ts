@@ -1,4 +1,5 @@
 /** The trainer processes: RL steps and the supervised stage. */
+export { assertBaseWeights, weightsDigest } from "./base-weights.ts";
 export { fakeRollouts } from "./fake-rollouts.ts";
 export { runSft, type SftJob, type SftResult } from "./run-sft.ts";
 export { runTrainer, type TrainerJob } from "./run-trainer.ts";

@@ -18,6 +18,7 @@ import {
   type WeightSender,
   writeHalf,
 } from "../transports/index.ts";
+import { assertBaseWeights, weightsDigest, writeBaseWeights } from "./base-weights.ts";
 import { canaryTokenIds, scoreCanary } from "./canary.ts";
 import { configuredLoss } from "./configured-loss.ts";
 import { openReference } from "./reference.ts";
@@ -33,6 +34,8 @@ export interface TrainerJob {
   modelDir: string;
   /** The model that a KL term pulls towards; null or absent: none. */
   referenceDir?: string | null;
+  /** Digest of the weights of the folder that the run's model has its name from; null or absent: checkpoints are not bound to it. */
+  baseWeights?: string | null;
   config: RlConfig["trainer"];
   /** Null trains until the signal. */
   maxSteps: number | null;
@@ -60,7 +63,10 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     activations: config.activations,
   });
   const threads = config.threads ?? 0;
-  const { referenceDir = null } = job;
+  const { referenceDir = null, baseWeights = null } = job;
+  if (referenceDir !== null && job.startStep > 0) await assertBaseWeights(job.modelDir, "reference", referenceDir);
+  const isBound = job.checkpoints !== null && referenceDir !== null;
+  const base = { model: baseWeights, reference: isBound ? await weightsDigest(referenceDir) : null };
   const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   let saving: Promise<void> = Promise.resolve();
@@ -85,6 +91,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
         saving = writeHalf(checkpoints, step, "trainer", async (dir) => {
           await trainer.save(dir);
           await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
+          await writeBaseWeights(dir, base);
         });
         // Its rejection is met where it is awaited.
         saving.catch(() => undefined);

@@ -7,7 +7,7 @@ import type { BaseModel } from "../../../ts/cli/launcher/base-model.ts";
 import { warmStartKey } from "../../../ts/cli/launcher/warm-start.ts";
 import { loadConfig, type SftConfig } from "../../../ts/config/index.ts";
 
-const BASE: BaseModel = { dir: "/cache/models/a", key: "base", origin: "built", damage: null };
+const BASE: BaseModel = { dir: "/cache/models/a", key: "base", weights: "", origin: "built", damage: null };
 let dir: string;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "prl-warm-"));

@@ -45,6 +45,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     await runTrainer({
       modelDir: config.model_dir,
       referenceDir: config.reference_dir,
+      baseWeights: config.base_weights,
       config: config.trainer,
       maxSteps: config.max_steps,
       startStep: config.start_step,

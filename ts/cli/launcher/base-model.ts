@@ -9,6 +9,7 @@ import { cacheDir, type KeyPath, placeOf, type Provenance } from "../../config/i
 import { PrlError } from "../../errors.ts";
 import { openSafetensors, randomCheckpoint } from "../../native/index.ts";
 import { loadTokenizer } from "../../renderers/index.ts";
+import { weightsDigest } from "../../trainer/index.ts";
 import { packageManifest } from "../version.ts";
 import { cached, cacheKey, folderKey } from "./cache.ts";
 
@@ -17,6 +18,8 @@ export interface BaseModel {
   dir: string;
   /** Stands for its content in cache keys. */
   key: string;
+  /** Digest of the weights in the folder that was named, which checkpoints are bound to. */
+  weights: string;
   /** How it came about, for people. */
   origin: "given" | "built" | "cached";
   /** What was wrong with the one in the cache, which was built anew. */
@@ -101,12 +104,13 @@ async function modelFiles(folder: string): Promise<string[]> {
 export async function ensureBaseModel(name: string, seed: number): Promise<BaseModel> {
   const folder = modelFolder(name);
   const entries = await modelFiles(folder);
+  const weights = await weightsDigest(folder);
   if (entries.some((entry) => entry.endsWith(".safetensors"))) {
     const files = await folderKey(folder, (file) => file.endsWith(".safetensors") || file.endsWith(".json"));
-    return { dir: folder, key: cacheKey(files), origin: "given", damage: null };
+    return { dir: folder, key: cacheKey(files), weights, origin: "given", damage: null };
   }
   const files = await folderKey(folder, (file) => !file.startsWith(".") && !file.endsWith(".md"));
   const key = cacheKey({ random: files, seed, version: packageManifest().version });
   const entry = await cached("models", `random-${key}`, (dir) => randomCheckpoint(folder, dir, seed));
-  return { dir: entry.path, key, origin: entry.hit ? "cached" : "built", damage: entry.damage };
+  return { dir: entry.path, key, weights, origin: entry.hit ? "cached" : "built", damage: entry.damage };
 }

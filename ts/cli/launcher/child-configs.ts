@@ -41,6 +41,8 @@ export interface SandboxdChildConfig {
 
 export interface TrainerChildConfig {
   run_id: string;
+  /** Digest of the weights under the model's name. */
+  base_weights: string;
   /** The model that a KL term of the loss pulls towards; null: none. */
   reference_dir: string | null;
   /** The run's model, or the trainer's half of the checkpoint that it goes on from. */
@@ -99,10 +101,11 @@ export function rlChildConfigs(
   {
     runId,
     modelDir,
+    baseWeights,
     referenceDir,
     checkpoints,
     resume,
-  }: Pick<RunBase, "runId" | "modelDir" | "referenceDir" | "checkpoints" | "resume">,
+  }: Pick<RunBase, "runId" | "modelDir" | "baseWeights" | "referenceDir" | "checkpoints" | "resume">,
   /** Of the run's own sandbox daemon, when it has one. */
   socket: string | null = null,
 ): {
@@ -138,6 +141,7 @@ export function rlChildConfigs(
     sandboxd: { socket, daemon: daemonSettings(config.sandbox) },
     trainer: {
       run_id: runId,
+      base_weights: baseWeights,
       reference_dir: referenceDir,
       model_dir: weightsDir,
       start_step: startStep,

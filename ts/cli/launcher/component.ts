@@ -94,7 +94,13 @@ async function childConfig(
 ): Promise<unknown> {
   const model = await ensureBaseModel(config.model.name, config.seed);
   const runId = basename(runDir);
-  const base = { runId, modelDir: model.dir, checkpoints: checkpointRoot(config, runDir, runId), resume };
+  const base = {
+    runId,
+    modelDir: model.dir,
+    baseWeights: model.weights,
+    checkpoints: checkpointRoot(config, runDir, runId),
+    resume,
+  };
   const reference = referenceOf(config.trainer.loss);
   let referenceDir = reference && model.dir;
   // The others have their weights from the trainer, and their tokenizer from the model.
@@ -115,7 +121,7 @@ async function warmStart(
   config: RlConfig,
   file: string,
   model: BaseModel,
-  { runDir, ...base }: Pick<RunBase, "runId" | "runDir" | "modelDir" | "checkpoints">,
+  { runDir, ...base }: Pick<RunBase, "runId" | "runDir" | "modelDir" | "baseWeights" | "checkpoints">,
   { signal, hurry, stderr }: CommandIo,
 ): Promise<string> {
   const { config: sft } = await warmStartConfig(config, file);

@@ -139,6 +139,7 @@ async function launch(
       logs: session.logs,
       attempt: directory.attempt,
       modelDir: model.dir,
+      baseWeights: model.weights,
       referenceDir: model.dir,
       checkpoints,
       resume,

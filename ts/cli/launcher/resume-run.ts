@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import { formatPath, type KeyPath, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
+import { assertBaseWeights } from "../../trainer/index.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { modelFolder } from "./base-model.ts";
 import { runNamePrefix } from "./run-directory.ts";
@@ -104,7 +105,9 @@ export async function findResumedRun(
   if (checkpoint === null) {
     throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no whole checkpoint: start the run again with --clean`);
   }
-  await assertSameModel(modelFolder(config.model.name), join(checkpoint.dir, "trainer"));
+  const half = join(checkpoint.dir, "trainer");
+  await assertSameModel(modelFolder(config.model.name), half);
+  await assertBaseWeights(half, "model", modelFolder(config.model.name));
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
 }

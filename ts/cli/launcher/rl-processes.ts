@@ -22,6 +22,8 @@ export interface RunBase {
   attempt: number;
   /** The model that the run began with: its tokenizer and its architecture. */
   modelDir: string;
+  /** Digest of the weights under the model's name. */
+  baseWeights: string;
   /** The model that a KL term of the loss pulls towards; null: none. */
   referenceDir: string | null;
   /** Where checkpoints go. */

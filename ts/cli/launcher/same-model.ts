@@ -1,6 +1,6 @@
 /**
  * Whether the model's folder still holds the model of a checkpoint. Its name is in the config, but what lies under a name may change, and
- * only the weights come from the checkpoint: tokens are made with the folder's tokenizer.
+ * only the weights come from the checkpoint: tokens are made with the folder's tokenizer. Its weights are compared by `ts/trainer/base-weights.ts`.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,0 +1,107 @@
+/** Evaluations of a supervised run: all that the limit allows, and no more when the engines say that they are full. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+
+import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
+import { EngineFleet } from "../../../ts/orchestrator/engine-fleet.ts";
+import type { Engine } from "../../../ts/orchestrator/engines.ts";
+import { runEvaluations } from "../../../ts/orchestrator/index.ts";
+import type { EnvWorkers } from "../../../ts/orchestrator/env-workers.ts";
+import { scored } from "./simulation.ts";
+
+const MOST = 64;
+const TASKS = 3000;
+
+test("their number follows the engines' metrics", { timeout: 60_000 }, async () => {
+  const env = { id: "reverse-text" };
+  const config = rlConfigSchema.parse({
+    model: { name: "m" },
+    orchestrator: {
+      max_inflight: MOST,
+      concurrency: { interval_s: 0.01, min_inflight: 4 },
+      train: { source: [{ name: "s", env }] },
+      eval: { source: [{ name: "held-out", env }] },
+    },
+  });
+  const events: string[] = [];
+  const logged: Record<string, unknown>[] = [];
+  const metrics = {
+    log: (_step: number, values: Record<string, unknown>) => void logged.push(values),
+    event: (type: string) => void events.push(type),
+    close: () => undefined,
+  };
+  let inFlight = 0;
+  const seen: number[] = [];
+  const done = async () => undefined;
+  const engine = {
+    url: "http://engine",
+    isa: "portable",
+    dtype: "float32",
+    weights: null,
+    admin: {
+      pause: done,
+      resume: done,
+      prefetchWeights: done,
+      updateWeights: async () => ({ skipped: false }),
+      promptLogprobs: async (ids: Uint32Array) => new Float32Array(ids.length),
+      health: async () => ({ status: "ok", paused: false, policyVersion: 0, digest: "d", running: 0, waiting: 0 }),
+      // Eight at once are what it runs; the others wait.
+      load: async () => ({
+        running: Math.min(inFlight, 8),
+        waiting: Math.max(0, inFlight - 8),
+        kvUsage: 0.1,
+        preemptions: 0,
+      }),
+    },
+  } as unknown as Engine;
+  const workers = {
+    tasks: async (_source: string, _split: string, after: string | null, limit: number) => {
+      const first = Number(after ?? 0);
+      const end = Math.min(TASKS, first + limit);
+      const tasks = Array.from({ length: end - first }, (_, i) => ({ key: String(first + i), hash: "", data: {} }));
+      return { tasks, next: end === TASKS ? null : String(end), endless: false };
+    },
+    run: async (request) => {
+      seen.push(++inFlight);
+      await sleep(15);
+      inFlight -= 1;
+      return scored(request, 1, 0, 0);
+    },
+    scoreGroup: async () => Promise.reject(new Error("there are no group rewards")),
+    close: done,
+  } as EnvWorkers;
+  const runDir = await mkdtemp(join(tmpdir(), "prl-evaluations-"));
+  try {
+    const fleet = new EngineFleet([{ name: "e", identity: "e", engine }], { maxMeanAbs: 0, metrics });
+    const manifest = { format: "prl-weights", version: 0, digest: "d", base: null, shards: [], canary: null };
+    await runEvaluations({
+      runDir,
+      config,
+      modelName: "m",
+      engines: fleet,
+      workers,
+      metrics,
+      signal: new AbortController().signal,
+      versions: [0],
+      weights: {
+        receive: async () => ({
+          manifest: { ...manifest, encoding: "full" as const },
+          source: { dir: "/weights/0" },
+          acknowledge: done,
+          release: done,
+        }),
+        close: done,
+      },
+    });
+  } finally {
+    await rm(runDir, { recursive: true, force: true });
+  }
+  expect(seen).toHaveLength(TASKS);
+  expect(logged[0]).toMatchObject({ "eval/held-out/num": TASKS });
+  expect(Math.max(...seen)).toBe(MOST);
+  expect(events).toContain("concurrency");
+  expect(Math.max(...seen.slice(-100))).toBeLessThan(MOST / 2);
+});
