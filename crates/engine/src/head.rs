@@ -115,8 +115,9 @@ pub(crate) fn score(
         logprobs: vec![0.0; count],
         entropies: if entropies { vec![0.0; count] } else { Vec::new() },
     };
-    // Whole tiles where the vocabulary allows it.
-    let chunk = (CHUNK_LOGITS / vocab).clamp(12, 96);
+    // Whole tiles where the vocabulary allows it, and chunks for all threads.
+    let share = count.div_ceil(2 * compute.threads()).next_multiple_of(12);
+    let chunk = (CHUNK_LOGITS / vocab).min(share).clamp(12, 96);
     let logprobs_out = Shared::new(&mut scored.logprobs);
     let entropies_out = Shared::new(&mut scored.entropies);
     compute.run(count.div_ceil(chunk), |task| {

@@ -17,8 +17,12 @@ use tile::{TileKernel, kernels_portable};
 #[cfg(target_arch = "x86_64")]
 use tile::{kernels_avx2, kernels_avx512};
 
-/// Rows of A that one task packs at a time: a multiple of every tier's tile height.
+/// Rows of A that one task packs at a time, at most and at least where there are as many: multiples of every tier's tile height. Rows are
+/// shared out before columns, since tasks with the same rows pack them each for itself.
 const BLOCK_ROWS: usize = 96;
+const LEAST_BLOCK_ROWS: usize = 48;
+/// A multiple of every tier's tile height.
+const TILE_ROWS: usize = 12;
 /// Longest stretch of k between two stores of the accumulators: a panel's stretch and a tile of A stay in the first-level cache.
 const BLOCK_K: usize = 256;
 /// Tasks per thread that a product is split into, for balance.
@@ -68,17 +72,21 @@ pub(crate) fn gemm(compute: &Compute, m: usize, a: Left<'_>, b: &Packed, c: &mut
     assert_eq!(c.len(), m * b.n(), "C has m * n elements");
     let c = Shared::new(c);
     let panels = b.panels();
-    let row_blocks = m.div_ceil(BLOCK_ROWS);
     let wanted = if compute.threads() == 1 {
         1
     } else {
         compute.threads() * TASKS_PER_THREAD
     };
+    let block_rows = m
+        .div_ceil(wanted)
+        .next_multiple_of(TILE_ROWS)
+        .clamp(LEAST_BLOCK_ROWS, BLOCK_ROWS);
+    let row_blocks = m.div_ceil(block_rows);
     let column_blocks = wanted.div_ceil(row_blocks.max(1)).clamp(1, panels.max(1));
     compute.run(row_blocks * column_blocks, |task| {
         let (row_block, column_block) = (task / column_blocks, task % column_blocks);
-        let first_row = row_block * BLOCK_ROWS;
-        let rows = BLOCK_ROWS.min(m - first_row);
+        let first_row = row_block * block_rows;
+        let rows = block_rows.min(m - first_row);
         let first_panel = panels * column_block / column_blocks;
         let last_panel = panels * (column_block + 1) / column_blocks;
         // SAFETY: tasks are disjoint in rows or in panels of C.
@@ -295,21 +303,7 @@ fn pack_tile(
     match a {
         Left::Rows { data, stride } => {
             let row = |i: usize| &data[(first_row + i) * stride + first_k..][..length];
-            let mut i = 0;
-            while i + 4 <= height {
-                interleave(
-                    tier,
-                    [row(i), row(i + 1), row(i + 2), row(i + 3)],
-                    &mut tile[i..],
-                    height,
-                );
-                i += 4;
-            }
-            for i in i..height {
-                for (at, &value) in row(i).iter().enumerate() {
-                    tile[at * height + i] = value;
-                }
-            }
+            transpose(tier, height, row, tile, height);
         }
         Left::Columns { data, stride } => {
             let source = &data[first_k * stride + first_row..];
@@ -328,9 +322,33 @@ fn pack_tile(
     }
 }
 
+/// `out[at * stride + i] = row(i)[at]` for `count` rows of one length.
+pub(crate) fn transpose<'a>(
+    tier: Tier,
+    count: usize,
+    row: impl Fn(usize) -> &'a [f32],
+    out: &mut [f32],
+    stride: usize,
+) {
+    let fours = count - count % 4;
+    for i in (0..fours).step_by(4) {
+        interleave(
+            tier,
+            [row(i), row(i + 1), row(i + 2), row(i + 3)],
+            &mut out[i..],
+            stride,
+        );
+    }
+    for i in fours..count {
+        for (at, &value) in row(i).iter().enumerate() {
+            out[at * stride + i] = value;
+        }
+    }
+}
+
 tiered! {
     /// `out[at * stride + i] = rows[i][at]`, four by four.
-    pub(super) fn interleave(rows: [&[f32]; 4], out: &mut [f32], stride: usize) = interleave_body
+    fn interleave(rows: [&[f32]; 4], out: &mut [f32], stride: usize) = interleave_body
 }
 
 #[inline(always)]

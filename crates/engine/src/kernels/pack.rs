@@ -4,7 +4,7 @@
 //! `panel[k][column]`, with zeros in columns past N.
 
 use super::buffer::{Buffer, Shared};
-use super::gemm::interleave;
+use super::gemm::transpose;
 use crate::compute::Compute;
 use crate::isa::Tier;
 
@@ -73,17 +73,7 @@ impl Packed {
                 panel.fill(0.0);
             }
             let row = |column: usize| &weight[(first + column) * k..][..k];
-            let mut column = 0;
-            while column + 4 <= columns {
-                let rows = [row(column), row(column + 1), row(column + 2), row(column + 3)];
-                interleave(compute.tier(), rows, &mut panel[column..], width);
-                column += 4;
-            }
-            for column in column..columns {
-                for (at, &value) in row(column).iter().enumerate() {
-                    panel[at * width + column] = value;
-                }
-            }
+            transpose(compute.tier(), columns, row, panel, width);
         });
     }
 

@@ -9,8 +9,8 @@ tiered! {
 }
 
 tiered! {
-    /// Overwrites `gate_up` by the gradients of gate and up, given the gradient of the output.
-    pub(crate) fn swiglu_backward(gate_up: &mut [f32], grad_out: &[f32], width: usize) = swiglu_backward_body
+    /// Overwrites `gate_up` by the gradients of gate and up, given the gradient of the output; makes the output again.
+    pub(crate) fn swiglu_backward(gate_up: &mut [f32], grad_out: &[f32], out: &mut [f32], width: usize) = swiglu_backward_body
 }
 
 #[inline(always)]
@@ -24,13 +24,18 @@ fn swiglu_body<L: Lanes>(gate_up: &[f32], out: &mut [f32], width: usize) {
 }
 
 #[inline(always)]
-fn swiglu_backward_body<L: Lanes>(gate_up: &mut [f32], grad_out: &[f32], width: usize) {
-    for (row, grad) in gate_up.chunks_exact_mut(2 * width).zip(grad_out.chunks_exact(width)) {
+fn swiglu_backward_body<L: Lanes>(gate_up: &mut [f32], grad_out: &[f32], out: &mut [f32], width: usize) {
+    for ((row, grad), out) in gate_up
+        .chunks_exact_mut(2 * width)
+        .zip(grad_out.chunks_exact(width))
+        .zip(out.chunks_exact_mut(width))
+    {
         let (gate, up) = row.split_at_mut(width);
         for i in 0..width {
             let s = sigmoid::<L>(gate[i]);
             let silu = gate[i] * s;
             let slope = s * (1.0 + gate[i] * (1.0 - s));
+            out[i] = silu * up[i];
             gate[i] = grad[i] * up[i] * slope;
             up[i] = grad[i] * silu;
         }

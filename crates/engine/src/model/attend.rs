@@ -9,6 +9,7 @@ use crate::config::ModelConfig;
 use crate::isa::Tier;
 use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_stride};
 use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::gemm::transpose;
 
 /// Query rows of one task: enough to outweigh claiming it.
 const TASK_ROWS: usize = 64;
@@ -117,14 +118,14 @@ fn attend_unit(
     while first < unit.last {
         let count = tile_rows(tier, unit.last - first);
         for (i, position) in positions[..count].iter_mut().enumerate() {
-            let (token, member) = ((first + i) / group, (first + i) % group);
+            let token = (first + i) / group;
             *position = span.start + token;
-            let head = unit.head * group + member;
-            let query = &turned[(span.row + token) * turned_width + head * dim..][..dim];
-            for (at, &value) in query.iter().enumerate() {
-                scratch.queries[at * count + i] = value;
-            }
         }
+        let query = |i: usize| {
+            let (token, member) = ((first + i) / group, (first + i) % group);
+            &turned[(span.row + token) * turned_width + (unit.head * group + member) * dim..][..dim]
+        };
+        transpose(tier, count, query, &mut scratch.queries, count);
         let tile = Tile {
             queries: &scratch.queries[..count * dim],
             positions: &positions[..count],

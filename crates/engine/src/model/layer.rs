@@ -110,7 +110,7 @@ pub(crate) fn norm_into(compute: &Compute, x: &[f32], weight: &[f32], eps: f32, 
 }
 
 /// Makes `activated [N, F]` the silu(gate) * up of `gate_up [N, 2F]`.
-pub(crate) fn activate(compute: &Compute, gate_up: &[f32], ffn: usize, activated: &mut Buffer) {
+fn activate(compute: &Compute, gate_up: &[f32], ffn: usize, activated: &mut Buffer) {
     activated.resize(gate_up.len() / 2);
     let activated = Shared::new(activated);
     for_rows(compute, gate_up.len() / (2 * ffn), |first, count| {

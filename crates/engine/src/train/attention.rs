@@ -12,6 +12,7 @@ use crate::kernels::LANES;
 use crate::kernels::attention::{BLOCK_TOKENS, padded, row_stride};
 use crate::kernels::attention_backward::{BackwardGrads, BackwardKeys, BackwardTile, attend_backward};
 use crate::kernels::buffer::{Buffer, Shared};
+use crate::kernels::gemm::transpose;
 use crate::kernels::norm::add;
 use crate::model::attend::tile_rows;
 use crate::model::rows::{Rows, Span};
@@ -113,7 +114,7 @@ fn one_head(
     let (q, kv, all) = (config.q_width(), config.kv_width(), config.qkv_width());
     let group = config.num_heads / config.num_kv_heads;
     let scale = 1.0 / (dim as f32).sqrt();
-    load_keys(config, (rows, span), head, around, scratch);
+    load_keys(tier, config, (rows, span), head, around, scratch);
     for (buffer, len) in [
         (&mut scratch.queries, MOST_ROWS * dim),
         (&mut scratch.grads, MOST_ROWS * dim),
@@ -133,19 +134,25 @@ fn one_head(
     let (mut first, total) = (0, span.len * group);
     while first < total {
         let count = tile_rows(tier, (total - first).min(MOST_ROWS));
-        for (i, position) in positions[..count].iter_mut().enumerate() {
+        let place = |i: usize| {
             let (token, member) = ((first + i) / group, (first + i) % group);
-            *position = span.start + token;
-            let at = (head * group + member) * dim;
-            let query = &around.turned[(span.row + token) * (q + kv) + at..][..dim];
-            let grad = &around.grad_attended[(span.row + token) * q + at..][..dim];
-            scratch.query_rows[i * width..][..dim].copy_from_slice(query);
-            scratch.grad_rows[i * width..][..dim].copy_from_slice(grad);
-            for d in 0..dim {
-                scratch.queries[d * count + i] = query[d];
-                scratch.grads[d * count + i] = grad[d];
-            }
+            (span.row + token, (head * group + member) * dim)
+        };
+        let query = |i: usize| {
+            let (row, at) = place(i);
+            &around.turned[row * (q + kv) + at..][..dim]
+        };
+        let grad = |i: usize| {
+            let (row, at) = place(i);
+            &around.grad_attended[row * q + at..][..dim]
+        };
+        for (i, position) in positions[..count].iter_mut().enumerate() {
+            *position = span.start + (first + i) / group;
+            scratch.query_rows[i * width..][..dim].copy_from_slice(query(i));
+            scratch.grad_rows[i * width..][..dim].copy_from_slice(grad(i));
         }
+        transpose(tier, count, query, &mut scratch.queries, count);
+        transpose(tier, count, grad, &mut scratch.grads, count);
         let tile = BackwardTile {
             queries: &scratch.queries[..count * dim],
             query_rows: &scratch.query_rows,
@@ -172,12 +179,9 @@ fn one_head(
             },
         );
         for i in 0..count {
-            let (token, member) = ((first + i) / group, (first + i) % group);
+            let (row, at) = place(i);
             // SAFETY: a query head of a row belongs to one key-value head's task alone.
-            let out = unsafe {
-                out.grad_qkv
-                    .slice((span.row + token) * all + (head * group + member) * dim, dim)
-            };
+            let out = unsafe { out.grad_qkv.slice(row * all + at, dim) };
             out.copy_from_slice(&scratch.grad_queries[i * width..][..dim]);
         }
         first += count;
@@ -202,6 +206,7 @@ fn one_head(
 
 /// Lays out a head's keys and values for the kernel, pads zeroed, and clears their gradients.
 fn load_keys(
+    tier: Tier,
     config: &ModelConfig,
     (rows, span): (&Rows, &Span),
     head: usize,
@@ -222,15 +227,27 @@ fn load_keys(
         buffer.resize(len);
         buffer.fill(0.0);
     }
+    let key = |token: usize| &around.turned[rows.row_of(span, token) * (q + kv) + q + head * dim..][..dim];
+    let value = |token: usize| &around.qkv[rows.row_of(span, token) * all + q + kv + head * dim..][..dim];
     for token in 0..length {
-        let row = rows.row_of(span, token);
-        let key = &around.turned[row * (q + kv) + q + head * dim..][..dim];
-        let value = &around.qkv[row * all + q + kv + head * dim..][..dim];
-        scratch.key_rows[token * width..][..dim].copy_from_slice(key);
-        let base = token / BLOCK_TOKENS * BLOCK_TOKENS * dim + token % BLOCK_TOKENS;
-        for d in 0..dim {
-            scratch.keys[base + d * BLOCK_TOKENS] = key[d];
-            scratch.values[base + d * BLOCK_TOKENS] = value[d];
-        }
+        scratch.key_rows[token * width..][..dim].copy_from_slice(key(token));
+    }
+    for first in (0..length).step_by(BLOCK_TOKENS) {
+        let count = BLOCK_TOKENS.min(length - first);
+        let block = first * dim..;
+        transpose(
+            tier,
+            count,
+            |i| key(first + i),
+            &mut scratch.keys[block.clone()],
+            BLOCK_TOKENS,
+        );
+        transpose(
+            tier,
+            count,
+            |i| value(first + i),
+            &mut scratch.values[block],
+            BLOCK_TOKENS,
+        );
     }
 }

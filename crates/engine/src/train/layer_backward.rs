@@ -14,7 +14,7 @@ use crate::kernels::norm::{add, rms_norm_backward};
 use crate::kernels::pack::Packed;
 use crate::kernels::rotary::{Turn, turn_heads_backward};
 use crate::kernels::swiglu::swiglu_backward;
-use crate::model::layer::{Activations, Pass, Passing, activate, for_rows, norm_into};
+use crate::model::layer::{Activations, Pass, Passing, for_rows, norm_into};
 use crate::model::layout::{LayerRanges, Layout};
 use crate::model::weights::LayerWeights;
 
@@ -114,7 +114,22 @@ pub(crate) fn backward(
         &mut work.grad_activated,
         false,
     );
-    activate(compute, &acts.gate_up, ffn, &mut work.passing.activated);
+    work.passing.activated.resize(n * ffn);
+    {
+        let (gate_up, activated) = (Shared::new(&mut acts.gate_up), Shared::new(&mut work.passing.activated));
+        let grad_activated: &[f32] = &work.grad_activated;
+        for_rows(compute, n, |first, count| {
+            // SAFETY: stretches are disjoint.
+            let (gate_up, activated) = unsafe {
+                (
+                    gate_up.slice(first * 2 * ffn, count * 2 * ffn),
+                    activated.slice(first * ffn, count * ffn),
+                )
+            };
+            let grad = &grad_activated[first * ffn..][..count * ffn];
+            swiglu_backward(compute.tier(), gate_up, grad, activated, ffn);
+        });
+    }
     weight_gradient(
         compute,
         grad,
@@ -124,20 +139,6 @@ pub(crate) fn backward(
         &mut grads[ranges.down.clone()],
         &mut work.packed,
     );
-    {
-        let gate_up = Shared::new(&mut acts.gate_up);
-        let grad_activated: &[f32] = &work.grad_activated;
-        for_rows(compute, n, |first, count| {
-            // SAFETY: stretches are disjoint.
-            let gate_up = unsafe { gate_up.slice(first * 2 * ffn, count * 2 * ffn) };
-            swiglu_backward(
-                compute.tier(),
-                gate_up,
-                &grad_activated[first * ffn..][..count * ffn],
-                ffn,
-            );
-        });
-    }
     work.grad_normed.resize(n * hidden);
     gemm(
         compute,

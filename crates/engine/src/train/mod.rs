@@ -196,7 +196,7 @@ impl Trainer {
         let norm = self
             .optimizer
             .step(&self.compute, &self.layout, &mut self.flat, &self.grads, lr);
-        self.grads.fill(0.0);
+        clear(&self.compute, &mut self.grads);
         if norm.is_ok() {
             self.model
                 .weights
@@ -386,6 +386,16 @@ impl Trainer {
             &mut grads[layout.embedding.clone()],
         );
     }
+}
+
+fn clear(compute: &Compute, values: &mut [f32]) {
+    const CHUNK: usize = 1 << 16;
+    let len = values.len();
+    let values = Shared::new(values);
+    compute.run(len.div_ceil(CHUNK), |index| {
+        // SAFETY: chunks are disjoint.
+        unsafe { values.slice(index * CHUNK, CHUNK.min(len - index * CHUNK)) }.fill(0.0);
+    });
 }
 
 /// Which of the activation buffers a layer uses: recomputed layers share the first.
