@@ -1,4 +1,4 @@
-/** How errors look on the wire: `{ error: { code, message } }` with the status that says whose fault it is. */
+/** How errors look on the wire: vLLM's `{ error: { message, type, param, code } }`, where `code` is ours, with the status that says whose fault it is. */
 import { explain, PrlError, type ErrorCode } from "../errors.ts";
 
 /** Codes that are not the server's own failure. Everything else is 500. */
@@ -18,6 +18,17 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_ENGINE_CLOSED: 503,
   PRL_INFERENCE_UNSUPPORTED: 501,
   PRL_INFERENCE_TIMEOUT: 504,
+};
+
+/** vLLM's words for a status. */
+const TYPES: Readonly<Record<number, string>> = {
+  400: "BadRequestError",
+  404: "NotFoundError",
+  409: "ConflictError",
+  413: "RequestEntityTooLargeError",
+  422: "UnprocessableEntityError",
+  501: "NotImplementedError",
+  503: "ServiceUnavailableError",
 };
 
 /** An error that knows its HTTP status. */
@@ -42,7 +53,7 @@ export function unsupported(what: string): PrlError {
 
 export interface WireError {
   status: number;
-  body: { error: { code: string; message: string } };
+  body: { error: { message: string; type: string; param: null; code: string } };
 }
 
 /** Status and body for anything that was thrown while a request was handled. */
@@ -50,11 +61,15 @@ export function toWire(error: unknown): WireError {
   if (error instanceof PrlError) {
     const status = error instanceof HttpError ? error.status : (STATUS[error.code] ?? 500);
     const cause = error.cause === undefined ? "" : ` (${explain(error.cause)})`;
-    return { status, body: { error: { code: error.code, message: error.message + cause } } };
+    return wireError(status, error.code, error.message + cause);
   }
   const status = httpStatus(error);
   const code = status < 500 ? "PRL_INFERENCE_REQUEST" : "PRL_INFERENCE_FAILED";
-  return { status, body: { error: { code, message: explain(error) } } };
+  return wireError(status, code, explain(error));
+}
+
+function wireError(status: number, code: ErrorCode, message: string): WireError {
+  return { status, body: { error: { message, type: TYPES[status] ?? "InternalServerError", param: null, code } } };
 }
 
 /** Status that fastify put on an error of its own (body too large, malformed JSON, ...). */

@@ -74,11 +74,11 @@ function choiceJson(completion: Completion, topLogprobs: 0 | 1 | null): string {
   );
 }
 
-/** vLLM names a token `token_id:<id>` here and puts the sampled token first into `top_logprobs`. */
+/** vLLM puts the sampled token first into `top_logprobs`, also for `logprobs: 0`, which here saves it. The engine does not rank. */
 function logprobsJson({ tokenIds, logprobs }: Completion, topLogprobs: 0 | 1): string {
   let json = '{"content":[';
   for (let index = 0; index < tokenIds.length; index++) {
-    const entry = `"token":"token_id:${tokenIds[index] ?? 0}","logprob":${logprobText(logprobs[index] ?? Number.NaN)},"bytes":null`;
+    const entry = `"token_id":${tokenIds[index] ?? 0},"logprob":${logprobText(logprobs[index] ?? Number.NaN)},"rank":null`;
     const top = topLogprobs === 0 ? "" : `{${entry}}`;
     json += `${index === 0 ? "" : ","}{${entry},"top_logprobs":[${top}]}`;
   }

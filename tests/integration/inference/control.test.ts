@@ -15,7 +15,9 @@ beforeAll(() => {
   ({ model, client, admin } = serving());
 });
 
-const error = (code: string, message: unknown = expect.any(String)) => ({ error: { code, message } });
+const error = (code: string, message: unknown = expect.any(String)) => ({
+  error: { code, message, type: expect.stringMatching(/Error$/), param: null },
+});
 
 const MIDWAY = { seed: 4, ignoreEos: true };
 

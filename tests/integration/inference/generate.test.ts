@@ -16,7 +16,9 @@ beforeAll(() => {
 });
 
 const generate = (body: Record<string, unknown>) => serving().post("/inference/v1/generate", body);
-const error = (code: string, message: unknown = expect.any(String)) => ({ error: { code, message } });
+const error = (code: string, message: unknown = expect.any(String)) => ({
+  error: { code, message, type: expect.stringMatching(/Error$/), param: null },
+});
 
 interface Chunk {
   request_id: string;
@@ -60,10 +62,10 @@ describe("POST /inference/v1/generate", () => {
       },
     });
     const [choice] = body["choices"] as [
-      { token_ids: number[]; logprobs: { content: { token: string; logprob: number }[] } },
+      { token_ids: number[]; logprobs: { content: { token_id: number; logprob: number }[] } },
     ];
     expect(choice.token_ids).toHaveLength(6);
-    expect(choice.logprobs.content.map(({ token }) => token)).toEqual(choice.token_ids.map((id) => `token_id:${id}`));
+    expect(choice.logprobs.content.map(({ token_id: id }) => id)).toEqual(choice.token_ids);
     for (const { logprob } of choice.logprobs.content) expect(logprob).toBeLessThanOrEqual(0);
   });
 

@@ -3,9 +3,11 @@
  *
  * The output layer is its own tensor: vLLM 0.32.0 on a CPU goes on with the packed copy of a tied one after a reload, and the canary says so.
  */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { VllmAdmin } from "../../../ts/inference/index.ts";
+import { createInferenceServer, VllmAdmin } from "../../../ts/inference/index.ts";
 import { loadModel, type Model } from "../../../ts/native/index.ts";
 import { InferenceClient, PromptScorer } from "../../../ts/transports/index.ts";
 import { type LiveVllm, serveVllm, VLLM, VLLM_STARTS_MS } from "../../support/live-vllm.ts";
@@ -16,6 +18,33 @@ const PROMPT = [104, 101, 108, 108, 111];
 const SHAPE = { hidden_size: 64, num_attention_heads: 2, num_key_value_heads: 1, head_dim: 32 };
 /** Two engines in float32, nats. */
 const BAND = 2e-4;
+
+/** How the embedded server writes a conversation for a model without a template. */
+const CHATML =
+  "{%- for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}{%- endfor %}" +
+  "{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}";
+/** What the embedded server answers and vLLM does not. */
+const OURS = /\.(policy_versions|reasoning_content|logprobs\.refusal|cached_tokens)\b/u;
+/** Who answers, and when; and bytes that are no character: alone they are one of replacement here, and nothing, or part of the next, there. */
+const PARTICULAR =
+  /\.(id|request_id|created|owned_by|root|prompt_tokens_details|rank|decoded_token|bytes|text_offset|\uFFFD)$/u;
+
+/** Differences of two answers: fields that only ours has, and values. Numbers may differ by the band. */
+function differences(theirs: unknown, ours: unknown, path = ""): string[] {
+  if (typeof ours === "object" && ours !== null && typeof theirs === "object" && theirs !== null) {
+    if (Array.isArray(ours) && Array.isArray(theirs) && ours.length !== theirs.length)
+      return [`${path}: ${theirs.length} entries, ours ${ours.length}`];
+    return Object.entries(ours).flatMap(([key, value]) => {
+      const at = `${path}.${key}`;
+      if (OURS.test(at) || PARTICULAR.test(at)) return [];
+      return key in theirs ? differences((theirs as Record<string, unknown>)[key], value, at) : [`${at} is ours alone`];
+    });
+  }
+  if (typeof ours === "string" && ours.endsWith("\uFFFD"))
+    return String(theirs).startsWith(ours.replace(/\uFFFD+$/u, "")) ? [] : [path];
+  const isClose = typeof theirs === "number" && typeof ours === "number" && Math.abs(theirs - ours) < BAND;
+  return theirs === ours || isClose ? [] : [`${path}: ${JSON.stringify(theirs)}, ours ${JSON.stringify(ours)}`];
+}
 
 describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60_000 }, () => {
   let root: Awaited<ReturnType<typeof scratch>>;
@@ -31,7 +60,9 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     const shape = { ...SHAPE, tie_word_embeddings: false };
     versions = [await publishVersion(root.dir, 0, shape), await publishVersion(root.dir, 1, shape)];
     models = await Promise.all(versions.map(({ dir }) => loadModel(dir, { threads: 1 })));
-    server = await serveVllm(versions[0]?.dir ?? "");
+    const template = join(root.dir, "chatml.jinja");
+    await writeFile(template, CHATML);
+    server = await serveVllm(versions[0]?.dir ?? "", ["--chat-template", template]);
   }, VLLM_STARTS_MS);
   afterAll(async () => {
     await server?.stop();
@@ -226,5 +257,65 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     ends.push(() => frozen.close());
     const { policyVersions } = await frozen.generate({ tokenIds: PROMPT, sampling: { maxTokens: 3 }, priority: 9 });
     expect(policyVersions).toEqual([[0, 0]]);
+  });
+
+  const MESSAGES = [{ role: "user", content: "hello" }];
+  const greedy = { temperature: 0, ignore_eos: true, max_tokens: 24 };
+  test.each<[string, string, Record<string, unknown>]>([
+    ["chat", "/v1/chat/completions", { ...greedy, messages: MESSAGES, logprobs: true, top_logprobs: 1 }],
+    ["chat, token ids", "/v1/chat/completions", { ...greedy, messages: MESSAGES, return_token_ids: true }],
+    ["completions", "/v1/completions", { ...greedy, prompt: ["hello", "abc"], logprobs: 1, return_token_ids: true }],
+    ["a stop string", "/v1/completions", { ...greedy, prompt: "hello", max_tokens: 60, stop: ["e", "a"] }],
+    [
+      "generate",
+      "/inference/v1/generate",
+      { token_ids: PROMPT, sampling_params: { ...greedy, logprobs: 1, prompt_logprobs: 0 } },
+    ],
+    ["generate, a token that ends it", "/inference/v1/generate", { token_ids: PROMPT, sampling_params: greedy }],
+    ["tokenize", "/tokenize", { messages: MESSAGES }],
+    ["detokenize", "/detokenize", { tokens: PROMPT }],
+    ["models", "/v1/models", {}],
+    ["pause", "/is_paused", {}],
+  ])("the embedded server says the same, field by field: %s", async (_, path, body) => {
+    const [model] = models;
+    if (model === undefined) throw new Error("no model");
+    const own = await createInferenceServer(model, { modelDir: versions[0]?.dir ?? "", modelName: "tiny" });
+    try {
+      const ask = async (url: string): Promise<unknown> => {
+        const text = JSON.stringify({ ...body, model: "tiny" });
+        const post = { method: "POST", headers: { "content-type": "application/json" }, body: text };
+        const response = await fetch(`${url}${path}`, Object.keys(body).length === 0 ? {} : post);
+        expect(response.status).toBe(200);
+        return response.json();
+      };
+      const [theirs, ours] = [await ask(server.url), await ask(await own.listen("127.0.0.1", 0))];
+      expect(differences(theirs, ours)).toEqual([]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  test.each<[string, string, Record<string, unknown>]>([
+    ["another model", "/v1/chat/completions", { model: "other", messages: MESSAGES }],
+    ["no messages", "/v1/chat/completions", {}],
+    ["a prompt that is too long", "/v1/completions", { prompt: Array.from({ length: MAX_MODEL_LEN + 1 }, () => 97) }],
+    ["no such token", "/inference/v1/generate", { token_ids: [VOCAB_SIZE], sampling_params: {} }],
+    ["no tokens", "/inference/v1/generate", { token_ids: [], sampling_params: {} }],
+    ["top_p", "/inference/v1/generate", { token_ids: PROMPT, sampling_params: { top_p: 2 } }],
+  ])("the embedded server refuses the same: %s", async (_, path, body) => {
+    const [model] = models;
+    if (model === undefined) throw new Error("no model");
+    const own = await createInferenceServer(model, { modelDir: versions[0]?.dir ?? "", modelName: "tiny" });
+    try {
+      const refused = async (url: string): Promise<unknown> => {
+        const post = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+        const response = await fetch(`${url}${path}`, post);
+        const { error } = (await response.json()) as { error: object };
+        return [response.status, Object.keys(error).toSorted()];
+      };
+      expect(await refused(await own.listen("127.0.0.1", 0))).toEqual(await refused(server.url));
+    } finally {
+      await own.close();
+    }
   });
 });

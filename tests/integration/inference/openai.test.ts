@@ -141,6 +141,64 @@ describe("chat completions with the openai package", () => {
   });
 });
 
+describe("vLLM's additions", () => {
+  const request = {
+    max_tokens: 12,
+    seed: 7,
+    return_token_ids: true,
+    ignore_eos: true,
+    logprobs: true,
+    top_logprobs: 1,
+  };
+  interface Choice {
+    token_ids: number[];
+    stop_reason: number | string | null;
+    logprobs: { content: { token: string; top_logprobs: { token: string }[] }[] };
+  }
+  const ask = async (path: string, body: object): Promise<string> =>
+    (await fetch(`${serving().url}${path}`, { ...JSON_POST, body: JSON.stringify(body) })).text();
+
+  it("gives a conversation's token ids and the token that ended it, whole and streamed", async () => {
+    const { tokens } = await tokenize({ messages: HELLO });
+    const text = await ask("/v1/chat/completions", { ...request, messages: HELLO });
+    const answer = JSON.parse(text) as { prompt_token_ids: number[]; choices: [Choice] };
+    expect(answer.prompt_token_ids).toEqual(tokens);
+    const [{ token_ids: ids, logprobs, stop_reason: stopped }] = answer.choices;
+    expect(ids).toHaveLength(12);
+    expect(stopped).toBeNull();
+    for (const { token, top_logprobs: top } of logprobs.content) expect(top).toMatchObject([{ token }]);
+    const third = ids[2] ?? 0;
+    const other = await ask("/v1/chat/completions", { ...request, messages: HELLO, stop_token_ids: [third] });
+    expect(JSON.parse(other)).toMatchObject({ choices: [{ finish_reason: "stop", stop_reason: third }] });
+    const stream = await ask("/v1/chat/completions", { ...request, messages: HELLO, stream: true });
+    const chunks = eventsOf<{ prompt_token_ids?: number[]; choices: [Partial<Choice>] }>(stream);
+    expect(chunks.flatMap((chunk) => chunk.prompt_token_ids ?? [])).toEqual(tokens);
+    expect(chunks.flatMap(({ choices: [choice] }) => choice.token_ids ?? [])).toEqual(ids);
+  });
+
+  it("gives a completion's token ids, whole and streamed", async () => {
+    const { logprobs: _, top_logprobs: __, ...plain } = request;
+    const body = { ...plain, prompt: "abc", logprobs: 1 };
+    const whole = JSON.parse(await ask("/v1/completions", body)) as { choices: [Record<string, unknown>] };
+    const [{ prompt_token_ids: prompt, token_ids: ids, logprobs }] = whole.choices;
+    expect(prompt).toEqual([...Buffer.from("abc")]);
+    const { tokens, token_logprobs: values, top_logprobs: top } = logprobs as Record<string, unknown[]>;
+    expect(top).toEqual(tokens?.map((token, i) => ({ [String(token)]: values?.[i] })));
+    const chunks = eventsOf<{ choices: [{ token_ids?: number[]; prompt_token_ids?: number[] }] }>(
+      await ask("/v1/completions", { ...body, stream: true }),
+    );
+    expect(chunks.flatMap(({ choices: [choice] }) => choice.prompt_token_ids ?? [])).toEqual(prompt);
+    expect(chunks.flatMap(({ choices: [choice] }) => choice.token_ids ?? [])).toEqual(ids);
+  });
+});
+
+const JSON_POST = { method: "POST", headers: { "content-type": "application/json" } };
+
+function eventsOf<T>(text: string): T[] {
+  const events = text.split("\n\n").filter((event) => event.startsWith("data: {"));
+  return events.map((event) => JSON.parse(event.slice("data: ".length)) as T);
+}
+
 describe("completions with the openai package", () => {
   it("takes texts and token ids, one choice for each", async () => {
     const ids = [...Buffer.from("abc")];

@@ -15,7 +15,9 @@ beforeAll(() => {
   ({ model, url, client, admin } = serving());
 });
 
-const error = (code: string, message: unknown = expect.any(String)) => ({ error: { code, message } });
+const error = (code: string, message: unknown = expect.any(String)) => ({
+  error: { code, message, type: expect.stringMatching(/Error$/), param: null },
+});
 
 describe("status endpoints", () => {
   it("lists the model with its context length", async () => {

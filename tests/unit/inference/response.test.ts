@@ -28,16 +28,16 @@ describe("responseJson", () => {
           logprobs: {
             content: [
               {
-                token: "token_id:5",
+                token_id: 5,
                 logprob: -0.5,
-                bytes: null,
-                top_logprobs: [{ token: "token_id:5", logprob: -0.5, bytes: null }],
+                rank: null,
+                top_logprobs: [{ token_id: 5, logprob: -0.5, rank: null }],
               },
               {
-                token: "token_id:6",
+                token_id: 6,
                 logprob: -0.25,
-                bytes: null,
-                top_logprobs: [{ token: "token_id:6", logprob: -0.25, bytes: null }],
+                rank: null,
+                top_logprobs: [{ token_id: 6, logprob: -0.25, rank: null }],
               },
             ],
           },

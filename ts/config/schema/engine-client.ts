@@ -15,7 +15,7 @@ export const engineClientBlock = z
       .enum(["prl", "vllm"])
       .default("prl")
       .describe(
-        "What the servers of base_url are. vllm: `vllm serve` with VLLM_SERVER_DEV_MODE=1 and --logprobs-mode processed_logprobs, which loads weights from a folder that it sees and lets its requests end before a swap",
+        "What the servers of base_url are. vllm: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out and --logprobs-mode processed_logprobs, which loads weights from a folder that it sees; one before 0.32 lets its requests end before a swap",
       ),
     swap_timeout_s: z
       .number()

@@ -6,7 +6,7 @@
  *   `/update_weight_version` notes `<version> <digest>`. While they are loaded the note says so: a reload that fails has taken the old ones
  *   away, and a server without a note of ours holds weights that nobody can name.
  * - From 0.32 on vLLM tells which note sampled which tokens (`weight_versions`): requests live through a swap, and what they have of keys and
- *   values is computed anew. Servers before that (`/weight_info` is younger than 0.26) are asked for the note before and after each request
+ *   values is computed anew. Servers before that (0.29 has `/weight_info`, 0.26 has not) are asked for the note before and after each request
  *   (`InferenceClient`), so there a request must not live through a swap, and `pause` waits for those that run, whatever mode is asked for.
  */
 import { PrlError } from "../../errors.ts";

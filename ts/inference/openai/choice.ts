@@ -61,17 +61,37 @@ export function readReply(
 }
 
 /** Why it ended, in OpenAI's words. */
-export function finishReason(completion: Completion, reply: Pick<ChatReply, "toolCalls">): string | null {
+function finishReason(completion: Completion, reply: Pick<ChatReply, "toolCalls">): string | null {
   if (completion.finishReason === null) return null;
   if (completion.finishReason === "stop" && reply.toolCalls.length > 0) return "tool_calls";
   return completion.finishReason === "abort" ? "stop" : completion.finishReason;
 }
 
-/** Log-probabilities as the chat API shows them: of the sampled tokens only. */
-export function chatLogprobs(tokenizer: Pick<Tokenizer, "decode">, { tokenIds, logprobs }: Completion): object {
+/** Why it ended, and the stop token or string that did it: vLLM's addition. */
+export function endOf(completion: Completion, reply: Pick<ChatReply, "toolCalls">): ChoiceEnd {
+  return { finish_reason: finishReason(completion, reply), stop_reason: completion.stopReason };
+}
+
+export interface ChoiceEnd {
+  finish_reason: string | null;
+  stop_reason: number | string | null;
+}
+
+/** The sampled tokens, where the request wants them (`return_token_ids`, vLLM's). */
+export function idsOf(body: { return_token_ids?: boolean | null | undefined }, tokenIds: Uint32Array): object {
+  return body.return_token_ids === true ? { token_ids: [...tokenIds] } : {};
+}
+
+/** Log-probabilities as the chat API shows them: of the sampled tokens only, again as the first of `top` ones. */
+export function chatLogprobs(
+  tokenizer: Pick<Tokenizer, "decode">,
+  { tokenIds, logprobs }: Completion,
+  top: number,
+): object {
   const content = Array.from(tokenIds, (id, index) => {
     const token = tokenizer.decode([id]);
-    return { token, logprob: Math.max(logprobs[index] ?? 0, -9999), bytes: [...Buffer.from(token)], top_logprobs: [] };
+    const entry = { token, logprob: Math.max(logprobs[index] ?? 0, -9999), bytes: [...Buffer.from(token)] };
+    return { ...entry, top_logprobs: top > 0 ? [entry] : [] };
   });
   return { content, refusal: null };
 }

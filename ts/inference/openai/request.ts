@@ -38,6 +38,7 @@ const shared = {
   cache_salt: z.unknown().optional(),
   stream: z.boolean().nullish(),
   stream_options: z.unknown().optional(),
+  return_token_ids: z.boolean().nullish(),
   user: nothing,
   metadata: nothing,
   store: nothing,

@@ -8,7 +8,7 @@ import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { openEventStream } from "../event-stream.ts";
 import { headOf, total, whole } from "../openai/answer.ts";
-import { chatLogprobs, finishReason, readReply, type ReplyOptions } from "../openai/choice.ts";
+import { chatLogprobs, endOf, idsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
 import { toTemplateMessages } from "../openai/messages.ts";
 import { chatSchema, type ChatBody, forcedCall, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
@@ -66,13 +66,15 @@ async function chat(
           role: "assistant",
           content: calls.length > 0 && content === "" ? null : content,
           refusal: null,
-          ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+          ...(reasoning === null ? {} : { reasoning, reasoning_content: reasoning }),
           ...(calls.length === 0 ? {} : { tool_calls: calls }),
         },
-        logprobs: body.logprobs === true ? chatLogprobs(tokenizer, completion) : null,
-        finish_reason: finishReason(completion, { toolCalls }),
+        logprobs: body.logprobs === true ? chatLogprobs(tokenizer, completion, body.top_logprobs ?? 0) : null,
+        ...endOf(completion, { toolCalls }),
+        ...idsOf(body, completion.tokenIds),
       };
     }),
+    ...(body.return_token_ids === true && { prompt_token_ids: [...promptIds] }),
     usage: total(sampled, choices),
   };
 }
@@ -97,25 +99,33 @@ async function streamChat(
   const chunks = sample(context, parsed, context.nextId(), cursor, active.signal);
   let next = await active.race(chunks.next());
   const events = openEventStream(reply, active.signal);
-  const send = (delta: object, finish: string | null, logprobs: object | null): Promise<void> =>
-    events.write(JSON.stringify({ ...head, choices: [{ index: 0, delta, logprobs, finish_reason: finish }] }));
+  // In the first chunk only.
+  let promptIds: object = body.return_token_ids === true ? { prompt_token_ids: [...parsed.promptTokenIds] } : {};
+  const send = (delta: object, sampled: Completion | null = null, more: object = {}): Promise<void> => {
+    const wantsLogprobs = sampled !== null && body.logprobs === true;
+    const logprobs = wantsLogprobs ? chatLogprobs(tokenizer, sampled, body.top_logprobs ?? 0) : null;
+    const ids = sampled === null ? {} : idsOf(body, sampled.tokenIds);
+    const choice = { index: 0, delta, logprobs, finish_reason: null, ...ids, ...more };
+    return events.write(JSON.stringify({ ...head, ...promptIds, choices: [choice] }));
+  };
+  const wantsAll = body.logprobs === true || body.return_token_ids === true;
   await events.end(async () => {
-    await send({ role: "assistant", content: "" }, null, null);
+    await send({ role: "assistant", content: "" });
+    promptIds = {};
     const received: Completion[] = [];
     const growth = new ReplyGrowth([...parsed.stop, ...(options.tools ? ["<tool_call>"] : []), "<think>", "</think>"]);
     for (; next.done !== true; next = await active.race(chunks.next())) {
       received.push(next.value);
       const soFar = readReply(renderer, joinCompletions(received), options);
-      const logprobs = body.logprobs === true ? chatLogprobs(tokenizer, next.value) : null;
       const delta = growth.take(soFar);
-      if (delta !== null || logprobs !== null) await send(wireDelta(delta ?? {}), null, logprobs);
+      if (delta !== null || wantsAll) await send(wireDelta(delta ?? {}), next.value);
     }
     const completion = joinCompletions(received);
     const final = readReply(renderer, completion, options);
     const rest = growth.rest(final);
-    if (rest !== null) await send(wireDelta(rest), null, null);
-    if (final.toolCalls.length > 0) await send({ tool_calls: final.toolCalls }, null, null);
-    await send({}, finishReason(completion, final), null);
+    if (rest !== null) await send(wireDelta(rest));
+    if (final.toolCalls.length > 0) await send({ tool_calls: final.toolCalls });
+    await send({}, null, endOf(completion, final));
     if (parsed.includeUsage) {
       const usage = {
         promptTokens: parsed.promptTokenIds.length,
@@ -131,6 +141,6 @@ async function streamChat(
 function wireDelta({ content, reasoning }: ReplyDelta): object {
   return {
     ...(content !== undefined && { content }),
-    ...(reasoning !== undefined && { reasoning_content: reasoning }),
+    ...(reasoning !== undefined && { reasoning, reasoning_content: reasoning }),
   };
 }

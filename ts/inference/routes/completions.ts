@@ -8,7 +8,7 @@ import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
 import { openEventStream } from "../event-stream.ts";
 import { headOf, total, whole } from "../openai/answer.ts";
-import { finishReason } from "../openai/choice.ts";
+import { type ChoiceEnd, endOf, idsOf } from "../openai/choice.ts";
 import { type CompletionBody, completionSchema, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
 import type { Completion } from "../response.ts";
@@ -47,7 +47,9 @@ async function complete(
       index,
       text: textOf(tokenizer, completion),
       logprobs: typeof body.logprobs === "number" ? textLogprobs(tokenizer, completion) : null,
-      finish_reason: finishReason(completion, { toolCalls: [] }),
+      ...endOf(completion, { toolCalls: [] }),
+      ...promptIdsOf(body, requests[index]),
+      ...idsOf(body, completion.tokenIds),
     })),
     usage: total(sampled, choices),
   };
@@ -66,19 +68,25 @@ async function streamText(
   const chunks = sample(context, parsed, context.nextId(), cursor, active.signal);
   let next = await active.race(chunks.next());
   const events = openEventStream(reply, active.signal);
-  const send = (text: string, finish: string | null, logprobs: object | null = null): Promise<void> =>
-    events.write(JSON.stringify({ ...head, choices: [{ index: 0, text, logprobs, finish_reason: finish }] }));
+  let ids = promptIdsOf(body, parsed);
+  const send = (text: string, end: ChoiceEnd | null, sampled: Completion | null = null): Promise<void> => {
+    const logprobs = sampled !== null && typeof body.logprobs === "number" ? textLogprobs(tokenizer, sampled) : null;
+    const more = { ...ids, ...(sampled !== null && idsOf(body, sampled.tokenIds)) };
+    ids = {};
+    const choice = { index: 0, text, logprobs, finish_reason: null, ...end, ...more };
+    return events.write(JSON.stringify({ ...head, choices: [choice] }));
+  };
   await events.end(async () => {
     const received: Completion[] = [];
     const stream = tokenizer.decodeStream({ skipSpecialTokens: true, stop: parsed.stop });
     for (; next.done !== true; next = await active.race(chunks.next())) {
       received.push(next.value);
       const text = Array.from(next.value.tokenIds, (id) => stream.push(id)).join("");
-      const logprobs = typeof body.logprobs === "number" ? textLogprobs(tokenizer, next.value) : null;
-      if (text !== "" || logprobs !== null) await send(text, null, logprobs);
+      const isWanted = typeof body.logprobs === "number" || body.return_token_ids === true;
+      if (text !== "" || isWanted) await send(text, null, next.value);
     }
     const completion = joinCompletions(received);
-    await send(stream.flush(), finishReason(completion, { toolCalls: [] }));
+    await send(stream.flush(), endOf(completion, { toolCalls: [] }));
     if (parsed.includeUsage) {
       const usage = {
         promptTokens: parsed.promptTokenIds.length,
@@ -116,8 +124,16 @@ function textLogprobs(tokenizer: Tokenizer, { tokenIds, logprobs }: Completion):
   });
   return {
     tokens,
-    token_logprobs: Array.from(logprobs, (value) => Math.max(value, -9999)),
-    top_logprobs: null,
+    token_logprobs: Array.from(logprobs, leastLogprob),
+    top_logprobs: tokens.map((token, index) => ({ [token]: leastLogprob(logprobs[index] ?? 0) })),
     text_offset: offsets,
   };
+}
+
+function leastLogprob(value: number): number {
+  return Math.max(value, -9999);
+}
+
+function promptIdsOf({ return_token_ids: wanted }: CompletionBody, request: ParsedRequest | undefined): object {
+  return wanted === true && request !== undefined ? { prompt_token_ids: [...request.promptTokenIds] } : {};
 }
