@@ -4,6 +4,7 @@
  * The caller's thread stands still meanwhile: the engine waits between a micro-batch's forward and backward pass, and has nothing else to do.
  * Knows no loss: columns go there, what the function returns comes back.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
 
 import { isErrorCode, PrlError } from "../errors.ts";
@@ -15,6 +16,8 @@ import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
 export const LOSS_DEADLINE_S = 20;
 /** The user's module is loaded by then. */
 const START_MS = 60_000;
+/** JavaScript is ended at once. */
+const END_MS = 2_000;
 
 export class LossThread {
   readonly #worker: Worker;
@@ -81,9 +84,13 @@ export class LossThread {
     return this.#unpack(received.message) as OwnLossResult;
   };
 
+  /** A thread that stands still outside JavaScript cannot be ended: it is left to the process's own end. */
   async close(): Promise<void> {
     this.#port.close();
-    await this.#worker.terminate();
+    const given = new AbortController();
+    const over = sleep(END_MS, undefined, { signal: given.signal }).catch(() => undefined);
+    await Promise.race([this.#worker.terminate(), over]);
+    given.abort();
   }
 
   #unpack(answer: LossAnswer): unknown {

@@ -32,6 +32,8 @@ export interface ChildSpec {
 export interface ChildExit {
   code: number | null;
   signal: NodeJS.Signals | null;
+  /** Why it was killed, when it was us. */
+  reason?: string;
 }
 
 const LOG_TAIL_LINES = 15;
@@ -52,6 +54,7 @@ export class RunChild {
   lastHeartbeat = performance.now();
   readonly #process: ChildProcess;
   #exit: ChildExit | null = null;
+  #reason: string | undefined;
 
   constructor(spec: ChildSpec) {
     this.component = spec.component;
@@ -75,7 +78,7 @@ export class RunChild {
       this.#process.once("exit", (code, signal) => {
         // Whatever it started and left behind is in its group, whose id is taken until the last of them is gone.
         this.signal("SIGKILL");
-        settle({ code, signal });
+        settle({ code, signal, ...(this.#reason !== undefined && { reason: this.#reason }) });
       });
       this.#process.once("error", () => {
         if (this.#process.pid === undefined) settle({ code: null, signal: null });
@@ -111,6 +114,12 @@ export class RunChild {
     }
   }
 
+  /** SIGKILL to its group; `reason` is told with its exit. */
+  kill(reason: string): void {
+    this.#reason = reason;
+    this.signal("SIGKILL");
+  }
+
   /** The last lines of its log, for error messages. */
   async logTail(): Promise<string> {
     return readTail(this.logPath);
@@ -119,6 +128,7 @@ export class RunChild {
 
 /** `exit code 3`, `signal SIGKILL`. */
 export function describeExit(exit: ChildExit): string {
+  if (exit.reason !== undefined) return exit.reason;
   if (exit.signal !== null) return `signal ${exit.signal}`;
   return exit.code === null ? "it could not be started" : `exit code ${exit.code}`;
 }

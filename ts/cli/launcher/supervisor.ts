@@ -24,6 +24,9 @@ export interface SupervisorTimes {
 export const SUPERVISOR_TIMES: SupervisorTimes = { heartbeatTimeoutMs: 30_000, graceMs: 6_000, killMs: 3_000 };
 const CHECK_INTERVAL_MS = 1_000;
 const READY_POLL_MS = 25;
+/** What silence mostly comes from, beside a machine that stands still. */
+const BLOCKED =
+  "a function of your own may block it (spawnSync, execSync, a native module): it has to return, or to wait asynchronously";
 /** An exit code waits this long for a sibling that died of a signal. */
 const BLAME_MS = 200;
 /** A tick this late means that this process itself stood still, as on a laptop that slept; then silence says nothing. */
@@ -177,20 +180,22 @@ export class Supervisor {
       if (stoodStill) child.lastHeartbeat = now;
       else if (now - child.lastHeartbeat <= this.#times.heartbeatTimeoutMs) continue;
       // Its end is seen to as any other.
-      else if (child.onExit !== undefined) child.signal("SIGKILL");
+      else if (child.onExit !== undefined) child.kill(this.#silence());
       else void this.#failSilent(child);
     }
   }
 
+  #silence(): string {
+    return `gave no sign of life for ${Math.round(this.#times.heartbeatTimeoutMs / 1000)} s; ${BLOCKED}`;
+  }
+
   async #failSilent(child: RunChild): Promise<void> {
-    const seconds = Math.round(this.#times.heartbeatTimeoutMs / 1000);
     const tail = indent(await child.logTail());
-    this.#failed.reject(
-      new PrlError(
-        "PRL_PROCESS_DIED",
-        `${child.name} gave no sign of life for ${seconds} s${advice(child)}. The end of ${child.logPath}:\n${tail}`,
-      ),
+    const silent = new PrlError(
+      "PRL_PROCESS_DIED",
+      `${child.name} ${this.#silence()}${advice(child)}. The end of ${child.logPath}:\n${tail}`,
     );
+    this.#failed.reject(await this.#ownFailure(child, silent));
   }
 }
 
