@@ -2,10 +2,11 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { realpathSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { PrlError } from "../../errors.ts";
@@ -42,10 +43,16 @@ export function installedRivals(): string[] {
 /** The whole command line of a rival. */
 export function rivalCommand(rival: string, command: readonly string[]): string[] {
   const prefix = (PREFIXES[rival] ?? "").split(" ").filter((word) => word !== "");
-  const own = dirname(dirname(command[0] ?? ""));
-  // An interpreter of one's own lies elsewhere.
-  if (rival === "bubblewrap" && !"/usr".startsWith(own)) prefix.splice(-1, 0, "--ro-bind", own, own);
+  if (rival === "bubblewrap")
+    prefix.splice(-1, 0, ...homes(command[0] ?? "").flatMap((home) => ["--ro-bind", home, home]));
   return [...prefix, ...command];
+}
+
+/** Where an interpreter of one's own lives, and where the one lives that its environment was made from. */
+function homes(program: string): string[] {
+  if (!isAbsolute(program)) return [];
+  const places = [program, realpathSync(program)].map((path) => dirname(dirname(path)));
+  return [...new Set(places)].filter((home) => !"/usr".startsWith(home) && !home.startsWith("/usr/"));
 }
 
 /** Runs a command under a rival; rejects unless it ends with 0 and exactly this output. */

@@ -4,6 +4,9 @@ A program must see what it would see in an interpreter of its own: `sys.modules`
 has only the submodules that were imported, and a file of its own that has a module's name wins over the module. So
 everything that was preloaded is taken out of `sys.modules`, and a finder at the head of `sys.meta_path` gives a module
 back, with the modules that it had imported itself, when the ordinary search comes to the same file.
+
+Every object that is touched is a page that must be copied. So what a program cannot tell apart is not done: the search
+goes no further than where a program has files of its own, and what a package of ours needs of itself is put back at once.
 """
 import builtins
 import sys
@@ -60,6 +63,9 @@ class Stash:
         }
         # What modules put into `sys.modules` that was not imported.
         self._made = {}
+        self._import = builtins.__import__
+        self._path = [entry for entry in sys.path if entry]
+        self._find_by_path = sys.meta_path[-1].find_spec
         loaded = {name: module for name, module in sys.modules.items() if name not in born}
         for name, module in loaded.items():
             if getattr(module, '__spec__', None) is None:
@@ -67,6 +73,7 @@ class Stash:
             else:
                 self._put_away(name, module, loaded)
         sys.meta_path.insert(0, self)
+        self._finders = list(sys.meta_path)
 
     def _put_away(self, name, module, loaded):
         self._kept[name] = module
@@ -105,6 +112,11 @@ class Stash:
         if package is not None and path is package.__spec__.submodule_search_locations:
             # Inside a package that was found to be ours there is nothing to look for.
             return self._kept[name].__spec__
+        if path is None and self._ordinary() and sys.path[1:] == self._path:
+            # What comes after the program's own directory is as it was when ours was found.
+            spec = self._kept[name].__spec__
+            own = None if spec.origin in ('built-in', 'frozen') else self._find_by_path(name, sys.path[:1])
+            return spec if own is None or own.loader is None else own
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path)
             if spec is not None:
@@ -121,15 +133,46 @@ class Stash:
     def exec_module(self, module):
         # A module may call itself otherwise than it is imported.
         name = module.__spec__.name
+        module.__spec__ = module.__spec__.loader_state
+        self._give_back(name, module)
+
+    def _give_back(self, name, module):
         make_anew = self.anew.pop(name, None)
         if make_anew is not None:
             make_anew(module)
-        module.__spec__ = module.__spec__.loader_state
         for needed in self._needs.get(name, ()):
             if needed not in sys.modules:
-                __import__(needed)
+                self._need(needed)
         vars(module).update(self._hiding.get(name, {}))
         sys.modules.update(self._made.get(name, {}))
+
+
+    def _ordinary(self):
+        """Whether modules are searched for as ever, as far as finders go."""
+        return builtins.__import__ is self._import and sys.meta_path == self._finders
+
+    def _need(self, name):
+        """As `import` does it. What can only be ours is put back without its machinery."""
+        package, _, child = name.rpartition('.')
+        if package and package not in sys.modules:
+            self._need(package)
+            if name in sys.modules:
+                return
+        module, holder = self._kept.get(name), self._kept.get(package)
+        ours = module is not None and self._ordinary()
+        if ours and package:
+            ours = holder is not None and sys.modules[package] is holder
+        elif ours:
+            ours = self._search(name, None) is module.__spec__
+        if not ours:
+            __import__(name)
+            return
+        sys.modules[name] = module
+        self._give_back(name, module)
+        # It comes after what it needs.
+        sys.modules[name] = sys.modules.pop(name)
+        if package:
+            setattr(holder, child, module)
 
 
 def begin_log(module):

@@ -250,6 +250,22 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "import sys, asyncio, unittest, decimal, typing\nprint(sorted(sys.modules), dir(unittest), dir(asyncio))",
     ),
     (
+        "order of modules",
+        "import sys\nb = len(sys.modules)\nimport json, random\nprint(list(sys.modules)[b:])",
+    ),
+    (
+        "a file of its own that a module needs",
+        "open('bisect.py', 'w').write('print(__file__)\\ndef bisect(*a): pass\\ninsort = bisect')\nimport sys, random\nprint(sys.modules['bisect'].__file__)",
+    ),
+    (
+        "a directory of its own that is called as a module",
+        "import os\nos.mkdir('bisect')\nimport bisect, random\nprint(bisect.__spec__.origin)",
+    ),
+    (
+        "a finder of its own",
+        "import sys\nseen = []\nclass F:\n    def find_spec(self, name, path=None, target=None): seen.append(name)\nsys.meta_path.insert(0, F())\nimport json, random\nprint(sorted(set(seen)))",
+    ),
+    (
         "submodules that were not imported",
         "import concurrent, importlib, xml, os\nfor m, n in [(concurrent, 'futures'), (importlib, 'util'), (xml, 'etree'), (os, 'path')]: print(hasattr(m, n))",
     ),
