@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use prl_sandbox_proto::CapabilitiesRequest;
+use prl_sandbox_proto::{CapabilitiesRequest, RunOnceRequest};
 
 use crate::cases::held::{self, Held};
 use crate::cases::{Case, Defence, attacks};
+use crate::node::life;
 use crate::programs::{failures, held_failures};
 use crate::support::ground::Ground;
 use crate::support::{Daemon, Outcome, settles, skip};
@@ -14,6 +15,12 @@ use crate::support::{Daemon, Outcome, settles, skip};
 const TRIES: usize = 6;
 /// Defences switched off at a time, each in a daemon of its own.
 const AT_ONCE: usize = 3;
+
+/// How an attack is made on a warm runtime.
+type Way = fn(&Case, &Ground) -> Option<RunOnceRequest>;
+const WARM: [(&str, Way); 2] = [("python", Case::on_warm_python), ("node", life::below)];
+/// What an attack below a Node has from that: it makes signals those of a new process.
+const BY_NODE: (&str, &str) = ("node", "default-signals");
 
 /// The attacks that one defence stops.
 #[derive(Default)]
@@ -52,7 +59,7 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
         "--park",
         "1",
         "--warm",
-        "python=1",
+        "python=1,node=1",
         "--without",
         switch,
     ];
@@ -76,16 +83,24 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
             .collect();
         failed.extend(failures(&client, left.into_iter().map(|case| (case, case.request(&ground)))).await?);
     }
-    let mut failed_warm = Vec::new();
+    let mut stopped_warm = Vec::new();
     let warm = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
-    if warm.runtimes.is_empty() {
-        skip(&format!("no warm Python without {switch}: {:?}", warm.facilities));
-    }
-    for _ in 0..if warm.runtimes.is_empty() { 0 } else { TRIES } {
-        let left = attacks.programs.iter().copied();
-        let left = left.filter(|case| stopped(&failed_warm, case.name));
-        let requests = left.filter_map(|case| Some((case, case.on_warm_python(&ground)?)));
-        failed_warm.extend(failures(&client, requests).await?);
+    for (runtime, way) in WARM {
+        if !warm.runtimes.iter().any(|one| one.name == runtime) {
+            skip(&format!("no warm {runtime} without {switch}: {:?}", warm.facilities));
+            continue;
+        }
+        let mut failed = Vec::new();
+        for _ in 0..TRIES {
+            let left = attacks.programs.iter().copied();
+            let left = left.filter(|case| stopped(&failed, case.name));
+            let requests = left.filter_map(|case| Some((case, way(case, &ground)?)));
+            failed.extend(failures(&client, requests).await?);
+        }
+        let proves = |case: &&&Case| way(case, &ground).is_some() && !(runtime, switch).eq(&BY_NODE);
+        let left = attacks.programs.iter().filter(proves);
+        let left = left.filter(|case| stopped(&failed, case.name));
+        stopped_warm.extend(left.map(|case| format!("{} without {switch}, on a warm {runtime}", case.name)));
     }
     let pid = daemon.pid();
     drop(client);
@@ -95,13 +110,7 @@ async fn unimpressed(switch: &str, attacks: Attacks) -> Result<Option<Vec<String
         .names()
         .filter(|name| stopped(&failed, name))
         .map(|name| format!("{name} without {switch}"));
-    let told_warm = attacks
-        .programs
-        .iter()
-        .filter(|case| !warm.runtimes.is_empty() && case.on_warm_python(&ground).is_some())
-        .filter(|case| stopped(&failed_warm, case.name))
-        .map(|case| format!("{} without {switch}, on a warm interpreter", case.name));
-    Ok(Some(told.chain(told_warm).collect()))
+    Ok(Some(told.chain(stopped_warm).collect()))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,6 +7,7 @@ mod cases;
 mod client;
 #[cfg(feature = "switch-off")]
 mod defences;
+mod deploy;
 mod fuzz;
 mod health;
 mod images;
