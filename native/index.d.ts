@@ -119,17 +119,15 @@ export declare class NativeRolloutSender {
   close(): void
 }
 
-/** An open safetensors file or buffer. */
+/** An open safetensors file. */
 export declare class NativeSafetensors {
   /** Maps and validates a file. */
   static open(path: string): Promise<NativeSafetensors>
-  /** Copies and validates a buffer. */
-  static decode(bytes: Uint8Array): NativeSafetensors
   /** Tensor names in the header's order. */
   names(): Array<string>
   /** `__metadata__`. */
   metadata(): Record<string, string>
-  /** One tensor, copied. */
+  /** One tensor: a small one copied, a large one where it lies. */
   tensor(name: string): NativeTensor
   /** Unmaps the file. */
   close(): void
@@ -677,6 +675,14 @@ export interface NativeGenerateRequest {
   priority: number
   /** Only one increment, at the end. */
   finalOnly: boolean
+}
+
+/** A validated header. */
+export interface NativeHeader {
+  /** `__metadata__`. */
+  metadata: Record<string, string>
+  /** In the header's order. */
+  tensors: Array<NativeTensorPlace>
 }
 
 /** What one or more steps added to a request. */
@@ -1291,6 +1297,20 @@ export interface NativeTensorDiff {
   sparseBytes: number
 }
 
+/** Where a tensor lies in the bytes that were parsed. */
+export interface NativeTensorPlace {
+  /** Key in the header. */
+  name: string
+  /** As in the header. */
+  dtype: string
+  /** Row-major. */
+  shape: Array<number>
+  /** First byte. */
+  begin: number
+  /** Behind the last byte. */
+  end: number
+}
+
 /** One test of a program. */
 export interface NativeTestCase {
   /** Copied before the call returns. */
@@ -1499,6 +1519,9 @@ export interface NativeWrittenFile {
 
 /** First-fit-decreasing plan: indices per bin. */
 export declare function packSequences(lengths: Uint32Array, options: NativePackOptions): Array<Uint32Array>
+
+/** Validates a file in memory; nothing of it is copied. */
+export declare function parseSafetensors(bytes: Uint8Array): NativeHeader
 
 /** Computes the loss `name` with `params` (a JSON object). */
 export declare function policyLoss(name: string, inputs: NativeLossInputs, params: string): NativeLoss

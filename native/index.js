@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest } = nativeBinding
 export { NativeBoxWatch }
 export { NativeEngine }
 export { NativePackedBatch }
@@ -802,6 +802,7 @@ export { digestFile }
 export { encodeSafetensors }
 export { flopModel }
 export { packSequences }
+export { parseSafetensors }
 export { policyLoss }
 export { raiseFileLimit }
 export { randomCheckpoint }

@@ -252,7 +252,7 @@ pub fn read_batch(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, Native
             ..
         } = key;
         Ok(NativeBatchFile {
-            batch: NativeBatch::mapped(&Arc::new(file)),
+            batch: NativeBatch::lent(&Arc::new(file), BatchFile::view),
             key: NativeBatchKey {
                 run_id,
                 attempt,
@@ -329,56 +329,36 @@ impl NativeRoutedExperts {
 
 impl From<Batch> for NativeBatch {
     fn from(batch: Batch) -> Self {
-        Self {
-            input_ids: Uint32Array::new(batch.input_ids),
-            inference_logprobs: Float32Array::new(batch.inference_logprobs),
-            advantages: Float32Array::new(batch.advantages),
-            temperatures: Float32Array::new(batch.temperatures),
-            loss_mask: Uint8Array::new(batch.loss_mask),
-            cu_seqlens: Uint32Array::new(batch.cu_seqlens),
-            env_ids: Uint16Array::new(batch.env_ids),
-            bin_seq_offsets: Uint32Array::new(batch.bin_seq_offsets),
-            policy_version_spans: Uint32Array::new(batch.policy_version_spans.into_iter().flatten().collect()),
-            rl_weights: batch.rl_weights.map(Float32Array::new),
-            ce_weights: batch.ce_weights.map(Float32Array::new),
-            ref_kl_weights: batch.ref_kl_weights.map(Float32Array::new),
-            reference_logprobs: batch.reference_logprobs.map(Float32Array::new),
-            routed_experts: batch
-                .routed_experts
-                .map(|experts| NativeRoutedExperts::new(experts.shape, Uint8Array::new(experts.ids))),
-            n_rl: batch.counts.rl as f64,
-            n_ce: batch.counts.ce as f64,
-            n_ref_kl: batch.counts.ref_kl as f64,
-            n_sequences: batch.counts.sequences as f64,
-        }
+        Self::lent(&Arc::new(batch), Batch::view)
     }
 }
 
 impl NativeBatch {
-    /// The columns where they lie in the file: a private map, which lives as long as any of them.
-    fn mapped(file: &Arc<BatchFile>) -> Self {
-        let batch = file.view();
-        let hold = || Arc::clone(file);
-        // SAFETY: the column is initialised memory of the map, which the finalizer keeps until JavaScript lets go of it.
-        // The map is private and writable, nothing in Rust reads it any more, and no two columns overlap.
+    /// The columns where they lie in `owner`, which lives as long as JavaScript has any of them. Nobody else reads them then.
+    fn lent<T: Send + Sync + 'static>(owner: &Arc<T>, view: impl Fn(&T) -> BatchView<'_>) -> Self {
+        let batch = view(owner);
+        let hold = || Arc::clone(owner);
+        // SAFETY: the column is initialised memory of the owner, which the finalizer keeps until JavaScript lets go of it: a
+        // batch that was built for JavaScript, or a private, writable map of a file. Nothing in Rust reads it any more, and no
+        // two columns overlap.
         let ids = |column: &[u32]| unsafe {
-            let file = hold();
-            Uint32Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+            let owner = hold();
+            Uint32Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(owner))
         };
         // SAFETY: as above.
         let floats = |column: &[f32]| unsafe {
-            let file = hold();
-            Float32Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+            let owner = hold();
+            Float32Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(owner))
         };
         // SAFETY: as above.
         let env_ids = unsafe {
-            let (column, file) = (batch.env_ids, hold());
-            Uint16Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+            let (column, owner) = (batch.env_ids, hold());
+            Uint16Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(owner))
         };
         // SAFETY: as above.
         let bytes = |column: &[u8]| unsafe {
-            let file = hold();
-            Uint8Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(file))
+            let owner = hold();
+            Uint8Array::with_external_data(column.as_ptr().cast_mut(), column.len(), move |_, _| drop(owner))
         };
         Self {
             input_ids: ids(batch.input_ids),

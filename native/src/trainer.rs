@@ -199,52 +199,28 @@ pub struct NativeTrainer {
     parameter_names: Vec<String>,
 }
 
-struct OwnedBatch {
-    input_ids: Vec<u32>,
-    inference_logprobs: Vec<f32>,
-    advantages: Vec<f32>,
-    temperatures: Vec<f32>,
-    loss_mask: Vec<u8>,
-    cu_seqlens: Vec<u32>,
-    bin_seq_offsets: Option<Vec<u32>>,
-    policy_version_spans: Option<Vec<u32>>,
-    rl_weights: Option<Vec<f32>>,
-    ce_weights: Option<Vec<f32>>,
-    ref_kl_weights: Option<Vec<f32>>,
-    reference_logprobs: Option<Vec<f32>>,
-    counts: Counts,
-    on_policy_version: Option<u32>,
-}
-
-impl From<NativeTrainBatch> for OwnedBatch {
-    fn from(batch: NativeTrainBatch) -> Self {
-        let floats = |values: Option<Float32Array>| values.map(|values| values.to_vec());
-        let ids = |values: Option<Uint32Array>| values.map(|values| values.to_vec());
+impl NativeTrainBatch {
+    /// The same columns in memory that JavaScript does not have.
+    fn copied(self) -> Self {
+        let ids = |column: Uint32Array| Uint32Array::new(column.to_vec());
+        let floats = |column: Float32Array| Float32Array::new(column.to_vec());
         Self {
-            input_ids: batch.input_ids.to_vec(),
-            inference_logprobs: batch.inference_logprobs.to_vec(),
-            advantages: batch.advantages.to_vec(),
-            temperatures: batch.temperatures.to_vec(),
-            loss_mask: batch.loss_mask.to_vec(),
-            cu_seqlens: batch.cu_seqlens.to_vec(),
-            bin_seq_offsets: ids(batch.bin_seq_offsets),
-            policy_version_spans: ids(batch.policy_version_spans),
-            rl_weights: floats(batch.rl_weights),
-            ce_weights: floats(batch.ce_weights),
-            ref_kl_weights: floats(batch.ref_kl_weights),
-            reference_logprobs: floats(batch.reference_logprobs),
-            counts: Counts {
-                rl: batch.count_rl,
-                ce: batch.count_ce,
-                ref_kl: batch.count_ref_kl,
-                sequences: batch.count_sequences,
-            },
-            on_policy_version: batch.on_policy_version,
+            input_ids: ids(self.input_ids),
+            inference_logprobs: floats(self.inference_logprobs),
+            advantages: floats(self.advantages),
+            temperatures: floats(self.temperatures),
+            loss_mask: Uint8Array::new(self.loss_mask.to_vec()),
+            cu_seqlens: ids(self.cu_seqlens),
+            bin_seq_offsets: self.bin_seq_offsets.map(ids),
+            policy_version_spans: self.policy_version_spans.map(ids),
+            rl_weights: self.rl_weights.map(floats),
+            ce_weights: self.ce_weights.map(floats),
+            ref_kl_weights: self.ref_kl_weights.map(floats),
+            reference_logprobs: self.reference_logprobs.map(floats),
+            ..self
         }
     }
-}
 
-impl OwnedBatch {
     fn view(&self) -> TrainBatch<'_> {
         TrainBatch {
             input_ids: &self.input_ids,
@@ -259,7 +235,12 @@ impl OwnedBatch {
             ce_weights: self.ce_weights.as_deref(),
             ref_kl_weights: self.ref_kl_weights.as_deref(),
             reference_logprobs: self.reference_logprobs.as_deref(),
-            counts: self.counts,
+            counts: Counts {
+                rl: self.count_rl,
+                ce: self.count_ce,
+                ref_kl: self.count_ref_kl,
+                sequences: self.count_sequences,
+            },
             on_policy_version: self.on_policy_version,
         }
     }
@@ -305,7 +286,7 @@ impl NativeTrainer {
     ) -> napi::Result<PromiseRaw<'env, NativeStepMetrics>> {
         self.run(env, move |trainer| {
             // Checked and used many times: JavaScript, which goes on meanwhile, must not change it in between.
-            let batch = OwnedBatch::from(batch);
+            let batch = batch.copied();
             let batch = batch.view();
             let stats = match loss {
                 None => trainer.forward_backward(&batch),

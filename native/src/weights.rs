@@ -7,7 +7,7 @@ use std::thread;
 
 use napi::bindgen_prelude::{Buffer, Env, PromiseRaw, Uint8Array};
 use napi_derive::napi;
-use prl_weights::{Dtype, Header, Manifest, SafetensorsFile, TensorToWrite, WriteOptions};
+use prl_weights::{Dtype, Manifest, SafetensorsFile, TensorToWrite, WriteOptions};
 
 use crate::error::NativeError;
 use crate::numbers::size;
@@ -42,24 +42,51 @@ pub struct NativeNamedTensor {
 /// Tensors of at least this size are not copied: a copy of more would hold the event loop up.
 const SHARED_BYTES: usize = 1 << 18;
 
-enum Source {
-    File(SafetensorsFile),
-    Memory { bytes: Vec<u8>, header: Header },
-}
-
-impl Source {
-    fn header(&self) -> &Header {
-        match self {
-            Self::File(file) => file.header(),
-            Self::Memory { header, .. } => header,
-        }
-    }
-}
-
-/// An open safetensors file or buffer.
+/// An open safetensors file.
 #[napi]
 pub struct NativeSafetensors {
-    source: Option<Arc<Source>>,
+    file: Option<Arc<SafetensorsFile>>,
+}
+
+/// Where a tensor lies in the bytes that were parsed.
+#[napi(object, use_nullable = true)]
+pub struct NativeTensorPlace {
+    /// Key in the header.
+    pub name: String,
+    /// As in the header.
+    pub dtype: String,
+    /// Row-major.
+    pub shape: Vec<f64>,
+    /// First byte.
+    pub begin: f64,
+    /// Behind the last byte.
+    pub end: f64,
+}
+
+/// A validated header.
+#[napi(object, use_nullable = true)]
+pub struct NativeHeader {
+    /// `__metadata__`.
+    pub metadata: HashMap<String, String>,
+    /// In the header's order.
+    pub tensors: Vec<NativeTensorPlace>,
+}
+
+/// Validates a file in memory; nothing of it is copied.
+#[napi(catch_unwind)]
+pub fn parse_safetensors(bytes: &[u8]) -> napi::Result<NativeHeader> {
+    let header = prl_weights::parse(bytes).map_err(NativeError::from)?;
+    let tensors = header.tensors.iter().map(|info| NativeTensorPlace {
+        name: info.name.clone(),
+        dtype: info.dtype.name().to_owned(),
+        shape: info.shape.iter().map(|&size| size as f64).collect(),
+        begin: (header.data_start + info.data_offsets.0) as f64,
+        end: (header.data_start + info.data_offsets.1) as f64,
+    });
+    Ok(NativeHeader {
+        tensors: tensors.collect(),
+        metadata: header.metadata.into_iter().collect(),
+    })
 }
 
 #[napi]
@@ -70,57 +97,36 @@ impl NativeSafetensors {
         blocking(env, move || {
             let file = SafetensorsFile::open(Path::new(&path))?;
             Ok(Self {
-                source: Some(Arc::new(Source::File(file))),
+                file: Some(Arc::new(file)),
             })
         })
     }
 
-    /// Copies and validates a buffer.
-    #[napi(factory, catch_unwind)]
-    pub fn decode(bytes: &[u8]) -> napi::Result<NativeSafetensors> {
-        let header = prl_weights::parse(bytes).map_err(NativeError::from)?;
-        Ok(Self {
-            source: Some(Arc::new(Source::Memory {
-                bytes: bytes.to_vec(),
-                header,
-            })),
-        })
-    }
-
-    fn source(&self) -> Result<&Source, NativeError> {
-        self.source.as_deref().ok_or_else(closed)
+    fn file(&self) -> Result<&Arc<SafetensorsFile>, NativeError> {
+        self.file.as_ref().ok_or_else(closed)
     }
 
     /// Tensor names in the header's order.
     #[napi(catch_unwind)]
     pub fn names(&self) -> napi::Result<Vec<String>> {
-        Ok(self.source()?.header().names().map(str::to_owned).collect())
+        Ok(self.file()?.names().map(str::to_owned).collect())
     }
 
     /// `__metadata__`.
     #[napi(catch_unwind)]
     pub fn metadata(&self) -> napi::Result<HashMap<String, String>> {
-        Ok(self
-            .source()?
-            .header()
-            .metadata
-            .iter()
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect())
+        let pairs = self.file()?.metadata().iter();
+        Ok(pairs.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 
-    /// One tensor, copied.
+    /// One tensor: a small one copied, a large one where it lies.
     #[napi(catch_unwind)]
     pub fn tensor(&self, name: String) -> napi::Result<NativeTensor> {
-        let source = self.source.as_ref().ok_or_else(closed)?;
-        let tensor = match &**source {
-            Source::File(file) => file.tensor(&name),
-            Source::Memory { bytes, header } => header.tensor(bytes, &name),
-        }
-        .map_err(NativeError::from)?;
-        let data = match &**source {
-            Source::File(_) if tensor.data.len() >= SHARED_BYTES => shared(source, tensor.data),
-            _ => Uint8Array::new(tensor.data.to_vec()),
+        let file = self.file()?;
+        let tensor = file.tensor(&name).map_err(NativeError::from)?;
+        let data = match tensor.data.len() >= SHARED_BYTES {
+            true => shared(file, tensor.data),
+            false => Uint8Array::new(tensor.data.to_vec()),
         };
         Ok(NativeTensor {
             dtype: tensor.dtype.name().to_owned(),
@@ -132,8 +138,8 @@ impl NativeSafetensors {
     /// Unmaps the file.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
-        if let Some(source) = self.source.take() {
-            unmap(source);
+        if let Some(file) = self.file.take() {
+            unmap(file);
         }
     }
 }
@@ -145,8 +151,8 @@ impl Drop for NativeSafetensors {
 }
 
 /// Unmapping a file that was removed meanwhile frees its pages, which is no work for the event loop's thread.
-fn unmap(source: Arc<Source>) {
-    let Some(last @ Source::File(_)) = Arc::into_inner(source) else {
+fn unmap(file: Arc<SafetensorsFile>) {
+    let Some(last) = Arc::into_inner(file) else {
         return;
     };
     // Without a thread it is dropped here.
@@ -159,9 +165,9 @@ fn closed() -> NativeError {
     NativeError::new("PRL_WEIGHTS_IO", "the safetensors file is closed")
 }
 
-/// A view of `data`, which lies in the map of `source`; the map stays until JavaScript has dropped the view.
-fn shared(source: &Arc<Source>, data: &[u8]) -> Uint8Array {
-    let keep = Arc::clone(source);
+/// A view of `data`, which lies in the map of `file`; the map stays until JavaScript has dropped the view.
+fn shared(file: &Arc<SafetensorsFile>, data: &[u8]) -> Uint8Array {
+    let keep = Arc::clone(file);
     // SAFETY: the bytes live in the map that `keep` holds until the view is finalized. The map is copy on write, so
     // JavaScript may write to it; nothing in Rust relies on the bytes of a tensor once it has been handed out.
     unsafe { Uint8Array::with_external_data(data.as_ptr().cast_mut(), data.len(), move |_, _| unmap(keep)) }
@@ -172,13 +178,6 @@ struct Owned {
     dtype: Dtype,
     shape: Vec<usize>,
     data: Vec<u8>,
-}
-
-fn owned(tensors: Vec<NativeNamedTensor>) -> Result<Vec<Owned>, NativeError> {
-    tensors
-        .into_iter()
-        .map(|tensor| described(tensor.name, &tensor.dtype, &tensor.shape, tensor.data.to_vec()))
-        .collect()
 }
 
 fn described(name: String, dtype: &str, shape: &[f64], data: Vec<u8>) -> Result<Owned, NativeError> {
@@ -290,8 +289,20 @@ impl NativeSafetensorsDraft {
 /// Encodes a safetensors file in memory.
 #[napi(catch_unwind)]
 pub fn encode_safetensors(tensors: Vec<NativeNamedTensor>, metadata: HashMap<String, String>) -> napi::Result<Buffer> {
-    let tensors = owned(tensors)?;
-    let bytes = prl_weights::to_bytes(&views(&tensors), &sorted(metadata), WriteOptions::default());
+    let described: Vec<Owned> = tensors
+        .iter()
+        .map(|tensor| described(tensor.name.clone(), &tensor.dtype, &tensor.shape, Vec::new()))
+        .collect::<Result<_, _>>()?;
+    // The bytes are copied once, into the file.
+    let views: Vec<TensorToWrite<'_>> = described
+        .iter()
+        .zip(&tensors)
+        .map(|(described, tensor)| TensorToWrite {
+            data: &tensor.data,
+            ..described.view()
+        })
+        .collect();
+    let bytes = prl_weights::to_bytes(&views, &sorted(metadata), WriteOptions::default());
     Ok(bytes.map_err(NativeError::from)?.into())
 }
 

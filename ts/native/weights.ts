@@ -4,6 +4,7 @@
  */
 
 import { setImmediate } from "node:timers/promises";
+import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
 
@@ -47,9 +48,27 @@ export async function openSafetensors(path: string): Promise<Safetensors> {
   return face(file);
 }
 
-/** The same over bytes in memory, which are copied. */
+/** The same over bytes in memory, which are not copied: the data of its tensors are parts of them. */
 export function decodeSafetensors(bytes: Uint8Array): Safetensors {
-  return face(native(() => addon().NativeSafetensors.decode(bytes)));
+  const { metadata, tensors } = native(() => addon().parseSafetensors(bytes));
+  const places = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+  let isOpen = true;
+  return {
+    names: [...places.keys()],
+    metadata,
+    tensor: (name) => {
+      if (!isOpen) throw new PrlError("PRL_WEIGHTS_IO", "the safetensors file is closed");
+      const place = places.get(name);
+      if (place === undefined) {
+        throw new PrlError("PRL_WEIGHTS_TENSOR", `tensor ${JSON.stringify(name)} in <memory>: there is no such tensor`);
+      }
+      const { dtype, shape, begin, end } = place;
+      return { dtype, shape, data: bytes.subarray(begin, end) };
+    },
+    close: () => {
+      isOpen = false;
+    },
+  };
 }
 
 /** What is copied at once: page faults make that a fraction of a millisecond. */

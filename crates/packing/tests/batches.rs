@@ -388,6 +388,31 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
+    fn a_cut_keeps_as_much_as_no_unbroken_run_forbids(
+        length in 2usize..40,
+        seq_len in 1u32..40,
+        gaps in prop::collection::vec((0u32..5, 1u32..9), 0..6),
+    ) {
+        let mut unbroken = Vec::new();
+        let mut at = 0;
+        for (gap, run) in gaps {
+            unbroken.push([at + gap, at + gap + run]);
+            at += gap + run;
+        }
+        unbroken.retain(|run| run[1] as usize <= length);
+        let mut sample = Sample::new(0, length, length - 1, 0);
+        sample.unbroken = unbroken.clone();
+        let whole = |kept: &u32| unbroken.iter().all(|&[start, end]| *kept <= start || end <= *kept);
+        let most = (0..=seq_len.min(u32::try_from(length).unwrap())).rev().find(whole).unwrap();
+        prop_assert_eq!(sample.borrowed().kept_tokens(seq_len), most as usize);
+        let options = BuildOptions { ranks: 1, seq_len, pad_to_multiple_of: 1, pad_token_id: 0 };
+        match build(&[sample], &[vec![0]], options) {
+            Ok(batches) => prop_assert_eq!(batches[0].view().tokens(), most as usize),
+            Err(error) => prop_assert!(most == 0, "{}", error),
+        }
+    }
+
+    #[test]
     fn every_token_of_every_sample_arrives_once(
         samples in samples(),
         seq_len in 4u32..32,

@@ -4,6 +4,35 @@
 //! reference `safetensors` crate, stricter where `header` says so. A file that is written either replaces the old
 //! one whole or leaves it untouched. Byte layouts that are prl's own are specified in this crate's README.
 //!
+//! ```
+//! use prl_weights::{
+//!     Checkpoint, Dtype, Encoding, PublisherOptions, Staged, TensorToWrite, WeightPublisher, WeightReceiver,
+//!     write_checkpoint,
+//! };
+//!
+//! let root = tempfile::tempdir()?;
+//! let options = PublisherOptions { keep: 2, sparse: true, threads: 0 };
+//! let mut publisher = WeightPublisher::open(root.path(), options)?;
+//! let mut weights = vec![0_u8; 2 * 10_000];
+//! for version in 0..2_u8 {
+//!     // One element of bf16 changes from version to version.
+//!     weights[0] = version;
+//!     let folder = publisher.stage(version.into())?;
+//!     let tensor = TensorToWrite { name: "w", dtype: Dtype::BF16, shape: &[100, 100], data: &weights };
+//!     let written = write_checkpoint(&folder, &[tensor], 1 << 30)?;
+//!     let staged = Staged { digest: written.digest, shards: written.shards };
+//!     let published = publisher.publish(version.into(), staged, None, false)?;
+//!     assert_eq!(published.manifest.encoding, if version == 0 { Encoding::Full } else { Encoding::Sparse });
+//! }
+//!
+//! let state = tempfile::tempdir()?;
+//! let received = WeightReceiver::open(root.path(), state.path(), 0)?.receive(1)?;
+//! received.manifest.verify_shards_once(&received.directory)?;
+//! let folder = Checkpoint::open(&received.directory)?;
+//! assert_eq!(folder.tensor("w")?.data, weights);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! This crate knows bytes, not models: which tensors a model needs, how dtypes are converted and who may read a
 //! version when belong to its callers.
 

@@ -235,6 +235,39 @@ fn a_delta_that_stops_paying_is_replaced_by_a_full_version() {
 }
 
 #[test]
+fn a_chain_of_small_deltas_ends_at_its_longest() {
+    let root = tempfile::tempdir().unwrap();
+    let mut publisher = WeightPublisher::open(root.path(), SPARSE).unwrap();
+    let mut data = vec![0_u8; 20_000];
+    let full: Vec<u64> = (0..=66_u64)
+        .filter(|&version| {
+            data[..8].copy_from_slice(&version.to_le_bytes());
+            let tensor = TensorToWrite {
+                name: "w",
+                dtype: Dtype::BF16,
+                shape: &[10_000],
+                data: &data,
+            };
+            let directory = publisher.stage(version).unwrap();
+            let written = write_checkpoint(&directory, &[tensor], u64::MAX).unwrap();
+            let staged = Staged {
+                digest: written.digest,
+                shards: written.shards,
+            };
+            let published = publisher.publish(version, staged, None, false).unwrap();
+            published.manifest.encoding == Encoding::Full
+        })
+        .collect();
+    assert_eq!(full, [0, 65]);
+    let state = tempfile::tempdir().unwrap();
+    let received = WeightReceiver::open(root.path(), state.path(), 1)
+        .unwrap()
+        .receive(66)
+        .unwrap();
+    assert!(Checkpoint::open(&received.directory).unwrap().tensor("w").unwrap().data == data);
+}
+
+#[test]
 fn weights_of_32_bits_are_published_in_full() {
     let mut place = Place::new(SPARSE);
     place.dtype = Dtype::F32;

@@ -101,6 +101,29 @@ test.each([-1, 0.5, Number.NaN, 2 ** 53])(
   },
 );
 
+test("a file in memory is not copied: its tensors are parts of it", () => {
+  const metadata = { kind: "x" };
+  const data = Uint8Array.of(1, 2, 3, 4);
+  const bytes = encodeSafetensors(
+    { a: { dtype: "I16", shape: [2], data }, é: { dtype: "U8", shape: [1], data: Uint8Array.of(9) } },
+    { metadata },
+  );
+  const file = decodeSafetensors(bytes);
+  expect([file.names, file.metadata]).toEqual([["a", "é"], metadata]);
+  const tensor = file.tensor("a");
+  expect(tensor).toEqual({ dtype: "I16", shape: [2], data: expect.anything() as unknown });
+  expect([...tensor.data]).toEqual([...data]);
+  expect(tensor.data.buffer).toBe(bytes.buffer);
+  bytes[tensor.data.byteOffset - bytes.byteOffset] = 7;
+  expect(tensor.data[0]).toBe(7);
+  expect([...file.tensor("é").data]).toEqual([9]);
+  const failure = (code: string) => expect.objectContaining({ code }) as Error;
+  expect(() => file.tensor("b")).toThrow(failure("PRL_WEIGHTS_TENSOR"));
+  file.close();
+  expect(() => file.tensor("a")).toThrow(failure("PRL_WEIGHTS_IO"));
+  expect(() => decodeSafetensors(bytes.subarray(0, bytes.length - 1))).toThrow(failure("PRL_WEIGHTS_FORMAT"));
+});
+
 test("a dimension above u32 keeps its size", () => {
   const shape = [2 ** 33, 0];
   const bytes = encodeSafetensors({ x: { dtype: "F32", shape, data: new Uint8Array(0) } });

@@ -1,15 +1,17 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
+import { PackedBatch, readBatch, RolloutSamples } from "../../../ts/native/index.ts";
 import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
 import { Drops, emptyReport } from "../../../ts/orchestrator/drops.ts";
 import { loadFilters } from "../../../ts/orchestrator/filters/index.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
+import { filesystemRollouts } from "../../../ts/transports/index.ts";
 import { TraceWorth } from "../../../ts/orchestrator/worth.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 
@@ -63,6 +65,22 @@ describe("buildTrainBatch", () => {
     expect(columns.map(({ inputIds }) => inputIds.length)).toEqual([6, 6]);
     // Denominators are of the step, not of a rank.
     expect(columns.map(({ counts }) => counts.rl)).toEqual([8, 8]);
+  });
+
+  test("makes no JavaScript object of any token on the way from an env worker's bytes to the trainer's file", async () => {
+    const seen = [vi.spyOn(RolloutSamples.prototype, "columns"), vi.spyOn(PackedBatch.prototype, "columns")];
+    onTestFinished(() => {
+      vi.restoreAllMocks();
+    });
+    const dir = await mkdtemp(join(tmpdir(), "prl-step-"));
+    onTestFinished(() => rm(dir, { recursive: true }));
+    const groups = [group(0, [rollout(1), rollout(0), rollout(1), rollout(0)])];
+    const ranks = { ranks: 2, cost: { linear: 1, quadratic: 1 } };
+    const { batches, envNames } = await buildTrainBatch(groups, config(), undefined, [], ranks);
+    await filesystemRollouts(dir, "r", 1).send(1, batches, envNames);
+    const { batch } = await readBatch(join(dir, "rollouts/step_1/rank_1.safetensors"));
+    expect(batch.counts).toMatchObject({ rl: 8 });
+    for (const columns of seen) expect(columns).not.toHaveBeenCalled();
   });
 
   test("gives every sampled token its rollout's advantage, temperature, environment and version", async () => {

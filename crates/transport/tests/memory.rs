@@ -1,0 +1,105 @@
+//! What is on its way takes little memory, however large it is and whoever stands still.
+#![cfg(target_os = "linux")]
+
+mod support;
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use prl_transport::{
+    Address, CHUNK_BYTES, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, Wanted, WeightNode,
+};
+use support::proxy::{Fault, Plan, Proxy};
+use support::{QUICK, publish, write_batch};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+const READERS: usize = 8;
+const LENGTH: usize = 32 << 20;
+/// Of all readers together, both ends and the proxies between them: a window and a few chunks each.
+const MAX_EXTRA_BYTES: usize = READERS * (8 << 20);
+/// A hung connection is no dead one yet.
+const PATIENT: Times = Times {
+    stall: Duration::from_secs(30),
+    durable: Duration::from_secs(30),
+    ..QUICK
+};
+/// Long enough to send everything many times over, to whoever would take it.
+const STANDSTILL: Duration = Duration::from_millis(1500);
+
+/// Memory of this process that is no file.
+fn held() -> usize {
+    let status = fs::read_to_string("/proc/self/status").expect("a status");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")).expect("a size");
+    kib.trim().parse::<usize>().expect("a number") << 10
+}
+
+fn to(address: SocketAddr) -> Address {
+    address.to_string().parse().expect("an address")
+}
+
+async fn readers_of_weights(dir: &Path) {
+    publish(&dir.join("from"), 1, 1, LENGTH, 1);
+    let publisher = WeightNode::new(dir.join("from"), Credentials::default(), PATIENT);
+    let address = publisher.listen("127.0.0.1:0").await.expect("listens");
+    let before = held();
+    let mut proxies = Vec::new();
+    for _ in 0..READERS {
+        let plans = [Plan::down(Fault::None), Plan::down(Fault::Hang(3 * CHUNK_BYTES))];
+        proxies.push(Proxy::start(address, plans).await);
+    }
+    let pulls = proxies.iter().enumerate().map(|(reader, proxy)| {
+        let node = WeightNode::new(dir.join(format!("into-{reader}")), Credentials::default(), PATIENT);
+        let sources = [to(proxy.address())];
+        tokio::spawn(async move {
+            let pulled = timeout(2 * STANDSTILL, node.pull(&Wanted::default(), &sources)).await;
+            assert!(pulled.is_err(), "its source hangs");
+        })
+    });
+    let pulls: Vec<_> = pulls.collect();
+    tokio::time::sleep(STANDSTILL).await;
+    let extra = held().saturating_sub(before);
+    assert!(
+        proxies.iter().all(|proxy| proxy.carried() > CHUNK_BYTES),
+        "every reader began"
+    );
+    assert!(extra < MAX_EXTRA_BYTES, "{extra} bytes for {READERS} readers");
+    for pull in pulls {
+        pull.await.expect("it ended");
+    }
+}
+
+async fn a_batch_that_nobody_takes(dir: &Path) {
+    write_batch(&dir.join("spool"), 1, 1, 0, LENGTH, 1);
+    let inbox = Inbox::new(dir.join("inbox"), "run");
+    let receiver = RolloutReceiver::listen("127.0.0.1:0", inbox, &Credentials::default(), PATIENT).await;
+    let receiver = receiver.expect("a receiver");
+    let proxy = Proxy::start(receiver.address(), [Plan::up(Fault::Hang(3 * CHUNK_BYTES))]).await;
+    let sender = RolloutSender::new(SenderOptions {
+        spool: dir.join("spool"),
+        receivers: vec![to(proxy.address())],
+        credentials: Credentials::default(),
+        times: PATIENT,
+    });
+    let before = held();
+    let sending = tokio::spawn(async move {
+        let sent = timeout(2 * STANDSTILL, sender.deliver()).await;
+        assert!(sent.is_err(), "its receiver hangs");
+    });
+    tokio::time::sleep(STANDSTILL).await;
+    let extra = held().saturating_sub(before);
+    assert!(proxy.carried() > CHUNK_BYTES, "it began");
+    assert!(extra < MAX_EXTRA_BYTES / READERS * 2, "{extra} bytes");
+    sending.await.expect("it ended");
+}
+
+/// One after the other: they share the process that is measured.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_stands_still_costs_a_few_chunks() {
+    let dir = TempDir::new().expect("a folder");
+    readers_of_weights(dir.path()).await;
+    a_batch_that_nobody_takes(dir.path()).await;
+}
