@@ -2,10 +2,9 @@
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 
 import { PrlError } from "../../errors.ts";
 import { sandboxDaemonPath } from "../../native/index.ts";
@@ -13,6 +12,7 @@ import { type Box, SandboxPool } from "../../sandbox/index.ts";
 import { type Bench, outputOf } from "./context.ts";
 import { quantiles } from "./latency.ts";
 import { burst, interleaved, percentile } from "./measure.ts";
+import { proportionalBytes, settled } from "./memory.ts";
 import { runRival } from "./rivals.ts";
 
 const LABELS = { purpose: "bench" };
@@ -86,18 +86,6 @@ async function printWarm(box: Box): Promise<void> {
   if (result.runtime !== "python") throw new PrlError("PRL_SANDBOX_BENCH", "an exec of a Python box was not warm");
 }
 
-/** What is measured when it changes no more: after each exec the box's next interpreter is still being born. */
-async function settled(measure: () => Promise<number>): Promise<number> {
-  let last = await measure();
-  for (let attempt = 0; attempt < 20; attempt++) {
-    await setTimeout(500);
-    const now = await measure();
-    if (Math.abs(now - last) < last / 200) return now;
-    last = now;
-  }
-  throw new PrlError("PRL_SANDBOX_BENCH", "memory of idle boxes does not settle within 10 s");
-}
-
 /** Two thousand boxes over four daemons. */
 export async function manyBoxes({ report, signal, quick }: Bench): Promise<void> {
   const count = quick ? 200 : 2000;
@@ -143,23 +131,4 @@ async function create(
   const one = async (): Promise<void> => void boxes.push(await pool.create({ ...options, labels: LABELS }));
   await burst(one, count, AT_ONCE, signal);
   return boxes;
-}
-
-/** Memory of the daemon and everything below it, shared pages divided among those who share them. */
-async function proportionalBytes(daemon: number | null): Promise<number> {
-  if (daemon === null) throw new PrlError("PRL_SANDBOX_BENCH", "the daemon is not this process's own");
-  const parents = new Map<number, number>();
-  for (const name of await readdir("/proc")) {
-    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, "utf8").catch(() => "") : "";
-    const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
-    if (parent !== undefined) parents.set(Number(name), Number(parent));
-  }
-  const below = (pid: number): boolean => pid === daemon || (pid > 1 && below(parents.get(pid) ?? 0));
-  let total = 0;
-  for (const pid of parents.keys()) {
-    if (!below(pid)) continue;
-    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
-    total += Number(/^Pss:\s*(\d+)/m.exec(rollup)?.[1] ?? 0) * 1024;
-  }
-  return total;
 }

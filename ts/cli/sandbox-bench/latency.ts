@@ -6,6 +6,7 @@ import { PrlError } from "../../errors.ts";
 import { SandboxPool } from "../../sandbox/index.ts";
 import { burst, type Contender, interleaved, percentile } from "./measure.ts";
 import { type Bench, outputOf } from "./context.ts";
+import { proportionalBytes, settled } from "./memory.ts";
 import { Floor, PYTHON, rivalCommand, runRival } from "./rivals.ts";
 
 const PRINT = "print(1)";
@@ -39,9 +40,13 @@ export async function shortestProgram({ pool, rivals, rounds, report, signal }: 
   quantiles("sandbox_true", await interleaved(contenders, rounds, signal), [], report);
 }
 
-/** A line of JavaScript, on a Node that waited for it, and executed. What waited has paid for its start before it is asked. */
+/** As many wait for code as for a file. */
+const NODES = 8;
+
+/** A line of JavaScript, on a Node that waited for it, and executed. What waited has paid for its
+ * start before it is asked, and takes memory while it waits. */
 export async function nodePrint({ rivals, rounds, report, signal }: Bench): Promise<void> {
-  const pool = await SandboxPool.start({ warm: { node: 4 } });
+  const pool = await SandboxPool.start({ warm: { node: NODES / 2 } });
   try {
     const { facilities } = await pool.capabilities();
     const { available = false, detail = "" } = facilities.find(({ name }) => name === "runtime.node") ?? {};
@@ -57,6 +62,16 @@ export async function nodePrint({ rivals, rounds, report, signal }: Bench): Prom
       })),
     ];
     quantiles("sandbox_node", await interleaved(contenders, rounds, signal), [], report);
+    const without = await SandboxPool.start();
+    try {
+      const [plain, parked] = await Promise.all(
+        [without, pool].map(async (one) => settled(() => proportionalBytes(one.daemonPid))),
+      );
+      const ours = ((parked ?? 0) - (plain ?? 0)) / NODES / 1e6;
+      report.add({ name: "sandbox_node_memory", unit: "MB", better: "lower", ours, rivals: {}, bars: [] });
+    } finally {
+      await without.close();
+    }
   } finally {
     await pool.close();
   }

@@ -1,0 +1,37 @@
+/** What a daemon and its sandboxes take of the machine's memory. */
+
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout } from "node:timers/promises";
+
+import { PrlError } from "../../errors.ts";
+
+/** What is measured when it changes no more: interpreters that will wait are still being born. */
+export async function settled(measure: () => Promise<number>): Promise<number> {
+  let last = await measure();
+  for (let attempt = 0; attempt < 20; attempt++) {
+    await setTimeout(500);
+    const now = await measure();
+    if (Math.abs(now - last) < last / 200) return now;
+    last = now;
+  }
+  throw new PrlError("PRL_SANDBOX_BENCH", "memory of what waits does not settle within 10 s");
+}
+
+/** Memory of the daemon and everything below it, shared pages divided among those who share them. */
+export async function proportionalBytes(daemon: number | null): Promise<number> {
+  if (daemon === null) throw new PrlError("PRL_SANDBOX_BENCH", "the daemon is not this process's own");
+  const parents = new Map<number, number>();
+  for (const name of await readdir("/proc")) {
+    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, "utf8").catch(() => "") : "";
+    const parent = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1];
+    if (parent !== undefined) parents.set(Number(name), Number(parent));
+  }
+  const below = (pid: number): boolean => pid === daemon || (pid > 1 && below(parents.get(pid) ?? 0));
+  let total = 0;
+  for (const pid of parents.keys()) {
+    if (!below(pid)) continue;
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, "utf8").catch(() => "");
+    total += Number(/^Pss:\s*(\d+)/m.exec(rollup)?.[1] ?? 0) * 1024;
+  }
+  return total;
+}
