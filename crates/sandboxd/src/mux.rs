@@ -89,18 +89,23 @@ impl Mux {
     /// Gives an order whose events will be listened to.
     pub(crate) async fn call(&self, order: Order, descriptors: Vec<OwnedFd>) -> Result<Exchange, SandboxError> {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let exchange = self.listen(id)?;
+        self.send(id, order, descriptors).await?;
+        Ok(exchange)
+    }
+
+    /// To what is still said of an order that was given before.
+    pub(crate) fn listen(&self, id: u64) -> Result<Exchange, SandboxError> {
         let (sender, events) = mpsc::channel(MAX_UNTOLD);
         match &mut *lock(&self.table) {
             Some(table) => table.insert(id, sender),
             None => return Err(SandboxError::InitDied),
         };
-        let exchange = Exchange {
+        Ok(Exchange {
             id,
             events,
             table: Arc::clone(&self.table),
-        };
-        self.send(id, order, descriptors).await?;
-        Ok(exchange)
+        })
     }
 
     /// Gives an order that belongs to an earlier one.

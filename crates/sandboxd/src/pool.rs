@@ -3,6 +3,9 @@
 //! A parked sandbox has never run anything and is given out once. The pool keeps as many as it was told to and makes
 //! more at once for those who wait; how many wait is bounded by the admission in `queue`, not here. Whoever waits may go
 //! away at any time: what was made for them is given to the next.
+//!
+//! A pool that is patient makes up for what was taken only a while later, so that it takes no processor from whoever got it.
+//! It does so at once when less than half is there.
 
 #[cfg(test)]
 mod tests;
@@ -10,6 +13,7 @@ mod tests;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -20,7 +24,7 @@ use crate::zygote::Maker;
 /// Sandboxes being made at a time: more only makes each slower.
 const MAKING_AT_ONCE: usize = 8;
 /// Pause before the pool tries again to fill itself after a failure.
-const AFTER_FAILURE: std::time::Duration = std::time::Duration::from_millis(500);
+const AFTER_FAILURE: Duration = Duration::from_millis(500);
 
 /// What makes the sandboxes of a pool.
 pub(crate) trait Make: Send + Sync + 'static {
@@ -54,7 +58,8 @@ impl Destroy for Sandbox {
 #[derive(Debug)]
 pub(crate) struct Pool<M: Make = Maker> {
     maker: M,
-    target: usize,
+    /// How long what is missing may be missing.
+    patience: Duration,
     state: Mutex<State<M::Made>>,
 }
 
@@ -62,7 +67,10 @@ type Answer<T> = Result<T, SandboxError>;
 
 #[derive(Debug)]
 struct State<T> {
+    target: usize,
     idle: VecDeque<T>,
+    /// What is missing will be made after the pause.
+    pausing: bool,
     making: usize,
     waiting: VecDeque<oneshot::Sender<Answer<T>>>,
     closed: bool,
@@ -86,18 +94,32 @@ impl<M: Make> Drop for Place<M> {
 
 impl<M: Make> Pool<M> {
     pub(crate) fn new(maker: M, target: usize) -> Arc<Self> {
-        let pool = Arc::new(Self {
+        let pool = Self::patient(maker, Duration::ZERO);
+        pool.keep(target);
+        pool
+    }
+
+    /// Keeps none until it is told to.
+    pub(crate) fn patient(maker: M, patience: Duration) -> Arc<Self> {
+        Arc::new(Self {
             maker,
-            target,
+            patience,
             state: Mutex::new(State {
+                target: 0,
                 idle: VecDeque::new(),
+                pausing: false,
                 making: 0,
                 waiting: VecDeque::new(),
                 closed: false,
             }),
-        });
-        pool.fill();
-        pool
+        })
+    }
+
+    /// Keeps so many from now on.
+    pub(crate) fn keep(self: &Arc<Self>, target: usize) {
+        if std::mem::replace(&mut self.lock().target, target) < target {
+            self.fill();
+        }
     }
 
     /// A sandbox that nobody has used. Those with an image are made when they are asked for, and must be waited for.
@@ -111,8 +133,13 @@ impl<M: Make> Pool<M> {
                 return Err(SandboxError::Draining);
             }
             if let Some(sandbox) = state.idle.pop_front() {
+                let at_once = self.patience.is_zero() || state.idle.len() < state.target / 2;
                 drop(state);
-                self.fill();
+                if at_once {
+                    self.fill();
+                } else {
+                    self.fill_later();
+                }
                 return Ok(sandbox);
             }
             let (sender, answer) = oneshot::channel();
@@ -158,7 +185,7 @@ impl<M: Make> Pool<M> {
             {
                 let mut state = self.lock();
                 state.waiting.retain(|waiter| !waiter.is_closed());
-                let wanted = state.waiting.len() + self.target;
+                let wanted = state.waiting.len() + state.target;
                 if state.closed || state.making >= MAKING_AT_ONCE || state.idle.len() + state.making >= wanted {
                     return;
                 }
@@ -171,6 +198,19 @@ impl<M: Make> Pool<M> {
                 pool.fill();
             });
         }
+    }
+
+    /// Does so after a while, once for all that is taken meanwhile.
+    fn fill_later(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.lock().pausing, true) {
+            return;
+        }
+        let pool = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(pool.patience).await;
+            pool.lock().pausing = false;
+            pool.fill();
+        });
     }
 
     /// Gives one to whoever waits longest, else parks it.

@@ -69,12 +69,8 @@ impl Queue {
     /// # Errors
     /// `Overloaded` at once when too many wait, or when the wait was as long as it may be; `Draining` after `close`.
     pub(crate) async fn enter(&self, patience: Duration) -> Result<Slot, SandboxError> {
-        let slot = |permit| Slot {
-            permit,
-            aside: Arc::clone(&self.aside),
-        };
-        if let Ok(permit) = Arc::clone(&self.slots).try_acquire_owned() {
-            return Ok(slot(permit));
+        if let Some(slot) = self.try_enter() {
+            return Ok(slot);
         }
         if self.queued.fetch_add(1, Ordering::Relaxed) >= self.max_queued {
             self.queued.fetch_sub(1, Ordering::Relaxed);
@@ -82,9 +78,22 @@ impl Queue {
         }
         let _waiting = Waiting(&self.queued);
         match tokio::time::timeout(patience, Arc::clone(&self.slots).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(slot(permit)),
+            Ok(Ok(permit)) => Ok(self.slot(permit)),
             Ok(Err(_)) => Err(SandboxError::Draining),
             Err(_) => Err(self.overloaded(format!("no slot was free within {} ms", patience.as_millis()))),
+        }
+    }
+
+    /// A slot that is free, of nobody who waits.
+    pub(crate) fn try_enter(&self) -> Option<Slot> {
+        let permit = Arc::clone(&self.slots).try_acquire_owned().ok()?;
+        Some(self.slot(permit))
+    }
+
+    fn slot(&self, permit: OwnedSemaphorePermit) -> Slot {
+        Slot {
+            permit,
+            aside: Arc::clone(&self.aside),
         }
     }
 

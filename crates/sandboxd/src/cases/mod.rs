@@ -1,4 +1,9 @@
-//! Many tests of one program in one sandbox: an optional build, then each case alone, one after the other.
+//! Many tests of one program: an optional build, then each case alone.
+//!
+//! They run one after the other in one sandbox, the first lane. While nothing else goes on, further lanes are opened beside
+//! it (`lane`), each a sandbox of its own with the same files, the limits of the request and a slot of its own: cases
+//! that run at a time are as far apart as those of two requests. All lanes take the next case from one `line`, which tells
+//! the results in the order of the cases, and none behind the one that stopped it.
 //!
 //! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
 //! starts is dead before the next one begins. A layer in which nothing has changed is used again. Where the program runs on
@@ -7,37 +12,32 @@
 
 mod case;
 mod key;
+mod lane;
+mod line;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event as Told;
-use prl_sandbox_proto::{
-    CaseResult, Cause, CreateRequest, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest,
-};
-use prost::Message;
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use prl_sandbox_proto::{Cause, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest};
+use tokio::sync::mpsc;
 use tonic::Status;
 
-use crate::boxes::{End, HeldBox, Standby};
-use crate::calls::{Kept, Results, Share};
+use crate::boxes::{End, HeldBox};
+use crate::calls::{Kept, Results};
 use crate::error::SandboxError;
 use crate::plan::{self, Plan};
-use crate::run::raised;
+use crate::queue::Slot;
 use crate::service::{DEFAULT_QUEUE, Shop};
 use crate::tenants::Tenant;
 use crate::wire::{Enclosed, Sizes};
-use crate::zygote::{Parked, Python};
+
+use lane::{Hatching, Lane};
+use line::Line;
 
 const MAX_CASES: usize = 10_000;
-/// Results that wait for a slow reader, and their bytes; the next case waits with them.
+/// Results that wait for a slow reader, and their bytes; further cases wait with them.
 const MAX_UNREAD: usize = 16;
 const MAX_UNREAD_BYTES: usize = 32 << 20;
-/// How long a case waits while others' readers are slow.
-const ROOM: Duration = Duration::from_secs(60);
-/// Longer than any sandbox lives.
-const FOREVER_MS: u64 = 10 * 365 * 24 * 3600 * 1000;
 
 pub(crate) use key::Key;
 
@@ -79,43 +79,24 @@ pub(crate) async fn run_tests(
 ) -> Result<Stream, SandboxError> {
     let tests = check(shop, request)?;
     let permit = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
+    let spare = lane::spare(shop, &tests);
     if let Some(key) = &mut key {
         key.begin();
     }
     let (events, stream) = mpsc::channel(MAX_UNREAD);
     let results = [shop.results.of(tenant), Results::new(MAX_UNREAD_BYTES).of(tenant)];
-    let shop = Arc::clone(shop);
+    let line = Line::new(tests.cases.len(), tests.stop_on_failure, events.clone(), results);
+    let (shop, line) = (Arc::clone(shop), Arc::new(line));
     tokio::spawn(async move {
-        let (cancel, cancelled) = watch::channel(false);
-        let unread = events.clone();
-        let course = async {
-            let mut run = Run {
-                events,
-                results,
-                cancelled,
-                completed: 0,
-            };
-            let (outcome, held) = run.carry_out(&shop, tests).await;
-            let early = outcome.err();
-            let end = RunTestsEnd {
-                completed: run.completed,
-                error_code: early.as_ref().map_or_else(String::new, |error| error.code().to_owned()),
-                reason: early.as_ref().map_or_else(String::new, SandboxError::chain),
-            };
-            run.tell(Told::End(end)).await;
-            if let Some(held) = held {
-                held.end_with(End::Closed);
-                held.gone().await;
-            }
-        };
+        let course = carry_out(&shop, tests, &line, spare);
         tokio::pin!(course);
         tokio::select! {
             () = &mut course => {}
             () = async { tokio::select! {
-                () = unread.closed() => {}
+                () = events.closed() => {}
                 () = Key::cancelled(&mut key) => {}
             } } => {
-                cancel.send_replace(true);
+                line.give_up();
                 course.await;
             }
         }
@@ -179,147 +160,60 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
     })
 }
 
-struct Run {
-    events: mpsc::Sender<Item>,
-    /// Of all callers, and of this one.
-    results: [Share; 2],
-    cancelled: watch::Receiver<bool>,
-    completed: u32,
-}
-
-impl Run {
-    async fn tell(&self, event: Told) {
-        let event = RunTestsEvent { event: Some(event) };
-        let kept = self.results.each_ref().map(|results| results.keep(event.encoded_len()));
-        // When nobody listens the run is being cancelled.
-        let _dropped = self.events.send((Ok(event), Some(kept))).await;
-    }
-
-    /// Waits until there is room for another result; without end for this caller's own reading.
-    async fn room(&mut self) -> Result<(), SandboxError> {
-        let [all, own] = &self.results;
-        let room = async {
-            while own.room(ROOM).await.is_err() {}
-            all.room(ROOM).await
-        };
-        tokio::select! {
-            room = room => room,
-            () = raised(&mut self.cancelled) => Ok(()),
-        }
-    }
-
-    /// Returns the sandbox too, of which nothing is wanted any more.
-    async fn carry_out(
-        &mut self,
-        shop: &Arc<Shop>,
-        mut tests: Tests,
-    ) -> (Result<(), SandboxError>, Option<Arc<HeldBox>>) {
-        match make(shop, &mut tests).await {
-            Ok(held) => {
-                let outcome = self.judge_all(shop, &held, tests).await;
-                let broken = held.ended().map(|end| held.error_of(&end));
-                (outcome.and(broken.map_or(Ok(()), Err)), Some(held))
-            }
-            Err(error) => (Err(error), None),
-        }
-    }
-
-    async fn judge_all(&mut self, shop: &Shop, held: &Arc<HeldBox>, tests: Tests) -> Result<(), SandboxError> {
-        let python = shop.warm.python(&tests.program);
-        let nursery = python.map(|python| {
-            let held = Arc::clone(held);
-            tokio::spawn(async move { python.hatch(&held).await })
-        });
-        if let Some(mut build) = tests.build {
-            build.start.furnish = None;
-            held.limit(build.limits.group)?;
-            let result = self.exec(held, build, None, || ()).await?;
-            let built = passed(&result);
-            self.tell(Told::Build(result)).await;
-            if !built {
-                return Ok(());
-            }
-            held.limit(tests.program.limits.group)?;
-        }
-        let nursery = match nursery {
-            Some(hatching) => Some(Arc::new(hatched(hatching).await?)),
-            None => None,
-        };
-        if nursery.is_some() {
-            held.expect_nursed()?;
-        }
-        let layer = tests
-            .program
-            .start
-            .enclosed
-            .as_ref()
-            .and_then(|enclosed| enclosed.layer);
-        let bear = |more: bool| {
-            let nursery = nursery.clone().filter(|_| more)?;
-            let held = Arc::clone(held);
-            Some(tokio::spawn(async move { Python::bear(&held, &nursery, layer).await }))
-        };
-        let mut next = bear(!tests.cases.is_empty());
-        let last = tests.cases.len().saturating_sub(1);
-        for (index, case) in tests.cases.into_iter().enumerate() {
-            let zygote = match next.take() {
-                Some(hatching) => Some(hatched(hatching).await?),
-                None => None,
-            };
-            self.room().await?;
-            let mut plan = tests.program.clone();
-            plan.stdin = case.stdin;
-            plan.start.program.command.extend(case.args);
-            // Nobody waits for the next one yet.
-            let begun = || next = bear(index < last);
-            let result = self.exec(held, plan, zygote, begun).await?;
-            if *self.cancelled.borrow() {
-                break;
-            }
-            let stop = tests.stop_on_failure && !passed(&result);
-            self.completed += 1;
-            let index = u32::try_from(index).unwrap_or(u32::MAX);
-            self.tell(Told::Case(CaseResult {
-                index,
-                result: Some(result),
-            }))
-            .await;
-            if stop {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    async fn exec(
-        &self,
-        held: &Arc<HeldBox>,
-        mut plan: Plan,
-        zygote: Option<Parked>,
-        begun: impl FnOnce(),
-    ) -> Result<RunOnceResult, SandboxError> {
-        plan.start.zygote = zygote.as_ref().map_or(0, Parked::id);
-        let mut result = case::run(held, plan, self.cancelled.clone(), begun).await?;
-        result.isolation = held.isolation.into();
-        Ok(result)
-    }
-}
-
-/// The sandbox with the request's files.
-async fn make(shop: &Shop, tests: &mut Tests) -> Result<Arc<HeldBox>, SandboxError> {
-    let sandbox = shop.pool.acquire(tests.program.image).await?;
-    let request = CreateRequest {
-        lease_ms: Some(FOREVER_MS),
-        ..CreateRequest::default()
+/// Runs and tells everything, the end too, and leaves nothing behind.
+async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: Vec<Slot>) {
+    let furnish = tests.program.start.furnish.take();
+    let build = tests.build.take();
+    let tests = Arc::new(tests);
+    let open = |slot| {
+        let (shop, tests, line) = (Arc::clone(shop), Arc::clone(&tests), Arc::clone(line));
+        tokio::spawn(lane::further(shop, tests, furnish.clone(), line, slot))
     };
-    let plan = tests.program.clone();
-    tests.program.start.furnish = None;
-    HeldBox::make(sandbox, request, plan, None, Standby::default(), shop.probe.isolation).await
+    let further: Vec<_> = spare.into_iter().map(open).collect();
+    let mut held = None;
+    let outcome = async {
+        let (made, nursery) = lane::make(shop, &tests.program, furnish).await?;
+        let held = &*held.insert(made);
+        first(held, nursery, build, &tests, line).await?;
+        held.ended().map_or(Ok(()), |end| Err(held.error_of(&end)))
+    };
+    if let Err(error) = outcome.await {
+        line.fail(error).await;
+    }
+    line.end().await;
+    if let Some(held) = held {
+        held.end_with(End::Closed);
+        held.gone().await;
+    }
+    for lane in further {
+        if let Err(error) = lane.await {
+            tracing::error!(%error, "a lane's task ended early");
+        }
+    }
 }
 
-async fn hatched(hatching: JoinHandle<Result<Parked, SandboxError>>) -> Result<Parked, SandboxError> {
-    let hatched = hatching.await;
-    hatched.map_err(|error| SandboxError::Protocol(error.to_string()))?
+/// The build, and the lane that is always there.
+async fn first(
+    held: &Arc<HeldBox>,
+    nursery: Option<Hatching>,
+    build: Option<Plan>,
+    tests: &Tests,
+    line: &Line,
+) -> Result<(), SandboxError> {
+    if let Some(mut build) = build {
+        build.start.furnish = None;
+        held.limit(build.limits.group)?;
+        let result = lane::exec(held, build, line.unwanted(0), || ()).await?;
+        let built = passed(&result);
+        line.tell_build(result).await;
+        if !built {
+            line.give_up();
+            return Ok(());
+        }
+        held.limit(tests.program.limits.group)?;
+    }
+    let lane = Lane::open(Arc::clone(held), nursery, tests).await?;
+    lane.work(line, tests, || true).await
 }
 
 fn passed(result: &RunOnceResult) -> bool {

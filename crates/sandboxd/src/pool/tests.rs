@@ -146,11 +146,12 @@ impl Callers {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("PRL_TEST_LONG").is_some() { 20_000 } else { 500 }))]
     #[test]
-    fn no_sandbox_is_shared_or_forgotten(target in 0_usize..6, steps in prop::collection::vec(step(), 1..80)) {
+    fn no_sandbox_is_shared_or_forgotten(target in 0_usize..6, patience_ms in 0_u64..100, steps in prop::collection::vec(step(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async move {
             let world = Arc::new(World::default());
-            let pool = Pool::new(Making(Arc::clone(&world)), target);
+            let pool = Pool::patient(Making(Arc::clone(&world)), Duration::from_millis(patience_ms));
+            pool.keep(target);
             let mut callers = Callers { pool, waiting: Vec::new(), running: Vec::new(), seen: BTreeSet::new(), failed: 0 };
             let mut failures = 0;
             for step in &steps {

@@ -16,6 +16,7 @@ mod template;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use prl_sandbox_proto::{Facility, Runtime};
 
@@ -36,6 +37,11 @@ pub(crate) const FIRST: u64 = u64::MAX;
 /// The number by which a zygote that was executed has its link.
 pub(crate) use node::LINK as LINK_OF_EXECUTED;
 
+/// Sandboxes with a nursery are kept up to so many.
+const MAX_NURSERIES: usize = 4;
+/// After a request that took one it should have the processors to itself.
+const LULL: Duration = Duration::from_millis(50);
+
 /// The warm runtimes of a daemon.
 #[derive(Debug)]
 pub(crate) struct Warm {
@@ -50,6 +56,9 @@ pub(crate) struct Warm {
 struct Running {
     python: Arc<Python>,
     pool: Arc<Pool>,
+    /// With a zygote that bears those of many cases. None are kept before there was a request of such.
+    nurseries: Arc<Pool>,
+    most_nurseries: usize,
 }
 
 /// Those that wait for code, and those that wait for a file.
@@ -102,8 +111,21 @@ impl Warm {
             };
             let running = started.map(|python| {
                 let python = Arc::new(python);
-                let pool = Pool::new(Maker::Python(Arc::clone(&python)), profile.parked);
-                Running { python, pool }
+                let maker = |sole| Maker::Python {
+                    python: Arc::clone(&python),
+                    sole,
+                };
+                let (pool, nurseries) = (
+                    Pool::new(maker(true), profile.parked),
+                    Pool::patient(maker(false), LULL),
+                );
+                let most_nurseries = profile.parked.min(MAX_NURSERIES);
+                Running {
+                    python,
+                    pool,
+                    nurseries,
+                    most_nurseries,
+                }
             });
             warm.pythons.insert(name.to_owned(), running);
             if profile.parked > 0 {
@@ -207,6 +229,14 @@ impl Warm {
         (plan.start.zygote > 0).then(|| Arc::clone(&running.python))
     }
 
+    /// Sandboxes with a nursery for the cases of such a plan. From now on some are kept.
+    pub(crate) fn nurseries(&self, plan: &Plan) -> Option<&Arc<Pool>> {
+        let running = self.pythons.get(&plan.runtime)?.as_ref().ok()?;
+        let nurseries = (plan.start.zygote > 0).then_some(&running.nurseries)?;
+        nurseries.keep(running.most_nurseries);
+        Some(nurseries)
+    }
+
     /// What the execs of a box with this runtime run on; nothing: they are executed.
     pub(crate) fn of_box(&self, runtime: &str, image: bool) -> Result<Option<Arc<Python>>, SandboxError> {
         let name = if runtime.is_empty() { "exec" } else { runtime };
@@ -275,6 +305,7 @@ impl Warm {
     pub(crate) async fn close(&self) {
         for (_, running) in self.running() {
             running.pool.close().await;
+            running.nurseries.close().await;
         }
         if let Ok(nodes) = &self.node {
             nodes.code.close().await;
@@ -287,7 +318,11 @@ impl Warm {
 #[derive(Clone, Debug)]
 pub(crate) enum Maker {
     Plain(Arc<Factory>),
-    Python(Arc<Python>),
+    /// Whether its zygote is to become the only program.
+    Python {
+        python: Arc<Python>,
+        sole: bool,
+    },
     Node(Arc<Node>, Form),
 }
 
@@ -296,7 +331,7 @@ impl Maker {
     pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
         match self {
             Self::Plain(factory) => factory.make(image).await,
-            Self::Python(python) => python.make().await,
+            Self::Python { python, sole } => python.make(*sole).await,
             Self::Node(node, form) => node.make(*form).await,
         }
     }

@@ -82,7 +82,7 @@ impl Python {
                 started: Instant::now(),
             }),
         };
-        let example = python.make().await.map_err(|error| error.chain())?;
+        let example = python.make(true).await.map_err(|error| error.chain())?;
         let checked = check::check(&example);
         example.destroy().await;
         checked.map(|()| python)
@@ -102,20 +102,20 @@ impl Python {
         self.profile.environment()
     }
 
-    /// Makes a sandbox with a zygote that becomes its one program.
-    pub(crate) async fn make(&self) -> Result<Sandbox, SandboxError> {
+    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other has the rights to bear more.
+    pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
         let mut sandbox = self.factory.make(0).await?;
         let user = sandbox.uid.number;
         let born = within(async {
             let failed = |source| setup("talk to init", source);
             let order = Order::Hatch(Hatch {
-                sole: true,
+                sole,
                 ..Hatch::default()
             });
             sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
-            self.fork(user, true, nest, || ()).await?;
+            self.fork(user, sole, nest, || ()).await?;
             let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Hatched(_)), &event)
         });
@@ -148,6 +148,12 @@ impl Python {
             Ok(Parked { exchange })
         })
         .await
+    }
+
+    /// The zygote with which a sandbox was made that is a box now.
+    pub(crate) fn hatched(held: &HeldBox) -> Result<Parked, SandboxError> {
+        let exchange = held.mux.listen(FIRST)?;
+        Ok(Parked { exchange })
     }
 
     /// Has a parked zygote bear another, that becomes a program alone in the sandbox, on a layer of these sizes.

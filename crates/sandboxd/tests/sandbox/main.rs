@@ -12,6 +12,7 @@ mod fuzz;
 mod health;
 mod images;
 mod kills;
+mod lanes;
 mod leaks;
 mod model;
 mod network;

@@ -10,18 +10,18 @@ use tokio_stream::StreamExt;
 
 use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, tight, until};
 
-type Failure = Box<dyn std::error::Error>;
+pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// What a whole stream said.
 #[derive(Debug, Default)]
-struct Told {
+pub(crate) struct Told {
     build: Option<RunOnceResult>,
-    cases: Vec<RunOnceResult>,
+    pub(crate) cases: Vec<RunOnceResult>,
     end: Option<RunTestsEnd>,
 }
 
 impl Told {
-    fn outputs(&self) -> Vec<String> {
+    pub(crate) fn outputs(&self) -> Vec<String> {
         self.cases.iter().map(|case| text(&case.stdout)).collect()
     }
 
@@ -30,7 +30,7 @@ impl Told {
     }
 }
 
-async fn judge(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
+pub(crate) async fn judge(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
     let mut stream = client.clone().run_tests(request).await?.into_inner();
     let mut told = Told::default();
     while let Some(event) = stream.next().await {
@@ -49,7 +49,7 @@ async fn judge(client: &Client, request: RunTestsRequest) -> Result<Told, Failur
     Ok(told)
 }
 
-fn tests(request: RunOnceRequest, inputs: &[&str]) -> RunTestsRequest {
+pub(crate) fn tests(request: RunOnceRequest, inputs: &[&str]) -> RunTestsRequest {
     let case = |input: &&str| TestCase {
         stdin: input.as_bytes().to_vec().into(),
         args: Vec::new(),

@@ -1,0 +1,240 @@
+//! One lane: a sandbox in which cases run one after the other, each bearing the zygote of the next.
+//!
+//! The first is always there. Further ones are for a daemon that has nothing else to do: they are opened when a core, a run
+//! slot and a parked sandbox are free at the moment in which the request begins, wait for nothing, and leave when anybody
+//! else waits. So they cost others nothing. One that cannot be opened is not missed.
+
+use std::sync::{Arc, LazyLock};
+
+use prl_sandbox_proto::{CreateRequest, Isolation, RunOnceResult};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::line::{Line, Turn};
+use super::{Tests, case};
+use crate::boxes::{End, HeldBox, Standby};
+use crate::error::SandboxError;
+use crate::plan::Plan;
+use crate::queue::Slot;
+use crate::service::Shop;
+use crate::wire::{Furnish, Sizes};
+use crate::zygote::{Parked, Python};
+
+/// Fewer are not worth a sandbox of their own.
+const CASES_PER_LANE: usize = 4;
+/// Files beyond that take longer to be placed again than lanes save.
+const LIGHT_BYTES: usize = 1 << 20;
+/// Longer than any sandbox lives.
+const FOREVER_MS: u64 = 10 * 365 * 24 * 3600 * 1000;
+
+static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallelism().map_or(1, usize::from));
+
+/// See the module.
+pub(super) struct Lane {
+    pub(super) held: Arc<HeldBox>,
+    nursery: Option<Nursery>,
+}
+
+/// A zygote that bears those of the cases, each on a layer of these sizes.
+struct Nursery {
+    zygote: Arc<Parked>,
+    layer: Option<Sizes>,
+}
+
+pub(super) type Hatching = JoinHandle<Result<Parked, SandboxError>>;
+
+/// Slots for further lanes. None while the daemon has as much to do as it has cores.
+pub(super) fn spare(shop: &Shop, tests: &Tests) -> Vec<Slot> {
+    let furnish = tests.program.start.furnish.as_ref();
+    let bytes: usize = furnish.map_or(0, |furnish| furnish.files.iter().map(|file| file.content.len()).sum());
+    let alike = tests.build.is_none() && tests.program.image == 0 && bytes <= LIGHT_BYTES;
+    if !alike || shop.probe.isolation == Isolation::Process {
+        return Vec::new();
+    }
+    let parked = shop.pool.parked() + shop.warm.nurseries(&tests.program).map_or(0, |pool| pool.parked());
+    let most = most(tests.cases.len(), *CORES, shop.queue.running(), parked);
+    (1..most).map_while(|_| shop.queue.try_enter()).collect()
+}
+
+/// Lanes for so many cases. `running`: runs that go on, this one among them.
+fn most(cases: usize, cores: usize, running: usize, parked: usize) -> usize {
+    let idle = cores.saturating_sub(running);
+    (cases / CASES_PER_LANE).min(1 + idle).min(parked).max(1)
+}
+
+/// A further lane, until no case is left, somebody waits for its slot, or its sandbox is lost.
+pub(super) async fn further(shop: Arc<Shop>, tests: Arc<Tests>, furnish: Option<Furnish>, line: Arc<Line>, slot: Slot) {
+    let (held, nursery) = match make(&shop, &tests.program, furnish).await {
+        Ok(made) => made,
+        Err(error) => return tracing::debug!(error = %error.chain(), "a lane is not opened"),
+    };
+    let goes_on = || shop.queue.queued() == 0 && held.ended().is_none();
+    let worked = match Lane::open(Arc::clone(&held), nursery, &tests).await {
+        Ok(lane) => lane.work(&line, &tests, goes_on).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = worked {
+        tracing::debug!(error = %error.chain(), "a lane is given up");
+    }
+    held.end_with(End::Closed);
+    held.gone().await;
+    drop(slot);
+}
+
+/// A sandbox with the request's files, and a nursery in it or on its way where the program runs on a warm interpreter.
+pub(super) async fn make(
+    shop: &Shop,
+    program: &Plan,
+    furnish: Option<Furnish>,
+) -> Result<(Arc<HeldBox>, Option<Hatching>), SandboxError> {
+    let python = shop.warm.python(program);
+    let ready = shop.warm.nurseries(program).filter(|pool| pool.parked() > 0);
+    let has_one = ready.is_some();
+    let sandbox = ready.unwrap_or(&shop.pool).acquire(program.image).await?;
+    let request = CreateRequest {
+        lease_ms: Some(FOREVER_MS),
+        ..CreateRequest::default()
+    };
+    let mut plan = program.clone();
+    plan.start.furnish = furnish;
+    let held = HeldBox::make(sandbox, request, plan, None, Standby::default(), shop.probe.isolation).await?;
+    let nursery = python.map(|python| {
+        let held = Arc::clone(&held);
+        tokio::spawn(async move {
+            if has_one {
+                return Python::hatched(&held);
+            }
+            python.hatch(&held).await
+        })
+    });
+    Ok((held, nursery))
+}
+
+impl Lane {
+    pub(super) async fn open(
+        held: Arc<HeldBox>,
+        nursery: Option<Hatching>,
+        tests: &Tests,
+    ) -> Result<Self, SandboxError> {
+        let enclosed = tests.program.start.enclosed.as_ref();
+        let nursery = match nursery {
+            Some(hatching) => Some(Nursery {
+                zygote: Arc::new(hatched(hatching).await?),
+                layer: enclosed.and_then(|enclosed| enclosed.layer),
+            }),
+            None => None,
+        };
+        if nursery.is_some() {
+            held.expect_nursed()?;
+        }
+        Ok(Self { held, nursery })
+    }
+
+    /// Runs cases until there are none, or `goes_on` says no. What happens to one is its own result.
+    ///
+    /// # Errors
+    /// Why no further one could be begun.
+    pub(super) async fn work(
+        &self,
+        line: &Line,
+        tests: &Tests,
+        goes_on: impl Fn() -> bool,
+    ) -> Result<(), SandboxError> {
+        let mut next = self.prepare(line);
+        while goes_on() {
+            let Some(turn) = line.begin().await? else {
+                break;
+            };
+            let result = self.run(line, tests, &turn, &mut next).await;
+            let lost = result.is_err();
+            line.done(turn, result).await;
+            if lost {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The zygote of the next case, if there will be one.
+    fn prepare(&self, line: &Line) -> Option<Hatching> {
+        let nursery = self.nursery.as_ref().filter(|_| line.prepare())?;
+        Some(self.bear(nursery))
+    }
+
+    fn bear(&self, nursery: &Nursery) -> Hatching {
+        let (held, zygote, layer) = (Arc::clone(&self.held), Arc::clone(&nursery.zygote), nursery.layer);
+        tokio::spawn(async move { Python::bear(&held, &zygote, layer).await })
+    }
+
+    async fn run(
+        &self,
+        line: &Line,
+        tests: &Tests,
+        turn: &Turn,
+        next: &mut Option<Hatching>,
+    ) -> Result<RunOnceResult, SandboxError> {
+        let hatching = next
+            .take()
+            .or_else(|| self.nursery.as_ref().map(|nursery| self.bear(nursery)));
+        let zygote = match hatching {
+            Some(hatching) => Some(hatched(hatching).await?),
+            None => None,
+        };
+        let mut plan = tests.program.clone();
+        plan.start.zygote = zygote.as_ref().map_or(0, Parked::id);
+        if let Some(case) = tests.cases.get(turn.index) {
+            plan.stdin = case.stdin.clone();
+            plan.start.program.command.extend(case.args.iter().cloned());
+        }
+        // Nobody waits for the next one yet.
+        let begun = || *next = self.prepare(line);
+        exec(&self.held, plan, line.unwanted(turn.index), begun).await
+    }
+}
+
+/// Runs a case, or the build, to its end, which comes early when it is `unwanted`.
+pub(super) async fn exec(
+    held: &Arc<HeldBox>,
+    plan: Plan,
+    unwanted: impl Future<Output = ()>,
+    begun: impl FnOnce(),
+) -> Result<RunOnceResult, SandboxError> {
+    let (cancel, cancelled) = watch::channel(false);
+    let running = case::run(held, plan, cancelled, begun);
+    tokio::pin!(running);
+    let result = tokio::select! {
+        result = &mut running => result,
+        () = unwanted => {
+            cancel.send_replace(true);
+            running.await
+        }
+    };
+    let mut result = result?;
+    result.isolation = held.isolation.into();
+    Ok(result)
+}
+
+async fn hatched(hatching: Hatching) -> Result<Parked, SandboxError> {
+    let hatched = hatching.await;
+    hatched.map_err(|error| SandboxError::Protocol(error.to_string()))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most;
+
+    #[test]
+    fn lanes_are_for_cases_cores_and_sandboxes_that_are_there() {
+        assert_eq!(most(10, 2, 1, 4), 2);
+        assert_eq!(most(100, 8, 1, 16), 8);
+        assert_eq!(most(100, 8, 6, 16), 3);
+        assert_eq!(most(11, 8, 1, 16), 2, "too few cases for three");
+        assert_eq!(most(7, 8, 1, 16), 1);
+        assert_eq!(most(0, 8, 1, 16), 1);
+        assert_eq!(most(100, 1, 1, 16), 1, "one core");
+        assert_eq!(most(100, 2, 2, 16), 1, "another run goes on");
+        assert_eq!(most(100, 2, 9, 16), 1);
+        assert_eq!(most(100, 8, 1, 2), 2);
+        assert_eq!(most(100, 8, 1, 0), 1, "the first waits for its sandbox");
+    }
+}

@@ -1,0 +1,349 @@
+//! The cases of a request in their order: which is begun next, and the telling of their results.
+//!
+//! Lanes begin cases in order and end them in any. A result is told when all before it were. The line ends early behind
+//! the first case that could not be run, behind the first that failed where that is asked for, and at once when nobody
+//! listens: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its result,
+//! so that those before it never wait for room, and only so far ahead of what was told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::{CaseResult, RunOnceResult, RunTestsEnd, RunTestsEvent};
+use prost::Message;
+use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+
+use super::{Item, passed};
+use crate::calls::{Kept, Share};
+use crate::error::SandboxError;
+
+/// Cases that were begun and not told.
+const MAX_AHEAD: u32 = 64;
+/// How long a case waits while others' readers are slow.
+const ROOM: Duration = Duration::from_secs(60);
+
+/// See the module.
+pub(super) struct Line {
+    stop_on_failure: bool,
+    events: mpsc::Sender<Item>,
+    /// Of all callers, and of this one.
+    results: [Share; 2],
+    /// So many cases, from the first on. Only ever fewer.
+    wanted: watch::Sender<usize>,
+    begun: AtomicUsize,
+    prepared: AtomicUsize,
+    /// One for each case that is begun and not told.
+    places: Arc<Semaphore>,
+    ledger: Mutex<Ledger>,
+}
+
+#[derive(Default)]
+struct Ledger {
+    told: usize,
+    waiting: BTreeMap<usize, (Ended, OwnedSemaphorePermit)>,
+    failure: Option<SandboxError>,
+}
+
+/// An event with the bytes that it counts for, or why there is none.
+type Ended = Result<(RunTestsEvent, [Kept; 2]), SandboxError>;
+
+/// A case that is to be run now. Dropped without a result, it leaves what comes after it untold.
+pub(super) struct Turn {
+    pub(super) index: usize,
+    place: OwnedSemaphorePermit,
+}
+
+impl Line {
+    pub(super) fn new(cases: usize, stop_on_failure: bool, events: mpsc::Sender<Item>, results: [Share; 2]) -> Self {
+        Self {
+            stop_on_failure,
+            events,
+            results,
+            wanted: watch::Sender::new(cases),
+            begun: AtomicUsize::new(0),
+            prepared: AtomicUsize::new(0),
+            places: Arc::new(Semaphore::new(MAX_AHEAD as usize)),
+            ledger: Mutex::default(),
+        }
+    }
+
+    /// The next case, when there is room for its result; without end for this caller's own reading. Nothing when no more
+    /// is to be begun.
+    ///
+    /// # Errors
+    /// `Overloaded` while others' readers are slow.
+    pub(super) async fn begin(&self) -> Result<Option<Turn>, SandboxError> {
+        let [all, own] = &self.results;
+        let room = async {
+            while own.room(ROOM).await.is_err() {}
+            all.room(ROOM).await
+        };
+        tokio::select! {
+            biased;
+            () = self.unwanted(self.begun()) => return Ok(None),
+            room = room => room?,
+        }
+        let Ok(place) = Arc::clone(&self.places).acquire_owned().await else {
+            return Ok(None);
+        };
+        let wanted = self.wanted();
+        let next = |begun| (begun < wanted).then_some(begun + 1);
+        let begun = self.begun.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        Ok(begun.ok().map(|index| Turn { index, place }))
+    }
+
+    fn wanted(&self) -> usize {
+        *self.wanted.borrow()
+    }
+
+    fn begun(&self) -> usize {
+        self.begun.load(Ordering::Acquire)
+    }
+
+    /// Whether another zygote should be born before anybody waits for it: one for each case.
+    pub(super) fn prepare(&self) -> bool {
+        let wanted = self.wanted();
+        let next = |prepared| (prepared < wanted).then_some(prepared + 1);
+        let prepared = self.prepared.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+        prepared.is_ok()
+    }
+
+    /// Returns when the result of this case, or of the build as that of the first, is not wanted any more.
+    pub(super) async fn unwanted(&self, index: usize) {
+        let mut wanted = self.wanted.subscribe();
+        let _never = wanted.wait_for(|wanted| *wanted <= index).await.is_err();
+    }
+
+    pub(super) async fn tell_build(&self, result: RunOnceResult) {
+        let (event, kept) = self.keep(Told::Build(result));
+        self.send(event, kept).await;
+    }
+
+    /// The end of a case. It is told with those that waited for it.
+    pub(super) async fn done(&self, turn: Turn, result: Result<RunOnceResult, SandboxError>) {
+        let Turn { index, place } = turn;
+        let last = result
+            .as_ref()
+            .map_or(true, |result| self.stop_on_failure && !passed(result));
+        let ended = result.map(|result| {
+            let index = u32::try_from(index).unwrap_or(u32::MAX);
+            let result = Some(result);
+            self.keep(Told::Case(CaseResult { index, result }))
+        });
+        if last {
+            self.end_behind(index);
+        }
+        let mut ledger = self.ledger.lock().await;
+        ledger.waiting.insert(index, (ended, place));
+        while let Some((ended, _place)) = ledger.next(self.wanted()) {
+            match ended {
+                Ok((event, kept)) => {
+                    ledger.told += 1;
+                    self.send(event, kept).await;
+                }
+                Err(error) => ledger.failure = Some(error),
+            }
+        }
+    }
+
+    /// Nothing is begun any more, for this reason.
+    pub(super) async fn fail(&self, error: SandboxError) {
+        self.wanted.send_modify(|wanted| *wanted = self.begun().min(*wanted));
+        self.ledger.lock().await.failure.get_or_insert(error);
+    }
+
+    /// No case is wanted, not even those that were begun.
+    pub(super) fn give_up(&self) {
+        self.wanted.send_replace(0);
+    }
+
+    fn end_behind(&self, index: usize) {
+        self.wanted.send_modify(|wanted| *wanted = (index + 1).min(*wanted));
+    }
+
+    /// Waits for all that was begun, when nothing is begun any more, and tells the end.
+    pub(super) async fn end(&self) {
+        let _all = self.places.acquire_many(MAX_AHEAD).await;
+        let mut ledger = self.ledger.lock().await;
+        let mut failure = ledger.failure.take();
+        if failure.is_none() && ledger.told < self.wanted() {
+            failure = Some(SandboxError::Protocol("the task of a case ended early".to_owned()));
+        }
+        let end = RunTestsEnd {
+            completed: u32::try_from(ledger.told).unwrap_or(u32::MAX),
+            error_code: failure
+                .as_ref()
+                .map_or_else(String::new, |error| error.code().to_owned()),
+            reason: failure.as_ref().map_or_else(String::new, SandboxError::chain),
+        };
+        let (event, kept) = self.keep(Told::End(end));
+        self.send(event, kept).await;
+    }
+
+    fn keep(&self, event: Told) -> (RunTestsEvent, [Kept; 2]) {
+        let event = RunTestsEvent { event: Some(event) };
+        let kept = self.results.each_ref().map(|results| results.keep(event.encoded_len()));
+        (event, kept)
+    }
+
+    async fn send(&self, event: RunTestsEvent, kept: [Kept; 2]) {
+        // When nobody listens the run is being cancelled.
+        let _dropped = self.events.send((Ok(event), Some(kept))).await;
+    }
+}
+
+impl Ledger {
+    /// What is told next, or ends the telling. What is unwanted falls.
+    fn next(&mut self, wanted: usize) -> Option<(Ended, OwnedSemaphorePermit)> {
+        drop(self.waiting.split_off(&wanted));
+        self.waiting.remove(&self.told)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use prl_sandbox_proto::run_tests_event::Event as Told;
+    use prl_sandbox_proto::{Cause, RunOnceResult, RunTestsEnd};
+    use proptest::prelude::*;
+    use tokio::sync::mpsc;
+
+    use super::{Line, MAX_AHEAD};
+    use crate::calls::Results;
+    use crate::error::SandboxError;
+    use crate::tenants::Tenant;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Way {
+        Passes,
+        Fails,
+        IsLost,
+    }
+
+    fn case() -> impl Strategy<Value = (u64, Way)> {
+        let way = prop_oneof![12 => Just(Way::Passes), 2 => Just(Way::Fails), 1 => Just(Way::IsLost)];
+        (0_u64..50, way)
+    }
+
+    fn result(index: usize, code: i32) -> RunOnceResult {
+        RunOnceResult {
+            cause: Cause::Exited.into(),
+            exit_code: Some(code),
+            reason: index.to_string(),
+            ..RunOnceResult::default()
+        }
+    }
+
+    /// A lane that does what the cases say, until its sandbox is lost.
+    async fn work(line: Arc<Line>, cases: Vec<(u64, Way)>) {
+        while let Some(turn) = line.begin().await.expect("there is room") {
+            let (milliseconds, way) = cases[turn.index];
+            let ended = tokio::select! {
+                () = tokio::time::sleep(Duration::from_millis(milliseconds)) => way,
+                () = line.unwanted(turn.index) => Way::Passes,
+            };
+            let result = match ended {
+                Way::Passes => Ok(result(turn.index, 0)),
+                Way::Fails => Ok(result(turn.index, 1)),
+                Way::IsLost => Err(SandboxError::InitDied),
+            };
+            let lost = result.is_err();
+            line.done(turn, result).await;
+            if lost {
+                return;
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        /// However many lanes there are, it is told what one would tell.
+        #[test]
+        fn lanes_tell_what_one_would(
+            cases in prop::collection::vec(case(), 0..150),
+            lanes in 1_usize..5,
+            stop in any::<bool>(),
+            slow_reader in any::<bool>(),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+            runtime.expect("a runtime").block_on(async move {
+                let (events, mut stream) = mpsc::channel(2);
+                let share = || Results::new(1 << 30).of(&Tenant::default());
+                let line = Arc::new(Line::new(cases.len(), stop, events, [share(), share()]));
+                let working: Vec<_> = (0..lanes).map(|_| tokio::spawn(work(Arc::clone(&line), cases.clone()))).collect();
+                let ending = tokio::spawn({
+                    let line = Arc::clone(&line);
+                    async move {
+                        for lane in working {
+                            lane.await.expect("no panic");
+                        }
+                        line.end().await;
+                    }
+                });
+                let mut told = Vec::new();
+                let mut end: Option<RunTestsEnd> = None;
+                while end.is_none() {
+                    let (event, _kept) = stream.recv().await.expect("an end");
+                    match event.expect("no error").event {
+                        Some(Told::Case(case)) => {
+                            assert_eq!(case.index as usize, told.len(), "order");
+                            let result = case.result.expect("a result");
+                            assert_eq!(result.reason, case.index.to_string());
+                            told.push(result.exit_code);
+                        }
+                        Some(Told::End(last)) => end = Some(last),
+                        other => panic!("{other:?}"),
+                    }
+                    if slow_reader {
+                        tokio::time::sleep(Duration::from_millis(7)).await;
+                    }
+                }
+                ending.await.expect("no panic");
+                let mut wanted = Vec::new();
+                let mut lost = false;
+                for (_, way) in &cases {
+                    lost = *way == Way::IsLost;
+                    if lost {
+                        break;
+                    }
+                    wanted.push(Some(i32::from(*way == Way::Fails)));
+                    if stop && *way == Way::Fails {
+                        break;
+                    }
+                }
+                assert_eq!(told, wanted);
+                let end = end.expect("an end");
+                assert_eq!((end.completed as usize, end.error_code.is_empty()), (wanted.len(), !lost));
+            });
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_lane_runs_far_ahead_of_a_slow_case() {
+        let (events, mut stream) = mpsc::channel(2);
+        let share = || Results::new(1 << 30).of(&Tenant::default());
+        let line = Arc::new(Line::new(10_000, false, events, [share(), share()]));
+        let first = line.begin().await.expect("room").expect("a case");
+        let ahead = tokio::spawn({
+            let line = Arc::clone(&line);
+            async move {
+                while let Some(turn) = line.begin().await.expect("room") {
+                    let index = turn.index;
+                    line.done(turn, Ok(result(index, 0))).await;
+                }
+            }
+        });
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(line.begun(), MAX_AHEAD as usize);
+        assert!(stream.try_recv().is_err(), "the first was not told");
+        line.give_up();
+        drop(stream);
+        line.done(first, Ok(result(0, 0))).await;
+        ahead.await.expect("no panic");
+        line.end().await;
+    }
+}

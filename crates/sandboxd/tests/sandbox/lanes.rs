@@ -1,0 +1,204 @@
+//! Several lanes of one request for tests: nobody can tell them from one but by the time, and under load there is one.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use prl_sandbox_proto::run_tests_event::Event;
+use prl_sandbox_proto::{HealthRequest, RunTestsRequest};
+use tokio_stream::StreamExt;
+
+use crate::run_tests::{Failure, judge, tests};
+use crate::support::census::{children, spawner};
+use crate::support::{Client, Daemon, Outcome, cause, command, running, settles, skip, tell, text, until};
+
+/// Reads how long it takes and how it ends, says which sandbox it is in, and leaves a file that no other case may find.
+const PROGRAM: &str = "import os, sys, time\n\
+    number, seconds, code = input().split()\n\
+    print(number, os.readlink('/proc/self/ns/pid'), sorted(os.listdir('/work')))\n\
+    open('/work/mark', 'w').write(number)\n\
+    sys.stdout.flush()\n\
+    time.sleep(float(seconds))\n\
+    sys.exit(int(code))";
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+async fn daemon(more: &[&str]) -> Result<Option<(Daemon, Client)>, Failure> {
+    let arguments = [&["--park", "4", "--warm", "python=4"], more].concat();
+    let Some(daemon) = Daemon::start(&arguments)? else {
+        return Ok(None);
+    };
+    let client = daemon.client().await?;
+    let wanted = 4;
+    until("parked", async || {
+        Ok(client.clone().health(HealthRequest {}).await?.into_inner().parked >= wanted)
+    })
+    .await?;
+    Ok(Some((daemon, client)))
+}
+
+fn requested(runtime: &str, cases: &[String]) -> RunTestsRequest {
+    let mut run = command(&["python3", "-c", PROGRAM]);
+    run.runtime = runtime.to_owned();
+    let inputs: Vec<&str> = cases.iter().map(String::as_str).collect();
+    tests(run, &inputs)
+}
+
+/// Judges them and returns the sandboxes that they were in.
+async fn sandboxes(client: &Client, request: RunTestsRequest) -> Result<BTreeSet<String>, Failure> {
+    let count = request.cases.len();
+    let told = judge(client, request).await?;
+    assert_eq!(told.cases.len(), count);
+    let mut sandboxes = BTreeSet::new();
+    for (number, (output, case)) in told.outputs().iter().zip(&told.cases).enumerate() {
+        let mut words = output.splitn(3, ' ');
+        assert_eq!(words.next(), Some(number.to_string().as_str()), "{}", tell(case));
+        sandboxes.insert(words.next().ok_or("no sandbox")?.to_owned());
+        assert_eq!(words.next(), Some("[]\n"), "{}", tell(case));
+        assert_eq!(case.exit_code, Some(0), "{}", tell(case));
+    }
+    Ok(sandboxes)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_daemon_has_several_and_tells_in_order() -> Outcome {
+    let Some((daemon, client)) = daemon(&[]).await? else {
+        return Ok(());
+    };
+    // The later ones of each four end first.
+    let cases: Vec<String> = (0..16).map(|n| format!("{n} 0.{:02} 0", 3 * (3 - n % 4))).collect();
+    for runtime in ["exec", ""] {
+        let seen = sandboxes(&client, requested(runtime, &cases)).await?;
+        let wanted = if daemon.is_full() { cores().min(4) } else { 1 };
+        assert!(seen.len() <= cores().min(4), "{seen:?}");
+        assert!(seen.len() >= wanted.min(2), "{seen:?}");
+        let few = sandboxes(&client, requested(runtime, &cases[..7])).await?;
+        assert_eq!(few.len(), 1, "too few for two");
+        until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    }
+    let pid = daemon.pid();
+    drop(client);
+    daemon.stop()?;
+    settles(pid, BTreeSet::is_empty).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_that_has_work_has_one() -> Outcome {
+    let cases: Vec<String> = (0..16).map(|n| format!("{n} 0.01 0")).collect();
+    let Some((one_slot, client)) = daemon(&["--max-running", "1"]).await? else {
+        return Ok(());
+    };
+    assert_eq!(
+        sandboxes(&client, requested("", &cases)).await?.len(),
+        1,
+        "no second slot"
+    );
+    drop(client);
+    one_slot.stop()?;
+    let Some((daemon, client)) = daemon(&[]).await? else {
+        return Ok(());
+    };
+    let busy: Vec<_> = (0..cores())
+        .map(|_| {
+            let mut client = client.clone();
+            tokio::spawn(async move { client.run_once(command(&["sleep", "20"])).await.map(drop) })
+        })
+        .collect();
+    until("busy", async || {
+        Ok(running(&mut client.clone()).await? as usize == cores())
+    })
+    .await?;
+    assert_eq!(
+        sandboxes(&client, requested("", &cases)).await?.len(),
+        1,
+        "no idle core"
+    );
+    for call in busy {
+        call.abort();
+    }
+    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    drop(client);
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_told_behind_the_first_that_failed() -> Outcome {
+    let Some((daemon, client)) = daemon(&[]).await? else {
+        return Ok(());
+    };
+    // The third is over before the first two, the others never end by themselves.
+    let mut cases = vec!["0 1 0".to_owned(), "1 0.5 0".to_owned(), "2 0 7".to_owned()];
+    cases.extend((3..16).map(|n| format!("{n} 60 0")));
+    let mut request = requested("", &cases);
+    request.stop_on_failure = true;
+    let began = Instant::now();
+    let told = judge(&client, request).await?;
+    let codes: Vec<_> = told.cases.iter().map(|case| case.exit_code).collect();
+    assert_eq!(codes, [Some(0), Some(0), Some(7)], "{:?}", told.outputs());
+    assert!(began.elapsed() < Duration::from_secs(30), "they were waited for");
+    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    drop(client);
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_end_when_the_caller_leaves() -> Outcome {
+    let Some((daemon, client)) = daemon(&[]).await? else {
+        return Ok(());
+    };
+    let cases: Vec<String> = (0..16)
+        .map(|n| format!("{n} {} 0", if n == 0 { 0 } else { 60 }))
+        .collect();
+    let mut stream = client.clone().run_tests(requested("", &cases)).await?.into_inner();
+    let first = stream.next().await.ok_or("nothing")??;
+    assert!(matches!(first.event, Some(Event::Case(_))));
+    drop(stream);
+    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    let pid = daemon.pid();
+    drop(client);
+    daemon.stop()?;
+    settles(pid, BTreeSet::is_empty).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_sandbox_ran_is_no_success() -> Outcome {
+    let Some((daemon, client)) = daemon(&[]).await? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("an init of its own per sandbox is looked for");
+        return Ok(());
+    }
+    let cases: Vec<String> = (0..16).map(|n| format!("{n} 2 0")).collect();
+    let mut stream = client.clone().run_tests(requested("exec", &cases)).await?.into_inner();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for init in children(daemon.pid(), spawner(daemon.pid())?) {
+        // SAFETY: numbers; the process is an init of this test's daemon.
+        unsafe { libc::kill(init.pid.cast_signed(), libc::SIGKILL) };
+    }
+    let mut told = Vec::new();
+    let mut end = None;
+    while let Some(event) = stream.next().await {
+        match event?.event.ok_or("an empty event")? {
+            Event::Case(case) => told.push(case.result.ok_or("no result")?),
+            Event::End(last) => end = Some(last),
+            Event::Build(_) => {}
+        }
+    }
+    let end = end.ok_or("no end")?;
+    assert_ne!(end.error_code, "", "{end:?}");
+    assert_eq!(end.completed as usize, told.len());
+    for case in &told {
+        assert_eq!(
+            cause(case),
+            prl_sandbox_proto::Cause::Infra,
+            "{} {}",
+            tell(case),
+            text(&case.stdout)
+        );
+    }
+    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    drop(client);
+    daemon.stop()
+}
