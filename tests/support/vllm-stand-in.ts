@@ -61,6 +61,8 @@ export interface StandInOptions {
   devMode?: boolean;
   /** `--enable-scale-out`. Default true. */
   scaleOut?: boolean;
+  /** `--api-key`. Default: none is wanted. */
+  apiKey?: string;
   /** `--logprobs-mode`. Default processed_logprobs. */
   logprobsMode?: string;
   /** Leaves out the log-probabilities. */
@@ -113,6 +115,12 @@ export class VllmStandIn {
     });
     app.addHook("onRequest", async ({ method, url }) => {
       if (!url.startsWith("/metrics") && !url.startsWith("/weight_info")) this.calls.push(`${method} ${url}`);
+    });
+    app.addHook("onRequest", async ({ url, headers }, reply) => {
+      const { apiKey } = this.#options;
+      const isGuarded = url.startsWith("/v1") || url.startsWith("/inference");
+      if (apiKey !== undefined && isGuarded && headers.authorization !== `Bearer ${apiKey}`)
+        await reply.code(401).send({ error: "Unauthorized" });
     });
     app.setNotFoundHandler((_request, reply) => reply.code(404).send({ detail: "Not Found" }));
     app.get("/health", (_request, reply) => reply.code(this.dead ? 503 : 200).send());

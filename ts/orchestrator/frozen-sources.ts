@@ -1,10 +1,19 @@
 /** Sources whose traces somebody else samples: no version of the policy is in them, so they never become too old for it. */
 import type { AlgoBlock, TeacherBlock } from "../config/index.ts";
+import { PrlError } from "../errors.ts";
 import type { Group } from "./dispatcher.ts";
 
 /** Who samples in place of the policy; null: the policy itself. */
 export function samplingTeacher({ type, teacher }: AlgoBlock): TeacherBlock | null {
   return type === "sft" ? teacher : null;
+}
+
+/** What a teacher's server wants to see. Errors: PRL_INFERENCE_AUTH when the variable that should hold it does not. */
+export function teacherKey({ api_key_var: variable }: TeacherBlock): { apiKey?: string } {
+  if (variable === null) return {};
+  const apiKey = process.env[variable];
+  if (apiKey !== undefined) return { apiKey };
+  throw new PrlError("PRL_INFERENCE_AUTH", `the teacher's key is to be in ${variable}, which is not set`);
 }
 
 /** Whether a group becomes older with every step. */

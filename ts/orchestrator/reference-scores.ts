@@ -14,6 +14,7 @@ import { PromptScorer } from "../transports/index.ts";
 import { branchesOf } from "./algorithms/branches.ts";
 import { hintedPrompt, type HintRenderer } from "./algorithms/opsd.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
+import { teacherKey } from "./frozen-sources.ts";
 import { assertSameTokenizer } from "./teacher-tokenizer.ts";
 
 const UNSAMPLED_VERSION = 0xffff_ffff;
@@ -182,18 +183,11 @@ export class ReferenceScores {
   }
 
   #teacher(teacher: TeacherBlock): PromptScorer {
-    const key = teacher.api_key_var === null ? undefined : process.env[teacher.api_key_var];
-    if (teacher.api_key_var !== null && key === undefined) {
-      throw new PrlError(
-        "PRL_INFERENCE_AUTH",
-        `the teacher's key is to be in ${teacher.api_key_var}, which is not set`,
-      );
-    }
     return this.#scorer({
       url: teacher.base_url,
       ...(teacher.model !== null && { model: teacher.model }),
       api: teacher.api,
-      ...(key !== undefined && { apiKey: key }),
+      ...teacherKey(teacher),
       deadlineMs: teacher.timeout_s * 1000,
       connections: teacher.max_concurrent,
     });

@@ -2,7 +2,7 @@
 import type { RlConfig } from "../config/index.ts";
 import { type PartialRollout, type RunRequest, seed } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
-import { samplingTeacher } from "./frozen-sources.ts";
+import { samplingTeacher, teacherKey } from "./frozen-sources.ts";
 
 export function trainRequest(
   config: RlConfig,
@@ -14,6 +14,7 @@ export function trainRequest(
   const { source, task, epoch } = group.task;
   const algo = train.source.find(({ name }) => name === source)?.algo;
   const teacher = algo === undefined ? null : samplingTeacher(algo);
+  const { apiKey } = teacher === null ? {} : teacherKey(teacher);
   return {
     env: source,
     task,
@@ -21,7 +22,12 @@ export function trainRequest(
     inference:
       teacher === null
         ? { url: "", model: modelName, ...apiOf(config) }
-        : { url: teacher.base_url, model: teacher.model, api: "frozen" },
+        : {
+            url: teacher.base_url,
+            model: teacher.model,
+            api: "frozen",
+            ...(apiKey !== undefined && { api_key: apiKey }),
+          },
     sampling: train.sampling,
     seed: seed(config.seed, "rollout", source, task.key, epoch, sample, 0),
     cache_salt: String(group.dispatchVersion),

@@ -83,6 +83,8 @@ export interface InferenceClientOptions {
    * `frozen` sampled is of no version of the policy, and is called 0. Neither is sent priorities. Default `prl`.
    */
   api?: InferenceApi;
+  /** What the server wants to see. Default: nothing is shown. */
+  apiKey?: string;
   /** Most connections, and so most requests under way; further ones wait here. Default 1024. */
   connections?: number;
   /** Default deadline of a request. Default 10 minutes. */
@@ -108,6 +110,7 @@ export class InferenceClient {
   readonly #api: InferenceApi;
   readonly #pool: Connections;
   readonly #deadlineMs: number;
+  readonly #headers: Record<string, string>;
   /** The server has told which weights sampled. */
   #tellsWeights = false;
 
@@ -116,6 +119,7 @@ export class InferenceClient {
     this.#model = options.model;
     this.#api = options.api ?? "prl";
     this.#deadlineMs = options.deadlineMs ?? DEFAULT_DEADLINE_MS;
+    this.#headers = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
     this.#pool = new Connections(this.url, {
       connections: options.connections ?? DEFAULT_CONNECTIONS,
       keepAliveTimeout: KEEP_ALIVE_MS,
@@ -197,6 +201,7 @@ export class InferenceClient {
     const text = await exchange(this.#pool, this.url, {
       method: "GET",
       path: "/weight_info",
+      headers: this.#headers,
       deadlineMs,
       signal,
       retries: RETRIES,
@@ -212,6 +217,7 @@ export class InferenceClient {
     await exchange(this.#pool, this.url, {
       method: "POST",
       path: ABORT_REQUESTS,
+      headers: this.#headers,
       // Ours as they are; vLLM knows those of its generate endpoint with a prefix, and passes over what it does not know.
       body: JSON.stringify({ request_ids: [requestId, `generate-tokens-${requestId}`] }),
       deadlineMs: CUT_MS,
@@ -278,6 +284,7 @@ export class InferenceClient {
     return {
       method: "POST",
       path: GENERATE,
+      headers: this.#headers,
       body: JSON.stringify({
         model: this.#model,
         token_ids: Array.from(options.tokenIds),

@@ -27,7 +27,7 @@ const CHATML =
 const OURS = /\.(policy_versions|reasoning_content|logprobs\.refusal|cached_tokens)\b/u;
 /** Who answers, and when; and bytes that are no character: alone they are one of replacement here, and nothing, or part of the next, there. */
 const PARTICULAR =
-  /\.(id|request_id|created|owned_by|root|prompt_tokens_details|rank|decoded_token|bytes|text_offset|\uFFFD)$/u;
+  /\.(id|request_id|created|owned_by|root|permission|prompt_tokens_details|rank|decoded_token|bytes|text_offset|\uFFFD)$/u;
 
 /** Differences of two answers: fields that only ours has, and values. Numbers may differ by the band. */
 function differences(theirs: unknown, ours: unknown, path = ""): string[] {

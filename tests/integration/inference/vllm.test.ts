@@ -204,6 +204,17 @@ describe("sampling", () => {
     expect(server.weightVersion).toBe("default");
   });
 
+  test("shows the key that a server wants", async () => {
+    const { url } = await serving({ apiKey: "s3cret" });
+    const ask = (apiKey: string) => {
+      const client = new InferenceClient({ url, api: "frozen", apiKey });
+      ends.push(() => client.close());
+      return client.generate({ tokenIds: PROMPT, sampling: { maxTokens: 1 } });
+    };
+    expect((await ask("s3cret")).tokenIds).toHaveLength(1);
+    await expect(ask("other")).rejects.toMatchObject({ code: "PRL_INFERENCE_REQUEST", status: 401 });
+  });
+
   describe("of a release that does not tell which weights sampled", () => {
     test("refuses what was sampled while the weights changed", async () => {
       const { server, admin, client } = await serving({ release: "0.31.0" });

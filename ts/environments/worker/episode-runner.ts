@@ -126,11 +126,16 @@ export class EpisodeRunner {
     };
   }
 
-  #engine({ url, model, api = "prl" }: RunRequest["inference"]): InferenceClient {
-    const key = JSON.stringify([url, model, api]);
+  #engine({ url, model, api = "prl", api_key: apiKey }: RunRequest["inference"]): InferenceClient {
+    const key = JSON.stringify([url, model, api, apiKey]);
     const known = this.#engines.get(key);
     if (known !== undefined) return known;
-    const engine = new InferenceClient({ url, api, ...(model !== null && { model }) });
+    const engine = new InferenceClient({
+      url,
+      api,
+      ...(model !== null && { model }),
+      ...(apiKey !== undefined && { apiKey }),
+    });
     this.#engines.set(key, engine);
     return engine;
   }

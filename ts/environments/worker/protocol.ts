@@ -25,6 +25,7 @@ export const runRequestSchema = z.strictObject({
     url: z.url(),
     model: name.nullable(),
     api: z.enum(["prl", "vllm", "frozen"]).optional(),
+    api_key: name.optional(),
   }),
   sampling: z.strictObject({
     temperature: z.number().min(0),
