@@ -5,22 +5,13 @@
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
  * is down within 10 s then. It knows nothing of the other processes but the engine address that each rollout brings.
  */
-import { resolve } from "node:path";
-import { parseArgs } from "node:util";
-
 import { readEnvWorkerConfig, startEnvWorker } from "../../environments/index.ts";
-import { PrlError } from "../../errors.ts";
 import { joinRun } from "../../monitors/index.ts";
 import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE } from "../by-hand.ts";
+import { parseChildOptions } from "../child.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 
 const COMPONENT = "env-worker";
-
-interface Options {
-  config: string;
-  runDir: string;
-  index: number;
-}
 
 export const command: Command = {
   name: "env-server",
@@ -41,7 +32,8 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
-  const { config: configPath, runDir, index } = parseOptions(await asStartedByLauncher(COMPONENT, args, io), io.cwd);
+  const given = await asStartedByLauncher(COMPONENT, args, io);
+  const { configPath, runDir, index } = parseChildOptions("env-server", given, io.cwd);
   const { signal } = io;
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readEnvWorkerConfig(configPath);
@@ -57,23 +49,6 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     member.leave();
   }
   return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
-}
-
-function parseOptions(args: readonly string[], cwd: string): Options {
-  const string = { type: "string" } as const;
-  const options = { config: string, "run-dir": string, index: string, attempt: string };
-  let values: Partial<Record<keyof typeof options, string>>;
-  try {
-    values = parseArgs({ args: [...args], options, strict: true }).values;
-  } catch (cause) {
-    throw new PrlError("PRL_CLI_USAGE", cause instanceof Error ? cause.message : String(cause), { cause });
-  }
-  const { config, "run-dir": runDir, index = "0" } = values;
-  if (config === undefined || runDir === undefined) {
-    throw new PrlError("PRL_CLI_USAGE", `prl env-server needs --config and --run-dir; usage: ${command.usage}`);
-  }
-  if (!/^\d+$/.test(index)) throw new PrlError("PRL_CLI_USAGE", `--index must be a number from 0, got "${index}"`);
-  return { config: resolve(cwd, config), runDir: resolve(cwd, runDir), index: Number(index) };
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -1,7 +1,6 @@
 /** `prl env <form>`: environments by hand. Each form is a module of `env/`, imported when it is asked for. */
-import { nearest } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
 import { parseOptions } from "../args.ts";
+import { chosenForm } from "../form.ts";
 import type { Command, CommandIo, CommandOption } from "../command.ts";
 import { FORMS } from "./env/forms.ts";
 
@@ -38,14 +37,7 @@ function mergedOptions(): CommandOption[] {
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = args;
-  const form = FORMS.find((known) => known.name === name);
-  if (form === undefined) {
-    const names = FORMS.map((each) => each.name);
-    const near = name === undefined ? null : nearest(name, names);
-    const got = name === undefined ? "" : `, got ${JSON.stringify(name)}`;
-    const advice = near === null ? "see prl env --help" : `did you mean "prl env ${near}"?`;
-    throw new PrlError("PRL_CLI_USAGE", `prl env: expected ${names.join(", ")}${got}; ${advice}`);
-  }
+  const form = chosenForm("env", FORMS, name);
   const module = await form.load();
   return module.run(parseOptions({ name: `env ${form.name}`, options: form.options }, rest), io);
 }

@@ -1,7 +1,6 @@
 /** `prl runs <form>`: what runs came to. Each form is a module of `runs/`, imported when it is asked for. */
-import { nearest } from "../../config/index.ts";
-import { PrlError } from "../../errors.ts";
 import { parseOptions, type PlainArguments } from "../args.ts";
+import { chosenForm } from "../form.ts";
 import type { Command, CommandIo } from "../command.ts";
 import { OUTPUT_DIR } from "../runs/find-runs.ts";
 
@@ -50,14 +49,7 @@ summary.json says, and unfinished without one.`,
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const [name, ...rest] = args;
-  const form = FORMS.find((known) => known.name === name);
-  if (form === undefined) {
-    const names = FORMS.map((each) => each.name);
-    const near = name === undefined ? null : nearest(name, names);
-    const got = name === undefined ? "" : `, got ${JSON.stringify(name)}`;
-    const advice = near === null ? "see prl runs --help" : `did you mean "prl runs ${near}"?`;
-    throw new PrlError("PRL_CLI_USAGE", `prl runs: expected ${names.join(", ")}${got}; ${advice}`);
-  }
+  const form = chosenForm("runs", FORMS, name);
   const module = await form.load();
   return module.run(parseOptions({ name: `runs ${form.name}`, options: OPTIONS }, rest), io);
 }
