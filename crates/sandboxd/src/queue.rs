@@ -1,7 +1,7 @@
 //! Admission: how many runs go on at a time and how many may wait, each no longer than it said.
 //!
-//! A run that turns out to be long steps aside and makes room for another, so that short ones do not wait for it. As many
-//! stand aside as there are slots; the long ones beyond that keep theirs.
+//! A run that turns out to be long steps aside and makes room for another, so that short ones do not wait for it; so do
+//! tests whose reader does not read. As many stand aside as there are slots; those beyond that keep theirs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

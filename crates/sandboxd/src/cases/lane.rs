@@ -63,14 +63,23 @@ fn most(cases: usize, cores: usize, running: usize, parked: usize) -> usize {
 }
 
 /// A further lane, until no case is left, somebody waits for its slot, or its sandbox is lost.
-pub(super) async fn further(shop: Arc<Shop>, tests: Arc<Tests>, furnish: Option<Furnish>, line: Arc<Line>, slot: Slot) {
+pub(super) async fn further(
+    shop: Arc<Shop>,
+    tests: Arc<Tests>,
+    furnish: Option<Furnish>,
+    line: Arc<Line>,
+    mut slot: Slot,
+) {
     let (held, nursery) = match make(&shop, &tests.program, furnish).await {
         Ok(made) => made,
         Err(error) => return tracing::debug!(error = %error.chain(), "a lane is not opened"),
     };
     let goes_on = || shop.queue.queued() == 0 && held.ended().is_none();
     let worked = match Lane::open(Arc::clone(&held), nursery, &tests).await {
-        Ok(lane) => lane.work(&line, &tests, goes_on).await,
+        Ok(lane) => tokio::select! {
+            worked = lane.work(&line, &tests, goes_on) => worked,
+            never = line.yield_to_others(&mut slot) => match never {},
+        },
         Err(error) => Err(error),
     };
     if let Err(error) = worked {

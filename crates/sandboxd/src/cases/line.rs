@@ -6,6 +6,7 @@
 //! so that those before it never wait for room, and only so far ahead of what was told.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -18,9 +19,12 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use super::{Item, passed};
 use crate::calls::{Kept, Share};
 use crate::error::SandboxError;
+use crate::queue::Slot;
 
 /// Cases that were begun and not told.
 const MAX_AHEAD: u32 = 64;
+/// How often the reader is looked after. Who has taken nothing from one look to the next holds the line up.
+const LOOK: Duration = Duration::from_millis(250);
 /// How long a case waits while others' readers are slow.
 const ROOM: Duration = Duration::from_secs(60);
 
@@ -114,6 +118,21 @@ impl Line {
     pub(super) async fn unwanted(&self, index: usize) {
         let mut wanted = self.wanted.subscribe();
         let _never = wanted.wait_for(|wanted| *wanted <= index).await.is_err();
+    }
+
+    /// Gives a slot up for a place aside whenever the reader holds the line up: others need not wait for that.
+    pub(super) async fn yield_to_others(&self, slot: &mut Slot) -> Infallible {
+        let [_, own] = &self.results;
+        let full = || self.events.capacity() == 0 || !own.has_room();
+        let mut before = false;
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let now = full();
+            if before && now {
+                slot.step_aside();
+            }
+            before = now;
+        }
     }
 
     pub(super) async fn tell_build(&self, result: RunOnceResult) {

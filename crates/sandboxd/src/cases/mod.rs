@@ -78,7 +78,7 @@ pub(crate) async fn run_tests(
     mut key: Option<Key>,
 ) -> Result<Stream, SandboxError> {
     let tests = check(shop, request)?;
-    let permit = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
+    let mut slot = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
     let spare = lane::spare(shop, &tests);
     if let Some(key) = &mut key {
         key.begin();
@@ -92,6 +92,7 @@ pub(crate) async fn run_tests(
         tokio::pin!(course);
         tokio::select! {
             () = &mut course => {}
+            never = line.yield_to_others(&mut slot) => match never {},
             () = async { tokio::select! {
                 () = events.closed() => {}
                 () = Key::cancelled(&mut key) => {}
@@ -101,7 +102,7 @@ pub(crate) async fn run_tests(
             }
         }
         shop.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        drop((permit, key));
+        drop((slot, key));
     });
     Ok(stream)
 }

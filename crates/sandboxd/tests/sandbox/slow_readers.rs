@@ -188,8 +188,8 @@ async fn a_tenant_who_does_not_read_holds_up_no_other() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_of_tests_who_stops_reading_stops_the_tests() -> Outcome {
-    let Some(daemon) = Daemon::start(&["--park", "2"])? else {
+async fn a_reader_of_tests_who_stops_reading_stops_the_tests_and_nobody_else() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "2", "--max-running", "1"])? else {
         return Ok(());
     };
     let cases = 30;
@@ -212,6 +212,13 @@ async fn a_reader_of_tests_who_stops_reading_stops_the_tests() -> Outcome {
     tokio::time::sleep(Duration::from_secs(2)).await;
     let now = resident_kib(daemon.pid());
     assert!(flat(before + (48 << 10), now), "memory grew from {before} to {now} KiB");
+    // It has the only slot no longer.
+    let another = RunOnceRequest {
+        queue_ms: Some(10_000),
+        ..command(&["echo", "another"])
+    };
+    let another = daemon.client().await?.run_once(another).await?.into_inner();
+    assert_eq!(text(&another.stdout), "another\n");
     let mut told = 0;
     while let Some(event) = events.message().await? {
         match event.event {
