@@ -185,11 +185,19 @@ impl Lane {
         let hatching = next
             .take()
             .or_else(|| self.nursery.as_ref().map(|nursery| self.bear(nursery)));
+        let mut plan = tests.program.clone();
         let zygote = match hatching {
-            Some(hatching) => Some(hatched(hatching).await?),
+            Some(hatching) => match hatched(hatching).await {
+                Ok(zygote) => Some(zygote),
+                // Without a second user an earlier case could kill it, or its nursery.
+                Err(error) if !plan.insists => {
+                    tracing::debug!(error = %error.chain(), "no zygote: the case is executed");
+                    None
+                }
+                Err(error) => return Err(error),
+            },
             None => None,
         };
-        let mut plan = tests.program.clone();
         plan.start.zygote = zygote.as_ref().map_or(0, Parked::id);
         if let Some(case) = tests.cases.get(turn.index) {
             plan.stdin = case.stdin.clone();

@@ -17,7 +17,7 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 pub(crate) struct Told {
     build: Option<RunOnceResult>,
     pub(crate) cases: Vec<RunOnceResult>,
-    end: Option<RunTestsEnd>,
+    pub(crate) end: Option<RunTestsEnd>,
 }
 
 impl Told {

@@ -8,7 +8,8 @@ use prl_sandbox_proto::{Cause, ExecRequest, Limits};
 use super::held::{python, run};
 use super::{templates, warm};
 use crate::boxes::{Boxes, boxes, exec};
-use crate::support::{Outcome, cause, tell, text};
+use crate::run_tests::{judge, tests};
+use crate::support::{Outcome, cause, command, tell, text};
 
 /// How long one signals.
 const KILLING: Duration = Duration::from_secs(3);
@@ -79,6 +80,25 @@ async fn a_program_that_stops_what_is_being_born_ends_its_own_box_at_most() -> O
     }
     settled(&client, "other").await?;
     assert_eq!(templates(daemon.pid())?, before);
+    daemon.stop()
+}
+
+/// The zygotes of the next cases wait where a case can kill them: those are executed, and nothing is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_that_kills_those_of_the_next_loses_none() -> Outcome {
+    let Some((daemon, client)) = warm(&["--rootless", "--park", "1", "--warm", "python=1"]).await? else {
+        return Ok(());
+    };
+    let program = "import os\nif input() == 'kill':\n  try: os.kill(-1, 9)\n  except OSError: pass\nprint('end')";
+    let kinds = ["look", "kill", "look", "kill", "kill", "look", "look"];
+    let told = judge(&client, tests(command(&["python3", "-c", program]), &kinds)).await?;
+    for (kind, case) in kinds.iter().zip(&told.cases) {
+        let right = (cause(case), text(&case.stdout).as_str()) == (Cause::Exited, "end\n");
+        // One that is executed kills the process that watches over it as well.
+        let own = *kind == "kill" && cause(case) == Cause::Signaled;
+        assert!(right || own, "{kind}: {}", tell(case));
+    }
+    assert_eq!(told.cases.len(), kinds.len(), "{:?}", told.end);
     daemon.stop()
 }
 
