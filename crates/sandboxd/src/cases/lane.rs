@@ -39,9 +39,13 @@ pub(super) struct Lane {
 struct Nursery {
     zygote: Arc<Parked>,
     layer: Option<Sizes>,
+    /// Of the first case.
+    first: Option<Parked>,
 }
 
-pub(super) type Hatching = JoinHandle<Result<Parked, SandboxError>>;
+type Hatching<T = Parked> = JoinHandle<Result<T, SandboxError>>;
+/// A nursery, and what it has borne.
+pub(super) type Nest = Hatching<(Parked, Option<Parked>)>;
 
 /// Slots for further lanes. None while the daemon has as much to do as it has cores.
 pub(super) fn spare(shop: &Shop, tests: &Tests) -> Vec<Slot> {
@@ -95,7 +99,7 @@ pub(super) async fn make(
     shop: &Shop,
     program: &Plan,
     furnish: Option<Furnish>,
-) -> Result<(Arc<HeldBox>, Option<Hatching>), SandboxError> {
+) -> Result<(Arc<HeldBox>, Option<Nest>), SandboxError> {
     let python = shop.warm.python(program);
     let ready = shop.warm.nurseries(program).filter(|pool| pool.parked() > 0);
     let has_one = ready.is_some();
@@ -111,26 +115,23 @@ pub(super) async fn make(
         let held = Arc::clone(&held);
         tokio::spawn(async move {
             if has_one {
-                return Python::hatched(&held);
+                return Python::hatched(&held).map(|[nursery, first]| (nursery, Some(first)));
             }
-            python.hatch(&held).await
+            python.hatch(&held).await.map(|nursery| (nursery, None))
         })
     });
     Ok((held, nursery))
 }
 
 impl Lane {
-    pub(super) async fn open(
-        held: Arc<HeldBox>,
-        nursery: Option<Hatching>,
-        tests: &Tests,
-    ) -> Result<Self, SandboxError> {
+    pub(super) async fn open(held: Arc<HeldBox>, nursery: Option<Nest>, tests: &Tests) -> Result<Self, SandboxError> {
         let enclosed = tests.program.start.enclosed.as_ref();
         let nursery = match nursery {
-            Some(hatching) => Some(Nursery {
-                zygote: Arc::new(hatched(hatching).await?),
-                layer: enclosed.and_then(|enclosed| enclosed.layer),
-            }),
+            Some(hatching) => {
+                let (zygote, first) = hatched(hatching).await?;
+                let (zygote, layer) = (Arc::new(zygote), enclosed.and_then(|enclosed| enclosed.layer));
+                Some(Nursery { zygote, layer, first })
+            }
             None => None,
         };
         if nursery.is_some() {
@@ -144,12 +145,16 @@ impl Lane {
     /// # Errors
     /// Why no further one could be begun.
     pub(super) async fn work(
-        &self,
+        mut self,
         line: &Line,
         tests: &Tests,
         goes_on: impl Fn() -> bool,
     ) -> Result<(), SandboxError> {
-        let mut next = self.prepare(line);
+        let first = self.nursery.as_mut().and_then(|nursery| nursery.first.take());
+        let mut next = match first {
+            Some(first) => line.prepare().then(|| tokio::spawn(async move { Ok(first) })),
+            None => self.prepare(line),
+        };
         while goes_on() {
             let Some(turn) = line.begin().await? else {
                 break;
@@ -231,7 +236,7 @@ pub(super) async fn exec(
     Ok(result)
 }
 
-async fn hatched(hatching: Hatching) -> Result<Parked, SandboxError> {
+async fn hatched<T>(hatching: Hatching<T>) -> Result<T, SandboxError> {
     let hatched = hatching.await;
     hatched.map_err(|error| SandboxError::Protocol(error.to_string()))?
 }

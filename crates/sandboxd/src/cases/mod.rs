@@ -8,7 +8,8 @@
 //! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
 //! starts is dead before the next one begins. A layer in which nothing has changed is used again. Where the program runs on
 //! a warm interpreter, one zygote in the sandbox is a nursery: while a case runs it bears the zygote of the next one, which
-//! waits with init's rights, out of the reach of every program in the sandbox and out of its groups.
+//! waits with init's rights, out of the reach of every program in the sandbox and out of its groups. A parked
+//! sandbox has such a nursery and the zygote of the first case, which enters its layer when it is given its program.
 
 mod case;
 mod key;
@@ -31,7 +32,7 @@ use crate::service::{DEFAULT_QUEUE, Shop};
 use crate::tenants::Tenant;
 use crate::wire::{Enclosed, Sizes};
 
-use lane::{Hatching, Lane};
+use lane::{Lane, Nest};
 use line::Line;
 
 const MAX_CASES: usize = 10_000;
@@ -196,7 +197,7 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
 /// The build, and the lane that is always there.
 async fn first(
     held: &Arc<HeldBox>,
-    nursery: Option<Hatching>,
+    nursery: Option<Nest>,
     build: Option<Plan>,
     tests: &Tests,
     line: &Line,

@@ -233,10 +233,11 @@ impl Exec {
                 (Some(*nursery), layer.take())
             }
         };
+        // One that was born for its layer is there already.
+        let arrived = ready.is_some();
         let enclosure = Enclosure::make(start, uid, ready, false)?;
-        // A nursery's child is there already.
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
-        let namespace = namespace.filter(|_| nursery.is_none());
+        let namespace = namespace.filter(|_| !arrived);
         let handed = zygote.start(&start.program, &stdio, control, namespace);
         let pid = handed.map_err(|error| NotAdopted::Gone(error.to_string()))?;
         if let Some(finish) = &start.finish {

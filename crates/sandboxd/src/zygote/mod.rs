@@ -34,6 +34,8 @@ pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.
 pub(crate) const FIRST: u64 = u64::MAX;
+/// And that of the first that it bears.
+const FIRST_BORN: u64 = FIRST - 1;
 /// The number by which a zygote that was executed has its link.
 pub(crate) use node::LINK as LINK_OF_EXECUTED;
 
@@ -56,7 +58,7 @@ pub(crate) struct Warm {
 struct Running {
     python: Arc<Python>,
     pool: Arc<Pool>,
-    /// With a zygote that bears those of many cases. None are kept before there was a request of such.
+    /// With a zygote that bears those of many cases, and has borne the first. None are kept before there was a request of such.
     nurseries: Arc<Pool>,
     most_nurseries: usize,
 }

@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::profiles::Profile;
 use super::template::{About, NotForked, Template};
-use super::{FIRST, check, eligible};
+use super::{FIRST, FIRST_BORN, check, eligible};
 use crate::boxes::{End, HeldBox};
 use crate::error::SandboxError;
 use crate::factory::Factory;
@@ -102,7 +102,7 @@ impl Python {
         self.profile.environment()
     }
 
-    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other has the rights to bear more.
+    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne one.
     pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
         let mut sandbox = self.factory.make(0).await?;
         let user = sandbox.uid.number;
@@ -116,6 +116,16 @@ impl Python {
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
             self.fork(user, sole, nest, || ()).await?;
+            let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
+            expect(matches!(event, Event::Hatched(_)), &event)?;
+            if sole {
+                return Ok(());
+            }
+            let order = Order::Hatch(Hatch {
+                nursery: FIRST,
+                ..Hatch::default()
+            });
+            sandbox.orders.send(FIRST_BORN, order, &[]).await.map_err(failed)?;
             let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Hatched(_)), &event)
         });
@@ -150,10 +160,10 @@ impl Python {
         .await
     }
 
-    /// The zygote with which a sandbox was made that is a box now.
-    pub(crate) fn hatched(held: &HeldBox) -> Result<Parked, SandboxError> {
-        let exchange = held.mux.listen(FIRST)?;
-        Ok(Parked { exchange })
+    /// The zygotes with which a sandbox was made that is a box now: the nursery, and what it has borne.
+    pub(crate) fn hatched(held: &HeldBox) -> Result<[Parked; 2], SandboxError> {
+        let parked = |id| held.mux.listen(id).map(|exchange| Parked { exchange });
+        Ok([parked(FIRST)?, parked(FIRST_BORN)?])
     }
 
     /// Has a parked zygote bear another, that becomes a program alone in the sandbox, on a layer of these sizes.

@@ -125,7 +125,9 @@ def live(link, namespaces, sole, passage, kept):
                 kernel.restrict(rules)
         else:
             passage.join.make()
-            if not nursed:
+            if nursed:
+                live_on(rest)
+            else:
                 lead(link, streams, rest, passage.alone)
                 rights.go_first()
             passage.become()
@@ -165,16 +167,17 @@ def refuse(link, step, act, *arguments):
 
 def nurse(link, theirs):
     """Returns only in the zygotes: the link of each, and the calls by which it leaves the nursery for its layer if it has
-    one."""
+    one yet."""
     children = {}
     poll = select.poll()
     poll.register(link, select.POLLIN)
     away = ('link', rights.SYS_CLOSE, link.fileno())
     to_layer = ('layer', SYS_SETNS, 0, kernel.CLONE_NEWNS), ('layer', rights.SYS_CLOSE)
-    arrive = calls.Calls(*to_layer[: 2 * len(theirs) - 2], away)
+    arrivals = calls.Calls(away), calls.Calls(*to_layer, away)
     while True:
         if theirs:
             own, *layer = theirs
+            arrive = arrivals[len(layer)]
             for place in range(2 * len(layer)):
                 arrive.put(place, 1, layer[0])
             child = birth.fork()
