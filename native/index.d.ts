@@ -346,6 +346,9 @@ export declare function addonInfo(): NativeAddonInfo
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
 
+/** The same off the JavaScript thread, from where the columns lie. */
+export declare function buildBatchAsync(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Promise<Array<NativeBatch>>
+
 /** Compares the weights of two complete folders, models or adapters. */
 export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
 

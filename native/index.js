@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest } = nativeBinding
 export { NativeBoxWatch }
 export { NativeEngine }
 export { NativePackedBatch }
@@ -796,6 +796,7 @@ export { NativeWeightPublisher }
 export { NativeWeightReceiver }
 export { addonInfo }
 export { buildBatch }
+export { buildBatchAsync }
 export { diffWeights }
 export { digest }
 export { digestFile }

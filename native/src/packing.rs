@@ -190,37 +190,54 @@ pub fn build_batch(
     plan: Vec<Uint32Array>,
     options: NativeBatchOptions,
 ) -> napi::Result<Vec<NativeBatch>> {
+    Ok(built(&samples, &plan, options)?)
+}
+
+/// The same off the JavaScript thread, from where the columns lie.
+#[napi(catch_unwind)]
+pub fn build_batch_async(
+    env: &Env,
+    samples: Vec<NativeSample>,
+    plan: Vec<Uint32Array>,
+    options: NativeBatchOptions,
+) -> napi::Result<PromiseRaw<'_, Vec<NativeBatch>>> {
+    blocking(env, move || built(&samples, &plan, options))
+}
+
+fn built(
+    samples: &[NativeSample],
+    plan: &[Uint32Array],
+    options: NativeBatchOptions,
+) -> Result<Vec<NativeBatch>, NativeError> {
     let refs = samples
         .iter()
-        .map(|sample| {
-            Ok(SampleRef {
-                token_ids: &sample.token_ids,
-                mask: &sample.mask,
-                logprobs: &sample.logprobs,
-                advantages: Advantages::PerToken(&sample.advantages),
-                temperature: sample.temperature as f32,
-                env_id: env_id(sample.env_id)?,
-                version_spans: sample.policy_version_spans.as_chunks().0,
-                unbroken: &[],
-                rl_weights: sample.rl_weights.as_deref(),
-                ce_weights: sample.ce_weights.as_deref(),
-                ref_kl_weights: sample.ref_kl_weights.as_deref(),
-                reference_logprobs: sample.reference_logprobs.as_deref(),
-                routed_experts: sample
-                    .routed_experts
-                    .as_ref()
-                    .map(NativeRoutedExperts::view)
-                    .transpose()?,
-            })
-        })
+        .map(NativeSample::view)
         .collect::<Result<Vec<_>, NativeError>>()?;
     let plan: Vec<Vec<u32>> = plan.iter().map(|bin| bin.to_vec()).collect();
-    let batches = prl_packing::build_batch(&refs, &plan, options.into());
-    Ok(batches
-        .map_err(NativeError::from)?
-        .into_iter()
-        .map(NativeBatch::from)
-        .collect())
+    let batches = prl_packing::build_batch(&refs, &plan, options.into())?;
+    Ok(batches.into_iter().map(NativeBatch::from).collect())
+}
+
+impl NativeSample {
+    /// The columns where JavaScript has them.
+    fn view(&self) -> Result<SampleRef<'_>, NativeError> {
+        let experts = self.routed_experts.as_ref().map(NativeRoutedExperts::view);
+        Ok(SampleRef {
+            token_ids: &self.token_ids,
+            mask: &self.mask,
+            logprobs: &self.logprobs,
+            advantages: Advantages::PerToken(&self.advantages),
+            temperature: self.temperature as f32,
+            env_id: env_id(self.env_id)?,
+            version_spans: self.policy_version_spans.as_chunks().0,
+            unbroken: &[],
+            rl_weights: self.rl_weights.as_deref(),
+            ce_weights: self.ce_weights.as_deref(),
+            ref_kl_weights: self.ref_kl_weights.as_deref(),
+            reference_logprobs: self.reference_logprobs.as_deref(),
+            routed_experts: experts.transpose()?,
+        })
+    }
 }
 
 /// Writes a rank's batch atomically, from where its columns lie; the digest of its data.

@@ -14,6 +14,7 @@ export {
 export { openTrainer, type StepMetrics, type TrainBatch, type Trainer, type TrainerOptions } from "./trainer.ts";
 export {
   buildBatch,
+  buildBatchAsync,
   flopModel,
   PackedBatch,
   packSequences,

@@ -128,7 +128,22 @@ export function buildBatch(
   plan: readonly Uint32Array[],
   options: BatchOptions = {},
 ): Batch[] {
-  const nativeSamples = samples.map((sample, i) => {
+  const [nativeSamples, layout] = [samplesToNative(samples), batchOptions(options)];
+  return native(() => addon().buildBatch(nativeSamples, [...plan], layout)).map(fromNative);
+}
+
+/** The same off the JavaScript thread, for steps of many tokens. The arrays of the samples must not change until it resolves. */
+export async function buildBatchAsync(
+  samples: readonly Sample[],
+  plan: readonly Uint32Array[],
+  options: BatchOptions = {},
+): Promise<Batch[]> {
+  const [nativeSamples, layout] = [samplesToNative(samples), batchOptions(options)];
+  return (await nativeAsync(() => addon().buildBatchAsync(nativeSamples, [...plan], layout))).map(fromNative);
+}
+
+function samplesToNative(samples: readonly Sample[]) {
+  return samples.map((sample, i) => {
     if (sample.policyVersionSpans.length % 2 !== 0) {
       throw new PrlError(INPUT, `samples[${i}].policyVersionSpans is no list of pairs`);
     }
@@ -142,8 +157,6 @@ export function buildBatch(
       routedExperts: expertsToNative(sample.routedExperts),
     };
   });
-  const layout = batchOptions(options);
-  return native(() => addon().buildBatch(nativeSamples, [...plan], layout)).map(fromNative);
 }
 
 /** The options with their defaults, every number checked. */

@@ -7,7 +7,7 @@
 import { optimOptions, type SftConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
-import { buildBatch, openTrainer, packSequences } from "../native/index.ts";
+import { buildBatchAsync, openTrainer, packSequences } from "../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
 import { learningRate } from "./schedule.ts";
 import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
@@ -71,7 +71,8 @@ export async function runSft(job: SftJob): Promise<SftResult> {
         samples.map((sample) => sample.tokenIds.length),
         { seqLen: binTokens },
       );
-      const [batch] = buildBatch(samples, plan, { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0 });
+      const layout = { seqLen: binTokens, padTokenId: tokenizer.padTokenId ?? 0 };
+      const [batch] = await buildBatchAsync(samples, plan, layout);
       if (batch === undefined) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
       const { loss, metrics: stepMetrics } = await steps.take(step, batch, lr, saver?.saved ?? Promise.resolve());

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodeTraceColumns, type TraceColumns } from "../../../ts/environments/index.ts";
 import {
   buildBatch,
+  buildBatchAsync,
   flopModel,
   packSequences,
   readBatch,
@@ -112,6 +113,9 @@ describe("rollouts in native memory", () => {
     const [expected] = buildBatch(samples, [Uint32Array.of(0, 1, 2)], { padToMultipleOf: 5, padTokenId: 9 });
     const batch = await packed();
     expect(batch.columns()).toEqual(expected);
+    const plan = [Uint32Array.of(0, 1, 2)];
+    expect(await buildBatchAsync(samples, plan, { padToMultipleOf: 5, padTokenId: 9 })).toEqual([expected]);
+    await expect(buildBatchAsync(samples, [Uint32Array.of(7)])).rejects.toMatchObject({ code: "PRL_PACKING_INPUT" });
     expect(batch.tokens).toBe(10);
     expect(batch.counts).toEqual({ rl: 6, ce: 0, refKl: 0 });
   });
