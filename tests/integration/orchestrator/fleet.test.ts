@@ -175,9 +175,9 @@ test("code that hangs or crashes its worker is the loss of its own rollouts alon
   expect((await run(engine, 16)).episode.ok).toBe(true);
 });
 
-test("a worker that dies before any was ready fails the run with the end of its log", { timeout: 60_000 }, async () => {
+test("a worker that dies before any was ready fails the run with its own code", { timeout: 60_000 }, async () => {
   await expect(startFleet({ id: "no-such-environment" }, 1, 2, 100)).rejects.toMatchObject({
-    code: "PRL_PROCESS_DIED",
-    message: expect.stringContaining("PRL_ENVIRONMENT_UNKNOWN") as string,
+    code: "PRL_ENVIRONMENT_UNKNOWN",
+    cause: expect.objectContaining({ code: "PRL_PROCESS_DIED" }) as Error,
   });
 });
