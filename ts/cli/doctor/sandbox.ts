@@ -1,5 +1,5 @@
 /**
- * What the kernel offers for isolating untrusted code. Reported only: nothing of prl needs it yet, so nothing here is a problem.
+ * What the kernel offers for isolating untrusted code. Never a problem: a run without sandboxes needs none of it.
  *
  * Read from /proc and /sys; nothing is tried out, so a container's own filter may still forbid what is listed as there.
  */
