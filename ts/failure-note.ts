@@ -2,11 +2,11 @@
  * What a process of a run says of its own failure: `run/failure-<component>-<index>.json`, written as the last thing it does, for whoever
  * started it. A process that was killed leaves none. Written without waiting: the process may be about to exit.
  */
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-import { describeError, type ErrorDescription, explain } from "./errors.ts";
+import { describeError, type ErrorDescription, explain, isErrorCode, PrlError } from "./errors.ts";
 import { ifThere } from "./file-presence.ts";
 
 /** A process's place in a run. */
@@ -19,8 +19,10 @@ export interface RunPlace {
 /** Of this process; null: it is no part of a run. */
 let ownPlace: RunPlace | null = null;
 
+/** From now on this process's failure is noted there; what one before it noted is gone. */
 export function tellFailureAt(place: RunPlace): void {
   ownPlace = place;
+  rmSync(notePath(place), { force: true });
 }
 
 /** Leaves a note of what ends this process, when it is part of a run. */
@@ -37,15 +39,27 @@ export function noteFailure(error: unknown): void {
   }
 }
 
-/** What the process `pid` noted at this place; null when it noted nothing that can be read. Errors: PRL_IO. */
-export async function readFailureNote(place: RunPlace, pid: number): Promise<ErrorDescription | null> {
+export interface FailureNote extends ErrorDescription {
+  pid: number;
+  /** When it was written, ms since 1970. */
+  at: number;
+}
+
+/** What a process noted at this place; null when none noted anything that can be read. Errors: PRL_IO. */
+export async function readFailureNote(place: RunPlace): Promise<FailureNote | null> {
   const path = notePath(place);
-  const text = await ifThere(readFile(path, "utf8"), path);
-  if (text === null) return null;
-  const note = parsed(text);
-  if (note?.["pid"] !== pid) return null;
-  const { code, message } = note;
-  return typeof code === "string" && typeof message === "string" ? { code, message } : null;
+  const found = await ifThere(Promise.all([readFile(path, "utf8"), stat(path)]), path);
+  if (found === null) return null;
+  const [text, { mtimeMs: at }] = found;
+  const { pid, code, message } = parsed(text) ?? {};
+  if (typeof pid !== "number" || typeof code !== "string" || typeof message !== "string") return null;
+  return { pid, code, message, at };
+}
+
+/** What the process called `name` itself said it failed of, with its end as the cause; `died` when it said nothing that has a code. */
+export function ownFailure(name: string, note: FailureNote | null, died: PrlError): PrlError {
+  if (note === null || !isErrorCode(note.code)) return died;
+  return new PrlError(note.code, `${name}: ${note.message}`, { cause: died });
 }
 
 function notePath({ runDir, component, index }: RunPlace): string {

@@ -1,6 +1,6 @@
 /** A run whose parts are started by hand, from one config: on one machine, and as if each part had a machine of its own. */
 import { createServer } from "node:net";
-import { access, readdir } from "node:fs/promises";
+import { access, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -138,6 +138,36 @@ test.each<[string, string[], NodeJS.Signals | null, string]>([
   expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("prl trainer --resume")]);
   expect(await readJson(join(runDir, "summary.json"))).toMatchObject({ status: "failed", error: { code } });
 });
+
+test(
+  "a trainer that fails in its warm start ends the run by name, one that failed before is only told",
+  { timeout: 240_000 },
+  async () => {
+    const runDir = join(place.dir, "cold");
+    const sft = join(place.dir, "nothing.toml");
+    await writeFile(sft, "seq_lenn = 8\n");
+    const more = ["--warm-start.sft", sft];
+    expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
+    whole("inference", runDir, ...more);
+    whole("env-server", runDir, ...more);
+    const orchestrator = whole("orchestrator", runDir, ...more);
+    await new Promise<void>((told) => {
+      let text = "";
+      orchestrator.child.stderr?.on("data", (piece) => {
+        text += String(piece);
+        if (text.includes("a trainer failed here before")) told();
+      });
+    });
+    expect(orchestrator.child.exitCode).toBe(null);
+    whole("trainer", runDir, ...more);
+    const ended = await orchestrator.finished;
+    expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("trainer-0: ")]);
+    expect(await readJson(join(runDir, "summary.json"))).toMatchObject({
+      status: "failed",
+      error: { code: "PRL_CONFIG_INVALID", message: expect.stringContaining("seq_lenn") as string },
+    });
+  },
+);
 
 test(
   "trainer and orchestrator that were killed go on with --resume, and come to what prl rl comes to",

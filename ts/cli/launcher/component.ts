@@ -10,6 +10,7 @@ import { basename, join, resolve } from "node:path";
 
 import { loadConfig, parseConfigArguments, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
+import { tellFailureAt } from "../../failure-note.ts";
 import { ifThere } from "../../file-presence.ts";
 import type { Component } from "../by-hand.ts";
 import type { CommandIo } from "../command.ts";
@@ -52,6 +53,8 @@ export async function launcherArguments(
   });
   if (component === "orchestrator" && resumed === null) await refuseEarlierRun(runDir);
   const index = options.get(INDEX.flag) ?? "0";
+  // A warm start may fail long before the process joins the run.
+  if (component === "trainer") tellFailureAt({ runDir, component, index: 0 });
   const child = await childConfig(component, config, runDir, resumed?.checkpoint ?? null, io);
   const path = await writeConfig(runDir, `${component}-${index}`, child);
   // What a later attempt is compared with.

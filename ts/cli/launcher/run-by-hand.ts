@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { RlConfig } from "../../config/index.ts";
-import { explain, isErrorCode, PrlError } from "../../errors.ts";
-import { readFailureNote } from "../../failure-note.ts";
+import { explain, PrlError } from "../../errors.ts";
+import { type FailureNote, ownFailure, readFailureNote } from "../../failure-note.ts";
 import { ifThere, isThere } from "../../file-presence.ts";
 import {
   atomicWriteJson,
@@ -54,7 +54,9 @@ export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) =>
     await trainerEnded(run);
   } catch (cause) {
     const interrupted = new PrlError("PRL_RUN_INTERRUPTED", `the run was interrupted by ${String(run.signal.reason)}`);
-    error = run.signal.aborted ? interrupted : (cause ?? new Error("the run failed without a reason"));
+    // Waits that were aborted say only that they were.
+    const reason: unknown = trainerDied.signal.aborted ? trainerDied.signal.reason : cause;
+    error = run.signal.aborted ? interrupted : (reason ?? new Error("the run failed without a reason"));
   }
   ended.abort();
   await watching;
@@ -67,26 +69,35 @@ export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) =>
   if (error !== undefined) throw error;
 }
 
-/** Rejects when the trainer was there and is gone before its last version is. */
+/** Rejects when the trainer was there and is gone before its last version is, and when it fails before it is ready. */
 async function watchTrainer(run: HandRun, end: AbortSignal): Promise<void> {
   let seen: { pid: number; started: string } | null = null;
+  let told: FailureNote | null = null;
   while (!end.aborted) {
     const pid = await trainerPid(run.runDir);
     const started = pid === null ? null : await processStart(pid);
+    const note = await trainerNote(run.runDir);
     if (pid !== null && started !== null) seen = { pid, started };
-    else if (seen !== null && seen.pid === pid && !(await isLastVersionThere(run))) throw await deathOf(seen.pid, run);
+    else if (seen !== null && seen.pid === pid && !(await isLastVersionThere(run))) throw trainerDeath(seen.pid, note);
+    else if (seen === null && note !== null && note.at >= performance.timeOrigin) throw trainerDeath(note.pid, note);
+    else if (seen === null && note !== null && note.pid !== told?.pid) {
+      told = note;
+      process.stderr.write(`prl: a trainer failed here before (${note.message}): this waits for another one\n`);
+    }
     await sleep(WATCH_MS, undefined, { signal: end }).catch(() => undefined);
   }
 }
 
-async function deathOf(pid: number, { runDir }: HandRun): Promise<PrlError> {
+function trainerNote(runDir: string): Promise<FailureNote | null> {
+  return readFailureNote({ runDir, component: "trainer", index: 0 });
+}
+
+function trainerDeath(pid: number, note: FailureNote | null): PrlError {
   const died = new PrlError(
     "PRL_PROCESS_DIED",
     `trainer-0 (process ${pid}) ended unexpectedly; go on with prl trainer --resume and prl orchestrator --resume, from the newest checkpoint`,
   );
-  const note = await readFailureNote({ runDir, component: "trainer", index: 0 }, pid);
-  if (note === null || !isErrorCode(note.code)) return died;
-  return new PrlError(note.code, `trainer-0: ${note.message}`, { cause: died });
+  return ownFailure("trainer-0", note?.pid === pid ? note : null, died);
 }
 
 async function trainerPid(runDir: string): Promise<number | null> {
@@ -101,7 +112,7 @@ async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean>
   );
 }
 
-/** Resolves when the trainer of this run directory has ended, or is late with it. */
+/** Resolves when the trainer of this run directory has ended, or is late with it; rejects with what it failed of after its last version. */
 async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
   const pid = await trainerPid(runDir);
   if (pid === null) return;
@@ -109,6 +120,8 @@ async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
   while ((await processStart(pid)) !== null && performance.now() < end) {
     await sleep(END_POLL_MS, undefined, { signal });
   }
+  const note = await trainerNote(runDir);
+  if (note?.pid === pid) throw trainerDeath(pid, note);
 }
 
 async function writeSummary(run: HandRun, wallSeconds: number, error: unknown): Promise<void> {

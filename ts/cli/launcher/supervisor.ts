@@ -2,12 +2,12 @@
  * Keeps the processes of a run together: all of them run, or none, but for those that somebody replaces (`onExit`).
  *
  * The first child that ends when it should not, or is silent for too long, fails the run and is the one that the error names, by its own
- * code when it said what it failed of; what it takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process group, SIGKILL after a grace period, all
- * within ten seconds. When this process ends by any way that still runs JavaScript, the groups are killed at once; otherwise the
- * lifelines end and the children stop themselves.
+ * code when it said what it failed of; what it takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process
+ * group, SIGKILL after a grace period, all within ten seconds. When this process ends by any way that still runs JavaScript, the groups are
+ * killed at once; otherwise the lifelines end and the children stop themselves.
  */
-import { isErrorCode, PrlError } from "../../errors.ts";
-import { readFailureNote } from "../../failure-note.ts";
+import { PrlError } from "../../errors.ts";
+import { ownFailure, readFailureNote } from "../../failure-note.ts";
 import { isThere } from "../../file-presence.ts";
 import { readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
@@ -164,9 +164,8 @@ export class Supervisor {
   async #ownFailure(child: RunChild, died: PrlError): Promise<PrlError> {
     const { component, index, pid } = child;
     try {
-      const note = pid === undefined ? null : await readFailureNote({ runDir: this.#runDir, component, index }, pid);
-      if (note === null || !isErrorCode(note.code)) return died;
-      return new PrlError(note.code, `${child.name}: ${note.message}`, { cause: died });
+      const note = await readFailureNote({ runDir: this.#runDir, component, index });
+      return ownFailure(child.name, note?.pid === pid ? note : null, died);
     } catch (cause) {
       return new PrlError(died.code, died.message, { cause });
     }
