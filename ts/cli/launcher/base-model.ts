@@ -106,8 +106,8 @@ export async function ensureBaseModel(name: string, seed: number): Promise<BaseM
   const entries = await modelFiles(folder);
   const weights = await weightsDigest(folder);
   if (entries.some((entry) => entry.endsWith(".safetensors"))) {
-    const files = await folderKey(folder, (file) => file.endsWith(".safetensors") || file.endsWith(".json"));
-    return { dir: folder, key: cacheKey(files), weights, origin: "given", damage: null };
+    const files = await folderKey(folder, (file) => file.endsWith(".json"));
+    return { dir: folder, key: cacheKey({ weights, files }), weights, origin: "given", damage: null };
   }
   const files = await folderKey(folder, (file) => !file.startsWith(".") && !file.endsWith(".md"));
   const key = cacheKey({ random: files, seed, version: packageManifest().version });
