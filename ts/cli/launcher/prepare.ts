@@ -28,7 +28,14 @@ import {
 } from "./check-environments.ts";
 import { writeConfig } from "./child-configs.ts";
 import { withThreads } from "./cores.ts";
-import { checkpointRoot, findResumedRun, newestRun, type ResumedRun, type ResumeRequest } from "./resume-run.ts";
+import {
+  assertSameReference,
+  checkpointRoot,
+  findResumedRun,
+  newestRun,
+  type ResumedRun,
+  type ResumeRequest,
+} from "./resume-run.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "./run-lock.ts";
 import { untilAborted } from "./stage.ts";
@@ -83,6 +90,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   const { directory, resumed } = await directoryOf("rl", threaded, names, options);
   const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
   await whileHeld(directory.path, async () => {
+    if (resumed !== null) await assertSameReference(config, resumed.checkpoint);
     await writeConfig(directory.path, "rl", resolved);
     await writeConfig(directory.path, "environments", environments);
     if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);

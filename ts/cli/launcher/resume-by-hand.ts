@@ -15,7 +15,13 @@ import type { RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
-import { checkpointRoot, clearLaterSteps, findResumedRun, type ResumeRequest } from "./resume-run.ts";
+import {
+  assertSameReference,
+  checkpointRoot,
+  clearLaterSteps,
+  findResumedRun,
+  type ResumeRequest,
+} from "./resume-run.ts";
 import { assertUnlocked, processStart, releaseLock, takeLock } from "./run-lock.ts";
 
 /** The parts that have a run's state. */
@@ -55,6 +61,8 @@ export async function resumeByHand(
 ): Promise<HandResume> {
   const name = basename(runDir);
   const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
+  // Where the trainer is on another machine the reference may be there only.
+  if (part === "trainer") await assertSameReference(config, checkpoint);
   const root = checkpointRoot(config, runDir, name);
   const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
   // The orchestrator has the run's own lock as long as it lives.

@@ -4,12 +4,12 @@
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 
-import { formatPath, type KeyPath, type RlConfig } from "../../config/index.ts";
+import { formatPath, type KeyPath, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 import { assertBaseWeights } from "../../trainer/index.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
-import { modelFolder } from "./base-model.ts";
+import { ensureBaseModel, modelFolder } from "./base-model.ts";
 import { runNamePrefix } from "./run-directory.ts";
 import { isLockFile } from "./run-lock.ts";
 import { assertSameModel } from "./same-model.ts";
@@ -110,6 +110,19 @@ export async function findResumedRun(
   await assertBaseWeights(half, "model", modelFolder(config.model.name));
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
+}
+
+/**
+ * Whether the reference of the loss, where the config names its folder, is that of the checkpoint; one that the run begins with itself is
+ * compared by the trainer.
+ *
+ * @throws PrlError `PRL_RUN_DRIFT`, those of `ensureBaseModel`
+ */
+export async function assertSameReference({ trainer, seed }: RlConfig, checkpoint: { dir: string }): Promise<void> {
+  const reference = referenceOf(trainer.loss);
+  if (reference === null || reference === START_REFERENCE) return;
+  const { dir } = await ensureBaseModel(reference, seed);
+  await assertBaseWeights(join(checkpoint.dir, "trainer"), "reference", dir);
 }
 
 /** Takes away what the run, which has the directory's lock, is about to make again: later steps, the last attempt's processes' files, its summary, its model. */
