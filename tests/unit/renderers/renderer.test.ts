@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { createRenderer } from "../../../ts/renderers/renderer.ts";
+import { readTokenizerConfig } from "../../../ts/renderers/tokenizer-config.ts";
 import {
   encodeBeginning,
   loadRenderer,
@@ -300,6 +301,14 @@ describe("loadRenderer", () => {
     expect(plain.name).toBe("default");
     expect(plain.bridgeToNextTurn(plain.render([user("a")]), Uint32Array.of(65), [user("b")])).toBeNull();
     expect(plain.parse(Uint32Array.of(65, 66))).toEqual({ content: "AB", reasoning: null, toolCalls: [] });
+  });
+
+  it("the example's folder tells other servers what prl would render without being told", async () => {
+    const { chatTemplates } = await readTokenizerConfig(EXAMPLE);
+    expect(chatTemplates.get("default")).toBe(FAMILIES.chatml.template);
+    const [told, untold] = await Promise.all([loadRenderer(EXAMPLE), loadRenderer(EXAMPLE, { name: "chatml" })]);
+    expect(told.stopTokenIds).toEqual(untold.stopTokenIds);
+    expect(told.callBeginning("find")).toBe(untold.callBeginning("find"));
   });
 
   it("names what is wrong", async () => {
