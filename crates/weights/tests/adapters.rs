@@ -351,6 +351,38 @@ fn folders_of_others_are_published_through_links_and_by_their_changes() {
     assert_eq!(code(place.publish(2, "empty")), "PRL_WEIGHTS_IO");
 }
 
+#[test]
+fn a_version_of_the_root_can_be_published_in_place_of_itself_and_of_earlier_ones() {
+    let mut place = Place::new();
+    for version in 0..4 {
+        write_adapter(&place.folder("adapter"), CONFIG, version);
+        place.publish(version.into(), "adapter").unwrap();
+    }
+    let newest = contents(&place.version(3));
+    for version in [3, 1] {
+        place.publish(version, "root/step_3").unwrap();
+        assert_eq!(contents(&place.version(version)), newest);
+    }
+    assert!(!place.version(2).exists() && !place.version(3).exists());
+    // What cannot be copied whole takes nothing away.
+    write_adapter(&place.folder("adapter"), CONFIG, 9);
+    fs::write(place.folder("adapter").join(ADAPTER_WEIGHTS_FILE), "no tensors").unwrap();
+    assert_eq!(code(place.publish(0, "adapter")), "PRL_WEIGHTS_FORMAT");
+    assert_eq!(contents(&place.version(1)), newest);
+
+    // A model's too, with what the publisher keeps to compute changes from.
+    let mut models = Place::new();
+    for version in 0..3 {
+        write_model(&models.folder("model"), version);
+        models.publish(version.into(), "model").unwrap();
+    }
+    models.publish(2, "model").unwrap();
+    models.publish(1, "root/step_0").unwrap();
+    assert!(!models.version(2).exists());
+    let [first, again] = [0, 1].map(|version| Checkpoint::open(&models.version(version)).unwrap());
+    assert_eq!(first.version_digest().unwrap(), again.version_digest().unwrap());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::publisher::make_empty;
 use super::{Published, Staged, WeightPublisher};
 use crate::adapter::Adapter;
 use crate::checkpoint::Checkpoint;
@@ -39,7 +40,8 @@ impl Staged {
 
 impl WeightPublisher {
     /// Publishes a copy of the files in `folder` as `version`, byte for byte: those that lie in it directly, neither hidden
-    /// nor a manifest; links are followed. An adapter goes whole, a model as in [`WeightPublisher::publish`].
+    /// nor a manifest; links are followed. An adapter goes whole, a model as in [`WeightPublisher::publish`]. As in
+    /// [`WeightPublisher::stage`], versions from this number on are no more, once the copy is whole; `folder` may be one of them.
     ///
     /// # Errors
     /// As there, and [`WeightsError::Io`] when a file cannot be copied. The version does not exist then.
@@ -50,22 +52,25 @@ impl WeightPublisher {
         canary: Option<Canary>,
         full: bool,
     ) -> Result<Published, WeightsError> {
-        // What is no weights fails before versions that it would replace are retired.
         let is_adapter = Adapter::is_in(folder);
         match is_adapter {
             true => drop(Adapter::open(folder)?),
             false => drop(Checkpoint::open(folder)?),
         }
         self.refuse_other_kind(version, is_adapter)?;
-        let staging = self.stage(version)?;
+        let copy = self.own(&format!("copy_{version}"));
+        make_empty(&copy)?;
         for entry in fs::read_dir(folder).map_err(WeightsError::io("list", folder))? {
             let path = entry.map_err(WeightsError::io("list", folder))?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if is_plain_file_name(name) && !name.starts_with('.') && name != MANIFEST_FILE && path.is_file() {
-                fs::copy(&path, staging.join(name)).map_err(WeightsError::io("copy", &path))?;
+                fs::copy(&path, copy.join(name)).map_err(WeightsError::io("copy", &path))?;
             }
         }
-        let staged = Staged::of_folder(&staging)?;
+        let staged = Staged::of_folder(&copy)?;
+        // Only now: what fails leaves the root as it was, and the folder may be one of the versions that go.
+        let staging = self.stage(version)?;
+        fs::rename(&copy, &staging).map_err(WeightsError::io("rename a copy to", &staging))?;
         self.publish(version, staged, canary, full)
     }
 }

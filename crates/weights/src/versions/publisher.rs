@@ -255,7 +255,12 @@ impl WeightPublisher {
     }
 
     fn staging(&self, version: u64) -> PathBuf {
-        self.root.join(OWN_DIRECTORY).join(format!("step_{version}"))
+        self.own(&format!("step_{version}"))
+    }
+
+    /// A place that is no version.
+    pub(super) fn own(&self, name: &str) -> PathBuf {
+        self.root.join(OWN_DIRECTORY).join(name)
     }
 
     /// The staged weights when versions may be sparse and most of these are 16-bit.
@@ -298,7 +303,7 @@ impl WeightPublisher {
             reason = "a threshold need not be exact"
         )]
         let max_bytes = left.min((full_bytes as f64 * MAX_SPARSE_SHARE) as u64);
-        let directory = self.root.join(OWN_DIRECTORY).join(format!("delta_{version}"));
+        let directory = self.own(&format!("delta_{version}"));
         make_empty(&directory)?;
         let tensors = tensors_of(weights)?;
         let options = SparseOptions {
@@ -396,9 +401,8 @@ impl WeightPublisher {
     /// Takes a version's directory out of sight; it is removed unless someone reads it, then by the next publisher.
     fn retire(&self, version: u64) -> Result<(), WeightsError> {
         let directory = version_directory(&self.root, version);
-        let own = self.root.join(OWN_DIRECTORY);
         let retired = (0..=u32::MAX)
-            .map(|number| own.join(format!("retired_{version}_{number}")))
+            .map(|number| self.own(&format!("retired_{version}_{number}")))
             .find(|path| !path.exists())
             .expect("a number is free");
         fs::rename(&directory, &retired).map_err(WeightsError::io("retire", &directory))?;
@@ -418,7 +422,7 @@ impl WeightPublisher {
     }
 }
 
-fn make_empty(directory: &Path) -> Result<(), WeightsError> {
+pub(super) fn make_empty(directory: &Path) -> Result<(), WeightsError> {
     if directory.exists() {
         fs::remove_dir_all(directory).map_err(WeightsError::io("remove", directory))?;
     }
