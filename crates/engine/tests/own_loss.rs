@@ -6,7 +6,7 @@ mod support;
 use prl_engine::loss::{Counts, LossOutput, policy_loss};
 use prl_engine::{ActivationPolicy, EngineError, LossConfig, Tier, Trainer, TrainerOptions};
 use serde_json::{Value, json};
-use support::{Columns, QWEN3, bits, compute, write_model};
+use support::{Columns, QWEN2, QWEN3, bits, compute, write_model};
 
 const LENGTHS: [usize; 4] = [9, 5, 12, 7];
 
@@ -166,6 +166,51 @@ fn the_gradients_of_two_ranks_add_up_to_those_of_one() {
             .any(|name| params["aggregation"].to_string().contains(name));
         let alone = run(&ranks[0], own).0 + run(&ranks[1], own).0;
         assert_eq!((alone - loss).abs() > 1e-4, by_sequence, "{params}: {alone} {loss}");
+    }
+}
+
+/// Whole repetitions, sequences that end inside of another or go on behind its end, and such that part within a block and at its edge: each
+/// with targets, temperatures and weights of its own.
+#[test]
+fn sequences_that_begin_alike_train_as_in_bins_of_their_own() {
+    let mut columns = Columns::random(&[12, 30, 30, 9, 33, 21], 33, 5);
+    let whole = columns.input_ids[12..42].to_vec();
+    for (sequence, shared) in [(0, 12), (2, 30), (3, 9), (4, 17), (5, 16)] {
+        let at = columns.cu_seqlens[sequence] as usize;
+        columns.input_ids[at..at + shared].copy_from_slice(&whole[..shared]);
+    }
+    let weigh = |(at, &mask): (usize, &u8)| f32::from(mask) * (at % 3) as f32 / 2.0;
+    columns.ce_weights = Some(columns.loss_mask.iter().enumerate().map(weigh).collect());
+    for config in [QWEN3, QWEN2] {
+        let dir = tempfile::tempdir().expect("a folder");
+        write_model(dir.path(), config, 1);
+        for activations in [ActivationPolicy::Keep, ActivationPolicy::Recompute] {
+            let mut run = |bins: Vec<u32>| {
+                columns.bin_seq_offsets = Some(bins);
+                let mut trainer = open(dir.path(), "default", Value::Null, activations);
+                let mut logprobs = Vec::new();
+                let trained = trainer.forward_backward_with(&columns.batch(), &mut |inputs, counts| {
+                    logprobs.extend(bits(inputs.logprobs));
+                    policy_loss("default", inputs, &Value::Null, Some(counts))
+                });
+                trained.expect("it trains");
+                let names = trainer.parameter_names();
+                let gradients = names.iter().map(|name| trainer.gradient(name).expect("a gradient"));
+                (logprobs, gradients.collect::<Vec<_>>())
+            };
+            let (together, apart) = (run(vec![0, 6]), run((0..=6).collect()));
+            assert_eq!(together.0, apart.0);
+            for (found, expected) in together.1.iter().zip(&apart.1) {
+                let largest = expected.iter().fold(0f32, |most, value| most.max(value.abs()));
+                assert!(largest > 1e-5);
+                for (found, expected) in found.iter().zip(expected) {
+                    assert!(
+                        (found - expected).abs() < 1e-5 * largest,
+                        "{found} {expected} {largest}"
+                    );
+                }
+            }
+        }
     }
 }
 

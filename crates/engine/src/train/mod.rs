@@ -153,7 +153,8 @@ impl Trainer {
 
     /// Runs a batch forward and backward, bin after bin; gradients add to those of earlier calls until [`Trainer::step`].
     ///
-    /// Sequences without a token that trains are not computed, nor are the rows behind a sequence's last one.
+    /// Sequences without a token that trains are not computed, nor are the rows behind a sequence's last one; what sequences of a bin have in
+    /// common from their beginning on is computed once.
     ///
     /// # Errors
     /// [`EngineError::Input`] when columns do not fit together or the model; the loss's own errors; [`EngineError::NonFinite`] when the
