@@ -21,8 +21,8 @@ export type BaseWeights = z.output<typeof schema>;
 export async function weightsDigest(folder: string): Promise<string> {
   const names = (await ifThere(readdir(folder), folder)) ?? [];
   const files = names.filter((name) => name.endsWith(".safetensors")).toSorted();
-  const found: string[] = [];
-  for (const name of files) found.push(`${name} ${(await digestFile(join(folder, name))).digest}\n`);
+  const line = async (name: string) => `${name} ${(await digestFile(join(folder, name))).digest}\n`;
+  const found = await Promise.all(files.map(line));
   return digest(found.join(""));
 }
 
@@ -31,10 +31,14 @@ export async function writeBaseWeights(half: string, base: BaseWeights): Promise
   await atomicWriteJson(join(half, FILE), base);
 }
 
-/** Errors: PRL_RUN_DRIFT when the weights of `folder` are not those that the checkpoint's half was bound to as `kind`; PRL_CHECKPOINT_CORRUPT. */
-export async function assertBaseWeights(half: string, kind: keyof BaseWeights, folder: string): Promise<void> {
+/**
+ * The digest of the weights of `folder`. Errors: PRL_RUN_DRIFT when they are not those that the checkpoint's half was bound to as `kind`;
+ * PRL_CHECKPOINT_CORRUPT, PRL_IO.
+ */
+export async function assertBaseWeights(half: string, kind: keyof BaseWeights, folder: string): Promise<string> {
   const then = (await readBaseWeights(half))?.[kind] ?? null;
-  if (then === null || then === (await weightsDigest(folder))) return;
+  const now = await weightsDigest(folder);
+  if (then === null || then === now) return now;
   const what = kind === "model" ? "the run's model" : "the reference of the run's loss";
   throw new PrlError(
     "PRL_RUN_DRIFT",

@@ -64,9 +64,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   });
   const threads = config.threads ?? 0;
   const { referenceDir = null, baseWeights = null } = job;
-  if (referenceDir !== null && job.startStep > 0) await assertBaseWeights(job.modelDir, "reference", referenceDir);
-  const isBound = job.checkpoints !== null && referenceDir !== null;
-  const base = { model: baseWeights, reference: isBound ? await weightsDigest(referenceDir) : null };
+  const base = { model: baseWeights, reference: await boundReference(job) };
   const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
   const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
   let saving: Promise<void> = Promise.resolve();
@@ -117,6 +115,13 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     await Promise.all([job.rollouts.close(), job.weights.close()]);
     await Promise.all([trainer.close(), reference?.close(), ownLoss.close()]);
   }
+}
+
+/** The digest of the reference that the run's checkpoints are bound to, and its last one was: read once. */
+async function boundReference({ referenceDir = null, ...job }: TrainerJob): Promise<string | null> {
+  if (referenceDir === null) return null;
+  if (job.startStep > 0) return assertBaseWeights(job.modelDir, "reference", referenceDir);
+  return job.checkpoints === null ? null : weightsDigest(referenceDir);
 }
 
 async function publish(
