@@ -57,7 +57,8 @@ export class WeightPublisher {
   /**
    * Publishes a copy of a folder that someone else wrote, byte for byte: a Hugging Face folder like what `save` writes, or a PEFT adapter
    * (`adapter_config.json`, `adapter_model.safetensors`), which is always shipped whole. Files that lie in it directly travel, hidden ones
-   * and a manifest do not. Errors: PRL_WEIGHTS_ADAPTER for an adapter that is not whole, or in a root of models (or the reverse).
+   * and a manifest do not. Versions from this number on are no more once the copy is whole; the folder may be one of them. Errors:
+   * PRL_WEIGHTS_ADAPTER for an adapter that is not whole, or in a root of models (or the reverse).
    */
   async publishFolder(
     version: number,

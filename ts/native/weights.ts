@@ -48,7 +48,7 @@ export async function openSafetensors(path: string): Promise<Safetensors> {
   return face(file);
 }
 
-/** The same over bytes in memory, which are not copied: the data of its tensors are parts of them. */
+/** The same over bytes in memory, which are not copied: the data of its tensors are parts of them, at any `byteOffset`. */
 export function decodeSafetensors(bytes: Uint8Array): Safetensors {
   const { metadata, tensors } = native(() => addon().parseSafetensors(bytes));
   const places = new Map(tensors.map((tensor) => [tensor.name, tensor]));
