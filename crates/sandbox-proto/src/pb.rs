@@ -52,14 +52,15 @@ pub struct RunOnceRequest {
     pub image: ::prost::alloc::string::String,
 }
 /// What the program is and gets is as in RunOnce; `request.stdin` is not used, limits are per case, except disk and inodes,
-/// which the files and the build have too.
+/// which the files and the build have too. A daemon that has nothing else to do may run several cases at a time, each in a
+/// sandbox of its own.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunTestsRequest {
     #[prost(message, optional, tag = "1")]
     pub request: ::core::option::Option<RunOnceRequest>,
     #[prost(message, repeated, tag = "2")]
     pub cases: ::prost::alloc::vec::Vec<TestCase>,
-    /// No further case is begun after one that did not exit with 0.
+    /// No case behind the first that did not exit with 0 is told; those that were begun beside it are ended.
     #[prost(bool, tag = "3")]
     pub stop_on_failure: bool,
     /// argv run once before the cases, for example a compiler; when it does not exit with 0 no case is run.
