@@ -97,12 +97,15 @@ function quoted(reason: string | null): string {
 }
 
 function logprobText(value: number): string {
-  if (Number.isNaN(value)) {
-    throw new PrlError(
-      "PRL_INFERENCE_FAILED",
-      "the engine computed a log-probability that is not a number: check the weights",
-    );
-  }
-  if (value < LEAST_LOGPROB) return String(LEAST_LOGPROB);
-  return Object.is(value, -0) ? "-0" : String(value);
+  const told = toldLogprob(value);
+  return Object.is(told, -0) ? "-0" : String(told);
+}
+
+/** A log-probability as it is told: finite. Errors: PRL_INFERENCE_FAILED for what is no number. */
+export function toldLogprob(value: number): number {
+  if (!Number.isNaN(value)) return Math.max(value, LEAST_LOGPROB);
+  throw new PrlError(
+    "PRL_INFERENCE_FAILED",
+    "the engine computed a log-probability that is not a number: check the weights",
+  );
 }

@@ -1,7 +1,10 @@
-/** What the answers of both OpenAI endpoints have in common: head, sampling, usage. */
+/** What the answers of both OpenAI endpoints have in common: head, sampling, the stream of one choice, usage. */
+import type { FastifyReply } from "fastify";
+
 import type { ActiveRequest } from "../active-request.ts";
 import { CompletionCursor, joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
+import { openEventStream } from "../event-stream.ts";
 import type { ParsedRequest } from "../request.ts";
 import type { Completion, Usage } from "../response.ts";
 import { sample } from "../sample.ts";
@@ -34,13 +37,48 @@ export async function whole(context: ServerContext, parsed: ParsedRequest, activ
   const cursor = new CompletionCursor();
   const chunks: Completion[] = [];
   for await (const chunk of sample(context, parsed, context.nextId(), cursor, active.signal)) chunks.push(chunk);
-  const completion = joinCompletions(chunks);
-  const usage = {
-    promptTokens: parsed.promptTokenIds.length,
-    completionTokens: completion.tokenIds.length,
-    cachedTokens: cursor.cachedTokens,
-  };
+  return sampledOf(parsed, joinCompletions(chunks), cursor);
+}
+
+function sampledOf(
+  { promptTokenIds }: ParsedRequest,
+  completion: Completion,
+  { cachedTokens }: CompletionCursor,
+): Sampled {
+  const usage = { promptTokens: promptTokenIds.length, completionTokens: completion.tokenIds.length, cachedTokens };
   return { completion, usage };
+}
+
+/** Sends one choice, and what stands beside it in that chunk. */
+export type SendChoice = (choice: object, beside?: object) => Promise<void>;
+
+/**
+ * One choice as events: `tell` sends what it makes of the chunks as they are sampled, and returns all of them; the usage comes last, where it is
+ * asked for. Errors until the first chunk have their own status.
+ */
+export async function streamed(
+  context: ServerContext,
+  { head, parsed }: { head: Head; parsed: ParsedRequest },
+  active: ActiveRequest,
+  reply: FastifyReply,
+  tell: (chunks: AsyncIterable<Completion>, send: SendChoice) => Promise<Completion>,
+): Promise<FastifyReply> {
+  const cursor = new CompletionCursor();
+  const sampling = sample(context, parsed, context.nextId(), cursor, active.signal);
+  const first = await active.race(sampling.next());
+  const events = openEventStream(reply, active.signal);
+  const chunks = async function* (): AsyncGenerator<Completion> {
+    for (let next = first; next.done !== true; next = await active.race(sampling.next())) yield next.value;
+  };
+  await events.end(async () => {
+    const completion = await tell(chunks(), (choice, beside = {}) =>
+      events.write(JSON.stringify({ ...head, ...beside, choices: [{ index: 0, ...choice }] })),
+    );
+    if (!parsed.includeUsage) return;
+    const usage = total([sampledOf(parsed, completion, cursor)], 1);
+    await events.write(JSON.stringify({ ...head, choices: [], usage }));
+  });
+  return reply;
 }
 
 /** Usage over all prompts and choices; choices of one prompt share it. */

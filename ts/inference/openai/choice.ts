@@ -1,6 +1,7 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
 import { parseReply, type Renderer, type Tokenizer } from "../../renderers/index.ts";
-import type { Completion } from "../response.ts";
+import type { ParsedRequest } from "../request.ts";
+import { type Completion, toldLogprob } from "../response.ts";
 
 export interface ChatToolCall {
   index: number;
@@ -77,9 +78,19 @@ export interface ChoiceEnd {
   stop_reason: number | string | null;
 }
 
-/** The sampled tokens, where the request wants them (`return_token_ids`, vLLM's). */
-export function idsOf(body: { return_token_ids?: boolean | null | undefined }, tokenIds: Uint32Array): object {
-  return body.return_token_ids === true ? { token_ids: [...tokenIds] } : {};
+/** vLLM's `return_token_ids`. */
+interface WantsIds {
+  return_token_ids?: boolean | null | undefined;
+}
+
+/** The sampled tokens, where the request wants them. */
+export function idsOf({ return_token_ids: wanted }: WantsIds, tokenIds: Uint32Array): object {
+  return wanted === true ? { token_ids: [...tokenIds] } : {};
+}
+
+/** Those of the prompt, likewise. */
+export function promptIdsOf({ return_token_ids: wanted }: WantsIds, { promptTokenIds }: ParsedRequest): object {
+  return wanted === true ? { prompt_token_ids: [...promptTokenIds] } : {};
 }
 
 /** Log-probabilities as the chat API shows them: of the sampled tokens only, again as the first of `top` ones. */
@@ -90,7 +101,7 @@ export function chatLogprobs(
 ): object {
   const content = Array.from(tokenIds, (id, index) => {
     const token = tokenizer.decode([id]);
-    const entry = { token, logprob: Math.max(logprobs[index] ?? 0, -9999), bytes: [...Buffer.from(token)] };
+    const entry = { token, logprob: toldLogprob(logprobs[index] ?? Number.NaN), bytes: [...Buffer.from(token)] };
     return { ...entry, top_logprobs: top > 0 ? [entry] : [] };
   });
   return { content, refusal: null };

@@ -3,17 +3,15 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 
 import { encodeBeginning, opensThinking, type ReplyDelta, ReplyGrowth, type Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
-import { CompletionCursor, joinCompletions } from "../completion.ts";
+import { joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
-import { openEventStream } from "../event-stream.ts";
-import { headOf, total, whole } from "../openai/answer.ts";
-import { chatLogprobs, endOf, idsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
+import { headOf, streamed, total, whole } from "../openai/answer.ts";
+import { chatLogprobs, endOf, idsOf, promptIdsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
 import { toTemplateMessages } from "../openai/messages.ts";
 import { chatSchema, type ChatBody, forcedCall, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
 import type { Completion } from "../response.ts";
-import { sample } from "../sample.ts";
 
 export function registerChat(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/chat/completions", async (request, reply) => {
@@ -69,12 +67,11 @@ async function chat(
           ...(reasoning === null ? {} : { reasoning, reasoning_content: reasoning }),
           ...(calls.length === 0 ? {} : { tool_calls: calls }),
         },
-        logprobs: body.logprobs === true ? chatLogprobs(tokenizer, completion, body.top_logprobs ?? 0) : null,
+        ...tokensOf(tokenizer, body, completion),
         ...endOf(completion, { toolCalls }),
-        ...idsOf(body, completion.tokenIds),
       };
     }),
-    ...(body.return_token_ids === true && { prompt_token_ids: [...promptIds] }),
+    ...promptIdsOf(body, first),
     usage: total(sampled, choices),
   };
 }
@@ -88,54 +85,42 @@ interface ChatStream {
 }
 
 /** Content and thinking as they settle; calls whole at the end. */
-async function streamChat(
+function streamChat(
   context: ServerContext,
   { body, parsed, renderer, tokenizer, options }: ChatStream,
   active: ActiveRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const head = headOf(context, body, "chatcmpl", "chat.completion.chunk");
-  const cursor = new CompletionCursor();
-  const chunks = sample(context, parsed, context.nextId(), cursor, active.signal);
-  let next = await active.race(chunks.next());
-  const events = openEventStream(reply, active.signal);
-  // In the first chunk only.
-  let promptIds: object = body.return_token_ids === true ? { prompt_token_ids: [...parsed.promptTokenIds] } : {};
-  const send = (delta: object, sampled: Completion | null = null, more: object = {}): Promise<void> => {
-    const wantsLogprobs = sampled !== null && body.logprobs === true;
-    const logprobs = wantsLogprobs ? chatLogprobs(tokenizer, sampled, body.top_logprobs ?? 0) : null;
-    const ids = sampled === null ? {} : idsOf(body, sampled.tokenIds);
-    const choice = { index: 0, delta, logprobs, finish_reason: null, ...ids, ...more };
-    return events.write(JSON.stringify({ ...head, ...promptIds, choices: [choice] }));
-  };
   const wantsAll = body.logprobs === true || body.return_token_ids === true;
-  await events.end(async () => {
-    await send({ role: "assistant", content: "" });
-    promptIds = {};
+  return streamed(context, { head, parsed }, active, reply, async (chunks, send) => {
     const received: Completion[] = [];
+    const sendDelta = (delta: object, more: object = {}, beside: object = {}): Promise<void> =>
+      send({ delta, logprobs: null, finish_reason: null, ...more }, beside);
+    await sendDelta({ role: "assistant", content: "" }, {}, promptIdsOf(body, parsed));
     const growth = new ReplyGrowth([...parsed.stop, ...(options.tools ? ["<tool_call>"] : []), "<think>", "</think>"]);
-    for (; next.done !== true; next = await active.race(chunks.next())) {
-      received.push(next.value);
-      const soFar = readReply(renderer, joinCompletions(received), options);
-      const delta = growth.take(soFar);
-      if (delta !== null || wantsAll) await send(wireDelta(delta ?? {}), next.value);
+    for await (const chunk of chunks) {
+      received.push(chunk);
+      const delta = growth.take(readReply(renderer, joinCompletions(received), options));
+      if (delta !== null || wantsAll) await sendDelta(wireDelta(delta ?? {}), tokensOf(tokenizer, body, chunk));
     }
     const completion = joinCompletions(received);
     const final = readReply(renderer, completion, options);
     const rest = growth.rest(final);
-    if (rest !== null) await send(wireDelta(rest));
-    if (final.toolCalls.length > 0) await send({ tool_calls: final.toolCalls });
-    await send({}, null, endOf(completion, final));
-    if (parsed.includeUsage) {
-      const usage = {
-        promptTokens: parsed.promptTokenIds.length,
-        completionTokens: completion.tokenIds.length,
-        cachedTokens: cursor.cachedTokens,
-      };
-      await events.write(JSON.stringify({ ...head, choices: [], usage: total([{ completion, usage }], 1) }));
-    }
+    if (rest !== null) await sendDelta(wireDelta(rest));
+    if (final.toolCalls.length > 0) await sendDelta({ tool_calls: final.toolCalls });
+    await sendDelta({}, endOf(completion, final));
+    return completion;
   });
-  return reply;
+}
+
+/** What is told of sampled tokens beside their text. */
+function tokensOf(tokenizer: Tokenizer, body: ChatBody, completion: Completion): object {
+  const { logprobs, top_logprobs: top } = body;
+  return {
+    logprobs: logprobs === true ? chatLogprobs(tokenizer, completion, top ?? 0) : null,
+    ...idsOf(body, completion.tokenIds),
+  };
 }
 
 function wireDelta({ content, reasoning }: ReplyDelta): object {

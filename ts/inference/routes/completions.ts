@@ -3,16 +3,14 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 
 import type { Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
-import { CompletionCursor, joinCompletions } from "../completion.ts";
+import { joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
-import { openEventStream } from "../event-stream.ts";
-import { headOf, total, whole } from "../openai/answer.ts";
-import { type ChoiceEnd, endOf, idsOf } from "../openai/choice.ts";
+import { headOf, streamed, total, whole } from "../openai/answer.ts";
+import { endOf, idsOf, promptIdsOf } from "../openai/choice.ts";
 import { type CompletionBody, completionSchema, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
-import type { Completion } from "../response.ts";
-import { sample } from "../sample.ts";
+import { type Completion, toldLogprob } from "../response.ts";
 
 export function registerCompletions(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/completions", async (request, reply) => {
@@ -48,14 +46,14 @@ async function complete(
       text: textOf(tokenizer, completion),
       logprobs: typeof body.logprobs === "number" ? textLogprobs(tokenizer, completion) : null,
       ...endOf(completion, { toolCalls: [] }),
-      ...promptIdsOf(body, requests[index]),
+      ...promptIdsOf(body, requests[index] ?? first),
       ...idsOf(body, completion.tokenIds),
     })),
     usage: total(sampled, choices),
   };
 }
 
-async function streamText(
+function streamText(
   context: ServerContext,
   body: CompletionBody,
   parsed: ParsedRequest,
@@ -64,39 +62,29 @@ async function streamText(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const head = headOf(context, body, "cmpl", "text_completion");
-  const cursor = new CompletionCursor();
-  const chunks = sample(context, parsed, context.nextId(), cursor, active.signal);
-  let next = await active.race(chunks.next());
-  const events = openEventStream(reply, active.signal);
-  let ids = promptIdsOf(body, parsed);
-  const send = (text: string, end: ChoiceEnd | null, sampled: Completion | null = null): Promise<void> => {
-    const logprobs = sampled !== null && typeof body.logprobs === "number" ? textLogprobs(tokenizer, sampled) : null;
-    const more = { ...ids, ...(sampled !== null && idsOf(body, sampled.tokenIds)) };
-    ids = {};
-    const choice = { index: 0, text, logprobs, finish_reason: null, ...end, ...more };
-    return events.write(JSON.stringify({ ...head, choices: [choice] }));
-  };
-  await events.end(async () => {
+  const wantsLogprobs = typeof body.logprobs === "number";
+  const wantsAll = wantsLogprobs || body.return_token_ids === true;
+  return streamed(context, { head, parsed }, active, reply, async (chunks, send) => {
     const received: Completion[] = [];
     const stream = tokenizer.decodeStream({ skipSpecialTokens: true, stop: parsed.stop });
-    for (; next.done !== true; next = await active.race(chunks.next())) {
-      received.push(next.value);
-      const text = Array.from(next.value.tokenIds, (id) => stream.push(id)).join("");
-      const isWanted = typeof body.logprobs === "number" || body.return_token_ids === true;
-      if (text !== "" || isWanted) await send(text, null, next.value);
+    // In the first chunk only.
+    let promptIds = promptIdsOf(body, parsed);
+    const sendText = (text: string, more: object): Promise<void> => {
+      const choice = { text, logprobs: null, finish_reason: null, ...promptIds, ...more };
+      promptIds = {};
+      return send(choice);
+    };
+    for await (const chunk of chunks) {
+      received.push(chunk);
+      const text = Array.from(chunk.tokenIds, (id) => stream.push(id)).join("");
+      if (text === "" && !wantsAll) continue;
+      const logprobs = wantsLogprobs ? textLogprobs(tokenizer, chunk) : null;
+      await sendText(text, { logprobs, ...idsOf(body, chunk.tokenIds) });
     }
     const completion = joinCompletions(received);
-    await send(stream.flush(), endOf(completion, { toolCalls: [] }));
-    if (parsed.includeUsage) {
-      const usage = {
-        promptTokens: parsed.promptTokenIds.length,
-        completionTokens: completion.tokenIds.length,
-        cachedTokens: cursor.cachedTokens,
-      };
-      await events.write(JSON.stringify({ ...head, choices: [], usage: total([{ completion, usage }], 1) }));
-    }
+    await sendText(stream.flush(), endOf(completion, { toolCalls: [] }));
+    return completion;
   });
-  return reply;
 }
 
 /** A text, texts, token ids, or lists of them. */
@@ -122,18 +110,11 @@ function textLogprobs(tokenizer: Tokenizer, { tokenIds, logprobs }: Completion):
     offset += token.length;
     return at;
   });
+  const told = Array.from(logprobs, toldLogprob);
   return {
     tokens,
-    token_logprobs: Array.from(logprobs, leastLogprob),
-    top_logprobs: tokens.map((token, index) => ({ [token]: leastLogprob(logprobs[index] ?? 0) })),
+    token_logprobs: told,
+    top_logprobs: tokens.map((token, index) => ({ [token]: told[index] })),
     text_offset: offsets,
   };
-}
-
-function leastLogprob(value: number): number {
-  return Math.max(value, -9999);
-}
-
-function promptIdsOf({ return_token_ids: wanted }: CompletionBody, request: ParsedRequest | undefined): object {
-  return wanted === true && request !== undefined ? { prompt_token_ids: [...request.promptTokenIds] } : {};
 }
