@@ -148,6 +148,8 @@ test(
     await writeFile(sft, "seq_lenn = 8\n");
     const more = ["--warm-start.sft", sft];
     expect((await whole("trainer", runDir, ...more).finished).code).toBe(2);
+    // As of one that was killed.
+    await writeFile(join(runDir, "run/trainer-0.json"), JSON.stringify({ pid: 2 ** 30, version: 0 }));
     whole("inference", runDir, ...more);
     whole("env-server", runDir, ...more);
     const orchestrator = whole("orchestrator", runDir, ...more);
@@ -158,7 +160,9 @@ test(
         if (text.includes("a trainer failed here before")) told();
       });
     });
-    expect(orchestrator.child.exitCode).toBe(null);
+    await Promise.all([ready(runDir, "inference-0"), ready(runDir, "env-worker-0")]);
+    await sleep(500);
+    expect(await readdir(join(runDir, "run"))).not.toContain("orchestrator-0.json");
     whole("trainer", runDir, ...more);
     const ended = await orchestrator.finished;
     expect([ended.code, ended.stderr]).toEqual([2, expect.stringContaining("trainer-0: ")]);

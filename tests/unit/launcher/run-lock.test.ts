@@ -1,12 +1,13 @@
 /** Who may have a run directory: one process at a time, also when several want it at the same moment. */
 import { spawn } from "node:child_process";
-import { mkdtemp, readdir, rm, writeFile, mkdir } from "node:fs/promises";
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { assertUnlocked, lockHolder, releaseLock, takeLock } from "../../../ts/cli/launcher/run-lock.ts";
+import { assertUnlocked, lockHolder, processStart, releaseLock, takeLock } from "../../../ts/cli/launcher/run-lock.ts";
 
 const MODULE = pathToFileURL(join(import.meta.dirname, "../../../dist/cli/launcher/run-lock.js")).href;
 const RIVALS = 6;
@@ -28,6 +29,19 @@ test("a directory is taken once, and free again when it is released", async () =
   await releaseLock(runDir);
   expect(await lockHolder(runDir)).toBeNull();
   expect(await readdir(join(runDir, "run"))).toEqual([]);
+});
+
+test("a process that has ended is gone, though its parent has not asked how it ended", async () => {
+  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  try {
+    const [line] = (await once(parent.stdout, "data")) as [Buffer];
+    const pid = Number(String(line));
+    await expect.poll(() => processStart(pid), { timeout: 10_000 }).toBe(null);
+    expect(await readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
+    expect(await processStart(process.pid)).toMatch(/^\d+$/);
+  } finally {
+    parent.kill("SIGKILL");
+  }
 });
 
 test("what processes that are gone left behind is nobody's, and swept away", async () => {

@@ -63,8 +63,15 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 0, startStep });
   const work = async (signal: AbortSignal) => {
     const warmsUp = byHand !== null && config.warm_start !== null;
+    // By hand a trainer of before may have left its ready file; with --resume that is gone.
+    const isThere = async ({ pid }: ReadyFile) =>
+      byHand === null || startStep > 0 || (await byHand.processStart(pid)) !== null;
     const ready = (component: string, count: number, deadlineMs = READY_DEADLINE_MS) =>
-      Promise.all(Array.from({ length: count }, (_, i) => waitUntilReady(runDir, component, i, deadlineMs, signal)));
+      Promise.all(
+        Array.from({ length: count }, (_, i) =>
+          waitUntilReady({ runDir, component, index: i, deadlineMs, signal, isThere }),
+        ),
+      );
     const { client } = config.orchestrator;
     const isOwn = client.base_url.length === 0;
     const replicas = isOwn ? config.inference.replicas : 0;
@@ -149,18 +156,30 @@ async function someEnvWorkers(runDir: string, signal: AbortSignal) {
   }
 }
 
-async function waitUntilReady(
-  runDir: string,
-  component: string,
-  index: number,
-  deadlineMs: number,
-  signal: AbortSignal,
-): Promise<ReadyFile> {
+interface AwaitedProcess {
+  runDir: string;
+  component: string;
+  index: number;
+  deadlineMs: number;
+  signal: AbortSignal;
+  /** Whether who wrote the file still is. */
+  isThere: (file: ReadyFile) => Promise<boolean>;
+}
+
+async function waitUntilReady({
+  runDir,
+  component,
+  index,
+  deadlineMs,
+  signal,
+  isThere,
+}: AwaitedProcess): Promise<ReadyFile> {
   const path = readyFilePath(runDir, component, index);
   const end = Date.now() + deadlineMs;
   for (;;) {
     try {
-      return JSON.parse(await readFile(path, "utf8")) as ReadyFile;
+      const file = JSON.parse(await readFile(path, "utf8")) as ReadyFile;
+      if (await isThere(file)) return file;
     } catch (error) {
       if (!isMissing(error)) throw error;
     }

@@ -13,7 +13,7 @@ export { prepareRl, prepareSft } from "./prepare.ts";
 export { throughItsEnd } from "./run-by-hand.ts";
 export { rl, sft } from "./run-handle.ts";
 export type { Run, RunOptions } from "./run-handle.ts";
-export { releaseLock, takeLock } from "./run-lock.ts";
+export { processStart, releaseLock, takeLock } from "./run-lock.ts";
 export { selfCommand } from "./self-command.ts";
 export { resumeRequest, RUN_OPTIONS, showRun } from "./show-run.ts";
 export type { EvaluationSummary, RunSummary } from "./summary.ts";

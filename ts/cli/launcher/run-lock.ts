@@ -25,6 +25,8 @@ type Lock = z.output<typeof lockSchema>;
 const LOCK_FILE = /^lock-\d+\.json$/;
 /** Of /proc/<pid>/stat, counted behind the command's closing bracket: when the process started, in clock ticks since boot. */
 const START_FIELD = 19;
+/** The state, in the first of those fields, of a process that its parent has not waited for. */
+const ENDED = "Z";
 /** Two that stepped back for each other try again, each after a pause of its own. */
 const TRIES = 20;
 const LONGEST_PAUSE_MS = 100;
@@ -135,11 +137,12 @@ async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
-/** When a process was started, as the kernel counts; null when there is no such process. */
+/** When a process was started, as the kernel counts; null when there is no such process, or it has ended and nobody has asked how. */
 export async function processStart(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[START_FIELD] ?? "";
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === ENDED ? null : (fields[START_FIELD] ?? "");
   } catch (error) {
     if (isGone(error)) return null;
     throw new PrlError("PRL_IO", `cannot look at process ${pid}`, { cause: error });

@@ -42,7 +42,7 @@ export function registerStatus(app: FastifyInstance, context: ServerContext): vo
     })),
   }));
 
-  // From the first question on: a server that nobody watches spends nothing on it.
+  // Not at the start, which it would make longer.
   let own: Promise<ProcessMetrics> | null = null;
   app.get("/metrics", async (_request, reply) => {
     own ??= openProcessMetrics({ component: "inference" });
