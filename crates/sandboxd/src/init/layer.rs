@@ -26,8 +26,8 @@ pub(super) struct Layer {
     /// What everything that is written lies in.
     tops: Vec<File>,
     as_made: State,
-    /// Programs ran in it only after the tick of the kernel's clock in which it was made: a change in the same one would
-    /// leave no later time.
+    /// A change by a program leaves a later time: always where the kernel takes another one for what was looked at, else
+    /// where programs run in it only after the tick of the kernel's clock in which it was made.
     told_apart: bool,
 }
 
@@ -50,9 +50,9 @@ impl Layer {
             Ok(Self {
                 namespace: namespace.into(),
                 sizes: *sizes,
+                told_apart: at("layer", takes_another_time(&tops))?,
                 as_made: at("layer", state(&tops))?,
                 tops,
-                told_apart: false,
             })
         });
         at("leave the layer", enter(back.as_raw_fd()))?;
@@ -65,13 +65,8 @@ impl Layer {
 
     /// A program begins in it.
     pub(super) fn begin(&mut self) {
-        // SAFETY: timespec is plain data, filled by the call.
-        let now = unsafe {
-            let mut now: libc::timespec = std::mem::zeroed();
-            libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now);
-            (now.tv_sec, now.tv_nsec)
-        };
-        self.told_apart = self.as_made.changed.iter().all(|made| *made < now);
+        let now = last_tick();
+        self.told_apart |= self.as_made.changed.iter().all(|made| *made < now);
     }
 
     /// Whether nothing in it has changed since it was made. Only while nobody is in it who could write.
@@ -131,6 +126,28 @@ fn build(sizes: &Sizes, uid: u32) -> Result<Vec<File>, Step> {
         check(unsafe { libc::umount2(c"/box".as_ptr(), libc::MNT_DETACH) }),
     )?;
     Ok(tops)
+}
+
+/// Whether a change to what was looked at gets a time of its own, also within one tick. Said only where that is seen.
+fn takes_another_time(tops: &[File]) -> io::Result<bool> {
+    let Some(top) = tops.first() else {
+        return Ok(false);
+    };
+    let before = last_tick();
+    let permissions = top.metadata()?.permissions();
+    top.set_permissions(permissions)?;
+    let changed = top.metadata()?;
+    Ok(last_tick() == before && (changed.ctime(), changed.ctime_nsec()) > before)
+}
+
+/// What the kernel gives as the time of a change, unless it takes another one.
+fn last_tick() -> (i64, i64) {
+    // SAFETY: timespec is plain data, filled by the call.
+    unsafe {
+        let mut now: libc::timespec = std::mem::zeroed();
+        libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &raw mut now);
+        (now.tv_sec, now.tv_nsec)
+    }
 }
 
 fn state(tops: &[File]) -> io::Result<State> {

@@ -18,9 +18,10 @@ use crate::sys::{pidfd_signal, pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
 /// Parts of the bootstrap, in the order in which they need each other.
-const PARTS: [(&str, &str); 7] = [
+const PARTS: [(&str, &str); 8] = [
     ("stash", include_str!("python/stash.py")),
     ("kernel", include_str!("python/kernel.py")),
+    ("huge", include_str!("python/huge.py")),
     ("calls", include_str!("python/calls.py")),
     ("rights", include_str!("python/rights.py")),
     ("guest", include_str!("python/guest.py")),

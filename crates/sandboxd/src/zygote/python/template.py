@@ -52,6 +52,8 @@ def serve(number):
     birth.HOOKS.stop()
     if _thread._count():
         birth.HOOKS.leave_to_the_interpreter()
+    else:
+        huge.settle()
     kept = stash.Stash(born, stash.RECORDER.needs)
     for name in kept.anew:
         birth.HOOKS.leave_out(name)

@@ -316,3 +316,27 @@ fn templates(daemon: u32) -> Result<Vec<u32>, Box<dyn std::error::Error>> {
     }
     Ok(found)
 }
+
+/// Prints of each part of its memory that has huge pages the rights, how far from a bound it begins, and the kB that are in small ones.
+const CODE: &str = "import re\n\
+    for part in re.split(r'\\n(?=[0-9a-f]+-[0-9a-f]+ )', open('/proc/self/smaps').read()):\n\
+    \x20   first, last = (int(end, 16) for end in part.split()[0].split('-'))\n\
+    \x20   kept = int(re.search(r'AnonHugePages: *(\\d+)', part)[1])\n\
+    \x20   if kept: print(part.split()[1], first % (2 << 20), (last - first) // 1024 - kept)";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn code_in_huge_pages_is_not_to_be_written_to() -> Outcome {
+    let Some((_daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let result = run(&client, python(CODE)).await?;
+    assert_eq!(result.runtime, "python", "{}", tell(&result));
+    let told = text(&result.stdout);
+    if told.is_empty() && result.exit_code == Some(0) {
+        // Its code is elsewhere, or the kernel has none to give.
+        crate::support::skip("this interpreter's code does not lie in huge pages");
+        return Ok(());
+    }
+    assert_eq!(told, "r-xp 0 0\n", "{}", tell(&result));
+    Ok(())
+}
