@@ -149,6 +149,7 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_SANDBOX_DEADLINE: "infra",
   PRL_SANDBOX_PROTOCOL: "infra",
   PRL_SANDBOX_RESULT_EXPIRED: "infra",
+  PRL_SANDBOX_UNREAD: "infra",
   PRL_SANDBOX_INFRA: "infra",
 };
 

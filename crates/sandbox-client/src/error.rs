@@ -110,6 +110,7 @@ impl ClientError {
         "PRL_SANDBOX_DEADLINE",
         "PRL_SANDBOX_PROTOCOL",
         "PRL_SANDBOX_RESULT_EXPIRED",
+        "PRL_SANDBOX_UNREAD",
     ];
 
     /// A refusal by the daemon's code; one that this client does not know breaks the protocol, and the message keeps it.

@@ -67,6 +67,9 @@ pub enum SandboxError {
     /// The kept result of a key was dropped to bound memory.
     #[error("the result of this key was dropped after {0} s; it is not run again")]
     Expired(u64),
+    /// Tests whose results nobody took.
+    #[error("nobody read the results of the tests for {0} s; no further case is run")]
+    Unread(u64),
     /// No box has this id for the caller. Another tenant's and one that never was are the same.
     #[error("no box {0}")]
     NoBox(String),
@@ -147,6 +150,7 @@ impl SandboxError {
             Self::Protocol(_) => "PRL_SANDBOX_PROTOCOL",
             Self::Restarted(_) => "PRL_SANDBOX_DAEMON_RESTARTED",
             Self::Expired(_) => "PRL_SANDBOX_RESULT_EXPIRED",
+            Self::Unread(_) => "PRL_SANDBOX_UNREAD",
             Self::NoBox(_) => "PRL_SANDBOX_BOX_UNKNOWN",
             Self::BoxEnded { .. } => "PRL_SANDBOX_BOX_ENDED",
             Self::Exists(_) => "PRL_SANDBOX_EXISTS",

@@ -2,29 +2,33 @@
 //!
 //! Lanes begin cases in order and end them in any. A result is told when all before it were. The line ends early behind
 //! the first case that could not be run, behind the first that failed where that is asked for, and at once when nobody
-//! listens: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its result,
-//! so that those before it never wait for room, and only so far ahead of what was told.
+//! listens or reads: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its
+//! result, so that those before it never wait for room, and only so far ahead of what was told. The end has its room from
+//! the beginning and waits for no reader.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{CaseResult, RunOnceResult, RunTestsEnd, RunTestsEvent};
 use prost::Message;
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::time::Instant;
 
-use super::{Item, passed};
+use super::{Item, Stream, passed};
 use crate::calls::{Kept, Share};
 use crate::error::SandboxError;
 use crate::queue::Slot;
 
 /// Cases that were begun and not told.
 const MAX_AHEAD: u32 = 64;
-/// How often the reader is looked after. Who has taken nothing from one look to the next holds the line up.
+/// How often the reader is looked after. Who is behind at one look and at the next holds the line up.
 const LOOK: Duration = Duration::from_millis(250);
+/// How long a reader may hold the line up and take nothing.
+const UNREAD: Duration = Duration::from_secs(300);
 /// How long a case waits while others' readers are slow.
 const ROOM: Duration = Duration::from_secs(60);
 
@@ -38,6 +42,9 @@ pub(super) struct Line {
     wanted: watch::Sender<usize>,
     begun: AtomicUsize,
     prepared: AtomicUsize,
+    sent: AtomicUsize,
+    /// Why it ends early: what came first.
+    failure: OnceLock<SandboxError>,
     /// One for each case that is begun and not told.
     places: Arc<Semaphore>,
     ledger: Mutex<Ledger>,
@@ -47,7 +54,8 @@ pub(super) struct Line {
 struct Ledger {
     told: usize,
     waiting: BTreeMap<usize, (Ended, OwnedSemaphorePermit)>,
-    failure: Option<SandboxError>,
+    /// Room for the end.
+    last: Option<mpsc::OwnedPermit<Item>>,
 }
 
 /// An event with the bytes that it counts for, or why there is none.
@@ -60,21 +68,30 @@ pub(super) struct Turn {
 }
 
 impl Line {
-    pub(super) fn new(cases: usize, stop_on_failure: bool, events: mpsc::Sender<Item>, results: [Share; 2]) -> Self {
-        Self {
+    /// `unread`: results that wait for the reader, besides the end.
+    pub(super) fn new(cases: usize, stop_on_failure: bool, unread: usize, results: [Share; 2]) -> (Self, Stream) {
+        let (events, stream) = mpsc::channel(unread + 1);
+        let last = events.clone().try_reserve_owned().ok();
+        let line = Self {
             stop_on_failure,
             events,
             results,
             wanted: watch::Sender::new(cases),
             begun: AtomicUsize::new(0),
             prepared: AtomicUsize::new(0),
+            sent: AtomicUsize::new(0),
+            failure: OnceLock::new(),
             places: Arc::new(Semaphore::new(MAX_AHEAD as usize)),
-            ledger: Mutex::default(),
-        }
+            ledger: Mutex::new(Ledger {
+                last,
+                ..Ledger::default()
+            }),
+        };
+        (line, stream)
     }
 
-    /// The next case, when there is room for its result; without end for this caller's own reading. Nothing when no more
-    /// is to be begun.
+    /// The next case, when there is room for its result; for this caller's own reading that is `forsaken`'s to bound.
+    /// Nothing when no more is to be begun.
     ///
     /// # Errors
     /// `Overloaded` while others' readers are slow.
@@ -122,14 +139,47 @@ impl Line {
 
     /// Gives a slot up for a place aside whenever the reader holds the line up: others need not wait for that.
     pub(super) async fn yield_to_others(&self, slot: &mut Slot) -> Infallible {
-        let [_, own] = &self.results;
-        let full = || self.events.capacity() == 0 || !own.has_room();
         let mut before = false;
         loop {
             tokio::time::sleep(LOOK).await;
-            let now = full();
+            let now = self.held_up();
             if before && now {
                 slot.step_aside();
+            }
+            before = now;
+        }
+    }
+
+    /// Results that the reader could take.
+    fn unread(&self) -> usize {
+        (self.events.max_capacity() - 1).saturating_sub(self.events.capacity())
+    }
+
+    /// Whether nothing can be begun or told before the reader takes what is there.
+    fn held_up(&self) -> bool {
+        let [_, own] = &self.results;
+        self.events.capacity() == 0 || (self.unread() > 0 && !own.has_room())
+    }
+
+    /// Returns when nobody listens any more, or reads: of that the line has failed then.
+    pub(super) async fn forsaken(&self) {
+        tokio::select! {
+            () = self.events.closed() => {}
+            () = self.neglected() => self.fail(SandboxError::Unread(UNREAD.as_secs())),
+        }
+    }
+
+    async fn neglected(&self) {
+        let mut since = Instant::now();
+        let mut before = None;
+        while since.elapsed() < UNREAD {
+            tokio::time::sleep(LOOK).await;
+            // Whatever is taken changes one of the two.
+            let now = self
+                .held_up()
+                .then(|| (self.sent.load(Ordering::Acquire), self.unread()));
+            if now.is_none() || now != before {
+                since = Instant::now();
             }
             before = now;
         }
@@ -158,19 +208,16 @@ impl Line {
         ledger.waiting.insert(index, (ended, place));
         while let Some((ended, _place)) = ledger.next(self.wanted()) {
             match ended {
-                Ok((event, kept)) => {
-                    ledger.told += 1;
-                    self.send(event, kept).await;
-                }
-                Err(error) => ledger.failure = Some(error),
+                Ok((event, kept)) => ledger.told += usize::from(self.send(event, kept).await),
+                Err(error) => self.fail(error),
             }
         }
     }
 
     /// Nothing is begun any more, for this reason.
-    pub(super) async fn fail(&self, error: SandboxError) {
+    pub(super) fn fail(&self, error: SandboxError) {
+        let _first = self.failure.set(error);
         self.wanted.send_modify(|wanted| *wanted = self.begun().min(*wanted));
-        self.ledger.lock().await.failure.get_or_insert(error);
     }
 
     /// No case is wanted, not even those that were begun.
@@ -186,19 +233,20 @@ impl Line {
     pub(super) async fn end(&self) {
         let _all = self.places.acquire_many(MAX_AHEAD).await;
         let mut ledger = self.ledger.lock().await;
-        let mut failure = ledger.failure.take();
-        if failure.is_none() && ledger.told < self.wanted() {
-            failure = Some(SandboxError::Protocol("the task of a case ended early".to_owned()));
+        if ledger.told < self.wanted() {
+            let early = || SandboxError::Protocol("the task of a case ended early".to_owned());
+            self.failure.get_or_init(early);
         }
+        let failure = self.failure.get();
         let end = RunTestsEnd {
             completed: u32::try_from(ledger.told).unwrap_or(u32::MAX),
-            error_code: failure
-                .as_ref()
-                .map_or_else(String::new, |error| error.code().to_owned()),
-            reason: failure.as_ref().map_or_else(String::new, SandboxError::chain),
+            error_code: failure.map_or_else(String::new, |error| error.code().to_owned()),
+            reason: failure.map_or_else(String::new, SandboxError::chain),
         };
         let (event, kept) = self.keep(Told::End(end));
-        self.send(event, kept).await;
+        if let Some(last) = ledger.last.take() {
+            last.send((Ok(event), Some(kept)));
+        }
     }
 
     fn keep(&self, event: Told) -> (RunTestsEvent, [Kept; 2]) {
@@ -207,9 +255,16 @@ impl Line {
         (event, kept)
     }
 
-    async fn send(&self, event: RunTestsEvent, kept: [Kept; 2]) {
-        // When nobody listens the run is being cancelled.
-        let _dropped = self.events.send((Ok(event), Some(kept))).await;
+    /// Whether it was told: not when nobody listens, or the line is given up before there is room.
+    async fn send(&self, event: RunTestsEvent, kept: [Kept; 2]) -> bool {
+        tokio::select! {
+            biased;
+            sent = self.events.send((Ok(event), Some(kept))) => {
+                self.sent.fetch_add(1, Ordering::AcqRel);
+                sent.is_ok()
+            }
+            () = self.unwanted(0) => false,
+        }
     }
 }
 
@@ -229,10 +284,10 @@ mod tests {
     use prl_sandbox_proto::run_tests_event::Event as Told;
     use prl_sandbox_proto::{Cause, RunOnceResult, RunTestsEnd};
     use proptest::prelude::*;
-    use tokio::sync::mpsc;
 
-    use super::{Line, MAX_AHEAD};
+    use super::{LOOK, Line, MAX_AHEAD, UNREAD};
     use crate::calls::Results;
+    use crate::cases::Stream;
     use crate::error::SandboxError;
     use crate::tenants::Tenant;
 
@@ -255,6 +310,13 @@ mod tests {
             reason: index.to_string(),
             ..RunOnceResult::default()
         }
+    }
+
+    /// One that keeps so many bytes for its reader, in two results at most.
+    fn line(cases: usize, stop_on_failure: bool, bytes: usize) -> (Arc<Line>, Stream) {
+        let share = |bytes| Results::new(bytes).of(&Tenant::default());
+        let (line, stream) = Line::new(cases, stop_on_failure, 2, [share(1 << 30), share(bytes)]);
+        (Arc::new(line), stream)
     }
 
     /// A lane that does what the cases say, until its sandbox is lost.
@@ -290,9 +352,7 @@ mod tests {
         ) {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
             runtime.expect("a runtime").block_on(async move {
-                let (events, mut stream) = mpsc::channel(2);
-                let share = || Results::new(1 << 30).of(&Tenant::default());
-                let line = Arc::new(Line::new(cases.len(), stop, events, [share(), share()]));
+                let (line, mut stream) = line(cases.len(), stop, 1 << 30);
                 let working: Vec<_> = (0..lanes).map(|_| tokio::spawn(work(Arc::clone(&line), cases.clone()))).collect();
                 let ending = tokio::spawn({
                     let line = Arc::clone(&line);
@@ -343,9 +403,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_lane_runs_far_ahead_of_a_slow_case() {
-        let (events, mut stream) = mpsc::channel(2);
-        let share = || Results::new(1 << 30).of(&Tenant::default());
-        let line = Arc::new(Line::new(10_000, false, events, [share(), share()]));
+        let (line, mut stream) = line(10_000, false, 1 << 30);
         let first = line.begin().await.expect("room").expect("a case");
         let ahead = tokio::spawn({
             let line = Arc::clone(&line);
@@ -364,5 +422,75 @@ mod tests {
         line.done(first, Ok(result(0, 0))).await;
         ahead.await.expect("no panic");
         line.end().await;
+    }
+
+    /// Passing cases of 10 ms each but the first, on two lanes; and the end, as soon as the line is forsaken or all is told.
+    fn course(line: &Arc<Line>, cases: usize, first_ms: u64) -> tokio::task::JoinHandle<()> {
+        let mut times = vec![(10, Way::Passes); cases];
+        times[0].0 = first_ms;
+        let line = Arc::clone(line);
+        tokio::spawn(async move {
+            let working = async {
+                tokio::join!(
+                    work(Arc::clone(&line), times.clone()),
+                    work(Arc::clone(&line), times.clone())
+                );
+                line.end().await;
+            };
+            tokio::pin!(working);
+            tokio::select! {
+                () = &mut working => {}
+                () = line.forsaken() => {
+                    line.give_up();
+                    working.await;
+                }
+            }
+        })
+    }
+
+    /// How many cases were told, and the code at the end.
+    async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
+        let mut told = 0;
+        while let Some((event, _kept)) = stream.recv().await {
+            match event.expect("no error").event {
+                Some(Told::Case(_)) => told += 1,
+                Some(Told::End(end)) => return (told, end.completed, end.error_code),
+                other => panic!("{other:?}"),
+            }
+            tokio::time::sleep(pause).await;
+        }
+        panic!("no end");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_who_takes_nothing_gets_what_is_there_and_the_reason() {
+        // One result is as much as may wait, or two.
+        for (bytes, waiting) in [(1 << 30, 2), (1, 1)] {
+            let (line, mut stream) = line(100, false, bytes);
+            let began = tokio::time::Instant::now();
+            course(&line, 100, 10).await.expect("no panic");
+            let waited = began.elapsed();
+            assert!((UNREAD..UNREAD + 4 * LOOK).contains(&waited), "{waited:?}");
+            let (told, completed, code) = rest(&mut stream, Duration::ZERO).await;
+            assert!((waiting..=2).contains(&told), "{told}");
+            assert_eq!((completed as usize, code.as_str()), (told, "PRL_SANDBOX_UNREAD"));
+            drop(line);
+            assert!(stream.recv().await.is_none(), "something behind the end");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_reader_and_one_who_has_nothing_to_take_are_waited_for() {
+        let (slow, mut stream) = line(9, false, 1 << 30);
+        let running = course(&slow, 9, 10);
+        let read = rest(&mut stream, UNREAD - 4 * LOOK).await;
+        assert_eq!(read, (9, 9, String::new()));
+        running.await.expect("no panic");
+        // What the other lane has done fills all that may wait, behind the first case.
+        let (idle, mut stream) = line(9, false, 1);
+        let running = course(&idle, 9, 1000 * (3 * UNREAD).as_secs());
+        let read = rest(&mut stream, Duration::ZERO).await;
+        assert_eq!(read, (9, 9, String::new()));
+        running.await.expect("no panic");
     }
 }

@@ -71,7 +71,7 @@ struct Tests {
     stop_on_failure: bool,
 }
 
-/// Begins a request that was admitted. Ends it when the stream is dropped.
+/// Begins a request that was admitted. Ends it when the stream is dropped, or not read for minutes.
 pub(crate) async fn run_tests(
     shop: &Arc<Shop>,
     tenant: &Tenant,
@@ -84,9 +84,8 @@ pub(crate) async fn run_tests(
     if let Some(key) = &mut key {
         key.begin();
     }
-    let (events, stream) = mpsc::channel(MAX_UNREAD);
     let results = [shop.results.of(tenant), Results::new(MAX_UNREAD_BYTES).of(tenant)];
-    let line = Line::new(tests.cases.len(), tests.stop_on_failure, events.clone(), results);
+    let (line, stream) = Line::new(tests.cases.len(), tests.stop_on_failure, MAX_UNREAD, results);
     let (shop, line) = (Arc::clone(shop), Arc::new(line));
     tokio::spawn(async move {
         let course = carry_out(&shop, tests, &line, spare);
@@ -95,7 +94,7 @@ pub(crate) async fn run_tests(
             () = &mut course => {}
             never = line.yield_to_others(&mut slot) => match never {},
             () = async { tokio::select! {
-                () = events.closed() => {}
+                () = line.forsaken() => {}
                 () = Key::cancelled(&mut key) => {}
             } } => {
                 line.give_up();
@@ -180,7 +179,7 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
         held.ended().map_or(Ok(()), |end| Err(held.error_of(&end)))
     };
     if let Err(error) = outcome.await {
-        line.fail(error).await;
+        line.fail(error);
     }
     line.end().await;
     if let Some(held) = held {
