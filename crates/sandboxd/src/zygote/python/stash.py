@@ -12,6 +12,8 @@ import builtins
 import sys
 import time
 
+from _frozen_importlib_external import PathFinder
+
 ModuleSpec = type(sys.__spec__)
 
 
@@ -65,7 +67,6 @@ class Stash:
         self._made = {}
         self._import = builtins.__import__
         self._path = [entry for entry in sys.path if entry]
-        self._find_by_path = sys.meta_path[-1].find_spec
         loaded = {name: module for name, module in sys.modules.items() if name not in born}
         for name, module in loaded.items():
             if getattr(module, '__spec__', None) is None:
@@ -115,7 +116,7 @@ class Stash:
         if path is None and self._ordinary() and sys.path[1:] == self._path:
             # What comes after the program's own directory is as it was when ours was found.
             spec = self._kept[name].__spec__
-            own = None if spec.origin in ('built-in', 'frozen') else self._find_by_path(name, sys.path[:1])
+            own = None if spec.origin in ('built-in', 'frozen') else PathFinder.find_spec(name, sys.path[:1])
             return spec if own is None or own.loader is None else own
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path)
@@ -145,7 +146,6 @@ class Stash:
                 self._need(needed)
         vars(module).update(self._hiding.get(name, {}))
         sys.modules.update(self._made.get(name, {}))
-
 
     def _ordinary(self):
         """Whether modules are searched for as ever, as far as finders go."""

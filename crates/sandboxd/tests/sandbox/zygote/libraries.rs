@@ -192,10 +192,11 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
         .args(["-c", "import sysconfig; print(sysconfig.get_path('purelib'))"])
         .output()?;
     let site = String::from_utf8(site.stdout)?;
-    std::fs::write(
-        std::path::Path::new(site.trim()).join("of_the_venv.py"),
-        "ANSWER = 42\n",
-    )?;
+    let site_packages = std::path::Path::new(site.trim());
+    std::fs::write(site_packages.join("of_the_venv.py"), "ANSWER = 42\n")?;
+    // What is installed to be edited has a finder behind all others.
+    let finder = "import sys; sys.meta_path.append(type('Finder', (), {'find_spec': lambda *_: None})())\n";
+    std::fs::write(site_packages.join("editable.pth"), finder)?;
     // By another of its names than the one that programs use.
     let own = venv.join("bin/python").to_string_lossy().into_owned();
     let arguments = [
@@ -211,15 +212,26 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
     let Some((_daemon, client)) = with(&arguments).await? else {
         return Ok(());
     };
-    let source = "import of_the_venv, sys; print(of_the_venv.ANSWER, sys.prefix)";
-    for runtime in ["ours", "exec"] {
-        let result = run(&client, on(runtime, python(source))).await?;
-        assert_eq!(
-            (text(&result.stdout), result.runtime.as_str()),
-            (format!("42 {}\n", venv.display()), runtime),
-            "{}",
-            tell(&result)
-        );
+    let programs = [
+        (
+            "import of_the_venv, sys; print(of_the_venv.ANSWER, sys.prefix)",
+            format!("42 {}\n", venv.display()),
+        ),
+        (
+            "open('of_the_venv.py', 'w').write('ANSWER = 43')\nimport of_the_venv; print(of_the_venv.ANSWER)",
+            "43\n".to_owned(),
+        ),
+    ];
+    for (source, output) in programs {
+        for runtime in ["ours", "exec"] {
+            let result = run(&client, on(runtime, python(source))).await?;
+            assert_eq!(
+                (text(&result.stdout), result.runtime.as_str()),
+                (output.clone(), runtime),
+                "{}",
+                tell(&result)
+            );
+        }
     }
     let hostile = format!("echo x > {}", site.trim());
     let result = run(&client, command(&["sh", "-c", &format!("{hostile}/x.py")])).await?;
