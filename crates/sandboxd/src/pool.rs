@@ -132,14 +132,9 @@ impl<M: Make> Pool<M> {
             if state.closed {
                 return Err(SandboxError::Draining);
             }
-            if let Some(sandbox) = state.idle.pop_front() {
-                let at_once = self.patience.is_zero() || state.idle.len() < state.target / 2;
+            if let Some((sandbox, low)) = state.take() {
                 drop(state);
-                if at_once {
-                    self.fill();
-                } else {
-                    self.fill_later();
-                }
+                self.make_up(low);
                 return Ok(sandbox);
             }
             let (sender, answer) = oneshot::channel();
@@ -149,6 +144,13 @@ impl<M: Make> Pool<M> {
         };
         self.fill();
         (&mut place.answer).await.unwrap_or(Err(SandboxError::Draining))
+    }
+
+    /// One that is parked, if there is any.
+    pub(crate) fn take(self: &Arc<Self>) -> Option<M::Made> {
+        let (sandbox, low) = self.lock().take()?;
+        self.make_up(low);
+        Some(sandbox)
     }
 
     /// How many are parked.
@@ -200,7 +202,15 @@ impl<M: Make> Pool<M> {
         }
     }
 
-    /// Does so after a while, once for all that is taken meanwhile.
+    fn make_up(self: &Arc<Self>, low: bool) {
+        if low || self.patience.is_zero() {
+            self.fill();
+        } else {
+            self.fill_later();
+        }
+    }
+
+    /// Starts them after a while, once for all that is taken meanwhile.
     fn fill_later(self: &Arc<Self>) {
         if std::mem::replace(&mut self.lock().pausing, true) {
             return;
@@ -232,6 +242,12 @@ impl<M: Make> Pool<M> {
 }
 
 impl<T> State<T> {
+    /// One that is parked, and whether few are left.
+    fn take(&mut self) -> Option<(T, bool)> {
+        let taken = self.idle.pop_front()?;
+        Some((taken, self.idle.len() < self.target / 2))
+    }
+
     /// Returns what nobody takes.
     fn offer(&mut self, made: Answer<T>) -> Option<Answer<T>> {
         let mut made = made;

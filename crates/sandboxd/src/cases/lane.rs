@@ -15,6 +15,7 @@ use super::{Tests, case};
 use crate::boxes::{End, HeldBox, Standby};
 use crate::error::SandboxError;
 use crate::plan::Plan;
+use crate::pool::Pool;
 use crate::queue::Slot;
 use crate::service::Shop;
 use crate::wire::{Furnish, Sizes};
@@ -101,9 +102,12 @@ pub(super) async fn make(
     furnish: Option<Furnish>,
 ) -> Result<(Arc<HeldBox>, Option<Nest>), SandboxError> {
     let python = shop.warm.python(program);
-    let ready = shop.warm.nurseries(program).filter(|pool| pool.parked() > 0);
+    let ready = shop.warm.nurseries(program).and_then(Pool::take);
     let has_one = ready.is_some();
-    let sandbox = ready.unwrap_or(&shop.pool).acquire(program.image).await?;
+    let sandbox = match ready {
+        Some(sandbox) => sandbox,
+        None => shop.pool.acquire(program.image).await?,
+    };
     let request = CreateRequest {
         lease_ms: Some(FOREVER_MS),
         ..CreateRequest::default()
