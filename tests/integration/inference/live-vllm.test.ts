@@ -19,7 +19,7 @@ const SHAPE = { hidden_size: 64, num_attention_heads: 2, num_key_value_heads: 1,
 /** Two engines in float32, nats. */
 const BAND = 2e-4;
 
-/** How the embedded server writes a conversation for a model without a template. */
+/** How the embedded server writes a conversation without tools. */
 const CHATML =
   "{%- for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}{%- endfor %}" +
   "{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}";

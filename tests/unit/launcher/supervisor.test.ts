@@ -88,8 +88,10 @@ describe("Supervisor", () => {
   });
 
   it("takes the code of a child that noted what it failed of; another process's note, and one without a code of ours, say nothing", async () => {
-    const noted = (error: string, pid = "process.pid") => `import { writeFileSync, mkdirSync } from "node:fs";
-      ${JOIN} import { noteFailure } from ${JSON.stringify(join(TS, "failure-note.ts"))};
+    const noted = (
+      error: string,
+      pid = "process.pid",
+    ) => `${JOIN} import { noteFailure } from ${JSON.stringify(join(TS, "failure-note.ts"))};
       import { PrlError } from ${JSON.stringify(join(TS, "errors.ts"))};
       joinRun({ component: "trainer", index: 0, runDir: process.argv[2] });
       Object.defineProperty(process, "pid", { value: ${pid} });
