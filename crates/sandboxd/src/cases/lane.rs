@@ -32,7 +32,7 @@ static CORES: LazyLock<usize> = LazyLock::new(|| std::thread::available_parallel
 
 /// See the module.
 pub(super) struct Lane {
-    pub(super) held: Arc<HeldBox>,
+    held: Arc<HeldBox>,
     nursery: Option<Nursery>,
 }
 

@@ -1,0 +1,217 @@
+//! The line beside what one lane would tell, however many work and however its reader reads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use prl_sandbox_proto::run_tests_event::Event as Told;
+use prl_sandbox_proto::{Cause, RunOnceResult, RunTestsEnd};
+use proptest::prelude::*;
+
+use super::{LOOK, Line, MAX_AHEAD, UNREAD};
+use crate::calls::Results;
+use crate::cases::Stream;
+use crate::error::SandboxError;
+use crate::tenants::Tenant;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Passes,
+    Fails,
+    IsLost,
+}
+
+fn case() -> impl Strategy<Value = (u64, Way)> {
+    let way = prop_oneof![12 => Just(Way::Passes), 2 => Just(Way::Fails), 1 => Just(Way::IsLost)];
+    (0_u64..50, way)
+}
+
+fn result(index: usize, code: i32) -> RunOnceResult {
+    RunOnceResult {
+        cause: Cause::Exited.into(),
+        exit_code: Some(code),
+        reason: index.to_string(),
+        ..RunOnceResult::default()
+    }
+}
+
+/// One that keeps so many bytes for its reader, in two results at most.
+fn line(cases: usize, stop_on_failure: bool, bytes: usize) -> (Arc<Line>, Stream) {
+    let share = |bytes| Results::new(bytes).of(&Tenant::default());
+    let (line, stream) = Line::new(cases, stop_on_failure, 2, [share(1 << 30), share(bytes)]);
+    (Arc::new(line), stream)
+}
+
+/// A lane that does what the cases say, until its sandbox is lost.
+async fn work(line: Arc<Line>, cases: Vec<(u64, Way)>) {
+    while let Some(turn) = line.begin().await.expect("there is room") {
+        let (milliseconds, way) = cases[turn.index];
+        let ended = tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(milliseconds)) => way,
+            () = line.unwanted(turn.index) => Way::Passes,
+        };
+        let result = match ended {
+            Way::Passes => Ok(result(turn.index, 0)),
+            Way::Fails => Ok(result(turn.index, 1)),
+            Way::IsLost => Err(SandboxError::InitDied),
+        };
+        let lost = result.is_err();
+        line.done(turn, result).await;
+        if lost {
+            return;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    /// However many lanes there are, it is told what one would tell.
+    #[test]
+    fn lanes_tell_what_one_would(
+        cases in prop::collection::vec(case(), 0..150),
+        lanes in 1_usize..5,
+        stop in any::<bool>(),
+        slow_reader in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(async move {
+            let (line, mut stream) = line(cases.len(), stop, 1 << 30);
+            let working: Vec<_> = (0..lanes).map(|_| tokio::spawn(work(Arc::clone(&line), cases.clone()))).collect();
+            let ending = tokio::spawn({
+                let line = Arc::clone(&line);
+                async move {
+                    for lane in working {
+                        lane.await.expect("no panic");
+                    }
+                    line.end().await;
+                }
+            });
+            let mut told = Vec::new();
+            let mut end: Option<RunTestsEnd> = None;
+            while end.is_none() {
+                let (event, _kept) = stream.recv().await.expect("an end");
+                match event.expect("no error").event {
+                    Some(Told::Case(case)) => {
+                        assert_eq!(case.index as usize, told.len(), "order");
+                        let result = case.result.expect("a result");
+                        assert_eq!(result.reason, case.index.to_string());
+                        told.push(result.exit_code);
+                    }
+                    Some(Told::End(last)) => end = Some(last),
+                    other => panic!("{other:?}"),
+                }
+                if slow_reader {
+                    tokio::time::sleep(Duration::from_millis(7)).await;
+                }
+            }
+            ending.await.expect("no panic");
+            let mut wanted = Vec::new();
+            let mut lost = false;
+            for (_, way) in &cases {
+                lost = *way == Way::IsLost;
+                if lost {
+                    break;
+                }
+                wanted.push(Some(i32::from(*way == Way::Fails)));
+                if stop && *way == Way::Fails {
+                    break;
+                }
+            }
+            assert_eq!(told, wanted);
+            let end = end.expect("an end");
+            assert_eq!((end.completed as usize, end.error_code.is_empty()), (wanted.len(), !lost));
+        });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_lane_runs_far_ahead_of_a_slow_case() {
+    let (line, mut stream) = line(10_000, false, 1 << 30);
+    let first = line.begin().await.expect("room").expect("a case");
+    let ahead = tokio::spawn({
+        let line = Arc::clone(&line);
+        async move {
+            while let Some(turn) = line.begin().await.expect("room") {
+                let index = turn.index;
+                line.done(turn, Ok(result(index, 0))).await;
+            }
+        }
+    });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(line.begun(), MAX_AHEAD as usize);
+    assert!(stream.try_recv().is_err(), "the first was not told");
+    line.give_up();
+    drop(stream);
+    line.done(first, Ok(result(0, 0))).await;
+    ahead.await.expect("no panic");
+    line.end().await;
+}
+
+/// Passing cases of 10 ms each but the first, on two lanes; and the end, as soon as the line is forsaken or all is told.
+fn course(line: &Arc<Line>, cases: usize, first_ms: u64) -> tokio::task::JoinHandle<()> {
+    let mut times = vec![(10, Way::Passes); cases];
+    times[0].0 = first_ms;
+    let line = Arc::clone(line);
+    tokio::spawn(async move {
+        let working = async {
+            tokio::join!(
+                work(Arc::clone(&line), times.clone()),
+                work(Arc::clone(&line), times.clone())
+            );
+            line.end().await;
+        };
+        tokio::pin!(working);
+        tokio::select! {
+            () = &mut working => {}
+            () = line.forsaken() => {
+                line.give_up();
+                working.await;
+            }
+        }
+    })
+}
+
+/// How many cases were told, and the code at the end.
+async fn rest(stream: &mut Stream, pause: Duration) -> (usize, u32, String) {
+    let mut told = 0;
+    while let Some((event, _kept)) = stream.recv().await {
+        match event.expect("no error").event {
+            Some(Told::Case(_)) => told += 1,
+            Some(Told::End(end)) => return (told, end.completed, end.error_code),
+            other => panic!("{other:?}"),
+        }
+        tokio::time::sleep(pause).await;
+    }
+    panic!("no end");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_who_takes_nothing_gets_what_is_there_and_the_reason() {
+    // One result is as much as may wait, or two.
+    for (bytes, waiting) in [(1 << 30, 2), (1, 1)] {
+        let (line, mut stream) = line(100, false, bytes);
+        let began = tokio::time::Instant::now();
+        course(&line, 100, 10).await.expect("no panic");
+        let waited = began.elapsed();
+        assert!((UNREAD..UNREAD + 4 * LOOK).contains(&waited), "{waited:?}");
+        let (told, completed, code) = rest(&mut stream, Duration::ZERO).await;
+        assert!((waiting..=2).contains(&told), "{told}");
+        assert_eq!((completed as usize, code.as_str()), (told, "PRL_SANDBOX_UNREAD"));
+        drop(line);
+        assert!(stream.recv().await.is_none(), "something behind the end");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_reader_and_one_who_has_nothing_to_take_are_waited_for() {
+    let (slow, mut stream) = line(9, false, 1 << 30);
+    let running = course(&slow, 9, 10);
+    let read = rest(&mut stream, UNREAD - 4 * LOOK).await;
+    assert_eq!(read, (9, 9, String::new()));
+    running.await.expect("no panic");
+    // What the other lane has done fills all that may wait, behind the first case.
+    let (idle, mut stream) = line(9, false, 1);
+    let running = course(&idle, 9, 1000 * (3 * UNREAD).as_secs());
+    let read = rest(&mut stream, Duration::ZERO).await;
+    assert_eq!(read, (9, 9, String::new()));
+    running.await.expect("no panic");
+}
