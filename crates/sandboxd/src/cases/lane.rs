@@ -17,6 +17,7 @@ use crate::error::SandboxError;
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::queue::Slot;
+use crate::sandbox::Sandbox;
 use crate::service::Shop;
 use crate::wire::{Furnish, Sizes};
 use crate::zygote::{Parked, Python};
@@ -75,7 +76,10 @@ pub(super) async fn further(
     line: Arc<Line>,
     mut slot: Slot,
 ) {
-    let (held, nursery) = match make(&shop, &tests.program, furnish).await {
+    let Some(ready) = parked(&shop, &tests.program) else {
+        return tracing::debug!("a lane is not opened: others have taken what was parked");
+    };
+    let (held, nursery) = match furnished(&shop, &tests.program, furnish, ready).await {
         Ok(made) => made,
         Err(error) => return tracing::debug!(error = %error.chain(), "a lane is not opened"),
     };
@@ -101,13 +105,30 @@ pub(super) async fn make(
     program: &Plan,
     furnish: Option<Furnish>,
 ) -> Result<(Arc<HeldBox>, Option<Nest>), SandboxError> {
-    let python = shop.warm.python(program);
-    let ready = shop.warm.nurseries(program).and_then(Pool::take);
-    let has_one = ready.is_some();
-    let sandbox = match ready {
-        Some(sandbox) => sandbox,
-        None => shop.pool.acquire(program.image).await?,
+    let ready = match parked(shop, program) {
+        Some(ready) => ready,
+        None => (shop.pool.acquire(program.image).await?, false),
     };
+    furnished(shop, program, furnish, ready).await
+}
+
+/// A sandbox that is there already, and whether a nursery is in it.
+fn parked(shop: &Shop, program: &Plan) -> Option<(Sandbox, bool)> {
+    let nursery = shop.warm.nurseries(program).and_then(Pool::take);
+    if let Some(sandbox) = nursery {
+        return Some((sandbox, true));
+    }
+    let plain = (program.image == 0).then(|| shop.pool.take()).flatten();
+    plain.map(|sandbox| (sandbox, false))
+}
+
+async fn furnished(
+    shop: &Shop,
+    program: &Plan,
+    furnish: Option<Furnish>,
+    (sandbox, has_one): (Sandbox, bool),
+) -> Result<(Arc<HeldBox>, Option<Nest>), SandboxError> {
+    let python = shop.warm.python(program);
     let request = CreateRequest {
         lease_ms: Some(FOREVER_MS),
         ..CreateRequest::default()
