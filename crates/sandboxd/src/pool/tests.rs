@@ -13,6 +13,8 @@ use super::*;
 #[derive(Clone, Debug)]
 enum Step {
     Acquire,
+    /// By one who does not wait.
+    Take,
     /// A guest's run ends, or its sandbox dies: it is taken apart either way, and never comes back.
     Release(usize),
     /// A caller that waits goes away, before or after a sandbox was found for it.
@@ -28,6 +30,7 @@ enum Step {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => Just(Step::Acquire),
+        2 => Just(Step::Take),
         5 => any::<usize>().prop_map(Step::Release),
         3 => any::<usize>().prop_map(Step::GoAway),
         1 => (1_usize..4).prop_map(Step::Fail),
@@ -110,6 +113,12 @@ impl Callers {
                 let pool = Arc::clone(&self.pool);
                 self.waiting.push(tokio::spawn(async move { pool.acquire(0).await }));
             }
+            Step::Take => {
+                let parked = self.pool.parked();
+                let taken = self.pool.take();
+                assert_eq!(taken.is_some(), parked > 0);
+                taken.into_iter().for_each(|guest| self.run(guest));
+            }
             Step::Release(which) if !self.running.is_empty() => {
                 let guest = self.running.swap_remove(which % self.running.len());
                 tokio::spawn(guest.destroy());
@@ -126,17 +135,19 @@ impl Callers {
         self.collect().await;
     }
 
+    fn run(&mut self, guest: Guest) {
+        assert!(self.seen.insert(guest.id), "given out twice");
+        assert!(self.pool.maker.0.alive().contains(&guest.id), "given out dead");
+        self.running.push(guest);
+    }
+
     /// Those that were answered run.
     async fn collect(&mut self) {
         let (answered, waiting) = self.waiting.drain(..).partition(JoinHandle::is_finished);
         self.waiting = waiting;
         for call in answered {
             match call.await.expect("no panic") {
-                Ok(guest) => {
-                    assert!(self.seen.insert(guest.id), "given out twice");
-                    assert!(self.pool.maker.0.alive().contains(&guest.id), "given out dead");
-                    self.running.push(guest);
-                }
+                Ok(guest) => self.run(guest),
                 Err(_) => self.failed += 1,
             }
         }
