@@ -238,6 +238,9 @@ impl Exec {
         let enclosure = Enclosure::make(start, uid, ready, false)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let namespace = namespace.filter(|_| !arrived);
+        // Before it begins: its nursery may have reaped it when this goes on.
+        let main = nursery.map(|_| pidfd_of(zygote.pid())).transpose();
+        let main = main.map_err(|error| NotAdopted::Gone(error.to_string()))?;
         let handed = zygote.start(&start.program, &stdio, control, namespace);
         let pid = handed.map_err(|error| NotAdopted::Gone(error.to_string()))?;
         if let Some(finish) = &start.finish {
@@ -248,10 +251,10 @@ impl Exec {
             };
             return Ok((sole, Some(zygote)));
         }
-        if let Some(nursery) = nursery {
+        if let (Some(nursery), Some(main)) = (nursery, main) {
             let nursed = Self::Nursed(Nursed {
                 pid,
-                main: pidfd_of(pid).map_err(|error| ("zygote".to_owned(), error))?,
+                main,
                 nursery,
                 started: Instant::now(),
                 enclosure,
