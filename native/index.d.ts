@@ -133,21 +133,6 @@ export declare class NativeSafetensors {
   close(): void
 }
 
-/**
- * Tensors on their way into a file, copied out of JavaScript's memory piece by piece so that no piece holds the event
- * loop up.
- */
-export declare class NativeSafetensorsDraft {
-  /** Without tensors. */
-  constructor()
-  /** Begins the next tensor, of `bytes` bytes. */
-  begin(name: string, dtype: string, shape: Array<number>, bytes: number): void
-  /** The next bytes of the tensor that was begun last. */
-  append(bytes: Uint8Array): void
-  /** Writes the file atomically; the draft is empty afterwards. */
-  write(path: string, metadata: Record<string, string>): Promise<NativeWrittenFile>
-}
-
 /** The samples that a step trains on. */
 export declare class NativeSampleSet {
   /** An empty one. */
@@ -1555,3 +1540,6 @@ export declare function writeBatch(path: string, batch: NativeBatch, key: Native
 
 /** Publishes a version. */
 export declare function writeManifest(dir: string, manifest: string): Promise<undefined>
+
+/** Writes a safetensors file atomically, from where its tensors lie. */
+export declare function writeSafetensors(path: string, tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Promise<NativeWrittenFile>

@@ -773,7 +773,7 @@ if (
   }
 }
 
-const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSafetensorsDraft, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest } = nativeBinding
+const { NativeBoxWatch, NativeEngine, NativePackedBatch, NativePortForward, NativeProcessOutput, NativeReceivedWeights, NativeRollout, NativeRolloutReceiver, NativeRolloutSender, NativeSafetensors, NativeSampleSet, NativeSandboxBox, NativeSandboxPool, NativeSandboxProcess, NativeTokenizer, NativeTrainer, NativeWeightNode, NativeWeightPublisher, NativeWeightReceiver, addonInfo, buildBatch, buildBatchAsync, diffWeights, digest, digestFile, encodeSafetensors, flopModel, packSequences, parseSafetensors, policyLoss, raiseFileLimit, randomCheckpoint, readBatch, readManifest, reshardWeights, verifyWeights, writeBatch, writeManifest, writeSafetensors } = nativeBinding
 export { NativeBoxWatch }
 export { NativeEngine }
 export { NativePackedBatch }
@@ -784,7 +784,6 @@ export { NativeRollout }
 export { NativeRolloutReceiver }
 export { NativeRolloutSender }
 export { NativeSafetensors }
-export { NativeSafetensorsDraft }
 export { NativeSampleSet }
 export { NativeSandboxBox }
 export { NativeSandboxPool }
@@ -813,4 +812,5 @@ export { reshardWeights }
 export { verifyWeights }
 export { writeBatch }
 export { writeManifest }
+export { writeSafetensors }
 export const __napiBindingTarget = __napiLoadedBindingTarget

@@ -173,37 +173,48 @@ fn shared(file: &Arc<SafetensorsFile>, data: &[u8]) -> Uint8Array {
     unsafe { Uint8Array::with_external_data(data.as_ptr().cast_mut(), data.len(), move |_, _| unmap(keep)) }
 }
 
-struct Owned {
+/// A tensor to write, checked: its bytes lie in JavaScript's memory.
+struct Described {
     name: String,
     dtype: Dtype,
     shape: Vec<usize>,
-    data: Vec<u8>,
+    data: Uint8Array,
 }
 
-fn described(name: String, dtype: &str, shape: &[f64], data: Vec<u8>) -> Result<Owned, NativeError> {
-    let dtype = Dtype::from_name(dtype).ok_or_else(|| {
-        NativeError::new(
-            "PRL_WEIGHTS_TENSOR",
-            format!("tensor {name}: no dtype is called {dtype}"),
-        )
-    })?;
-    let shape = shape
-        .iter()
-        .map(|&length| size("shape", length).map_err(|error| error.in_tensor(&name)))
-        .collect::<Result<_, _>>()?;
-    Ok(Owned {
-        name,
-        dtype,
-        shape,
-        data,
-    })
+fn described(tensors: Vec<NativeNamedTensor>) -> Result<Vec<Described>, NativeError> {
+    tensors.into_iter().map(Described::new).collect()
 }
 
-fn views(tensors: &[Owned]) -> Vec<TensorToWrite<'_>> {
-    tensors.iter().map(Owned::view).collect()
+fn views(tensors: &[Described]) -> Vec<TensorToWrite<'_>> {
+    tensors.iter().map(Described::view).collect()
 }
 
-impl Owned {
+impl Described {
+    fn new(tensor: NativeNamedTensor) -> Result<Self, NativeError> {
+        let NativeNamedTensor {
+            name,
+            dtype,
+            shape,
+            data,
+        } = tensor;
+        let dtype = Dtype::from_name(&dtype).ok_or_else(|| {
+            NativeError::new(
+                "PRL_WEIGHTS_TENSOR",
+                format!("tensor {name}: no dtype is called {dtype}"),
+            )
+        })?;
+        let shape = shape
+            .iter()
+            .map(|&length| size("shape", length).map_err(|error| error.in_tensor(&name)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            name,
+            dtype,
+            shape,
+            data,
+        })
+    }
+
     fn view(&self) -> TensorToWrite<'_> {
         TensorToWrite {
             name: &self.name,
@@ -231,78 +242,31 @@ pub struct NativeWrittenFile {
     pub version_digest: String,
 }
 
-/// Tensors on their way into a file, copied out of JavaScript's memory piece by piece so that no piece holds the event
-/// loop up.
-#[napi]
-pub struct NativeSafetensorsDraft {
-    tensors: Vec<Owned>,
-}
-
-#[napi]
-impl NativeSafetensorsDraft {
-    /// Without tensors.
-    #[napi(constructor, catch_unwind)]
-    pub fn new() -> Self {
-        Self { tensors: Vec::new() }
-    }
-
-    /// Begins the next tensor, of `bytes` bytes.
-    #[napi(catch_unwind)]
-    pub fn begin(&mut self, name: String, dtype: String, shape: Vec<f64>, bytes: f64) -> napi::Result<()> {
-        let capacity = size("bytes", bytes)?;
-        let data = Vec::with_capacity(capacity);
-        self.tensors.push(described(name, &dtype, &shape, data)?);
-        Ok(())
-    }
-
-    /// The next bytes of the tensor that was begun last.
-    #[napi(catch_unwind)]
-    pub fn append(&mut self, bytes: &[u8]) -> napi::Result<()> {
-        let tensor = self.tensors.last_mut();
-        let tensor = tensor.ok_or_else(|| NativeError::new("PRL_WEIGHTS_TENSOR", "no tensor was begun"))?;
-        tensor.data.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    /// Writes the file atomically; the draft is empty afterwards.
-    #[napi(catch_unwind)]
-    pub fn write<'env>(
-        &mut self,
-        env: &'env Env,
-        path: String,
-        metadata: HashMap<String, String>,
-    ) -> napi::Result<PromiseRaw<'env, NativeWrittenFile>> {
-        let tensors = std::mem::take(&mut self.tensors);
-        blocking(env, move || {
-            let options = WriteOptions::default();
-            let written =
-                prl_weights::write_safetensors(Path::new(&path), &views(&tensors), &sorted(metadata), options)?;
-            Ok(NativeWrittenFile {
-                bytes: written.bytes as f64,
-                digest: written.digest,
-                version_digest: written.version_digest,
-            })
+/// Writes a safetensors file atomically, from where its tensors lie.
+#[napi(catch_unwind)]
+pub fn write_safetensors(
+    env: &Env,
+    path: String,
+    tensors: Vec<NativeNamedTensor>,
+    metadata: HashMap<String, String>,
+) -> napi::Result<PromiseRaw<'_, NativeWrittenFile>> {
+    blocking(env, move || {
+        let tensors = described(tensors)?;
+        let options = WriteOptions::default();
+        let written = prl_weights::write_safetensors(Path::new(&path), &views(&tensors), &sorted(metadata), options)?;
+        Ok(NativeWrittenFile {
+            bytes: written.bytes as f64,
+            digest: written.digest,
+            version_digest: written.version_digest,
         })
-    }
+    })
 }
 
 /// Encodes a safetensors file in memory.
 #[napi(catch_unwind)]
 pub fn encode_safetensors(tensors: Vec<NativeNamedTensor>, metadata: HashMap<String, String>) -> napi::Result<Buffer> {
-    let described: Vec<Owned> = tensors
-        .iter()
-        .map(|tensor| described(tensor.name.clone(), &tensor.dtype, &tensor.shape, Vec::new()))
-        .collect::<Result<_, _>>()?;
-    // The bytes are copied once, into the file.
-    let views: Vec<TensorToWrite<'_>> = described
-        .iter()
-        .zip(&tensors)
-        .map(|(described, tensor)| TensorToWrite {
-            data: &tensor.data,
-            ..described.view()
-        })
-        .collect();
-    let bytes = prl_weights::to_bytes(&views, &sorted(metadata), WriteOptions::default());
+    let tensors = described(tensors)?;
+    let bytes = prl_weights::to_bytes(&views(&tensors), &sorted(metadata), WriteOptions::default());
     Ok(bytes.map_err(NativeError::from)?.into())
 }
 

@@ -3,7 +3,6 @@
  * The format's rules and the digests: crates/weights/README.md.
  */
 
-import { setImmediate } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
@@ -71,33 +70,16 @@ export function decodeSafetensors(bytes: Uint8Array): Safetensors {
   };
 }
 
-/** What is copied at once: page faults make that a fraction of a millisecond. */
-const COPIED_BYTES = 1 << 18;
-/** How long copying may hold the event loop up. */
-const TURN_MS = 1;
-
 /**
- * Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. The arrays
- * must not change until it resolves. `versionDigest` is that of a weight version with exactly these tensors.
+ * Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. Nothing is
+ * copied: leave the arrays as they are until it resolves. `versionDigest` is that of a weight version with exactly these tensors.
  */
 export async function writeSafetensors(
   path: string,
   tensors: Record<string, Tensor>,
   { metadata = {} }: { metadata?: Record<string, string> } = {},
 ): Promise<{ bytes: number; digest: string; versionDigest: string }> {
-  const { NativeSafetensorsDraft } = addon();
-  const draft = new NativeSafetensorsDraft();
-  let turn = performance.now();
-  for (const { name, dtype, shape, data } of list(tensors)) {
-    native(() => draft.begin(name, dtype, shape, data.byteLength));
-    for (let start = 0; start < data.byteLength; start += COPIED_BYTES) {
-      native(() => draft.append(data.subarray(start, start + COPIED_BYTES)));
-      if (performance.now() - turn < TURN_MS) continue;
-      await setImmediate();
-      turn = performance.now();
-    }
-  }
-  return nativeAsync(() => draft.write(path, metadata));
+  return nativeAsync(() => addon().writeSafetensors(path, list(tensors), metadata));
 }
 
 /** The same into memory. */
