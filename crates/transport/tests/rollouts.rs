@@ -4,6 +4,7 @@ mod support;
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -288,10 +289,11 @@ async fn a_changed_spool_file_is_an_error_that_names_it() {
         while !arriving.exists() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        let mut bytes = fs::read(&path).expect("a batch");
+        // In place: the sender may be reading, and a file written anew is empty for a moment.
+        let bytes = fs::read(&path).expect("a batch");
         let last = bytes.len() - 1;
-        bytes[last] ^= 1;
-        fs::write(&path, bytes).expect("damaged");
+        let file = fs::File::options().write(true).open(&path).expect("opened");
+        file.write_all_at(&[bytes[last] ^ 1], last as u64).expect("damaged");
     };
     let (delivered, ()) = tokio::join!(sender.deliver(), damage);
     let error = delivered.expect_err("damaged");
