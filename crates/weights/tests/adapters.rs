@@ -7,7 +7,7 @@ use std::process::Command;
 
 use prl_weights::{
     ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter, BaseVersion, Checkpoint, Dtype, Encoding, LoadedWeights,
-    MANIFEST_FILE, MANIFEST_FORMAT, Manifest, PublisherOptions, SparseOptions, TensorToWrite, WeightPublisher,
+    MANIFEST_FILE, MANIFEST_FORMAT, Manifest, PublisherOptions, SparseOptions, Staged, TensorToWrite, WeightPublisher,
     WeightReceiver, WeightsError, WriteOptions, diff_folders, read_manifest, reshard_folders, version_directory,
     version_files, write_checkpoint, write_manifest, write_safetensors, write_sparse,
 };
@@ -221,6 +221,28 @@ fn models_and_adapters_do_not_mix() {
     write_adapter(&adapters.folder("model"), CONFIG, 0);
     assert!(!Adapter::is_in(&adapters.folder("model")));
     assert_eq!(code(Adapter::open(&adapters.folder("model"))), "PRL_WEIGHTS_ADAPTER");
+}
+
+#[test]
+fn a_full_version_is_still_asked_for_when_another_kind_was_refused() {
+    let mut place = Place::new();
+    for version in 0..2 {
+        write_model(&place.folder("model"), version);
+        place.publish(version.into(), "model").unwrap();
+    }
+    let receiver = WeightReceiver::open(&place.folder("root"), &place.folder("state"), 1).unwrap();
+    receiver.request_full().unwrap();
+    let staging = place.publisher.stage(2).unwrap();
+    write_adapter(&staging, CONFIG, 0);
+    let staged = Staged::of_folder(&staging).unwrap();
+    assert_eq!(
+        code(place.publisher.publish(2, staged, None, false)),
+        "PRL_WEIGHTS_ADAPTER"
+    );
+    for (version, encoding) in [(2, Encoding::Full), (3, Encoding::Sparse)] {
+        write_model(&place.folder("model"), version);
+        assert_eq!(place.publish(version.into(), "model").unwrap().encoding, encoding);
+    }
 }
 
 #[test]

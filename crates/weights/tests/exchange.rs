@@ -205,6 +205,25 @@ fn a_receiver_that_lacks_the_base_asks_for_the_full_version() {
 }
 
 #[test]
+fn a_full_version_is_asked_for_until_it_is_there() {
+    let mut place = Place::new(SPARSE);
+    place.publish(0, false);
+    place.publish(1, false);
+    let (_state, mut receiver) = place.receiver();
+    receiver.request_full().unwrap();
+    let away = place.path().join("away");
+    fs::rename(place.directory(1), &away).unwrap();
+    assert_eq!(
+        place.publisher.serve_full_request().unwrap_err().code(),
+        "PRL_WEIGHTS_IO"
+    );
+    fs::rename(&away, place.directory(1)).unwrap();
+    let manifest = place.publisher.serve_full_request().unwrap().unwrap();
+    assert_eq!((manifest.version, manifest.encoding), (1, Encoding::Full));
+    place.check(&receiver.receive(1).unwrap(), 1);
+}
+
+#[test]
 fn the_last_version_can_be_made_full_afterwards() {
     let mut place = Place::new(SPARSE);
     place.publish(0, false);

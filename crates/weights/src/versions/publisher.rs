@@ -143,12 +143,28 @@ impl WeightPublisher {
         canary: Option<Canary>,
         full: bool,
     ) -> Result<Published, WeightsError> {
-        let full = full || self.take_full_request()?;
         let is_adapter = Adapter::is_in(&self.staging(version));
         self.refuse_other_kind(version, is_adapter)?;
-        if is_adapter {
-            return self.publish_adapter(version, staged, canary);
+        let is_requested = self.full_is_requested()?;
+        let published = if is_adapter {
+            self.publish_adapter(version, staged, canary)?
+        } else {
+            self.publish_model(version, staged, canary, full || is_requested)?
+        };
+        // Only now: a version that failed has served nobody.
+        if is_requested {
+            self.end_full_request()?;
         }
+        Ok(published)
+    }
+
+    fn publish_model(
+        &mut self,
+        version: u64,
+        staged: Staged,
+        canary: Option<Canary>,
+        full: bool,
+    ) -> Result<Published, WeightsError> {
         let weights = self.may_be_sparse(version)?;
         let sparse = match &weights {
             Some(weights) if !full => self.write_sparse(version, weights)?,
@@ -234,23 +250,29 @@ impl WeightPublisher {
         Ok(Some(manifest))
     }
 
-    /// [`WeightPublisher::make_newest_full`] when a receiver has asked for it since the last call.
+    /// [`WeightPublisher::make_newest_full`] when a receiver has asked for it. What fails is still asked for.
     ///
     /// # Errors
     /// As there.
     pub fn serve_full_request(&mut self) -> Result<Option<Manifest>, WeightsError> {
-        if self.take_full_request()? {
-            return self.make_newest_full();
+        if !self.full_is_requested()? {
+            return Ok(None);
         }
-        Ok(None)
+        let made = self.make_newest_full()?;
+        self.end_full_request()?;
+        Ok(made)
     }
 
-    fn take_full_request(&self) -> Result<bool, WeightsError> {
+    fn full_is_requested(&self) -> Result<bool, WeightsError> {
+        let path = self.root.join(FULL_REQUEST_FILE);
+        path.try_exists().map_err(WeightsError::io("look for", &path))
+    }
+
+    fn end_full_request(&self) -> Result<(), WeightsError> {
         let path = self.root.join(FULL_REQUEST_FILE);
         match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(WeightsError::io("remove", &path)(error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(WeightsError::io("remove", &path)(error)),
+            _ => Ok(()),
         }
     }
 
