@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use prl_weights::{
-    Canary, Change, Checkpoint, Dtype, Encoding, Lease, MANIFEST_FILE, PublisherOptions, Received, Staged,
-    TensorToWrite, WeightPublisher, WeightReceiver, diff, published_versions, read_manifest, remove_version,
-    retain_versions, version_directory, write_checkpoint,
+    Canary, Checkpoint, Dtype, Encoding, Lease, MANIFEST_FILE, PublisherOptions, Received, Staged, TensorToWrite,
+    WeightPublisher, WeightReceiver, published_versions, read_manifest, remove_version, retain_versions,
+    version_directory, write_checkpoint,
 };
 use tempfile::TempDir;
 
@@ -19,13 +19,9 @@ const SPARSE: PublisherOptions = PublisherOptions {
     threads: 2,
 };
 
-/// Weights of version `version`: about one in `period` elements differs from the version before.
-fn weights(version: u64, period: u64) -> Vec<u8> {
-    weights_changed_by(version, period, 1)
-}
-
-/// Each change moves the bit pattern by a multiple of `jump`.
-fn weights_changed_by(version: u64, period: u64, jump: u16) -> Vec<u8> {
+/// Weights of version `version`: about one in `period` elements differs from the version before. Each change moves the bit
+/// pattern by a multiple of `jump`.
+fn weights(version: u64, period: u64, jump: u16) -> Vec<u8> {
     let element = |index: u64| {
         let mix = |value: u64| {
             value
@@ -74,7 +70,7 @@ impl Place {
     fn stage(&mut self, version: u64) -> Staged {
         let directory = self.publisher.stage(version).unwrap();
         fs::write(directory.join("config.json"), format!("{{\"version\": {version}}}")).unwrap();
-        let data = weights_changed_by(version, self.period, self.jump);
+        let data = weights(version, self.period, self.jump);
         let shape = [data.len() * 8 / self.dtype.bits()];
         let tensors = [TensorToWrite {
             name: "w",
@@ -119,7 +115,7 @@ impl Place {
         received.manifest.verify_shards(&received.directory).unwrap();
         received.manifest.verify_version(&received.directory).unwrap();
         let checkpoint = Checkpoint::open(&received.directory).unwrap();
-        assert!(checkpoint.tensor("w").unwrap().data == weights_changed_by(version, self.period, self.jump));
+        assert!(checkpoint.tensor("w").unwrap().data == weights(version, self.period, self.jump));
         assert!(received.directory.join("config.json").is_file());
     }
 }
@@ -462,59 +458,4 @@ fn readers_never_see_half_a_version() {
             assert!(reader.join().unwrap() > 0);
         }
     });
-}
-
-#[test]
-fn a_diff_counts_what_changed_and_what_a_sparse_version_costs() {
-    let root = tempfile::tempdir().unwrap();
-    let (first, second) = (weights(0, 60), weights(1, 60));
-    let write = |name: &str, data: &[u8], extra: &'static str, extra_dtype| {
-        let directory = root.path().join(name);
-        fs::create_dir(&directory).unwrap();
-        let tensor = |name, dtype, shape, data| TensorToWrite {
-            name,
-            dtype,
-            shape,
-            data,
-        };
-        let tensors = [
-            tensor("kept", Dtype::BF16, &[8][..], &data[..16]),
-            tensor("w", Dtype::BF16, &[ELEMENTS][..], data),
-            tensor("cast", extra_dtype, &[16][..], &first[..extra_dtype.bits() * 2]),
-            tensor(extra, Dtype::F32, &[4][..], &first[..16]),
-        ];
-        write_checkpoint(&directory, &tensors, u64::MAX).unwrap();
-        Checkpoint::open(&directory).unwrap()
-    };
-    let old = write("old", &first, "gone", Dtype::F32);
-    let mut same_start = second.clone();
-    same_start[..16].copy_from_slice(&first[..16]);
-    let new = write("new", &same_start, "more", Dtype::BF16);
-    let found = diff(&old, &new, 2).unwrap();
-    let changes: Vec<_> = found
-        .iter()
-        .map(|tensor| (tensor.name.as_str(), tensor.change))
-        .collect();
-    let expected = [
-        ("cast", Change::Layout),
-        ("gone", Change::Removed),
-        ("kept", Change::Same),
-        ("more", Change::Added),
-        ("w", Change::Values),
-    ];
-    assert_eq!(changes, expected);
-    let differing = first
-        .chunks(2)
-        .zip(same_start.chunks(2))
-        .filter(|(old, new)| old != new)
-        .count();
-    assert_eq!(
-        (found[4].changed, found[4].elements),
-        (differing as u64, ELEMENTS as u64)
-    );
-    assert!(
-        (1000..10_000).contains(&found[4].sparse_bytes),
-        "{}",
-        found[4].sparse_bytes
-    );
 }
