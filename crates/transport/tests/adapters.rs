@@ -4,18 +4,17 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use prl_transport::{Address, CHUNK_BYTES, Credentials, Times, Wanted, WeightNode};
+use prl_transport::{CHUNK_BYTES, Credentials, Times, WeightNode};
 use prl_weights::{
     ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Dtype, Encoding, MANIFEST_FILE, PublisherOptions, TensorToWrite,
     WeightPublisher, WriteOptions, write_safetensors,
 };
 use proptest::prelude::*;
 use support::proxy::{Fault, Plan, Proxy};
-use support::{QUICK, contents, noise};
+use support::{QUICK, contents, node, noise, to, version};
 use tempfile::TempDir;
 
 const LENGTH: usize = 5 * CHUNK_BYTES as usize + 10;
@@ -50,21 +49,6 @@ fn publish(dir: &Path, versions: u64) -> BTreeMap<String, Vec<u8>> {
             .expect("published");
     }
     contents(&root.join(format!("step_{versions}")))
-}
-
-fn node(root: impl Into<PathBuf>) -> WeightNode {
-    WeightNode::new(root, Credentials::default(), QUICK)
-}
-
-fn to(address: SocketAddr) -> Address {
-    address.to_string().parse().expect("an address")
-}
-
-fn version(version: u64) -> Wanted {
-    Wanted {
-        version: Some(version),
-        ..Wanted::default()
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

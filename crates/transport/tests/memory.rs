@@ -4,15 +4,14 @@
 mod support;
 
 use std::fs;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
 use prl_transport::{
-    Address, CHUNK_BYTES, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, Wanted, WeightNode,
+    CHUNK_BYTES, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, Wanted, WeightNode,
 };
 use support::proxy::{Fault, Plan, Proxy};
-use support::{QUICK, publish, write_batch};
+use support::{QUICK, publish, to, write_batch};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -35,10 +34,6 @@ fn held() -> usize {
     let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")).expect("a size");
     kib.trim().parse::<usize>().expect("a number") << 10
-}
-
-fn to(address: SocketAddr) -> Address {
-    address.to_string().parse().expect("an address")
 }
 
 async fn all_began(proxies: &[Proxy]) {

@@ -12,9 +12,12 @@ use prl_transport::{
     CHUNK_BYTES, Credentials, Inbox, RolloutReceiver, RolloutSender, SenderOptions, Times, TlsOptions, TransportError,
 };
 use proptest::prelude::*;
-use support::proxy::{Fault, Plan, Proxy};
-use support::{QUICK, batch_path, write_batch};
+use support::proxy::{Fault, Plan, Proxy, any_fault};
+use support::{QUICK, batch_path, cases, write_batch};
 use tempfile::TempDir;
+
+/// Headers and the offer of a batch.
+const HEAD: u64 = 600;
 
 struct Place {
     _dir: TempDir,
@@ -301,31 +304,9 @@ async fn a_changed_spool_file_is_an_error_that_names_it() {
     assert!(error.to_string().contains("rank_0.safetensors"), "{error}");
 }
 
-fn any_fault(length: u64) -> impl Strategy<Value = Fault> {
-    // The first bytes hold the headers and the offer.
-    let at = prop_oneof![0..600u64.min(length), 0..length];
-    prop_oneof![
-        Just(Fault::None),
-        at.clone().prop_map(Fault::Cut),
-        at.clone().prop_map(Fault::Hang),
-        at.clone().prop_map(Fault::Corrupt),
-        (0..3u64).prop_map(Fault::Delay),
-        at.clone().prop_map(Fault::Repeat),
-        at.prop_map(Fault::Reorder),
-    ]
-}
-
 fn any_plan(length: u64) -> impl Strategy<Value = Plan> {
     // Answers are short: most of what can happen to them happens in their first bytes.
-    (any_fault(length), any_fault(400)).prop_map(|(up, down)| Plan { up, down })
-}
-
-fn cases() -> u32 {
-    if std::env::var_os("PRL_TEST_LONG").is_some() {
-        400
-    } else {
-        24
-    }
+    (any_fault(HEAD, length), any_fault(HEAD, 400)).prop_map(|(up, down)| Plan { up, down })
 }
 
 proptest! {

@@ -7,13 +7,15 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use prl_transport::{Address, CHUNK_BYTES, Credentials, Times, Wanted, WeightNode};
+use prl_transport::{CHUNK_BYTES, Credentials, Times, Wanted, WeightNode};
 use proptest::prelude::*;
-use support::proxy::{Fault, Plan, Proxy};
-use support::{QUICK, contents, publish, publish_on, version_name};
+use support::proxy::{Fault, Plan, Proxy, any_fault};
+use support::{QUICK, cases, contents, node, publish, publish_on, to, version, version_name};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
+/// Headers and the description of a version.
+const HEAD: u64 = 2000;
 const CHUNK: usize = CHUNK_BYTES as usize;
 /// A pull that does not know what it will get asks on a connection of its own first.
 const DESCRIBED: Plan = Plan {
@@ -26,21 +28,6 @@ const PATIENT: Times = Times {
     stall: Duration::from_secs(10),
     ..QUICK
 };
-
-fn node(root: impl Into<PathBuf>) -> WeightNode {
-    WeightNode::new(root, Credentials::default(), QUICK)
-}
-
-fn to(address: SocketAddr) -> Address {
-    address.to_string().parse().expect("an address")
-}
-
-fn version(version: u64) -> Wanted {
-    Wanted {
-        version: Some(version),
-        ..Wanted::default()
-    }
-}
 
 async fn publisher(root: &Path) -> (WeightNode, SocketAddr) {
     let node = node(root);
@@ -418,28 +405,6 @@ async fn a_publisher_learns_that_a_version_is_where_it_is_needed() {
     assert_eq!(error.code(), "PRL_TRANSPORT_UNREACHABLE");
 }
 
-fn any_fault(length: u64) -> impl Strategy<Value = Fault> {
-    // The first bytes hold headers and the description.
-    let at = prop_oneof![0..2000u64.min(length), 0..length];
-    prop_oneof![
-        Just(Fault::None),
-        at.clone().prop_map(Fault::Cut),
-        at.clone().prop_map(Fault::Hang),
-        at.clone().prop_map(Fault::Corrupt),
-        (0..2u64).prop_map(Fault::Delay),
-        at.clone().prop_map(Fault::Repeat),
-        at.prop_map(Fault::Reorder),
-    ]
-}
-
-fn cases() -> u32 {
-    if std::env::var_os("PRL_TEST_LONG").is_some() {
-        400
-    } else {
-        24
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), max_shrink_iters: 20, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -447,8 +412,8 @@ proptest! {
     fn whatever_the_network_does_a_version_arrives_whole_through_a_relay(
         length in 1..2_500_000usize,
         shards in 1..3usize,
-        above in prop::collection::vec((any_fault(400), any_fault(5_000_000)), 0..3),
-        below in prop::collection::vec((any_fault(400), any_fault(5_000_000)), 0..3),
+        above in prop::collection::vec((any_fault(HEAD, 400), any_fault(HEAD, 5_000_000)), 0..3),
+        below in prop::collection::vec((any_fault(HEAD, 400), any_fault(HEAD, 5_000_000)), 0..3),
     ) {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
         runtime.block_on(async move {

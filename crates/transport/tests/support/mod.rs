@@ -1,4 +1,4 @@
-//! What the tests of this crate share: deadlines that suit a test, batches, version directories, and a proxy with faults.
+//! What the tests of this crate share: deadlines that suit a test, nodes, batches, version directories, and a proxy with faults.
 
 #![allow(unreachable_pub, dead_code, reason = "each test binary uses some of it")]
 
@@ -6,10 +6,11 @@ pub mod proxy;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use prl_transport::Times;
+use prl_transport::{Address, Credentials, Times, Wanted, WeightNode};
 use prl_weights::{
     BaseVersion, Dtype, Encoding, MANIFEST_FORMAT, Manifest, Shard, TensorToWrite, WriteOptions, digest,
     write_manifest, write_safetensors,
@@ -24,6 +25,33 @@ pub const QUICK: Times = Times {
     longest_pause: Duration::from_millis(20),
     patience: Duration::from_secs(20),
 };
+
+/// A node that notices faults at once.
+pub fn node(root: impl Into<PathBuf>) -> WeightNode {
+    WeightNode::new(root, Credentials::default(), QUICK)
+}
+
+/// Where a node listens, as one that pulls from it says it.
+pub fn to(address: SocketAddr) -> Address {
+    address.to_string().parse().expect("an address")
+}
+
+/// That version and no other.
+pub fn version(version: u64) -> Wanted {
+    Wanted {
+        version: Some(version),
+        ..Wanted::default()
+    }
+}
+
+/// How often a property is tried.
+pub fn cases() -> u32 {
+    if std::env::var_os("PRL_TEST_LONG").is_some() {
+        400
+    } else {
+        24
+    }
+}
 
 /// Bytes that look like nothing, the same for the same seed.
 pub fn noise(length: usize, seed: u64) -> Vec<u8> {

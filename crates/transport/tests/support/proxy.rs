@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -28,6 +29,20 @@ pub enum Fault {
     Repeat(u64),
     /// The piece that holds this byte comes after the next one.
     Reorder(u64),
+}
+
+/// One of them, in the first `head` bytes, which hold what is said of the rest, or anywhere below `length`.
+pub fn any_fault(head: u64, length: u64) -> impl Strategy<Value = Fault> {
+    let at = prop_oneof![0..head.min(length), 0..length];
+    prop_oneof![
+        Just(Fault::None),
+        at.clone().prop_map(Fault::Cut),
+        at.clone().prop_map(Fault::Hang),
+        at.clone().prop_map(Fault::Corrupt),
+        (0..3u64).prop_map(Fault::Delay),
+        at.clone().prop_map(Fault::Repeat),
+        at.prop_map(Fault::Reorder),
+    ]
 }
 
 /// What happens to one connection.
