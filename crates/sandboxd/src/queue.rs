@@ -22,6 +22,7 @@ pub(crate) struct Queue {
     max_running: usize,
     max_queued: usize,
     queued: AtomicUsize,
+    over: Arc<AtomicUsize>,
 }
 
 /// The right to run, until it is dropped.
@@ -30,6 +31,22 @@ pub(crate) struct Slot {
     /// Of the slots or of the places aside.
     permit: OwnedSemaphorePermit,
     aside: Arc<Semaphore>,
+    over: Over,
+}
+
+/// Whether a run is over, and only what it leaves is still to be cleared away.
+#[derive(Debug)]
+struct Over {
+    all: Arc<AtomicUsize>,
+    is: bool,
+}
+
+impl Drop for Over {
+    fn drop(&mut self) {
+        if self.is {
+            self.all.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Slot {
@@ -40,6 +57,13 @@ impl Slot {
         }
         if let Ok(place) = Arc::clone(&self.aside).try_acquire_owned() {
             self.permit = place;
+        }
+    }
+
+    /// What ran is over. The slot stays taken until what it leaves is cleared away.
+    pub(crate) fn over(&mut self) {
+        if !std::mem::replace(&mut self.over.is, true) {
+            self.over.all.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -61,6 +85,7 @@ impl Queue {
             max_running,
             max_queued,
             queued: AtomicUsize::new(0),
+            over: Arc::default(),
         }
     }
 
@@ -94,6 +119,10 @@ impl Queue {
         Slot {
             permit,
             aside: Arc::clone(&self.aside),
+            over: Over {
+                all: Arc::clone(&self.over),
+                is: false,
+            },
         }
     }
 
@@ -104,6 +133,11 @@ impl Queue {
     pub(crate) fn running(&self) -> usize {
         let free = self.slots.available_permits() + self.aside.available_permits();
         (2 * self.max_running).saturating_sub(free)
+    }
+
+    /// Those of them that are not over.
+    pub(crate) fn busy(&self) -> usize {
+        self.running().saturating_sub(self.over.load(Ordering::Relaxed))
     }
 
     pub(crate) fn queued(&self) -> usize {
@@ -139,6 +173,8 @@ mod tests {
         Leave(usize),
         /// One that runs turns out to be long.
         Yield(usize),
+        /// One that runs is over but for what it leaves.
+        End(usize),
         /// One that waits is given up by its caller.
         GiveUp(usize),
         Pass(u64),
@@ -150,6 +186,7 @@ mod tests {
             6 => (1_u64..200).prop_map(|patience_ms| Step::Enter { patience_ms }),
             4 => any::<usize>().prop_map(Step::Leave),
             2 => any::<usize>().prop_map(Step::Yield),
+            2 => any::<usize>().prop_map(Step::End),
             1 => any::<usize>().prop_map(Step::GiveUp),
             3 => (1_u64..120).prop_map(Step::Pass),
             1 => Just(Step::Close),
@@ -264,8 +301,13 @@ mod tests {
                                 assert!(matches!(waiter.call.await.expect("no panic"), Err(SandboxError::Draining)));
                             }
                         }
-                        Step::Leave(_) | Step::Yield(_) | Step::GiveUp(_) => {}
+                        Step::End(which) if !running.is_empty() => {
+                            let which = which % running.len();
+                            running[which].over();
+                        }
+                        Step::Leave(_) | Step::Yield(_) | Step::End(_) | Step::GiveUp(_) => {}
                     }
+                    assert_eq!(queue.busy(), running.iter().chain(&aside).filter(|slot| !slot.over.is).count());
                     assert_eq!((queue.running(), queue.queued()), (running.len() + aside.len(), waiting.len()));
                 }
             });

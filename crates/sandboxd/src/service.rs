@@ -10,8 +10,6 @@ use prl_sandbox_proto::{
     Load, RunOnceRequest, RunOnceResult, RunTestsEvent, RunTestsRequest, Timings,
 };
 use tokio::sync::watch;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use crate::boxes::{Registry, Snapshots};
@@ -130,9 +128,7 @@ impl Sandboxes for Service {
             Err(error @ (SandboxError::Expired(_) | SandboxError::Restarted(_))) => cases::not_begun(&error).await,
             Err(error) => return Err(error.into()),
         };
-        // What is taken from here is written down at once, and counts as such.
-        let events = ReceiverStream::new(events).map(|(event, _kept)| event);
-        Ok(Response::new(Box::pin(events)))
+        Ok(Response::new(Box::pin(cases::Telling::new(events))))
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<CancelReply>, Status> {

@@ -58,13 +58,13 @@ pub(super) fn spare(shop: &Shop, tests: &Tests) -> Vec<Slot> {
         return Vec::new();
     }
     let parked = shop.pool.parked() + shop.warm.nurseries(&tests.program).map_or(0, |pool| pool.parked());
-    let most = most(tests.cases.len(), *CORES, shop.queue.running(), parked);
+    let most = most(tests.cases.len(), *CORES, shop.queue.busy(), parked);
     (1..most).map_while(|_| shop.queue.try_enter()).collect()
 }
 
-/// Lanes for so many cases. `running`: runs that go on, this one among them.
-fn most(cases: usize, cores: usize, running: usize, parked: usize) -> usize {
-    let idle = cores.saturating_sub(running);
+/// Lanes for so many cases. `busy`: runs that go on, this one among them.
+fn most(cases: usize, cores: usize, busy: usize, parked: usize) -> usize {
+    let idle = cores.saturating_sub(busy);
     (cases / CASES_PER_LANE).min(1 + idle).min(parked).max(1)
 }
 
@@ -94,6 +94,7 @@ pub(super) async fn further(
     if let Err(error) = worked {
         tracing::debug!(error = %error.chain(), "a lane is given up");
     }
+    slot.over();
     held.end_with(End::Closed);
     held.gone().await;
     drop(slot);

@@ -15,12 +15,14 @@ mod case;
 mod key;
 mod lane;
 mod line;
+mod telling;
 
 use std::sync::Arc;
 
 use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{Cause, RunOnceRequest, RunOnceResult, RunTestsEnd, RunTestsEvent, RunTestsRequest};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tonic::Status;
 
 use crate::boxes::{End, HeldBox};
@@ -41,6 +43,7 @@ const MAX_UNREAD: usize = 16;
 const MAX_UNREAD_BYTES: usize = 32 << 20;
 
 pub(crate) use key::Key;
+pub(crate) use telling::Telling;
 
 /// Each event with the bytes that it counts for until it is taken.
 type Item = (Result<RunTestsEvent, Status>, Option<[Kept; 2]>);
@@ -90,18 +93,20 @@ pub(crate) async fn run_tests(
     tokio::spawn(async move {
         let course = carry_out(&shop, tests, &line, spare);
         tokio::pin!(course);
-        tokio::select! {
-            () = &mut course => {}
+        let left = tokio::select! {
+            left = &mut course => left,
             never = line.yield_to_others(&mut slot) => match never {},
             () = async { tokio::select! {
                 () = line.forsaken() => {}
                 () = Key::cancelled(&mut key) => {}
             } } => {
                 line.give_up();
-                course.await;
+                course.await
             }
-        }
+        };
         shop.completed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        slot.over();
+        left.clear_away().await;
         drop((slot, key));
     });
     Ok(stream)
@@ -161,8 +166,28 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
     })
 }
 
-/// Runs and tells everything, the end too, and leaves nothing behind.
-async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: Vec<Slot>) {
+/// What is still there when all was told.
+struct Left {
+    held: Option<Arc<HeldBox>>,
+    further: Vec<JoinHandle<()>>,
+}
+
+impl Left {
+    async fn clear_away(self) {
+        if let Some(held) = self.held {
+            held.end_with(End::Closed);
+            held.gone().await;
+        }
+        for lane in self.further {
+            if let Err(error) = lane.await {
+                tracing::error!(%error, "a lane's task ended early");
+            }
+        }
+    }
+}
+
+/// Runs and tells everything, the end too.
+async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: Vec<Slot>) -> Left {
     let furnish = tests.program.start.furnish.take();
     let build = tests.build.take();
     let tests = Arc::new(tests);
@@ -170,7 +195,7 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
         let (shop, tests, line) = (Arc::clone(shop), Arc::clone(&tests), Arc::clone(line));
         tokio::spawn(lane::further(shop, tests, furnish.clone(), line, slot))
     };
-    let further: Vec<_> = spare.into_iter().map(open).collect();
+    let further = spare.into_iter().map(open).collect();
     let mut held = None;
     let outcome = async {
         let (made, nursery) = lane::make(shop, &tests.program, furnish).await?;
@@ -182,15 +207,7 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
         line.fail(error);
     }
     line.end().await;
-    if let Some(held) = held {
-        held.end_with(End::Closed);
-        held.gone().await;
-    }
-    for lane in further {
-        if let Err(error) = lane.await {
-            tracing::error!(%error, "a lane's task ended early");
-        }
-    }
+    Left { held, further }
 }
 
 /// The build, and the lane that is always there.

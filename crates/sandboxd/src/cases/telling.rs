@@ -1,0 +1,70 @@
+//! The events of a request on their way to its caller. They end behind the end: what is to be cleared away then is nothing that
+//! the caller waits for.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use prl_sandbox_proto::RunTestsEvent;
+use prl_sandbox_proto::run_tests_event::Event as Told;
+use tonic::Status;
+
+use super::Stream;
+
+/// See the module.
+pub(crate) struct Telling(Option<Stream>);
+
+impl Telling {
+    pub(crate) fn new(events: Stream) -> Self {
+        Self(Some(events))
+    }
+}
+
+impl tokio_stream::Stream for Telling {
+    type Item = Result<RunTestsEvent, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(events) = &mut self.0 else {
+            return Poll::Ready(None);
+        };
+        // What is taken from here is written down at once, and counts as such.
+        let event = ready!(events.poll_recv(context)).map(|(event, _kept)| event);
+        let over = match &event {
+            Some(Ok(event)) => matches!(event.event, Some(Told::End(_))),
+            Some(Err(_)) | None => true,
+        };
+        if over {
+            self.0 = None;
+        }
+        Poll::Ready(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prl_sandbox_proto::run_tests_event::Event as Told;
+    use prl_sandbox_proto::{CaseResult, RunTestsEnd, RunTestsEvent};
+    use tokio_stream::StreamExt;
+
+    use super::Telling;
+
+    #[tokio::test]
+    async fn nobody_waits_for_what_comes_after_the_end() {
+        let (events, stream) = tokio::sync::mpsc::channel(3);
+        let told = [
+            Told::Case(CaseResult::default()),
+            Told::End(RunTestsEnd::default()),
+            Told::Case(CaseResult::default()),
+        ];
+        for event in told {
+            let event = RunTestsEvent { event: Some(event) };
+            events.try_send((Ok(event), None)).expect("there is room");
+        }
+        let mut telling = Telling::new(stream);
+        let mut next = async || telling.next().await.map(|event| event.expect("an event").event);
+        assert!(matches!(next().await, Some(Some(Told::Case(_)))));
+        assert!(matches!(next().await, Some(Some(Told::End(_)))));
+        assert!(next().await.is_none());
+        assert!(events.is_closed());
+        assert!(next().await.is_none());
+    }
+}
