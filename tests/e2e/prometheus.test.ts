@@ -4,10 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, test } from "vitest";
 
 import { childPids, readJson, type Running, start, workspace } from "../support/prl.ts";
+import { writeBoxedRun } from "./boxed-run.ts";
 
 const CONFIGS = join(import.meta.dirname, "configs");
 const PATIENCE_MS = 60_000;
-/** Where the orchestrator answers; the others on the next two. */
+/** Where the orchestrator answers; the others on the next three. */
 const PORT = 30_000 + (process.pid % 10_000);
 
 let place: Awaited<ReturnType<typeof workspace>>;
@@ -47,11 +48,12 @@ const gauge = (name: string) => new RegExp(`^${name}(\\{[^}]*\\})? [\\d.e+-]+$`,
 const metric = (name: string) => new RegExp(`^prl_metric\\{name="${name}",.*\\} [\\d.e+-]+$`, "m");
 
 test(
-  "orchestrator, trainer, launcher, inference servers and env workers of one run",
+  "orchestrator, trainer, launcher, inference servers, env workers and the sandbox daemon of one run",
   { timeout: 120_000 },
   async () => {
     const two = ["--inference.replicas", "2", "--inference.threads", "1"];
-    const runDir = begin("rl", join(CONFIGS, "sync.toml"), "--max-steps", "5000", "--max-async-level", "1", ...two);
+    const config = await writeBoxedRun(place.dir);
+    const runDir = begin("rl", config, "--max-steps", "5000", "--max-async-level", "1", ...two);
     const queues = [gauge("prl_rollouts_in_flight"), gauge("prl_groups_queued"), gauge("prl_groups_open")];
     const staleness = [metric("off_policy/mean"), metric("off_policy/max"), metric("loop_lag/p99_ms")];
     await shown(own(PORT), LAG, gauge("prl_step"), ...queues, ...staleness);
@@ -66,6 +68,12 @@ test(
     const inside = [gauge("prl_env_rollouts_in_flight"), gauge("prl_env_rollouts_waiting")];
     await shown(`${await addressOf("env-worker-0")}/metrics`, LAG, ...inside);
 
+    const ended = /^prl_sandbox_runs_total\{cause="EXITED"\} [1-9]\d*$/m;
+    const lag = gauge("prl_sandbox_executor_lag_seconds_count");
+    const sandboxes = [gauge("prl_sandbox_queued"), gauge("prl_sandbox_held"), gauge("prl_sandbox_running")];
+    await shown(own(PORT + 3), lag, ended, ...sandboxes, gauge("prl_sandbox_birth_seconds_count"));
+
+    await shown(own(PORT + 2), LAG, /^prl_restarts_sandboxd\{.*\} 0$/m);
     await shown(own(PORT + 2), LAG, /^prl_restarts_env_worker\{.*\} 0$/m, /^prl_restarts_inference\{.*\} 0$/m);
     process.kill((await childPids(runDir))["env-worker-0"] ?? 0, "SIGKILL");
     await shown(own(PORT + 2), /^prl_restarts_env_worker\{.*\} 1$/m, /^prl_events_total\{type="restart",.*\} 1$/m);

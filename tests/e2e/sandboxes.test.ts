@@ -1,50 +1,19 @@
 /** A run whose environment needs sandboxes: one daemon for all of its processes, replaced when it dies, gone when the run is. */
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { commandLine, processTree, until } from "../integration/sandbox/support.ts";
 import { prl, readJson, start, workspace } from "../support/prl.ts";
+import { writeBoxedRun } from "./boxed-run.ts";
 
-const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const STEPS = 8;
-
-/** Reverse-text, scored by what a program in the rollout's sandbox says. */
-const ENVIRONMENT = `
-import { defineEnvironment, endless, z } from "prl/environments";
-import { sequenceRatio } from "prl/environments/verify";
-import { requireRun } from "prl/sandbox";
-function* rows(rng) {
-  for (;;) {
-    const letters = Array.from({ length: 2 + rng.integer(3) }, () => rng.pick("abcdefghij"));
-    yield { prompt: "reverse: " + letters.join("") + "\\n", answer: letters.toReversed().join("") };
-  }
-}
-export default defineEnvironment({
-  name: "boxed-text", version: "1.0.0", requires: { sandbox: true }, config: z.strictObject({}),
-  tasks: ({ rng }) => endless(rows(rng)),
-  key: (_, index) => String(index),
-  rollout: async ({ task, sample }) => { await sample(task.prompt); },
-  rewards: {
-    similarity: async ({ task, trace, sandbox }) => {
-      const { stdout } = requireRun(await (await sandbox()).exec(["cat"], { stdin: trace.lastReply }));
-      return sequenceRatio(stdout.toString(), task.answer);
-    },
-  },
-});`;
 
 let place: Awaited<ReturnType<typeof workspace>>;
 let config: string;
 beforeEach(async () => {
   place = await workspace();
-  await writeFile(join(place.dir, "boxed.ts"), ENVIRONMENT);
-  config = join(place.dir, "rl.toml");
-  const sync = await readFile(SYNC, "utf8");
-  const own = sync
-    .replaceAll(/^env = .*$/gm, 'env = { path = "./boxed.ts" }')
-    .replace("../../../configs", join(import.meta.dirname, "../../configs"))
-    .replace('sft = "sft.toml"', `sft = ${JSON.stringify(join(import.meta.dirname, "configs/sft.toml"))}`);
-  await writeFile(config, own);
+  config = await writeBoxedRun(place.dir);
 });
 afterEach(() => place.remove());
 const options = () => ({ cwd: place.dir, cache: place.cache });

@@ -12,6 +12,7 @@ import {
   type BoxRequest,
   type Network,
   type RunLimits,
+  type SandboxHealth,
   SandboxPool,
   type StartOptions,
   type TlsOptions,
@@ -63,6 +64,7 @@ export interface SandboxSettings extends StartOptions {
 /** A rollout waits at least as long for a free place as others take to end. */
 const QUEUE_MS = 120_000;
 const CLOSE_DEADLINE_MS = 5_000;
+const HEALTH_DEADLINE_MS = 1_000;
 /** A daemon that died is replaced by the launcher within seconds. */
 const REPLACED_WITHIN_MS = 15_000;
 const REPLACED_POLL_MS = 250;
@@ -120,6 +122,15 @@ export class SandboxSource {
       this.#pool = null;
       throw error;
     }
+  }
+
+  /** How busy a daemon of this process's own is; null without one, or when it does not say so in time. */
+  async ownHealth(): Promise<SandboxHealth | null> {
+    if ((this.#settings.addresses ?? []).length > 0 || this.#pool === null) return null;
+    const late = new AbortController();
+    const health = this.#pool.then((pool) => pool.health()).catch(() => null);
+    const deadline = sleep(HEALTH_DEADLINE_MS, null, { signal: late.signal }).catch(() => null);
+    return Promise.race([health, deadline]).finally(() => late.abort());
   }
 
   async close(): Promise<void> {

@@ -33,6 +33,11 @@ export interface DaemonSettings {
   images?: Readonly<Record<string, string>>;
   /** Processors' worth of time that each sandbox is rationed to, for example 0.5. Default: not rationed. */
   cpus?: number;
+  /**
+   * Where it answers `GET /metrics` for Prometheus, to anybody: `9400` (on 127.0.0.1) or `10.0.0.1:9400`; port 0: any that is free, which only its
+   * first line of output tells. Default: nowhere.
+   */
+  metricsAddress?: string;
 }
 
 const NUMBERS = [
@@ -46,11 +51,20 @@ const NUMBERS = [
 
 /** Errors: PRL_SANDBOX_REQUEST. */
 export function daemonArguments(settings: DaemonSettings): string[] {
-  const known = ["warm", "preload", "python", "readable", "images", "cpus", ...NUMBERS.map(([key]) => key)];
+  const known = [
+    "warm",
+    "preload",
+    "python",
+    "readable",
+    "images",
+    "cpus",
+    "metricsAddress",
+    ...NUMBERS.map(([key]) => key),
+  ];
   for (const key of Object.keys(settings)) {
     if (!known.includes(key)) throw wrong(key, `unknown option; known are ${known.join(", ")}`);
   }
-  const { warm = {}, preload = {}, python, cpus, readable = [], images = {} } = settings;
+  const { warm = {}, preload = {}, python, cpus, metricsAddress, readable = [], images = {} } = settings;
   const numbers = NUMBERS.flatMap(([key, flag, least]) => {
     const value = settings[key];
     return value === undefined ? [] : [flag, String(count(key, value, least))];
@@ -65,6 +79,7 @@ export function daemonArguments(settings: DaemonSettings): string[] {
     ...readable.flatMap((dir) => ["--readable", dir]),
     ...Object.entries(images).flatMap(([name, dir]) => ["--image", `${name}=${dir}`]),
     ...(cpus === undefined ? [] : ["--cpus", String(cpus)]),
+    ...(metricsAddress === undefined ? [] : ["--metrics-address", metricsAddress]),
   ];
 }
 

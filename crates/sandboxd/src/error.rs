@@ -8,6 +8,8 @@ use prl_sandbox_proto::{ERROR_CODE_KEY, RETRY_AFTER_KEY};
 use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
+use crate::metrics::COUNTS;
+
 /// An error of the sandbox daemon.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
@@ -182,6 +184,7 @@ impl SandboxError {
 
 impl From<SandboxError> for Status {
     fn from(error: SandboxError) -> Self {
+        COUNTS.error(error.code());
         let code = match error {
             SandboxError::Invalid(_) | SandboxError::Usage(_) => Code::InvalidArgument,
             SandboxError::Overloaded { .. } => Code::ResourceExhausted,

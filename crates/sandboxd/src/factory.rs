@@ -16,6 +16,7 @@ use tokio::net::UnixStream;
 use crate::cgroup::{Group, Layout};
 use crate::defence;
 use crate::error::SandboxError;
+use crate::metrics::{Birth, Kind};
 use crate::process;
 use crate::sandbox::{self, Init, Sandbox, Uid};
 use crate::spawner;
@@ -132,6 +133,7 @@ impl Factory {
 
     /// Makes one sandbox with this image's root and waits until it is parked.
     pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
+        let birth = Birth::begin(Kind::Sandbox);
         let mut sandbox = self.begin(image)?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
             let entrances = sandbox.group.entrances()?;
@@ -140,7 +142,10 @@ impl Factory {
             sandbox.events.receive().await
         });
         let failure = match parked.await {
-            Ok(Ok(Some((_, Event::Parked(_), _)))) => return Ok(sandbox),
+            Ok(Ok(Some((_, Event::Parked(_), _)))) => {
+                birth.done();
+                return Ok(sandbox);
+            }
             Ok(Ok(Some((_, Event::Failed(failure), _)))) => SandboxError::Setup {
                 step: failure.step,
                 source: io::Error::from_raw_os_error(failure.errno),

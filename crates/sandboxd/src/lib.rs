@@ -29,6 +29,7 @@ mod keys;
 mod landlock;
 mod listen;
 mod log;
+mod metrics;
 mod mux;
 mod once;
 mod options;

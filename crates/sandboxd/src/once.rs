@@ -15,6 +15,7 @@ use tonic::{Response, Status};
 use crate::calls::Share;
 use crate::error::SandboxError;
 use crate::keys::{Claim, Handle, Shared};
+use crate::metrics::COUNTS;
 use crate::run::Cancel;
 use crate::service::Shop;
 
@@ -126,6 +127,7 @@ fn status_of(error: &SandboxError) -> Status {
 
 /// The result of what failed for reasons of ours.
 pub(crate) fn infra(error: &SandboxError, isolation: Isolation) -> RunOnceResult {
+    COUNTS.infra(error);
     RunOnceResult {
         cause: Cause::Infra.into(),
         reason: error.chain(),

@@ -1,6 +1,6 @@
 //! The daemon's command line.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -10,6 +10,9 @@ use crate::images::{Source, default_cache};
 use crate::template::covered;
 use crate::tier::{Tier, Wanted};
 use crate::zygote::Profiles;
+
+/// Where nobody from other machines comes.
+const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
 /// Printed for `--help`.
 pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADDRESS:PORT --token-file PATH]
@@ -45,8 +48,10 @@ pub(crate) const HELP: &str = "usage: prl-sandboxd [--socket PATH] [--listen ADD
   --tier TIER          any, namespaces, rootless or process: how boxes are set apart (default any: the strongest that works)
   --rootless           any tier that needs no rights of root's
   --work-dir DIR       where boxes of the process tier have their files (default: the directory for temporary files)
+  --metrics-address [ADDR:]PORT  answer GET /metrics there, for Prometheus, to anybody; without ADDR on 127.0.0.1; default: not
   --stop-with-stdin    stop when standard input is closed: the starter is gone
-When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id, isolation.";
+When it serves, one line of JSON goes to standard output: pid, socket, address, instance_id,
+isolation, metrics (an address).";
 
 /// See `HELP`.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +81,8 @@ pub(crate) struct Options {
     pub(crate) tier: Wanted,
     pub(crate) work_dir: PathBuf,
     pub(crate) stop_with_stdin: bool,
+    /// Where Prometheus finds `/metrics`.
+    pub(crate) metrics: Option<SocketAddr>,
 }
 
 impl Options {
@@ -116,6 +123,7 @@ impl Options {
             tier: Wanted::Any,
             work_dir: std::env::temp_dir(),
             stop_with_stdin: false,
+            metrics: None,
         };
         let mut warm = Vec::new();
         let mut rest = arguments.iter();
@@ -212,6 +220,15 @@ impl Options {
                 }
                 "--rootless" => options.tier = Wanted::WithoutRights,
                 "--work-dir" => options.work_dir = PathBuf::from(value()?),
+                "--metrics-address" => {
+                    let text = value()?;
+                    let address = text
+                        .parse()
+                        .or_else(|_| text.parse().map(|port| (LOOPBACK, port).into()));
+                    let wrong =
+                        |_| SandboxError::Usage(format!("--metrics-address needs [ADDRESS:]PORT, not {text:?}"));
+                    options.metrics = Some(address.map_err(wrong)?);
+                }
                 "--stop-with-stdin" => options.stop_with_stdin = true,
                 _ => return Err(SandboxError::Usage(format!("unknown argument {name:?}; see --help"))),
             }
@@ -246,6 +263,8 @@ mod tests {
             ("--listen here", "ADDRESS:PORT"),
             ("--socket s --readable ../x", "--readable"),
             ("--socket s --cpus 0", "--cpus"),
+            ("--socket s --metrics-address 65536", "65536"),
+            ("--socket s --metrics-address :9400", ":9400"),
             ("--socket s --warm python=1,node=", "node="),
             ("--socket s --allow-forward x", "--allow-forward"),
             ("--socket s --warm ruby=1", "ruby=1"),
@@ -256,6 +275,10 @@ mod tests {
                 .map(|_| String::new())
                 .unwrap_or_else(|error| error.to_string());
             assert!(message.contains(needle), "{text}: {message}");
+        }
+        for (text, address) in [("9400", "127.0.0.1:9400"), ("[::1]:0", "[::1]:0")] {
+            let options = parse(&format!("--socket s --metrics-address {text}"));
+            assert_eq!(options.ok().and_then(|options| options.metrics), address.parse().ok());
         }
         assert!(
             parse("--socket s --park 0 --rootless")

@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::SandboxError;
+use crate::metrics::COUNTS;
 
 /// Retry advice per waiting run and slot: an ordinary run takes about this long.
 const TYPICAL_RUN_MS: u64 = 20;
@@ -95,15 +96,19 @@ impl Queue {
     /// `Overloaded` at once when too many wait, or when the wait was as long as it may be; `Draining` after `close`.
     pub(crate) async fn enter(&self, patience: Duration) -> Result<Slot, SandboxError> {
         if let Some(slot) = self.try_enter() {
+            COUNTS.waited(Duration::ZERO);
             return Ok(slot);
         }
         if self.queued.fetch_add(1, Ordering::Relaxed) >= self.max_queued {
             self.queued.fetch_sub(1, Ordering::Relaxed);
             return Err(self.overloaded(format!("{} runs are waiting", self.max_queued)));
         }
-        let _waiting = Waiting(&self.queued);
+        let (_waiting, began) = (Waiting(&self.queued), Instant::now());
         match tokio::time::timeout(patience, Arc::clone(&self.slots).acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(self.slot(permit)),
+            Ok(Ok(permit)) => {
+                COUNTS.waited(began.elapsed());
+                Ok(self.slot(permit))
+            }
             Ok(Err(_)) => Err(SandboxError::Draining),
             Err(_) => Err(self.overloaded(format!("no slot was free within {} ms", patience.as_millis()))),
         }

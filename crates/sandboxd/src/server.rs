@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -19,6 +20,7 @@ use crate::factory::Factory;
 use crate::images::Images;
 use crate::keys::Keys;
 use crate::listen::Listening;
+use crate::metrics::Endpoint;
 use crate::options::Options;
 use crate::plan::{PATH, isolation_name};
 use crate::pool::Pool;
@@ -147,7 +149,12 @@ fn instance(directory: &str) -> String {
 
 async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolation: &str) -> Result<(), SandboxError> {
     let listening = Listening::begin(options, shop).await?;
-    announce(options, listening.address, shop, isolation).map_err(|source| SandboxError::Serve {
+    let metrics = match options.metrics {
+        Some(wanted) => Some(Endpoint::open(wanted, shop).await?),
+        None => None,
+    };
+    let addresses = [listening.address, metrics.as_ref().map(|metrics| metrics.address)];
+    announce(options, addresses, shop, isolation).map_err(|source| SandboxError::Serve {
         action: "announce itself".to_owned(),
         source,
     })?;
@@ -200,18 +207,25 @@ async fn wait_for_stop(with_stdin: bool, factory: &Factory) -> Result<(), Sandbo
 }
 
 /// One line for whoever started us.
-fn announce(options: &Options, address: Option<std::net::SocketAddr>, shop: &Shop, isolation: &str) -> io::Result<()> {
+fn announce(
+    options: &Options,
+    [address, metrics]: [Option<SocketAddr>; 2],
+    shop: &Shop,
+    isolation: &str,
+) -> io::Result<()> {
     let text = |value: Option<String>| value.map_or("null".to_owned(), |value| format!("{value:?}"));
+    let place = |address: Option<SocketAddr>| text(address.map(|address| address.to_string()));
     let socket = options
         .socket
         .clone()
         .map(|path: PathBuf| path.to_string_lossy().into_owned());
     let line = format!(
-        "{{\"pid\":{},\"socket\":{},\"address\":{},\"instance_id\":{:?},\"isolation\":{isolation:?}}}\n",
+        "{{\"pid\":{},\"socket\":{},\"address\":{},\"instance_id\":{:?},\"isolation\":{isolation:?},\"metrics\":{}}}\n",
         std::process::id(),
         text(socket),
-        text(address.map(|address| address.to_string())),
+        place(address),
         shop.instance,
+        place(metrics),
     );
     let mut out = io::stdout().lock();
     out.write_all(line.as_bytes())?;

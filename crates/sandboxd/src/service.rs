@@ -19,6 +19,7 @@ use crate::egress::Grants;
 use crate::error::SandboxError;
 use crate::images::Images;
 use crate::keys::{Keys, fingerprint};
+use crate::metrics::COUNTS;
 use crate::once::{Publisher, infra, once};
 use crate::plan::{self, Plan, Terms};
 use crate::pool::Pool;
@@ -236,6 +237,7 @@ async fn carry_out(
             result.isolation = shop.probe.isolation.into();
             if let Some(timings) = &mut result.timings {
                 timings.setup_ms += acquired.as_secs_f64() * 1000.0;
+                COUNTS.set_up(timings.setup_ms);
             }
             result
         }
@@ -250,6 +252,7 @@ async fn carry_out(
 }
 
 fn cancelled_in_queue(arrived: Instant, isolation: Isolation) -> RunOnceResult {
+    COUNTS.end(Cause::Cancelled);
     RunOnceResult {
         cause: Cause::Cancelled.into(),
         reason: "cancelled before it began".to_owned(),

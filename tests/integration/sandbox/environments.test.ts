@@ -9,6 +9,7 @@ import {
   z,
 } from "../../../ts/environments/index.ts";
 import { requireRun, type SandboxPool } from "../../../ts/sandbox/index.ts";
+import { openWorkerMetrics } from "../../../ts/environments/worker/metrics.ts";
 import { commandLine, until } from "./support.ts";
 
 const sources: SandboxSource[] = [];
@@ -177,4 +178,22 @@ test("one that uses a sandbox and requires none is told so", async () => {
   }
   // @ts-expect-error There is no such thing to require.
   expect(() => environment({ requires: { gpu: true } })).toThrowError(/requires "gpu"/u);
+});
+
+test("an env worker shows how busy a daemon of its own is, and none that others may have started", async () => {
+  const source = newSource();
+  const metrics = await openWorkerMetrics(
+    "r",
+    () => ({ active: 0, waiting: 0 }),
+    () => source.ownHealth(),
+  );
+  const shown = async () => (await metrics.text()).split("\n").filter((line) => line.startsWith("prl_env_sandboxes{"));
+  expect(await shown()).toEqual([]);
+  const pool = await source.pool();
+  const box = await pool.create();
+  const shownHeld = (count: number) => `prl_env_sandboxes{state="held",component="env-worker",run="r"} ${count}`;
+  expect(await shown()).toContain(shownHeld(1));
+  await box.close();
+  await expect.poll(shown).toContain(shownHeld(0));
+  metrics.close();
 });

@@ -16,6 +16,7 @@ describe("settings of a daemon", () => {
       "--cpus",
       "0.5",
     ]);
+    expect(daemonArguments({ metricsAddress: "9400" })).toEqual(["--metrics-address", "9400"]);
     expect(daemonArguments({ images: { tools: "/srv/tools" }, maxHeld: 2 })).toEqual([
       "--max-held",
       "2",

@@ -51,6 +51,11 @@ const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: t
         value: "<address:port>",
         summary: "serve: TCP address; needs PRL_SANDBOX_TOKEN, or --token-file or --tls-client-ca behind --",
       },
+      {
+        flag: "--metrics-address",
+        value: "<[address:]port>",
+        summary: "serve: answer GET /metrics there, for Prometheus, to anybody; without an address on 127.0.0.1",
+      },
     ],
     run: serve,
   },
@@ -113,6 +118,8 @@ async function serve(args: readonly string[], io: CommandIo): Promise<number> {
   }
   const { signal } = io;
   const where = socket === undefined ? ["--listen", listen ?? ""] : ["--socket", socket];
+  const metrics = options.get("--metrics-address");
+  if (metrics !== undefined) where.push("--metrics-address", metrics);
   const daemon = spawn(sandboxDaemonPath(io.env), [...where, ...more], { stdio: "inherit", env: { ...io.env } });
   const stop = (): void => {
     daemon.kill("SIGTERM");

@@ -39,6 +39,9 @@ export interface SandboxdChildConfig {
   daemon: DaemonSettings;
 }
 
+/** Of the Prometheus endpoints of a run, the sandbox daemon's. */
+const SANDBOXD_PORT_OFFSET = 3;
+
 export interface TrainerChildConfig {
   run_id: string;
   /** Digest of the weights under the model's name. */
@@ -85,6 +88,10 @@ export interface SftChildConfig {
   /** Folder that gets the trained checkpoint. */
   out_dir: string;
   config: SftConfig;
+}
+
+function shownAt({ prometheus }: RlConfig["monitors"]): Pick<DaemonSettings, "metricsAddress"> {
+  return prometheus === null ? {} : { metricsAddress: `127.0.0.1:${prometheus.port + SANDBOXD_PORT_OFFSET}` };
 }
 
 /** Writes `<run>/configs/<name>.json` and returns its path. */
@@ -138,7 +145,7 @@ export function rlChildConfigs(
       max_concurrent: orchestrator.max_inflight,
       sandbox: socket === null ? config.sandbox : { ...config.sandbox, addresses: [`unix:${socket}`] },
     },
-    sandboxd: { socket, daemon: daemonSettings(config.sandbox) },
+    sandboxd: { socket, daemon: { ...daemonSettings(config.sandbox), ...shownAt(config.monitors) } },
     trainer: {
       run_id: runId,
       base_weights: baseWeights,

@@ -4,7 +4,7 @@ import { folderPath } from "./fields.ts";
 
 const LAST_PORT = 65_535;
 
-/** Three processes answer, each on a port of its own. */
+/** Four processes answer, each on a port of its own. */
 export const monitorsBlock = z
   .strictObject({
     prometheus: z
@@ -12,15 +12,15 @@ export const monitorsBlock = z
         port: z
           .int()
           .positive()
-          .max(LAST_PORT - 2)
+          .max(LAST_PORT - 3)
           .describe(
-            "Port of 127.0.0.1 where the orchestrator (of prl sft without [eval]: the trainer) answers GET /metrics; the trainer does on the next one, the launcher on the one after it",
+            "Port of 127.0.0.1 where the orchestrator (of prl sft without [eval]: the trainer) answers GET /metrics; the trainer does on the next one, the launcher on the one after it, the run's own sandbox daemon on the one after that",
           ),
       })
       .nullable()
       .default(null)
       .describe(
-        "Prometheus endpoints of orchestrator, trainer and launcher; absent: none. Inference servers and env workers always have theirs",
+        "Prometheus endpoints of orchestrator, trainer, launcher and sandbox daemon; absent: none. Inference servers and env workers always have theirs",
       ),
     tensorboard: z
       .strictObject({

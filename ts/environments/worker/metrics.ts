@@ -4,6 +4,7 @@
  */
 import type { Registry } from "prom-client";
 
+import type { SandboxHealth } from "../../sandbox/index.ts";
 import type { Episode } from "../episode.ts";
 
 export interface WorkerLoad {
@@ -30,8 +31,15 @@ const SUMS = {
   judge_completion_tokens: "judge/completion_tokens",
 } as const;
 
-/** @param load read when somebody asks. */
-export async function openWorkerMetrics(run: string, load: () => WorkerLoad): Promise<WorkerMetrics> {
+/** What of its own sandbox daemon is shown. */
+const SANDBOXES = ["running", "queued", "parked", "held"] as const;
+
+/** @param load read when somebody asks, as is `sandboxes`: how busy the process's own sandbox daemon is, if it has one. */
+export async function openWorkerMetrics(
+  run: string,
+  load: () => WorkerLoad,
+  sandboxes: () => Promise<SandboxHealth | null>,
+): Promise<WorkerMetrics> {
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry: NewRegistry } = await import("prom-client");
   const registry: Registry = new NewRegistry();
   registry.setDefaultLabels({ component: "env-worker", run });
@@ -51,6 +59,18 @@ export async function openWorkerMetrics(run: string, load: () => WorkerLoad): Pr
   };
   watch("prl_env_rollouts_in_flight", "Rollouts that have not ended, waiting ones included.", () => load().active);
   watch("prl_env_rollouts_waiting", "Rollouts that wait for a free slot.", () => load().waiting);
+  const own = new Gauge({
+    name: "prl_env_sandboxes",
+    help: "Of the sandbox daemon that this process started: runs that go on or wait, sandboxes in advance, boxes that are held.",
+    labelNames: ["state"],
+    registers: [],
+    async collect() {
+      this.reset();
+      const health = await sandboxes();
+      if (health !== null) for (const state of SANDBOXES) this.set({ state }, health[state]);
+    },
+  });
+  registry.registerMetric(own);
   const ended = new Counter({
     name: "prl_env_rollouts_total",
     help: "Rollouts that ended, by result: ok, or the class of their error.",

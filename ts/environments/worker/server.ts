@@ -56,7 +56,8 @@ export async function startEnvWorker(config: EnvWorkerConfig): Promise<EnvWorker
   // Loaded here: what only scores or reads data starts without it.
   const { fastify } = await import("fastify");
   const app = fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: "idle" });
-  const metrics = await openWorkerMetrics(config.run_id, () => ({ active: runner.active, waiting: runner.waiting }));
+  const load = () => ({ active: runner.active, waiting: runner.waiting });
+  const metrics = await openWorkerMetrics(config.run_id, load, () => sandboxes.ownHealth());
   addRoutes(app, sources, runner, metrics);
   const url = await app.listen({ host: HOST, port: 0 });
   return {

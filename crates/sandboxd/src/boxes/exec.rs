@@ -11,6 +11,7 @@ use super::held::{End, HeldBox};
 use super::processes::Process;
 use super::standby::provide;
 use crate::error::SandboxError;
+use crate::metrics::COUNTS;
 use crate::mux::Exchange;
 use crate::once::infra;
 use crate::plan::Plan;
@@ -128,11 +129,14 @@ pub(super) fn failed(held: &HeldBox, error: &SandboxError) -> RunOnceResult {
         held.end_with(End::Broken("its init died"));
     }
     match held.ended() {
-        Some(end @ (End::Closed | End::LeaseOver | End::LifetimeOver)) => RunOnceResult {
-            cause: Cause::Cancelled.into(),
-            reason: format!("the box has ended: {}", end.reason()),
-            ..RunOnceResult::default()
-        },
+        Some(end @ (End::Closed | End::LeaseOver | End::LifetimeOver)) => {
+            COUNTS.end(Cause::Cancelled);
+            RunOnceResult {
+                cause: Cause::Cancelled.into(),
+                reason: format!("the box has ended: {}", end.reason()),
+                ..RunOnceResult::default()
+            }
+        }
         Some(End::Broken(_)) | None => infra(error, held.isolation),
     }
 }

@@ -10,6 +10,7 @@ use super::snapshots::Snapshot;
 use super::standby::Standby;
 use super::{MIN_LEASE_MS, check_id};
 use crate::error::SandboxError;
+use crate::metrics::COUNTS;
 use crate::plan;
 use crate::service::{DEFAULT_QUEUE, Shop};
 
@@ -28,6 +29,7 @@ pub(super) async fn make(
         tokio::spawn(async move {
             held.gone().await;
             if let Some(end) = held.ended() {
+                COUNTS.box_ended(&end);
                 shop.boxes.ended(&name, end);
             }
         });

@@ -94,8 +94,7 @@ impl Results {
     }
 
     /// Bytes now.
-    #[cfg(test)]
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.held.load(Ordering::Acquire)
     }
 

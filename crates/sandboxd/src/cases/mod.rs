@@ -28,6 +28,7 @@ use tonic::Status;
 use crate::boxes::{End, HeldBox};
 use crate::calls::{Kept, Results};
 use crate::error::SandboxError;
+use crate::metrics::COUNTS;
 use crate::plan::{self, Plan};
 use crate::queue::Slot;
 use crate::service::{DEFAULT_QUEUE, Shop};
@@ -204,6 +205,7 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
         held.ended().map_or(Ok(()), |end| Err(held.error_of(&end)))
     };
     if let Err(error) = outcome.await {
+        COUNTS.infra(&error);
         line.fail(error);
     }
     line.end().await;

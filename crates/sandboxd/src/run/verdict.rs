@@ -7,6 +7,7 @@ use prl_sandbox_proto::{Cause, CollectedFile, Limit, Output, RunOnceResult, Timi
 use super::course::{Course, Verdict};
 use crate::defence::Defence;
 use crate::error::SandboxError;
+use crate::metrics::COUNTS;
 use crate::plan::RunLimits;
 
 /// Puts a result together. The first reason to end the exec is its cause; the rest is in `limits_hit`.
@@ -153,6 +154,7 @@ pub(crate) fn judge(
                 reason: one.reason,
             }));
     }
+    COUNTS.judged(&result);
     Ok(result)
 }
 

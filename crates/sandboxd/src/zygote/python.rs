@@ -14,6 +14,7 @@ use super::{FIRST, FIRST_BORN, check, eligible};
 use crate::boxes::{End, HeldBox};
 use crate::error::SandboxError;
 use crate::factory::Factory;
+use crate::metrics::{Birth, COUNTS, Kind};
 use crate::mux::Exchange;
 use crate::plan::environment;
 use crate::sandbox::Sandbox;
@@ -208,6 +209,7 @@ impl Python {
         let started = Template::start(&self.factory, &self.environment, &self.profile.modules()).await;
         let template = Arc::new(started.map_err(|reason| setup("template", io::Error::other(reason)))?);
         now.template = Some(Arc::clone(&template));
+        COUNTS.template_restarted();
         Ok(template)
     }
 
@@ -232,8 +234,11 @@ fn setup(step: &str, source: io::Error) -> SandboxError {
 }
 
 async fn within<T>(work: impl Future<Output = Result<T, SandboxError>>) -> Result<T, SandboxError> {
+    let birth = Birth::begin(Kind::Zygote);
     let done = tokio::time::timeout(HATCH_DEADLINE, work).await;
-    done.unwrap_or_else(|_| Err(setup("wait", io::ErrorKind::TimedOut.into())))
+    let done = done.unwrap_or_else(|_| Err(setup("wait", io::ErrorKind::TimedOut.into())))?;
+    birth.done();
+    Ok(done)
 }
 
 /// What init said, unless it said that something failed.

@@ -79,22 +79,21 @@ fn manifests_agree_with_each_other() -> Outcome {
         assert_eq!(apps(text), app);
         assert!(!text.contains('\t'), "tabs are no YAML");
     }
-    // One port under one name, on which the daemon listens.
+    // One port under one name, on which the daemon listens, and one for its metrics.
     let listen = arguments(&daemonset);
-    let at = listen
-        .iter()
-        .position(|word| *word == "--listen")
-        .ok_or("it listens nowhere")?;
-    let port = listen
-        .get(at + 1)
-        .and_then(|address| address.rsplit_once(':'))
-        .ok_or("no port")?
-        .1;
-    assert_eq!(values(&daemonset, "containerPort"), [port]);
+    let port_of = |option: &str| {
+        let at = listen.iter().position(|word| *word == option)?;
+        Some(listen.get(at + 1)?.rsplit_once(':')?.1)
+    };
+    let port = port_of("--listen").ok_or("it listens nowhere")?;
+    let metrics = port_of("--metrics-address").ok_or("it shows no metrics")?;
+    assert_eq!(values(&daemonset, "containerPort"), [port, metrics]);
+    assert_eq!(values(&daemonset, "prometheus.io/port"), [format!("{metrics:?}")]);
     assert_eq!(values(&service, "port"), [port]);
     assert_eq!(values(&service, "targetPort"), ["grpc"]);
-    assert_eq!(values(&policy, "port"), ["grpc"]);
-    assert!(values(&daemonset, "name").contains(&"grpc"));
+    for port in ["grpc", "metrics"] {
+        assert!(values(&policy, "port").contains(&port) && values(&daemonset, "name").contains(&port));
+    }
     // Clients choose among the pods themselves, and only among those that serve.
     assert_eq!(values(&service, "clusterIP"), ["None"]);
     assert_eq!(values(&service, "publishNotReadyAddresses"), ["false"]);

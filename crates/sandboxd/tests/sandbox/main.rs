@@ -14,6 +14,7 @@ mod images;
 mod kills;
 mod lanes;
 mod leaks;
+mod metrics;
 mod model;
 mod network;
 mod node;

@@ -16,7 +16,7 @@ use programs::PROGRAMS;
 const WARM: [&str; 4] = ["--park", "2", "--warm", "python=4"];
 
 /// A daemon with warm Pythons; nothing where the machine can have none.
-async fn warm(arguments: &[&str]) -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> {
+pub(crate) async fn warm(arguments: &[&str]) -> Result<Option<(Daemon, Client)>, Box<dyn std::error::Error>> {
     let Some(daemon) = Daemon::start(arguments)? else {
         return Ok(None);
     };
@@ -283,7 +283,7 @@ async fn a_dead_template_is_replaced_and_zygotes_end_with_the_daemon() -> Outcom
 }
 
 /// Kills them.
-fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::Error>> {
+pub(crate) fn kill_templates(daemon: u32) -> Result<usize, Box<dyn std::error::Error>> {
     let templates = templates(daemon)?;
     for pid in &templates {
         // SAFETY: a grandchild of this test.

@@ -1,0 +1,140 @@
+//! `GET /metrics` by HTTP/1.1, on a socket of its own that knows nothing else of the daemon.
+//!
+//! It asks for no token, since it tells nothing of callers, and listens on the loopback unless another address is given. Bounds: so many
+//! connections at a time, further ones are closed at once; each has one request and a few seconds for everything.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+
+use super::counts::COUNTS;
+use super::page::{CONTENT_TYPE as PAGE_TYPE, Page};
+use crate::error::SandboxError;
+use crate::service::Shop;
+
+const MOST_CONNECTIONS: usize = 16;
+/// From the accept to the end of the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST_HEADER_BYTES: usize = 16 << 10;
+const MOST_HEADERS: usize = 64;
+/// After an accept that failed for want of something.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+/// How often it is seen whether the executor is late.
+const LAG_EVERY: Duration = Duration::from_millis(250);
+
+/// Answers until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// With the port that the system chose.
+    pub(crate) address: SocketAddr,
+    _tasks: JoinSet<Infallible>,
+}
+
+impl Endpoint {
+    /// # Errors
+    /// `Serve` when nobody can listen there.
+    pub(crate) async fn open(wanted: SocketAddr, shop: &Arc<Shop>) -> Result<Self, SandboxError> {
+        let failed = |source| SandboxError::Serve {
+            action: format!("listen on {wanted} for --metrics-address"),
+            source,
+        };
+        let listener = TcpListener::bind(wanted).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let mut tasks = JoinSet::new();
+        tasks.spawn(answer_all(listener, Arc::new(Page::new(shop))));
+        tasks.spawn(measure_lag());
+        Ok(Self { address, _tasks: tasks })
+    }
+}
+
+async fn answer_all(listener: TcpListener, page: Arc<Page>) -> Infallible {
+    let mut connections = JoinSet::new();
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "no connection for metrics");
+                sleep(AFTER_FAILURE).await;
+                continue;
+            }
+        };
+        while connections.try_join_next().is_some() {}
+        if connections.len() >= MOST_CONNECTIONS {
+            tracing::debug!("a connection for metrics was refused: too many");
+            continue;
+        }
+        let page = Arc::clone(&page);
+        connections.spawn(async move {
+            if let Err(error) = answer(stream, &page).await {
+                tracing::debug!(%error, "a connection for metrics ended early");
+            }
+        });
+    }
+}
+
+/// One request of one connection.
+async fn answer(stream: TcpStream, page: &Page) -> io::Result<()> {
+    let service = service_fn(async |request| Ok::<_, Infallible>(reply(&request, page)));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .keep_alive(false)
+        .max_buf_size(MOST_HEADER_BYTES)
+        .max_headers(MOST_HEADERS)
+        .serve_connection(TokioIo::new(stream), service);
+    let answered = timeout(PATIENCE, connection).await;
+    answered.map_err(io::Error::from)?.map_err(io::Error::other)
+}
+
+fn reply<B>(request: &Request<B>, page: &Page) -> Response<Full<Bytes>> {
+    let plain = |status: StatusCode, text: &'static str| {
+        let mut reply = Response::new(Full::new(Bytes::from_static(text.as_bytes())));
+        *reply.status_mut() = status;
+        reply
+            .headers_mut()
+            .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+        reply
+    };
+    if request.uri().path() != "/metrics" {
+        return plain(StatusCode::NOT_FOUND, "GET /metrics\n");
+    }
+    if request.method() != Method::GET && request.method() != Method::HEAD {
+        let mut reply = plain(StatusCode::METHOD_NOT_ALLOWED, "GET /metrics\n");
+        reply.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return reply;
+    }
+    match page.text() {
+        Ok(text) => {
+            let mut reply = Response::new(Full::new(Bytes::from(text)));
+            reply
+                .headers_mut()
+                .insert(CONTENT_TYPE, HeaderValue::from_static(PAGE_TYPE));
+            reply
+        }
+        Err(error) => {
+            tracing::error!(%error, "cannot write the page of metrics");
+            plain(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be written\n")
+        }
+    }
+}
+
+async fn measure_lag() -> Infallible {
+    loop {
+        let due = Instant::now() + LAG_EVERY;
+        sleep_until(due).await;
+        COUNTS.late(due.elapsed());
+    }
+}
