@@ -141,7 +141,7 @@ class StopStrings {
       this.#held = "";
       return text.slice(0, end);
     }
-    const held = this.#longestBeginning(text);
+    const held = longestBeginning(text, this.#stops);
     this.#held = text.slice(text.length - held);
     return text.slice(0, text.length - held);
   }
@@ -151,15 +151,15 @@ class StopStrings {
     this.#held = "";
     return held;
   }
+}
 
-  /** Length of the longest end of `text` that is a proper beginning of a stop string. */
-  #longestBeginning(text: string): number {
-    let longest = 0;
-    for (const stop of this.#stops) {
-      for (let length = Math.min(stop.length - 1, text.length); length > longest; length--) {
-        if (stop.startsWith(text.slice(text.length - length))) longest = length;
-      }
+/** Length of the longest end of `text` that is a proper beginning of one of `marks`. */
+export function longestBeginning(text: string, marks: readonly string[]): number {
+  let longest = 0;
+  for (const mark of marks) {
+    for (let length = Math.min(mark.length - 1, text.length); length > longest; length--) {
+      if (mark.startsWith(text.slice(text.length - length))) longest = length;
     }
-    return longest;
   }
+  return longest;
 }

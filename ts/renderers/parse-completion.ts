@@ -1,11 +1,10 @@
 /**
  * Sampled tokens as a message: reasoning, content, every attempt to call a tool.
  *
- * Works on ids as far as the delimiters are tokens of their own, so that a delimiter spelled out in ordinary tokens is text. Thinking comes
- * first: a tool call inside it is not one.
+ * Thinking comes first: a tool call inside it is not one.
  */
 import type { Family } from "./families.ts";
-import type { Tokenizer } from "./tokenizer.ts";
+import { type Codec, type Piece, splitTokens } from "./pieces.ts";
 
 export type ToolCallStatus = "ok" | "invalid_json" | "unclosed_block" | "missing_name";
 
@@ -27,8 +26,6 @@ export interface ParsedCompletion {
   readonly toolCalls: readonly ParsedToolCall[];
 }
 
-type Codec = Pick<Tokenizer, "decode" | "tokenToId">;
-
 /** `stopIds`: everything from the first of them on is left out. */
 export function parseCompletion(
   tokenizer: Codec,
@@ -38,45 +35,11 @@ export function parseCompletion(
 ): ParsedCompletion {
   const end = completionIds.findIndex((id) => stopIds.has(id));
   const ids = end < 0 ? completionIds : completionIds.subarray(0, end);
-  const pieces = split(tokenizer, ids, ["<think>", "</think>", "<tool_call>", "</tool_call>"]);
+  const pieces = splitTokens(tokenizer, ids);
   const { reasoning, rest } = family.thinks ? takeThinking(pieces) : { reasoning: null, rest: pieces };
   if (family.toolCalls === "json") return { ...jsonCalls(text(rest)), reasoning };
   if (family.toolCalls === null) return { content: text(rest).trim(), reasoning, toolCalls: [] };
   return { ...taggedCalls(rest), reasoning };
-}
-
-/** Text, or one of the delimiters. */
-type Piece = { readonly text: string; readonly delimiter: boolean };
-
-function split(tokenizer: Codec, ids: Uint32Array, delimiters: readonly string[]): Piece[] {
-  const byId = new Map<number, string>();
-  const spelled: string[] = [];
-  for (const delimiter of delimiters) {
-    const id = tokenizer.tokenToId(delimiter);
-    if (id === null) spelled.push(delimiter);
-    else byId.set(id, delimiter);
-  }
-  const pieces: Piece[] = [];
-  let start = 0;
-  const flush = (upTo: number): void => {
-    if (upTo > start) pieces.push(...splitText(tokenizer.decode(ids.subarray(start, upTo)), spelled));
-  };
-  ids.forEach((id, index) => {
-    const delimiter = byId.get(id);
-    if (delimiter === undefined) return;
-    flush(index);
-    pieces.push({ text: delimiter, delimiter: true });
-    start = index + 1;
-  });
-  flush(ids.length);
-  return pieces;
-}
-
-/** Delimiters that are no tokens are found in the text. */
-function splitText(whole: string, delimiters: readonly string[]): Piece[] {
-  if (delimiters.length === 0) return [{ text: whole, delimiter: false }];
-  const parts = whole.split(new RegExp(`(${delimiters.map((one) => one.replace("/", "\\/")).join("|")})`, "u"));
-  return parts.filter((part) => part !== "").map((part) => ({ text: part, delimiter: delimiters.includes(part) }));
 }
 
 function takeThinking(pieces: readonly Piece[]): { reasoning: string | null; rest: readonly Piece[] } {
@@ -124,7 +87,8 @@ function jsonCalls(whole: string): { content: string; toolCalls: ParsedToolCall[
   if (!body.startsWith("{")) return { content: whole.trim(), toolCalls: [] };
   const toolCalls: ParsedToolCall[] = [];
   for (let start = 0; start < body.length;) {
-    const end = jsonEnd(body, start);
+    const length = new JsonObjectEnd().push(body.slice(start));
+    const end = length === null ? null : start + length;
     const raw = body.slice(start, end ?? body.length);
     toolCalls.push(
       end === null ? { status: "invalid_json", name: null, arguments: null, raw } : readCall(raw, "parameters"),
@@ -157,20 +121,26 @@ function readCall(body: string, key: "arguments" | "parameters"): ParsedToolCall
   return { status, name: value.name, arguments: isObject ? (given as Record<string, unknown>) : null, raw };
 }
 
-/** Index behind the object that begins at `start`; null when it does not end. */
-function jsonEnd(body: string, start: number): number | null {
-  let depth = 0;
-  let quoted = false;
-  for (let at = start; at < body.length; at++) {
-    const sign = body[at];
-    if (quoted) {
-      if (sign === "\\") at++;
-      else if (sign === '"') quoted = false;
-    } else if (sign === '"') quoted = true;
-    else if (sign === "{") depth++;
-    else if (sign === "}" && --depth === 0) return at + 1;
+/** Finds where the JSON object that a text begins with ends; the text may come in pieces. */
+export class JsonObjectEnd {
+  #depth = 0;
+  #isQuoted = false;
+  #isEscaped = false;
+
+  /** Index in this piece behind the object; null while it goes on. */
+  push(piece: string): number | null {
+    for (let at = 0; at < piece.length; at++) {
+      const sign = piece[at];
+      if (this.#isEscaped) this.#isEscaped = false;
+      else if (this.#isQuoted) {
+        if (sign === "\\") this.#isEscaped = true;
+        else if (sign === '"') this.#isQuoted = false;
+      } else if (sign === '"') this.#isQuoted = true;
+      else if (sign === "{") this.#depth++;
+      else if (sign === "}" && --this.#depth === 0) return at + 1;
+    }
+    return null;
   }
-  return null;
 }
 
 function text(pieces: readonly Piece[]): string {

@@ -9,6 +9,7 @@ import { PrlError } from "../errors.ts";
 import type { ChatMessage } from "./chat-template.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
+import { GrowingReply, type GrowingReplyOptions } from "./growing-reply.ts";
 import { parseCompletion, type ParsedCompletion } from "./parse-completion.ts";
 import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
@@ -57,6 +58,8 @@ export interface Renderer {
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array | null;
   parse(completionIds: Uint32Array): ParsedCompletion;
+  /** A reply that is parsed while it is sampled. */
+  grow(options: GrowingReplyOptions): GrowingReply;
   /** How a call of the function begins, of any for null: what stands before it forces a policy to call. Null where the family has no calls. */
   callBeginning(name: string | null): string | null;
 }
@@ -162,5 +165,6 @@ export function createRenderer(
       return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
     },
     parse: (completionIds) => parseCompletion(tokenizer, family, stopIds, completionIds),
+    grow: (options) => new GrowingReply(tokenizer, family, stopIds, options),
   };
 }

@@ -1,7 +1,7 @@
 /** `/v1/chat/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import { encodeBeginning, opensThinking, type ReplyDelta, ReplyGrowth, type Tokenizer } from "../../renderers/index.ts";
+import { encodeBeginning, opensThinking, type ReplyDelta, type Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
 import { joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
@@ -98,15 +98,17 @@ function streamChat(
     const sendDelta = (delta: object, more: object = {}, beside: object = {}): Promise<void> =>
       send({ delta, logprobs: null, finish_reason: null, ...more }, beside);
     await sendDelta({ role: "assistant", content: "" }, {}, promptIdsOf(body, parsed));
-    const growth = new ReplyGrowth([...parsed.stop, ...(options.tools ? ["<tool_call>"] : []), "<think>", "</think>"]);
+    const growing = renderer.grow({ ...options, stop: parsed.stop });
     for await (const chunk of chunks) {
+      const begun = received.length === 0 ? options.begun : [];
       received.push(chunk);
-      const delta = growth.take(readReply(renderer, joinCompletions(received), options));
+      // What a stop string has ended is cut before it is told.
+      const delta = chunk.finishReason === null ? growing.push([...begun, ...chunk.tokenIds]) : null;
       if (delta !== null || wantsAll) await sendDelta(wireDelta(delta ?? {}), tokensOf(tokenizer, body, chunk));
     }
     const completion = joinCompletions(received);
     const final = readReply(renderer, completion, options);
-    const rest = growth.rest(final);
+    const rest = growing.rest(final);
     if (rest !== null) await sendDelta(wireDelta(rest));
     if (final.toolCalls.length > 0) await sendDelta({ tool_calls: final.toolCalls });
     await sendDelta({}, endOf(completion, final));

@@ -1,0 +1,137 @@
+/** A reply that is told while it is sampled is the one that is read of the whole, wherever its tokens are cut. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+
+import { readReply } from "../../../ts/inference/openai/choice.ts";
+import { FAMILIES } from "../../../ts/renderers/families.ts";
+import { GrowingReply } from "../../../ts/renderers/growing-reply.ts";
+import { type ReplyDelta } from "../../../ts/renderers/index.ts";
+import { parseCompletion } from "../../../ts/renderers/parse-completion.ts";
+
+const STOP_ID = 256;
+const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|python_tag|>"];
+
+/** Bytes; tags as one token each where they are in the vocabulary. */
+function codecOf(vocabulary: readonly string[]) {
+  const special = ["<|end|>", ...vocabulary];
+  const encode = (text: string): number[] => {
+    const parts = text.split(new RegExp(`(${special.map((one) => one.replaceAll("|", "\\|")).join("|")})`, "u"));
+    return parts.flatMap((part) =>
+      special.includes(part) ? [STOP_ID + special.indexOf(part)] : [...Buffer.from(part)],
+    );
+  };
+  const decode = (ids: Iterable<number>): string => {
+    let text = "";
+    let bytes: number[] = [];
+    for (const id of ids) {
+      if (id < STOP_ID) bytes.push(id);
+      else {
+        text += Buffer.from(bytes).toString() + special[id - STOP_ID];
+        bytes = [];
+      }
+    }
+    return text + Buffer.from(bytes).toString();
+  };
+  const tokenToId = (token: string) => (special.includes(token) ? STOP_ID + special.indexOf(token) : null);
+  return { encode, decode, tokenToId };
+}
+
+const call = '<tool_call>\n{"name": "f", "arguments": {"x": "}"}}\n</tool_call>';
+const texts = fc
+  .array(
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constantFrom("a", "say", " ", "\n", "é😀", "<", "</", "STO", "P", "\uFFFD") },
+      { weight: 3, arbitrary: fc.constantFrom(...TAGS) },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(call, '{"name": "f", "parameters": {}}', '{"a": {"b": "\\"}"}}', "; ", "{"),
+      },
+      { weight: 1, arbitrary: fc.constant("<|end|>") },
+    ),
+    { maxLength: 14 },
+  )
+  .map((parts) => parts.join(""));
+
+const cases = fc.record({
+  text: texts,
+  /** Tokens that are no character. */
+  noise: fc.array(fc.tuple(fc.nat(200), fc.integer({ min: 128, max: 255 })), { maxLength: 3 }),
+  family: fc.constantFrom(...Object.values(FAMILIES), { ...FAMILIES.default, thinks: true }),
+  vocabulary: fc.constantFrom(TAGS, TAGS.slice(2), []),
+  tools: fc.boolean(),
+  thinks: fc.boolean(),
+  cuts: fc.array(fc.nat(200), { maxLength: 12 }),
+});
+
+/** A block of thinking that only its end shows makes thinking of what looked like content. */
+function turnsOut(reply: { content: string; reasoning: string | null }, told: { content: string }): boolean {
+  return told.content !== "" && reply.reasoning?.startsWith(told.content) === true;
+}
+
+function collect(told: { content: string; reasoning: string }, delta: ReplyDelta | null): void {
+  told.content += delta?.content ?? "";
+  told.reasoning += delta?.reasoning ?? "";
+}
+
+describe("a growing reply", () => {
+  it("tells what is read of the whole, wherever it is cut", () => {
+    fc.assert(
+      fc.property(cases, ({ text, noise, family, vocabulary, tools, thinks, cuts }) => {
+        const codec = codecOf(vocabulary);
+        const ids = codec.encode(text);
+        for (const [at, byte] of noise) ids.splice(at, 0, byte);
+        const stopIds = new Set([STOP_ID]);
+        const growing = new GrowingReply(codec, family, stopIds, { tools, thinks, stop: ["STOP"] });
+        const told = { content: "", reasoning: "" };
+        let start = 0;
+        for (const cut of cuts.toSorted((a, b) => a - b)) {
+          collect(told, growing.push(ids.slice(start, cut)));
+          start = Math.max(start, cut);
+        }
+        const whole = {
+          tokenIds: Uint32Array.from(ids),
+          logprobs: new Float32Array(ids.length),
+          policyVersions: [],
+          finishReason: "stop" as const,
+          stopReason: null,
+        };
+        const renderer = { parse: (all: Uint32Array) => parseCompletion(codec, family, stopIds, all) };
+        const reply = readReply(renderer, whole, { tools, thinks, id: "x", begun: new Uint32Array(0) });
+        if (turnsOut(reply, told)) return;
+        collect(told, growing.rest(reply));
+        expect(told).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
+      }),
+      { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 3000 : 100_000 },
+    );
+  });
+
+  const codec = codecOf(TAGS);
+  const tellsOf = (
+    family: keyof typeof FAMILIES,
+    text: string,
+    options: { tools?: boolean; thinks?: boolean } = {},
+  ) => {
+    const given = { tools: true, thinks: false, stop: ["STOP"], ...options };
+    const growing = new GrowingReply(codec, FAMILIES[family], new Set([STOP_ID]), given);
+    const told = { content: "", reasoning: "" };
+    for (const id of codec.encode(text)) collect(told, growing.push([id]));
+    return told;
+  };
+
+  it("tells thinking and content as they come", () => {
+    expect(tellsOf("qwen3", "<think>\nhm, 4\n</think>\n\nIt is 4. S")).toEqual({
+      reasoning: "hm, 4",
+      content: "It is 4.",
+    });
+    expect(tellsOf("qwen3", "hm, <tool_call>{}\n</think>4", { thinks: true })).toEqual({
+      reasoning: "hm, <tool_call>{}",
+      content: "4",
+    });
+    expect(tellsOf("llama3", ' {"answer": {"of": 1', { tools: false }).content).toBe('{"answer": {"of": 1');
+  });
+
+  it("tells nothing of a call before it is whole", () => {
+    expect(tellsOf("qwen2.5", 'I call. <tool_call>\n{"name": "f"').content).toBe("I call.");
+    expect(tellsOf("llama3", '{"name": "f"').content).toBe("");
+  });
+});
