@@ -27,7 +27,7 @@ const FLAT_OUT_STEPS = 60;
 const WARM_UP = 20;
 const WORKERS = 2;
 const MEBIBYTE = 2 ** 20;
-const LAG = { p99: "loop_lag/p99_ms", max: "loop_lag/max_ms" };
+const LAG = { p99: "event_loop_lag/p99", max: "event_loop_lag/max" };
 
 const pinned = spawnSync("taskset", ["-acp", "0,1", String(process.pid)]).status === 0;
 if (!pinned) console.log("orchestrator-scale: taskset is not there, all cores are used");
@@ -49,9 +49,9 @@ try {
   console.log(`paced: ${most} in flight at most, ${Math.round(heap)} MiB of heap at most`);
   report({ name: "orchestrator-scale-paced", unit: "rollouts/s", better: "higher", ours: paced });
   const lags = { unit: "ms", better: "lower" };
-  const beside = (key) => ({ "idle loop": Math.max(idleLag[key], 0.01) });
-  report({ name: "orchestrator-scale-lag", ...lags, ours: lag[LAG.p99], rivals: beside(LAG.p99) });
-  report({ name: "orchestrator-scale-lag-max", ...lags, ours: lag[LAG.max], rivals: beside(LAG.max) });
+  const beside = (key) => ({ "idle loop": Math.max(1000 * idleLag[key], 0.01) });
+  report({ name: "orchestrator-scale-lag", ...lags, ours: 1000 * lag[LAG.p99], rivals: beside(LAG.p99) });
+  report({ name: "orchestrator-scale-lag-max", ...lags, ours: 1000 * lag[LAG.max], rivals: beside(LAG.max) });
   report({ name: "orchestrator-scale-memory", unit: "MiB", better: "lower", ours: rss });
   const bare = await answered(FLAT_OUT, exchange);
   const { perSecond } = await answered(FLAT_OUT, (urls) => orchestrate(urls, "flat-out", FLAT_OUT_STEPS));

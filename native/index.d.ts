@@ -1375,6 +1375,8 @@ export interface NativeTrainBatch {
   cuSeqlens: Uint32Array
   /** B + 1. */
   binSeqOffsets: Uint32Array | null
+  /** S. */
+  envIds: Uint16Array | null
   /** 2 K. */
   policyVersionSpans: Uint32Array | null
   /** T. */

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint32Array};
+use napi::bindgen_prelude::{Env, Float32Array, PromiseRaw, Uint8Array, Uint16Array, Uint32Array};
 use napi_derive::napi;
 use prl_engine::loss::Counts;
 use prl_engine::{
@@ -139,6 +139,8 @@ pub struct NativeTrainBatch {
     pub cu_seqlens: Uint32Array,
     /// B + 1.
     pub bin_seq_offsets: Option<Uint32Array>,
+    /// S.
+    pub env_ids: Option<Uint16Array>,
     /// 2 K.
     pub policy_version_spans: Option<Uint32Array>,
     /// T.
@@ -212,6 +214,7 @@ impl NativeTrainBatch {
             loss_mask: Uint8Array::new(self.loss_mask.to_vec()),
             cu_seqlens: ids(self.cu_seqlens),
             bin_seq_offsets: self.bin_seq_offsets.map(ids),
+            env_ids: self.env_ids.map(|column| Uint16Array::new(column.to_vec())),
             policy_version_spans: self.policy_version_spans.map(ids),
             rl_weights: self.rl_weights.map(floats),
             ce_weights: self.ce_weights.map(floats),
@@ -230,6 +233,7 @@ impl NativeTrainBatch {
             loss_mask: &self.loss_mask,
             cu_seqlens: &self.cu_seqlens,
             bin_seq_offsets: self.bin_seq_offsets.as_deref(),
+            env_ids: self.env_ids.as_deref(),
             policy_version_spans: self.policy_version_spans.as_deref(),
             rl_weights: self.rl_weights.as_deref(),
             ce_weights: self.ce_weights.as_deref(),

@@ -55,7 +55,7 @@ test(
     const config = await writeBoxedRun(place.dir);
     const runDir = begin("rl", config, "--max-steps", "5000", "--max-async-level", "1", ...two);
     const queues = [gauge("prl_rollouts_in_flight"), gauge("prl_groups_queued"), gauge("prl_groups_open")];
-    const staleness = [metric("off_policy/mean"), metric("off_policy/max"), metric("loop_lag/p99_ms")];
+    const staleness = [metric("off_policy/mean"), metric("off_policy/max"), metric("event_loop_lag/p99")];
     await shown(own(PORT), LAG, gauge("prl_step"), ...queues, ...staleness);
     await shown(own(PORT + 1), LAG, gauge("prl_step"), metric("mismatch_kl/all"), metric("time/step"));
 

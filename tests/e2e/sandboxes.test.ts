@@ -48,7 +48,7 @@ test(
     expect(await readFile(join(runDir("killed"), "events.jsonl"), "utf8")).toContain("sandboxd-0 ended");
     const metrics = await readFile(join(runDir("killed"), "metrics.jsonl"), "utf8");
     expect(metrics).toContain('"timing/sandbox_wait"');
-    expect(metrics).toContain('"loop_lag/p99_ms"');
+    expect(metrics).toContain('"event_loop_lag/p99"');
     const digest = async (name: string) =>
       (await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`))).digest;
     expect(await digest("killed")).toBe(await digest("calm"));

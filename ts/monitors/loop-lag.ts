@@ -9,8 +9,8 @@ const RESOLUTION_MS = 10;
 const NANOSECONDS = 1e6;
 
 export interface LoopLag {
-  /** Since the last call, or the start (milliseconds). */
-  take(): { "loop_lag/p99_ms": number; "loop_lag/max_ms": number };
+  /** `event_loop_lag/{min,mean,median,p90,p99,max}` in seconds and the number of measurements `n`, since the last call or the start; nothing without any. */
+  take(): Record<string, number>;
   stop(): void;
 }
 
@@ -18,12 +18,21 @@ export function watchLoopLag(): LoopLag {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
   // A delay is counted from one firing of the timer to the next.
-  const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS);
+  const lag = (nanoseconds: number): number => Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS) / 1000;
   return {
     take() {
-      const [p99, max] = delays.count === 0 ? [0, 0] : [lag(delays.percentile(99)), lag(delays.max)];
+      if (delays.count === 0) return {};
+      const values = {
+        "event_loop_lag/min": lag(delays.min),
+        "event_loop_lag/mean": lag(delays.mean),
+        "event_loop_lag/median": lag(delays.percentile(50)),
+        "event_loop_lag/p90": lag(delays.percentile(90)),
+        "event_loop_lag/p99": lag(delays.percentile(99)),
+        "event_loop_lag/max": lag(delays.max),
+        "event_loop_lag/n": delays.count,
+      };
       delays.reset();
-      return { "loop_lag/p99_ms": p99, "loop_lag/max_ms": max };
+      return values;
     },
     stop: () => void delays.disable(),
   };

@@ -21,7 +21,7 @@ export type TrainBatch = Pick<
 
 export interface StepMetrics {
   loss: number;
-  /** prime-rl's names: entropy/all, mismatch_kl/all, is_masked, ... */
+  /** prime-rl's names: entropy/all, mismatch_kl/all, is_masked, ...; of a batch with `envIds` also entropy/<id> and mismatch_kl/<id>. */
   metrics: Record<string, number>;
 }
 
@@ -165,6 +165,7 @@ function toNative(batch: TrainBatch) {
     lossMask: batch.lossMask,
     cuSeqlens: batch.cuSeqlens,
     binSeqOffsets: batch.binSeqOffsets ?? null,
+    envIds: batch.envIds ?? null,
     policyVersionSpans: batch.policyVersionSpans ?? null,
     rlWeights: rlWeights ?? null,
     ceWeights: ceWeights ?? null,

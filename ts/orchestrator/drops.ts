@@ -6,20 +6,26 @@ import { rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 import { DROP_REASONS, type DropReason } from "./lifecycle.ts";
 import { mean } from "./mean.ts";
+import { TrainStatistics } from "./train-statistics.ts";
 
 export interface DropReport {
   /** Groups by reason. */
   groups: Record<DropReason, number>;
   /** Of the stale ones: how long each group was under way, and the output tokens and rewards of those that had ended. */
   stale: { seconds: number[]; outputTokens: number[]; rewards: number[] };
+  /** Of those that came to their end and are in no batch: rejected, failed or without a signal. */
+  ended: TrainStatistics;
 }
+
+const ENDED: ReadonlySet<DropReason> = new Set(["rejected", "errored", "empty"]);
 
 export class Drops {
   #report = emptyReport();
 
   add(reason: DropReason, groups: readonly Group[]): void {
-    const { groups: counts, stale } = this.#report;
+    const { groups: counts, stale, ended } = this.#report;
     counts[reason] += groups.length;
+    if (ENDED.has(reason)) for (const group of groups) ended.addDropped(group);
     if (reason !== "stale") return;
     for (const { seconds, rollouts } of groups) {
       stale.seconds.push(seconds);
@@ -50,5 +56,5 @@ export function dropMetrics({ groups, stale }: DropReport): Record<string, numbe
 
 export function emptyReport(): DropReport {
   const groups = Object.fromEntries(DROP_REASONS.map((reason) => [reason, 0])) as Record<DropReason, number>;
-  return { groups, stale: { seconds: [], outputTokens: [], rewards: [] } };
+  return { groups, stale: { seconds: [], outputTokens: [], rewards: [] }, ended: new TrainStatistics() };
 }

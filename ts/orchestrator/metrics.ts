@@ -16,39 +16,51 @@ export interface StepReport {
   dropped: DropReport;
   /** From the first wait to the batch being durable. */
   seconds: number;
+  /** Sources of the run. */
+  environments: number;
 }
 
-export function stepMetrics({ step, groups, ages, batch, dropped, seconds }: StepReport): Record<string, number> {
+export function stepMetrics({
+  step,
+  groups,
+  ages,
+  batch,
+  dropped,
+  seconds,
+  environments,
+}: StepReport): Record<string, number> {
   const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
-  const good = episodes.filter((episode) => !Number.isNaN(rewardOf(episode)));
-  const traces = good.flatMap((episode) => episode.traces);
+  const traces = episodes.filter(({ ok }) => ok).flatMap((episode) => episode.traces);
   const staleness = groups.filter(ages).map((group) => step - 1 - group.oldestVersion);
-  const tokens = batch.batches.reduce((sum, rank) => sum + rank.tokens, 0);
-  const spread = batch.rewards.map((rewards) => new Set(rewards.filter((reward) => !Number.isNaN(reward))));
+  const total = (count: (trace: EpisodeTrace) => number) => traces.reduce((sum, trace) => sum + count(trace), 0);
+  const statistics = dropped.ended;
+  for (const group of groups) statistics.addShipped(group, batch.trained);
   const values: Record<string, number> = {
-    "train/agg/all/agent/reward/mean": mean(good.map(rewardOf)),
-    "train/agg/all/num_output_tokens/mean": mean(traces.map(({ usage }) => usage.completion_tokens)),
-    "train/agg/all/is_truncated/mean": mean(traces.map((trace) => (trace.is_truncated ? 1 : 0))),
-    "train/agg/all/has_error/mean": 1 - good.length / Math.max(1, episodes.length),
-    "train/agg/all/zero_variance_groups/mean": mean(spread.map((rewards) => (rewards.size <= 1 ? 1 : 0))),
+    ...statistics.metrics(environments),
     ...(staleness.length > 0 && { "off_policy/mean": mean(staleness), "off_policy/max": Math.max(...staleness) }),
     "time/group/mean": mean(groups.map(({ seconds: own }) => own)),
     ...dropMetrics(dropped),
     "curriculum/admission_rate": groups.length / (groups.length + dropped.groups.rejected),
-    "progress/tokens": tokens,
+    "progress/tokens": batch.batches.reduce((sum, rank) => sum + rank.tokens, 0),
+    "progress/input_tokens": total(({ usage }) => usage.prompt_tokens),
+    "progress/output_tokens": total(({ usage }) => usage.completion_tokens),
     "progress/rollouts": episodes.length,
+    "progress/tasks": new Set(groups.map(({ task }) => `${task.source} ${task.task.key}`)).size,
     "batch/rollouts": batch.samples,
     "batch/zero_advantage": batch.zeroAdvantage,
     "time/step": seconds,
   };
   for (const [name, found] of batch.filtered) values[`filters/${name}`] = found / Math.max(1, batch.scored);
-  for (const [agent, own] of byAgent(traces)) {
-    values[`train/agg/all/${agent}/reward/mean`] = mean(own.flatMap(({ reward }) => reward ?? []));
+  if (environments > 1) {
+    for (const name of batch.envNames) {
+      const own = groups.filter(({ task }) => task.source === name).flatMap(({ rollouts }) => rollouts);
+      const trained = own.flatMap(({ episode }) => episode.traces.filter((trace) => batch.trained.has(trace)));
+      values[`batch/${name}`] = trained.length / Math.max(1, batch.trained.size);
+    }
   }
   for (const name of new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))) {
     // Times that the framework takes itself are no environment's.
-    const key = name.startsWith("timing/") ? name : `train/agg/all/metrics/${name}/mean`;
-    values[key] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
+    if (name.startsWith("timing/")) values[name] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
   }
   return values;
 }

@@ -263,7 +263,15 @@ class Orchestrator {
       this.#ship(groups);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
-        ...stepMetrics({ step, groups, ages: this.#ages, batch, dropped: this.#drops.take(), seconds }),
+        ...stepMetrics({
+          step,
+          groups,
+          ages: this.#ages,
+          batch,
+          dropped: this.#drops.take(),
+          seconds,
+          environments: config.orchestrator.train.source.length,
+        }),
         ...this.#lifecycle.metrics(),
         ...this.#tasks.metrics(),
         ...this.#throttle.metrics(),

@@ -1,6 +1,7 @@
 /** From completed groups to a trainer's batch: rewards to advantages, rollouts to samples, samples to bins. */
 
 import type { RlConfig } from "../config/index.ts";
+import type { EpisodeTrace } from "../environments/index.ts";
 import { type FlopModel, type PackedBatch, SampleSet, type TraceColumns } from "../native/index.ts";
 import { meanWorth, type Worth } from "./algorithms/custom.ts";
 import { lessonOf } from "./algorithms/lesson.ts";
@@ -23,6 +24,8 @@ export interface TrainBatch {
   traceAdvantages: (number | undefined)[][][];
   /** Samples in the batch. */
   samples: number;
+  /** What they were made of. */
+  trained: ReadonlySet<EpisodeTrace>;
   /** Traces left out because they teach nothing: an advantage of 0, or too low a reward to be learnt. */
   zeroAdvantage: number;
   /** Traces that filters looked at, and how many each of them found. */
@@ -70,6 +73,7 @@ export async function buildTrainBatch(
   const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
   const values = rewards.map((group) => group.map(() => 0));
   const chosen = new SampleSet();
+  const trained = new Set<EpisodeTrace>();
   let zeroAdvantage = 0;
   let scored = 0;
   const filtered = new Map(filters.map(({ name }) => [name, 0]));
@@ -99,10 +103,22 @@ export async function buildTrainBatch(
         continue;
       }
       const envId = envNames.indexOf(group.task.source);
+      trained.add(traced);
       chosen.add(samples, { advantage, temperature, envId }, trace, lesson.streams);
     }
   }
   const samples = chosen.size;
   const batches = await chosen.pack({ seqLen: config.seq_len, ranks, ...(cost === undefined ? {} : { cost }) });
-  return { batches, envNames, rewards, advantages: values, traceAdvantages, samples, zeroAdvantage, scored, filtered };
+  return {
+    batches,
+    envNames,
+    rewards,
+    advantages: values,
+    traceAdvantages,
+    samples,
+    trained,
+    zeroAdvantage,
+    scored,
+    filtered,
+  };
 }

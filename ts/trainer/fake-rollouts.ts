@@ -46,7 +46,7 @@ export function fakeRollouts({ fake, seqLen, vocabSize, seed }: FakeRolloutsOpti
       });
       const [batch] = buildBatch(samples, bins, { seqLen: microBatchSize * length });
       if (batch === undefined) throw new RangeError("a batch of no sequences");
-      return batch;
+      return { ...batch, envNames: ["fake"] };
     },
     close: async () => undefined,
   };

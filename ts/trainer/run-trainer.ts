@@ -52,6 +52,8 @@ export interface TrainerJob {
 }
 
 /** Trains until `maxSteps` or the signal. */
+const BY_ENVIRONMENT = /^(entropy|mismatch_kl)\/(\d+)$/;
+
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
   const ownLoss = await configuredLoss(config.loss);
@@ -97,7 +99,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       }
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
-        ...outcome.metrics,
+        ...nameEnvironments(outcome.metrics, batch.envNames),
         "optim/lr": lr,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
         "time/wait_for_batch": seconds(startedAt, receivedAt),
@@ -115,6 +117,17 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     await Promise.all([job.rollouts.close(), job.weights.close()]);
     await Promise.all([trainer.close(), reference?.close(), ownLoss.close()]);
   }
+}
+
+/** Means by environment under the environment's name; where there is one only, they are those of all and left out. */
+function nameEnvironments(metrics: Record<string, number>, envNames: readonly string[]): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(metrics).flatMap(([name, value]): [string, number][] => {
+      const [, mean = "", id = ""] = BY_ENVIRONMENT.exec(name) ?? [];
+      if (id === "") return [[name, value]];
+      return envNames.length < 2 ? [] : [[`${mean}/${envNames[Number(id)] ?? id}`, value]];
+    }),
+  );
 }
 
 /** The digest of the reference that the run's checkpoints are bound to, and its last one was: read once. */

@@ -19,13 +19,18 @@ export interface RolloutSender {
   close(): Promise<void>;
 }
 
+export interface ReceivedBatch extends Batch {
+  /** Names that its `envIds` stand for. */
+  envNames: readonly string[];
+}
+
 /** The trainer's end. */
 export interface RolloutReceiver {
   /**
    * Waits for the batch of a step. Errors: PRL_DEADLINE when it does not come in time, PRL_BATCH_INVALID when it is of another run,
    * attempt, step or rank or does not match its digest, PRL_WEIGHTS_FORMAT when the file is no safetensors file.
    */
-  receive(step: number, rank: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<Batch>;
+  receive(step: number, rank: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<ReceivedBatch>;
   close(): Promise<void>;
 }
 
@@ -62,7 +67,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
           `${path} holds the batch of ${found}, not that of ${wanted}: remove it`,
         );
       }
-      return batch;
+      return { ...batch, envNames: key.envNames };
     },
     close: async () => {},
   };

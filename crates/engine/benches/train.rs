@@ -134,6 +134,7 @@ fn train(
         loss_mask: &loss_mask,
         cu_seqlens: &cu_seqlens,
         bin_seq_offsets: None,
+        env_ids: None,
         policy_version_spans: None,
         rl_weights: None,
         ce_weights: None,

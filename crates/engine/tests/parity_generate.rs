@@ -410,6 +410,7 @@ fn train_on(
         loss_mask: &mask,
         cu_seqlens: &boundaries,
         bin_seq_offsets: Some(&[0, 5, requests.len() as u32]),
+        env_ids: None,
         policy_version_spans: Some(&spans),
         rl_weights: None,
         ce_weights: None,

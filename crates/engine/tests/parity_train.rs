@@ -208,6 +208,45 @@ proptest! {
             }
         }
     }
+
+    #[test]
+    fn means_by_environment_are_those_of_all_cut_in_parts(
+        lens in prop::collection::vec(2usize..12, 2..8),
+        env_ids in prop::collection::vec(0u16..3, 8),
+        seed in any::<u64>(),
+    ) {
+        let pool = compute(2, Tier::detect());
+        let options = TrainerOptions::default();
+        let mut trainer = Trainer::open(FIXTURES[0].folder.path(), &pool, options).expect("the trainer opens");
+        let mut columns = Columns::random(&lens, FIXTURES[0].vocab, seed);
+        let mut of = |columns: &Columns, env_ids: &[u16]| {
+            let mut batch = columns.batch();
+            batch.env_ids = Some(env_ids);
+            trainer.forward_backward(&batch).expect("the batch runs").metrics
+        };
+        let value = |metrics: &[(String, f64)], name: &str| metrics.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
+        let ids = &env_ids[..lens.len()];
+        let together = of(&columns, ids);
+        let mask = columns.loss_mask.clone();
+        for environment in 0..3 {
+            for (sequence, &id) in ids.iter().enumerate() {
+                let range = columns.cu_seqlens[sequence] as usize..columns.cu_seqlens[sequence + 1] as usize;
+                for token in range {
+                    columns.loss_mask[token] = if id == environment { mask[token] } else { 0 };
+                }
+            }
+            let alone = of(&columns, ids);
+            // The loss computes in single precision.
+            for name in ["entropy", "mismatch_kl"] {
+                let all = value(&alone, &format!("{name}/all"));
+                let own = value(&together, &format!("{name}/{environment}"));
+                prop_assert_eq!(own.is_some(), all.is_some(), "{} of {}", name, environment);
+                if let (Some(own), Some(all)) = (own, all) {
+                    prop_assert!((own - all).abs() <= 1e-6, "{} of {}: {} alone {}", name, environment, own, all);
+                }
+            }
+        }
+    }
 }
 
 #[test]

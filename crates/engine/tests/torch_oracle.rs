@@ -120,6 +120,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
             loss_mask: &mask,
             cu_seqlens: &cu,
             bin_seq_offsets: None,
+            env_ids: None,
             policy_version_spans: None,
             rl_weights: None,
             ce_weights: None,

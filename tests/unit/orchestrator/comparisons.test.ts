@@ -111,7 +111,15 @@ describe("a batch of several agents", () => {
       [11, 0.5],
       [11, -0.5],
     ]);
-    const metrics = stepMetrics({ ages: () => true, step: 1, groups, batch, dropped: emptyReport(), seconds: 1 });
+    const metrics = stepMetrics({
+      ages: () => true,
+      step: 1,
+      groups,
+      batch,
+      dropped: emptyReport(),
+      seconds: 1,
+      environments: 1,
+    });
     expect(metrics).toMatchObject({
       "train/agg/all/agent/reward/mean": -0.5,
       "train/agg/all/a/reward/mean": 0.5,

@@ -146,7 +146,9 @@ describe("buildTrainBatch", () => {
     expect(batch).toMatchObject({ advantages: [[1.5, -1.5]], samples: 1, scored: 2 });
     expect(Object.fromEntries(batch.filtered)).toEqual({ mine: 1, repetition: 2, gibberish: 2 });
     const dropped = emptyReport();
-    expect(stepMetrics({ ages: () => true, step: 4, groups, batch, dropped, seconds: 1 })).toMatchObject({
+    expect(
+      stepMetrics({ ages: () => true, step: 4, groups, batch, dropped, seconds: 1, environments: 1 }),
+    ).toMatchObject({
       "filters/mine": 0.5,
     });
   });
@@ -214,12 +216,20 @@ test("stepMetrics: staleness is against the version that the step trains, reward
   const aged = { ...group(3, [rollout(1), errored(request, "model")]), seconds: 9 };
   drops.add("stale", [aged, { ...aged, seconds: 7, rollouts: [] }]);
   drops.add("errored", [group(4, [errored(request, "model")])]);
-  const metrics = stepMetrics({ ages: () => true, step: 6, groups, batch, dropped: drops.take(), seconds: 1.5 });
+  const metrics = stepMetrics({
+    ages: () => true,
+    step: 6,
+    groups,
+    batch,
+    dropped: drops.take(),
+    seconds: 1.5,
+    environments: 1,
+  });
   expect(drops.take()).toEqual(emptyReport());
   expect(metrics).toMatchObject({
     "train/agg/all/agent/reward/mean": 0.8,
     "train/agg/all/metrics/exact/mean": 0.8,
-    "train/agg/all/has_error/mean": expect.closeTo(1 / 6, 12) as number,
+    "train/agg/all/has_error/mean": 2 / 7,
     "train/agg/all/zero_variance_groups/mean": expect.closeTo(2 / 3, 12) as number,
     "off_policy/mean": 1,
     "off_policy/max": 2,

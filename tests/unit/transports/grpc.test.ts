@@ -63,7 +63,7 @@ describe("batches over gRPC", () => {
     const waiting = receiver.receive(3, 0, { deadlineMs: 5_000, signal: never });
     const [sent] = batches(1);
     await orchestrator(receiver.address).send(3, batches(1), ["a"]);
-    expect(await waiting).toEqual(sent);
+    expect(await waiting).toEqual({ ...sent, envNames: ["a"] });
     expect(await readdir(join(dir, "orchestrator/spool"))).toEqual([]);
     await expect(receiver.receive(4, 0, soon)).rejects.toMatchObject({ code: "PRL_DEADLINE" });
   });
@@ -79,7 +79,10 @@ describe("batches over gRPC", () => {
     await access(join(dir, "orchestrator/spool/step_1/rank_0.safetensors"));
     const receiver = await trainer();
     await orchestrator(receiver.address).send(2, batches(2), ["a"]);
-    for (const step of [1, 2]) expect(await receiver.receive(step, 0, soon)).toEqual(batches(step)[0]);
+    for (const step of [1, 2]) {
+      const envNames = ["a"];
+      expect(await receiver.receive(step, 0, soon)).toEqual({ ...batches(step)[0], envNames });
+    }
   });
 
   test("with the key of another batch are refused where they were cut", async () => {

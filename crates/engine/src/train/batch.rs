@@ -27,6 +27,8 @@ pub struct TrainBatch<'a> {
     pub cu_seqlens: &'a [u32],
     /// Bin b holds the sequences `[b]..[b + 1]`; absent: one bin. Bins run one after the other.
     pub bin_seq_offsets: Option<&'a [u32]>,
+    /// The environment of each sequence, S numbers: means by environment are reported beside those of all.
+    pub env_ids: Option<&'a [u16]>,
     /// Pairs (first index, version), ascending, the first at 0.
     pub policy_version_spans: Option<&'a [u32]>,
     /// Weights of the policy stream (absent: 1 on the mask).
@@ -155,6 +157,15 @@ impl TrainBatch<'_> {
         }
         check_temperatures(self.temperatures, tokens)?;
         check_packed(self.input_ids, self.cu_seqlens, vocab_size)?;
+        let sequences = self.cu_seqlens.len() - 1;
+        if let Some(ids) = self.env_ids
+            && ids.len() != sequences
+        {
+            return Err(EngineError::Input(format!(
+                "env_ids has {} entries for {sequences} sequences",
+                ids.len()
+            )));
+        }
         if let Some(spans) = self.policy_version_spans {
             let (pairs, rest) = spans.as_chunks::<2>();
             let ascends = pairs.windows(2).all(|two| two[0][0] < two[1][0]);

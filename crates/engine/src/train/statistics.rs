@@ -1,5 +1,7 @@
 //! What a forward and backward pass reports, combined exactly over bins.
 
+use std::collections::BTreeMap;
+
 use super::batch::{Bin, TrainBatch};
 use crate::loss::{LossOutput, MeanSum, mean_metrics, merge_metrics};
 
@@ -10,7 +12,8 @@ pub struct StepStats {
     pub loss: f64,
     /// Means over the tokens of all bins, under prime-rl's names (`loss`, `entropy/all`, `mismatch_kl/all`, `is_masked`, ...; those without
     /// a member are left out), `tokens` (that train), and `mismatch_on_policy/{tokens,max_abs_logprob_diff,kl}`: mask tokens of sequences
-    /// that the version being trained sampled as a whole, but for those that only the cross-entropy stream has.
+    /// that the version being trained sampled as a whole, but for those that only the cross-entropy stream has. A batch that tells the
+    /// environments of its sequences has `entropy/<id>` and `mismatch_kl/<id>` of each of them too.
     pub metrics: Vec<(String, f64)>,
 }
 
@@ -20,6 +23,13 @@ pub(crate) struct Statistics {
     sums: Vec<(String, f64)>,
     entropy: MeanSum,
     on_policy: Option<OnPolicy>,
+    environments: BTreeMap<u16, Environment>,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Environment {
+    entropy: MeanSum,
+    mismatch_kl: MeanSum,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -43,6 +53,7 @@ impl Statistics {
         for &entropy in entropies {
             self.entropy.add(f64::from(entropy));
         }
+        self.add_environments(batch, bin, logprobs, entropies);
         let Some(version) = batch.on_policy_version else { return };
         let on_policy = self.on_policy.get_or_insert_default();
         for sequence in bin.sequences.clone() {
@@ -51,12 +62,29 @@ impl Statistics {
                 continue;
             }
             for token in range.filter(|&token| batch.is_compared(token)) {
-                let ratio = f64::from(logprobs[token - bin.tokens.start]) - f64::from(batch.inference_logprobs[token]);
+                let ratio = log_ratio(batch, bin, logprobs, token);
                 on_policy.kl.add(ratio.exp_m1() - ratio);
                 // A NaN is a difference too, and stays.
                 if ratio.is_nan() || ratio.abs() > on_policy.max_abs_diff {
                     on_policy.max_abs_diff = ratio.abs();
                 }
+            }
+        }
+    }
+
+    fn add_environments(&mut self, batch: &TrainBatch<'_>, bin: &Bin, logprobs: &[f32], entropies: &[f32]) {
+        let Some(env_ids) = batch.env_ids else { return };
+        let mut targets = bin.targets.iter().zip(entropies).peekable();
+        for sequence in bin.sequences.clone() {
+            let end = batch.cu_seqlens[sequence + 1] as usize;
+            let environment = self.environments.entry(env_ids[sequence]).or_default();
+            while let Some((_, &entropy)) = targets.next_if(|(target, _)| bin.tokens.start + target.token_at < end) {
+                environment.entropy.add(f64::from(entropy));
+            }
+            let range = batch.cu_seqlens[sequence] as usize..end;
+            for token in range.filter(|&token| batch.is_compared(token)) {
+                let ratio = log_ratio(batch, bin, logprobs, token);
+                environment.mismatch_kl.add(ratio.exp_m1() - ratio);
             }
         }
     }
@@ -74,6 +102,13 @@ impl Statistics {
                 name
             };
             metrics.push((name, value));
+        }
+        for (id, Environment { entropy, mismatch_kl }) in &self.environments {
+            for (name, mean) in [("entropy", entropy), ("mismatch_kl", mismatch_kl)] {
+                if mean.count > 0.0 {
+                    metrics.push((format!("{name}/{id}"), mean.sum / mean.count));
+                }
+            }
         }
         if let Some(OnPolicy { kl, max_abs_diff }) = self.on_policy {
             metrics.push(("mismatch_on_policy/tokens".to_owned(), kl.count));
@@ -93,4 +128,9 @@ impl Statistics {
             metrics.push(("entropy/all".to_owned(), self.entropy.sum / self.entropy.count));
         }
     }
+}
+
+/// How much likelier the trainer finds a sampled token than its sampler did, as a difference of logarithms.
+fn log_ratio(batch: &TrainBatch<'_>, bin: &Bin, logprobs: &[f32], token: usize) -> f64 {
+    f64::from(logprobs[token - bin.tokens.start]) - f64::from(batch.inference_logprobs[token])
 }

@@ -164,6 +164,7 @@ impl Columns {
             loss_mask: &self.loss_mask,
             cu_seqlens: &self.cu_seqlens,
             bin_seq_offsets: self.bin_seq_offsets.as_deref(),
+            env_ids: None,
             policy_version_spans: None,
             rl_weights: None,
             ce_weights: self.ce_weights.as_deref(),

@@ -1,0 +1,76 @@
+import { expect, test } from "vitest";
+
+import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
+import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
+import { RolloutStatistics } from "../../../ts/orchestrator/rollout-statistics.ts";
+import { TrainStatistics } from "../../../ts/orchestrator/train-statistics.ts";
+import { errored, scored } from "./simulation.ts";
+
+const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
+const rollout = (reward: number): ReceivedEpisode => scored(request, reward, 3, 4);
+
+function group(source: string, rollouts: ReceivedEpisode[]): Group {
+  const task = {
+    source,
+    task: { key: "k", hash: "", data: null },
+    epoch: 0,
+    groupSize: rollouts.length,
+    scoresGroups: false,
+  };
+  const version = { dispatchVersion: 3, oldestVersion: 3, firstIndex: 0 };
+  return { index: 0, id: "g", task, ...version, seconds: 2, rollouts };
+}
+
+test("a distribution has numpy's percentiles, and what never came has no number", () => {
+  const statistics = new RolloutStatistics();
+  for (const reward of [3, 1, 2, 5, 4, 10]) {
+    const { episode } = rollout(reward);
+    statistics.addEpisode(episode, [], false);
+  }
+  const values = statistics.metrics("x/");
+  // numpy.percentile([1, 2, 3, 4, 5, 10], [10, 90]) is [1.5, 7.5].
+  expect(values).toEqual({
+    "x/agent/reward/mean": 25 / 6,
+    "x/agent/reward/min": 1,
+    "x/agent/reward/p10": 1.5,
+    "x/agent/reward/p90": 7.5,
+    "x/agent/reward/max": 10,
+    "x/has_error/mean": 0,
+  });
+});
+
+test("each source has its own numbers beside those of all, and the batch beside what gates rejected", () => {
+  const statistics = new TrainStatistics();
+  const shipped = group("a", [rollout(1), rollout(0), errored(request, "model")]);
+  const trained = new Set(shipped.rollouts.slice(0, 1).flatMap(({ episode }) => episode.traces));
+  statistics.addShipped(shipped, trained);
+  statistics.addDropped(group("b", [rollout(1), rollout(1)]));
+  statistics.addDropped(group("b", [rollout(0), rollout(0)]));
+  const values = statistics.metrics(2);
+  expect(values).toMatchObject({
+    "train/agg/all/agent/reward/mean": 3 / 6,
+    "train/a/all/agent/reward/mean": 1 / 2,
+    "train/b/all/agent/reward/mean": 1 / 2,
+    "train/a/effective/agent/reward/mean": 1,
+    "train/agg/effective/agent/reward/mean": 1,
+    "train/agg/all/is_admitted/mean": 3 / 7,
+    "train/agg/all/is_trainable/mean": 1 / 6,
+    "train/agg/all/solved_all/mean": 1 / 3,
+    "train/agg/all/solved_none/mean": 1 / 3,
+    "train/agg/all/solved_some/mean": 1 / 3,
+    "train/b/all/zero_variance_groups/mean": 1,
+    "train/a/all/has_error/mean": 1 / 3,
+    "train/a/all/num_output_tokens/max": 2,
+  });
+  const errors = Object.entries(values).filter(([name]) => name.startsWith("train/a/all/error/"));
+  expect(errors.map(([, share]) => share)).toEqual([1 / 3]);
+  expect(Object.keys(values).filter((name) => name.startsWith("train/b/effective/"))).toEqual([]);
+});
+
+test("a run of one source has the numbers of all alone", () => {
+  const statistics = new TrainStatistics();
+  statistics.addShipped(group("a", [rollout(1)]), new Set());
+  const names = Object.keys(statistics.metrics(1));
+  expect(names.length).toBeGreaterThan(20);
+  expect(names.filter((name) => !name.startsWith("train/agg/all/"))).toEqual([]);
+});
