@@ -14,7 +14,7 @@ import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { evaluationFile } from "../transports/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { type PassCurve, passCurves } from "./algorithms/statistics/pass-curves.ts";
-import { byAgent } from "./metrics.ts";
+import { RolloutStatistics } from "./rollout-statistics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import type { SharedRoom } from "./shared-room.ts";
 import { evalTasks } from "./tasks.ts";
@@ -119,23 +119,11 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
       `${errors} of ${rollouts.length} rollouts of the evaluation "${name}" failed: ${example}`,
     );
   }
-  const mean = (numbers: number[]) => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
   const traces = good.flatMap((episode) => episode.traces);
-  const metricNames = [...new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))];
+  const statistics = new RolloutStatistics();
+  statistics.addEpisodes(rollouts.map(({ episode }) => episode));
   return {
-    [`eval/${name}/all/agent/reward/mean`]: mean(good.map(rewardOf)),
-    ...Object.fromEntries(
-      byAgent(traces).map(([agent, own]) => [
-        `eval/${name}/all/${agent}/reward/mean`,
-        mean(own.flatMap(({ reward }) => reward ?? [])),
-      ]),
-    ),
-    ...Object.fromEntries(
-      metricNames.map((metric) => [
-        `eval/${name}/all/metrics/${metric}/mean`,
-        mean(traces.flatMap(({ metrics }) => metrics[metric] ?? [])),
-      ]),
-    ),
+    ...statistics.metrics(`eval/${name}/all/`),
     ...passRates(name, rollouts),
     [`eval/${name}/num`]: good.length,
     [`eval/${name}/errors`]: errors,
@@ -172,9 +160,9 @@ function passRates(name: string, rollouts: readonly ReceivedEpisode[]): Record<s
   );
   const named = (prefix: string, curve: PassCurve) =>
     Object.entries(curve).flatMap(([k, { mean, low, high }]) => [
-      [`eval/${name}/${prefix}${k}`, mean],
-      [`eval/${name}/${prefix}${k}/low`, low],
-      [`eval/${name}/${prefix}${k}/high`, high],
+      [`eval/${name}/all/agent/${prefix}${k}`, mean],
+      [`eval/${name}/all/agent/${prefix}${k}/low`, low],
+      [`eval/${name}/all/agent/${prefix}${k}/high`, high],
     ]);
   return Object.fromEntries([...named("pass@", at), ...named("pass^", hat)]);
 }

@@ -65,12 +65,6 @@ export function stepMetrics({
   return values;
 }
 
-/** Traces of each agent where there are several; of a sole one the reward is that of the episodes. */
-export function byAgent(traces: readonly EpisodeTrace[]): [string, EpisodeTrace[]][] {
-  const agents = [...new Set(traces.map(({ agent }) => agent))].toSorted();
-  return agents.length < 2 ? [] : agents.map((agent) => [agent, traces.filter((trace) => trace.agent === agent)]);
-}
-
 /** Over the rollouts that have a reward. */
 export function meanReward({ rollouts }: Pick<Group, "rollouts">): number {
   const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));

@@ -1,5 +1,5 @@
 /**
- * Statistics of rollouts under prime-rl's names, to be put behind `train/<environment>/<subset>/`.
+ * Statistics of rollouts under prime-rl's names, to be put behind `train/<environment>/<subset>/` or `eval/<environment>/all/`.
  *
  * Numbers of a trace come as `mean`, `max`, `min`, `p10` and `p90`, shares and an environment's own metrics as `mean`. What ended in an error
  * counts in `has_error` and `error/<code>` alone: nobody knows what it would have become. Keeps numbers, no episodes.
@@ -33,19 +33,23 @@ export class RolloutStatistics {
     this.add("zero_variance_groups/mean", Number(new Set(scored).size <= 1));
   }
 
-  /** An episode, of which `traces` are looked at; `byAgent`: traces have rewards of their own beside the episode's. */
-  addEpisode(episode: Episode, traces: readonly EpisodeTrace[], byAgent: boolean): void {
-    this.#episodes++;
-    const reward = rewardOf(episode);
-    const isError = Number.isNaN(reward);
-    this.add("has_error/mean", Number(isError));
-    if (isError) {
-      const count = this.#counts.episode;
-      for (const code of new Set(episode.errors.map((error) => error.code))) increment(count, `error/${code}`);
-      return;
+  /** Episodes of one environment, of which those traces are looked at that `isMeant`. Where there are several agents, each has its own rewards too. */
+  addEpisodes(episodes: readonly Episode[], isMeant: (trace: EpisodeTrace) => boolean = () => true): void {
+    const byAgent = new Set(episodes.flatMap(({ traces }) => traces.map(({ agent }) => agent))).size > 1;
+    for (const episode of episodes) {
+      this.#episodes++;
+      const reward = rewardOf(episode);
+      const isError = Number.isNaN(reward);
+      this.add("has_error/mean", Number(isError));
+      if (isError) {
+        for (const code of new Set(episode.errors.map((error) => error.code))) {
+          increment(this.#counts.episode, `error/${code}`);
+        }
+        continue;
+      }
+      this.#spread("agent/reward", reward);
+      for (const trace of episode.traces.filter(isMeant)) this.#addTrace(trace, byAgent);
     }
-    this.#spread("agent/reward", reward);
-    for (const trace of traces) this.#addTrace(trace, byAgent);
   }
 
   /** One more value of a mean. */

@@ -36,24 +36,20 @@ export class TrainStatistics {
 
   #add(group: Group, trained: ReadonlySet<EpisodeTrace>, isAdmitted: boolean): void {
     const episodes = group.rollouts.map(({ episode }) => episode);
-    const byAgent = new Set(episodes.flatMap(({ traces }) => traces.map(({ agent }) => agent))).size > 1;
     const comparisons = compareTraces([group]).map(({ rewards }) => rewards);
     const effective = episodes.filter(({ traces }) => traces.some((trace) => trained.has(trace)));
     for (const environment of ["agg", group.task.source]) {
       const all = this.#set(`${environment}/all`);
       for (const rewards of comparisons) all.addGroup(rewards);
+      all.addEpisodes(episodes);
       for (const episode of episodes) {
-        all.addEpisode(episode, episode.traces, byAgent);
         all.add("is_admitted/mean", Number(isAdmitted));
         for (const trace of episode.traces) all.add("is_trainable/mean", Number(trained.has(trace)));
       }
       if (effective.length === 0) continue;
       const own = this.#set(`${environment}/effective`);
       for (const rewards of comparisons) own.addGroup(rewards);
-      for (const episode of effective) {
-        const traces = episode.traces.filter((trace) => trained.has(trace));
-        own.addEpisode(episode, traces, byAgent);
-      }
+      own.addEpisodes(effective, (trace) => trained.has(trace));
     }
   }
 

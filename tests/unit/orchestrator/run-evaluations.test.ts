@@ -13,7 +13,8 @@ import type { EnvWorkers } from "../../../ts/orchestrator/env-workers.ts";
 import { scored } from "./simulation.ts";
 
 const MOST = 64;
-const TASKS = 3000;
+const TASKS = 1500;
+const TRIES = 2;
 
 test("their number follows the engines' metrics", { timeout: 60_000 }, async () => {
   const env = { id: "reverse-text" };
@@ -23,7 +24,7 @@ test("their number follows the engines' metrics", { timeout: 60_000 }, async () 
       max_inflight: MOST,
       concurrency: { interval_s: 0.01, min_inflight: 4 },
       train: { source: [{ name: "s", env }] },
-      eval: { source: [{ name: "held-out", env }] },
+      eval: { source: [{ name: "held-out", env, group_size: TRIES }] },
     },
   });
   const events: string[] = [];
@@ -68,7 +69,7 @@ test("their number follows the engines' metrics", { timeout: 60_000 }, async () 
       seen.push(++inFlight);
       await sleep(15);
       inFlight -= 1;
-      return scored(request, 1, 0, 0);
+      return scored(request, /-0-\d+$/.test(request.episode_id) ? 1 : 0, 0, 0);
     },
     scoreGroup: async () => Promise.reject(new Error("there are no group rewards")),
     close: done,
@@ -99,8 +100,14 @@ test("their number follows the engines' metrics", { timeout: 60_000 }, async () 
   } finally {
     await rm(runDir, { recursive: true, force: true });
   }
-  expect(seen).toHaveLength(TASKS);
-  expect(logged[0]).toMatchObject({ "eval/held-out/num": TASKS });
+  expect(seen).toHaveLength(TASKS * TRIES);
+  expect(logged[0]).toMatchObject({
+    "eval/held-out/num": TASKS * TRIES,
+    "eval/held-out/all/agent/reward/mean": 1 / 2,
+    "eval/held-out/all/agent/pass@1": 1 / 2,
+    "eval/held-out/all/agent/pass@2": 1,
+    "eval/held-out/all/agent/pass^2": 0,
+  });
   expect(Math.max(...seen)).toBe(MOST);
   expect(events).toContain("concurrency");
   expect(Math.max(...seen.slice(-100))).toBeLessThan(MOST / 2);
