@@ -33,6 +33,11 @@ export interface HandRun {
   signal: AbortSignal;
 }
 
+/** Nobody watches processes that were started one by one. */
+const UNMEASURED = "the parts were started by hand: nobody has measured their memory (peak_memory_bytes)";
+const TRAINER_ELSEWHERE =
+  "no trainer was in this run directory: what it compared (mismatch) and measured, its loss too, is in the metrics.jsonl of its own";
+
 /** A trainer that is gone is noticed so soon. */
 const WATCH_MS = 500;
 /** Its last checkpoint and its last line of the metrics come after its last version. */
@@ -140,6 +145,7 @@ async function writeSummary(run: HandRun, wallSeconds: number, error: unknown): 
     peakMemoryBytes: undefined,
     error,
     supervised: undefined,
+    notes: hasTrainer ? [UNMEASURED] : [UNMEASURED, TRAINER_ELSEWHERE],
     evaluationSources: (config.orchestrator.eval?.source ?? []).map((source) => source.name),
   });
   await atomicWriteJson(join(runDir, SUMMARY_FILE), summary);

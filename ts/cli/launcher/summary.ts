@@ -33,6 +33,8 @@ export interface RunSummary {
   mismatch: { tokens: number; max_abs_logprob_diff: number } | null;
   /** Of all processes of the run together; absent where it cannot be measured. */
   peak_memory_bytes?: number;
+  /** What these numbers leave out of the run, and where it is. */
+  notes?: string[];
   /** Of a process that failed by itself its own code; that it ended, how, and the end of its log are the cause in the message. */
   error?: ErrorDescription;
 }
@@ -48,6 +50,8 @@ export interface RunFacts {
   error: unknown;
   /** The last step of a run that is supervised from beginning to end. */
   supervised: SftStep | undefined;
+  /** What is not known here. */
+  notes?: string[];
   /** Evaluation sources in the order of the config; the first one is the run's reward. */
   evaluationSources: readonly string[];
 }
@@ -79,6 +83,7 @@ export function summarize(history: RunHistory, facts: RunFacts): RunSummary {
             max_abs_logprob_diff: Math.max(...onPolicy.map(({ maxAbsLogprobDiff }) => maxAbsLogprobDiff)),
           },
     ...(facts.peakMemoryBytes === undefined ? {} : { peak_memory_bytes: facts.peakMemoryBytes }),
+    ...(facts.notes === undefined ? {} : { notes: facts.notes }),
     ...(facts.error === undefined ? {} : { error: describeError(facts.error) }),
   };
 }
