@@ -61,7 +61,8 @@ export async function resumeByHand(
 ): Promise<HandResume> {
   const name = basename(runDir);
   const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
-  // Where the trainer is on another machine the reference may be there only.
+  // It is the trainer's alone: the orchestrator reads no weights of it, and its machine may not have the folder. The run's own start, which may have
+  // to be trained first, is compared where the trainer opens it.
   if (part === "trainer") await assertSameReference(config, checkpoint);
   const root = checkpointRoot(config, runDir, name);
   const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
