@@ -1,10 +1,10 @@
 /** A run whose parts are started by hand, from one config: on one machine, and as if each part had a machine of its own. */
-import { createServer } from "node:net";
 import { access, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openSafetensors } from "../../ts/native/weights.ts";
+import { freePorts } from "../support/free-ports.ts";
 import { prl, readJson, readJsonLines, type Running, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
@@ -88,14 +88,6 @@ async function untilThere(path: string): Promise<void> {
   throw new Error(`${path} never came`);
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
 test(
   "all parts in one run directory come to what prl rl comes to, warm start and summary too",
   { timeout: 240_000 },
@@ -109,7 +101,8 @@ test(
     expect(await resultOf(runDir, runDir)).toEqual(expected);
     expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
     const { status, steps, reward, tokens, mismatch } = await summaryOf(join(place.dir, "outputs/launched"));
-    expect(await summaryOf(runDir)).toMatchObject({ status, steps, reward, tokens, mismatch });
+    const notes = [expect.stringContaining("memory")];
+    expect(await summaryOf(runDir)).toMatchObject({ status, steps, reward, tokens, mismatch, notes });
 
     const again = await whole("orchestrator", runDir).finished;
     expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("PRL_RUN_EXISTS")]);
@@ -213,7 +206,7 @@ test(
   { timeout: 240_000 },
   async () => {
     const { expected, model } = await launched();
-    const [rollouts, weights] = [await freePort(), await freePort()];
+    const [rollouts = 0, weights = 0] = await freePorts(2);
     const grpc = (section: string, port: number) =>
       ["type", "grpc", "port", String(port), "connect", `127.0.0.1:${port}`].map((word, i) =>
         i % 2 === 0 ? `--${section}.${word}` : word,
@@ -235,6 +228,7 @@ test(
     expect(await resultOf(dirOf("trainer"), dirOf("trainer"))).toEqual(expected);
     const { reward, tokens } = await summaryOf(join(place.dir, "outputs/launched"));
     const here = await summaryOf(dirOf("orchestrator"));
-    expect(here).toMatchObject({ status: "completed", steps: STEPS, reward, tokens, mismatch: null });
+    const notes = [expect.stringContaining("memory"), expect.stringContaining("mismatch")];
+    expect(here).toMatchObject({ status: "completed", steps: STEPS, reward, tokens, mismatch: null, notes });
   },
 );

@@ -1,11 +1,11 @@
 /** Runs whose batches and weights go over the network, some of it bad. */
 import { access, readdir, readFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openSafetensors, readManifest } from "../../ts/native/index.ts";
 import { type Fault, startFaultyProxy } from "../support/faulty-proxy.ts";
+import { freePorts } from "../support/free-ports.ts";
 import { prl, readJsonLines, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
@@ -33,20 +33,6 @@ async function historyOf(name: string, steps: number) {
   const versions = events.filter(({ type }) => type === "weights_adopted").map(({ digest }) => digest);
   const canaries = events.filter(({ type }) => type === "canary").map((event) => [event.version, event.max_abs]);
   return { batches, versions, canaries };
-}
-
-/** Ports that nobody listens on. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((closed) => server.close(closed))));
-  return ports;
 }
 
 /** Faults of all kinds, at places that move through headers, contents and answers; every third connection is well. */

@@ -1,8 +1,9 @@
 /** A live vLLM, for the tests that compare with one: `PRL_TEST_VLLM` names its program. Nothing of it is part of the project. */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+
+import { freePorts } from "./free-ports.ts";
 
 /** The program `vllm`; undefined: no live server is asked. */
 export const VLLM = process.env["PRL_TEST_VLLM"];
@@ -17,11 +18,11 @@ export interface LiveVllm {
 }
 
 /** Serves a folder as `tiny` on one core, in float32, as a run wants it. Rejects with the end of its log. */
-export async function serveVllm(folder: string, more: readonly string[] = []): Promise<LiveVllm> {
-  const port = await freePort();
+export async function serveVllm(folder: string): Promise<LiveVllm> {
+  const [port] = await freePorts(1);
   const shape = ["--dtype", "float32", "--enforce-eager", "--max-num-seqs", "64", "--served-model-name", "tiny"];
   const needed = ["--enable-scale-out", "--logprobs-mode", "processed_logprobs"];
-  const args = ["serve", folder, "--host", "127.0.0.1", "--port", String(port), ...shape, ...needed, ...more];
+  const args = ["serve", folder, "--host", "127.0.0.1", "--port", String(port), ...shape, ...needed];
   const child = spawn(VLLM ?? "vllm", args, { env: { ...process.env, ...SETTINGS }, detached: true });
   let log = "";
   for (const stream of [child.stdout, child.stderr])
@@ -50,14 +51,6 @@ const SETTINGS = {
   OMP_NUM_THREADS: "1",
   VLLM_CPU_OMP_THREADS_BIND: String(availableParallelism() - 1),
 };
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-  const address = server.address();
-  await new Promise((done) => server.close(done));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** With the processes that it has started: they are of its group. */
 async function ended(child: ChildProcess): Promise<void> {

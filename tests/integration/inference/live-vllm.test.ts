@@ -3,8 +3,6 @@
  *
  * The output layer is its own tensor: vLLM 0.32.0 on a CPU goes on with the packed copy of a tied one after a reload, and the canary says so.
  */
-import { writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
 import { createInferenceServer, VllmAdmin } from "../../../ts/inference/index.ts";
@@ -19,10 +17,6 @@ const SHAPE = { hidden_size: 64, num_attention_heads: 2, num_key_value_heads: 1,
 /** Two engines in float32, nats. */
 const BAND = 2e-4;
 
-/** How the embedded server writes a conversation without tools. */
-const CHATML =
-  "{%- for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>' + '\\n' }}{%- endfor %}" +
-  "{%- if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{%- endif %}";
 /** What the embedded server answers and vLLM does not. */
 const OURS = /\.(policy_versions|reasoning_content|logprobs\.refusal|cached_tokens)\b/u;
 /** Who answers, and when; and bytes that are no character: alone they are one of replacement here, and nothing, or part of the next, there. */
@@ -60,9 +54,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     const shape = { ...SHAPE, tie_word_embeddings: false };
     versions = [await publishVersion(root.dir, 0, shape), await publishVersion(root.dir, 1, shape)];
     models = await Promise.all(versions.map(({ dir }) => loadModel(dir, { threads: 1 })));
-    const template = join(root.dir, "chatml.jinja");
-    await writeFile(template, CHATML);
-    server = await serveVllm(versions[0]?.dir ?? "", ["--chat-template", template]);
+    server = await serveVllm(versions[0]?.dir ?? "");
   }, VLLM_STARTS_MS);
   afterAll(async () => {
     await server?.stop();
