@@ -154,6 +154,30 @@ fn a_random_checkpoint_is_a_function_of_its_seed() {
     assert_ne!(first, digest(other));
 }
 
+/// More of them than are computed at a time, so that the prompt is shared and computed anew.
+#[test]
+fn sequences_that_begin_alike_score_as_each_does_alone() {
+    const PROMPT: u32 = 100;
+    const OWN: u32 = 24;
+    let folder = tempfile::tempdir().expect("a folder");
+    write_model(folder.path(), QWEN3, 2);
+    let pool = compute(2, prl_engine::Tier::detect());
+    let model = Model::load(folder.path(), &pool).expect("the model loads");
+    let sequence = |one: u32| -> Vec<u32> {
+        let own = (0..OWN).map(|at| (at * (one + 1) + one) % 37);
+        (0..PROMPT).map(|at| at * 7 % 37).chain(own).collect()
+    };
+    let sequences: Vec<Vec<u32>> = (0..60).map(sequence).collect();
+    let ends: Vec<u32> = (0..=60).map(|end| end * (PROMPT + OWN)).collect();
+    let together = model
+        .logprobs(&pool, &sequences.concat(), &ends, &[1.0])
+        .expect("they are scored");
+    for (one, found) in sequences.iter().zip(together.chunks(ends[1] as usize)) {
+        let alone = model.logprobs(&pool, one, &ends[..2], &[1.0]).expect("it is scored");
+        assert_eq!(bits(found), bits(&alone));
+    }
+}
+
 #[test]
 fn arguments_that_do_not_fit_are_errors() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -27,7 +27,9 @@ use rows::{Packing, Rows, check_packed};
 use weights::Weights;
 
 /// Rows of packed sequences that are computed at a time, unless one sequence is longer.
-const GROUP_ROWS: u32 = 1024;
+const GROUP_ROWS: usize = 1024;
+/// Their tokens, each of which has a place for keys and values of its own, however many share a row.
+const GROUP_TOKENS: usize = 8 * GROUP_ROWS;
 
 /// Immutable f32 weights, laid out for the tier of the [`Compute`] that loaded them.
 pub struct Model {
@@ -160,13 +162,7 @@ impl Model {
         let mut store = LayerStore::new(&self.config, 0);
         let mut scratch = Scratch::default();
         let mut hidden = Vec::with_capacity(input_ids.len() * width);
-        for group in groups(cu_seqlens) {
-            let mut packing = Packing::default();
-            let mut row_of_token = Vec::new();
-            for pair in group.windows(2) {
-                row_of_token.extend(packing.push(&input_ids[pair[0] as usize..pair[1] as usize]));
-            }
-            let rows = packing.finish();
+        for (rows, row_of_token) in groups(input_ids, cu_seqlens) {
             store.reserve(rows.num_blocks());
             let found = self.forward_rows(compute, &rows, std::slice::from_mut(&mut store), &mut scratch);
             for row in row_of_token {
@@ -235,19 +231,20 @@ impl Model {
     }
 }
 
-/// Cuts boundaries into stretches of whole sequences with [`GROUP_ROWS`] rows at most, or one sequence.
-fn groups(cu_seqlens: &[u32]) -> impl Iterator<Item = &[u32]> {
-    let mut rest = cu_seqlens;
+/// Packs whole sequences, as many in a row as [`GROUP_ROWS`] and [`GROUP_TOKENS`] hold, or one: those that begin alike stay together. Gives the
+/// rows of each stretch, and of each of its tokens the row.
+fn groups(input_ids: &[u32], cu_seqlens: &[u32]) -> impl Iterator<Item = (Rows, Vec<usize>)> {
+    let sequence = |pair: &[u32]| &input_ids[pair[0] as usize..pair[1] as usize];
+    let mut sequences = cu_seqlens.windows(2).map(sequence).peekable();
     std::iter::from_fn(move || {
-        let first = *rest.first()?;
-        let sequences = rest.partition_point(|&end| end - first <= GROUP_ROWS) - 1;
-        let sequences = sequences.max(1).min(rest.len() - 1);
-        if sequences == 0 {
-            return None;
+        let mut packing = Packing::default();
+        let mut row_of_token = packing.push(sequences.next()?);
+        while let Some(next) = sequences.next_if(|next| {
+            packing.len() + packing.unshared(next) <= GROUP_ROWS && row_of_token.len() + next.len() <= GROUP_TOKENS
+        }) {
+            row_of_token.extend(packing.push(next));
         }
-        let group = &rest[..=sequences];
-        rest = &rest[sequences..];
-        Some(group)
+        Some((packing.finish(), row_of_token))
     })
 }
 
@@ -257,13 +254,34 @@ mod tests {
 
     #[test]
     fn groups_cover_all_sequences_and_are_short_unless_one_sequence_is_long() {
-        let found = |boundaries: &'static [u32]| groups(boundaries).collect::<Vec<_>>();
-        assert_eq!(found(&[0]), Vec::<&[u32]>::new());
-        assert_eq!(found(&[0, 0, 0]), [&[0, 0, 0]]);
-        assert_eq!(found(&[0, 5000]), [&[0, 5000]]);
-        assert_eq!(
-            found(&[0, 1000, 1024, 1025, 9000, 9001]),
-            [&[0, 1000, 1024][..], &[1024, 1025], &[1025, 9000], &[9000, 9001]]
-        );
+        let distinct: Vec<u32> = (0..9001).collect();
+        let found = |boundaries: &[u32]| {
+            groups(&distinct, boundaries)
+                .map(|(rows, row_of_token)| {
+                    assert_eq!(row_of_token, (0..rows.len()).collect::<Vec<_>>());
+                    rows.len()
+                })
+                .collect::<Vec<_>>()
+        };
+        assert!(found(&[0]).is_empty());
+        assert_eq!(found(&[0, 0, 0]), [0]);
+        assert_eq!(found(&[0, 5000]), [5000]);
+        assert_eq!(found(&[0, 1000, 1024, 1025, 9000, 9001]), [1024, 1, 7975, 1]);
+    }
+
+    #[test]
+    fn sequences_that_begin_alike_share_a_group_as_long_as_their_own_rows_fit() {
+        let found = |prompt: u32, own: u32, count: u32| {
+            let ids: Vec<u32> = (0..count)
+                .flat_map(|one| (0..prompt).chain((0..own).map(move |at| 100_000 + one * own + at)))
+                .collect();
+            let ends: Vec<u32> = (0..=count).map(|end| end * (prompt + own)).collect();
+            groups(&ids, &ends)
+                .map(|(rows, row_of_token)| (rows.len(), row_of_token.len()))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(found(500, 100, 8), [(1000, 3000), (800, 1800)]);
+        // Places for keys and values are bounded too.
+        assert_eq!(found(1000, 1, 12), [(1008, 8008), (1004, 4004)]);
     }
 }

@@ -112,8 +112,18 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Adds a sequence, checked beforehand; returns the row of each of its tokens.
-    pub(crate) fn push(&mut self, token_ids: &[u32]) -> Vec<usize> {
+    /// Rows so far.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows that a sequence would add.
+    pub(crate) fn unshared(&self, token_ids: &[u32]) -> usize {
+        token_ids.len() - self.shared_path(token_ids).len()
+    }
+
+    /// The rows that compute a beginning of these tokens already.
+    fn shared_path(&self, token_ids: &[u32]) -> Vec<usize> {
         let mut path = Vec::with_capacity(token_ids.len());
         for &token in token_ids {
             match self.next.get(&(path.last().copied(), token)) {
@@ -121,6 +131,12 @@ impl Packing {
                 None => break,
             }
         }
+        path
+    }
+
+    /// Adds a sequence, checked beforehand; returns the row of each of its tokens.
+    pub(crate) fn push(&mut self, token_ids: &[u32]) -> Vec<usize> {
+        let mut path = self.shared_path(token_ids);
         let shared = path.len();
         if shared == token_ids.len() {
             return path;
