@@ -13,7 +13,7 @@ use std::time::Duration;
 use prost::Message;
 use tokio::net::UnixStream;
 
-use crate::cgroup::{Group, Layout};
+use crate::cgroup::{Groups, Layout};
 use crate::defence;
 use crate::error::SandboxError;
 use crate::metrics::{Birth, Kind};
@@ -46,7 +46,7 @@ pub(crate) struct FactoryOptions {
 pub(crate) struct Factory {
     /// Held while an order and its answer are on the socket.
     socket: Mutex<OwnedFd>,
-    layout: Arc<Layout>,
+    groups: Arc<Groups>,
     free_uids: Option<Arc<Mutex<Vec<u32>>>>,
     /// In the process tier: how inits are ended.
     gently: bool,
@@ -114,7 +114,7 @@ impl Factory {
         });
         Ok(Self {
             socket: Mutex::new(ours),
-            layout,
+            groups: Groups::new(layout),
             free_uids,
             gently,
             next: AtomicU64::new(0),
@@ -133,12 +133,19 @@ impl Factory {
 
     /// Makes one sandbox with this image's root and waits until it is parked.
     pub(crate) async fn make(&self, image: u32) -> Result<Sandbox, SandboxError> {
+        self.make_with(image, None).await
+    }
+
+    /// As `make`. Init is given one more order before it is parked, so that it goes on at once.
+    pub(crate) async fn make_with(&self, image: u32, next: Option<(u64, Order)>) -> Result<Sandbox, SandboxError> {
         let birth = Birth::begin(Kind::Sandbox);
         let mut sandbox = self.begin(image)?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
-            let entrances = sandbox.group.entrances()?;
-            let entrances: Vec<_> = entrances.iter().map(AsFd::as_fd).collect();
+            let entrances: Vec<_> = sandbox.group.entrances()?.iter().map(AsFd::as_fd).collect();
             sandbox.orders.send(0, Order::Prepare(true), &entrances).await?;
+            if let Some((id, order)) = next {
+                sandbox.orders.send(id, order, &[]).await?;
+            }
             sandbox.events.receive().await
         });
         let failure = match parked.await {
@@ -178,7 +185,7 @@ impl Factory {
         set_nonblocking(control.as_fd()).map_err(setup("control socket"))?;
         let control = UnixStream::from_std(BlockingStream::from(control)).map_err(setup("control socket"))?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let group = Group::create(&self.layout, &number.to_string()).map_err(setup("cgroup"))?;
+        let group = self.groups.take().map_err(setup("cgroup"))?;
         let order = Spawn {
             uid: uid.number,
             wanted: true,
@@ -245,6 +252,11 @@ impl Factory {
                 source: io::Error::from_raw_os_error(reply.pid.wrapping_neg()),
             }),
         }
+    }
+
+    /// Removes groups that wait for a sandbox: there will be none.
+    pub(crate) async fn close(&self) {
+        self.groups.close().await;
     }
 
     /// Waits for the spawner to end, which it does when the daemon stops: never, while all is well.

@@ -8,6 +8,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use crate::sys::check_long;
 
@@ -56,8 +57,13 @@ pub(crate) enum Access {
     Own,
 }
 
-/// The interface's version; 0 where there is none.
+/// The interface's version; 0 where there is none. Asked for once: inits inherit the answer.
 pub(crate) fn abi() -> u32 {
+    static ABI: OnceLock<u32> = OnceLock::new();
+    *ABI.get_or_init(ask_abi)
+}
+
+fn ask_abi() -> u32 {
     // SAFETY: asks for the version; no struct is read.
     let version = unsafe {
         libc::syscall(
@@ -132,13 +138,23 @@ impl Ruleset {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
+        let of_files = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE;
+        let fitting = if place.metadata()?.is_dir() { u64::MAX } else { of_files };
+        self.add(&place, access, fitting)
+    }
+
+    /// Allows it with everything below a directory that is there.
+    fn allow_below(&self, directory: &Path, access: Access) -> io::Result<()> {
+        let place = File::options().read(true).custom_flags(libc::O_PATH).open(directory)?;
+        self.add(&place, access, u64::MAX)
+    }
+
+    fn add(&self, place: &File, access: Access, fitting: u64) -> io::Result<()> {
         let wanted = match access {
             Access::Read => EXECUTE | READ_FILE | READ_DIR,
             Access::Use => READ_FILE | READ_DIR | WRITE_FILE | TRUNCATE,
             Access::Own => u64::MAX,
         };
-        let of_files = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE;
-        let fitting = if place.metadata()?.is_dir() { u64::MAX } else { of_files };
         let rule = PathBeneathAttr {
             allowed_access: wanted & fitting & self.handled,
             parent_fd: place.as_raw_fd(),
@@ -182,7 +198,7 @@ pub(crate) fn of_box() -> io::Result<Ruleset> {
         ("/dev/shm", Access::Own),
         ("/run", Access::Own),
     ] {
-        rules.allow(Path::new(path), access)?;
+        rules.allow_below(Path::new(path), access)?;
     }
     Ok(rules)
 }

@@ -23,6 +23,7 @@ mod factory;
 mod filter;
 mod glob;
 mod health;
+mod huge;
 mod images;
 mod init;
 mod keys;

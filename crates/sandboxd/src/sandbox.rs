@@ -19,7 +19,8 @@ use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 const OPEN_DEADLINE: Duration = Duration::from_secs(10);
 /// How long an init that was told to end everything may take.
 const GENTLE_DEADLINE: Duration = Duration::from_secs(10);
-const RECEIVE_BYTES: usize = 16 << 10;
+/// On the stack, and only while they are taken in.
+const RECEIVE_BYTES: usize = 8 << 10;
 
 /// A sandbox that no program has run in, or runs in now; it is never used twice.
 #[derive(Debug)]
@@ -161,17 +162,22 @@ impl Events {
     /// The next event with the id of its order and its descriptors; `None` when init has closed its end. May be dropped
     /// and called again without loss.
     pub(crate) async fn receive(&mut self) -> io::Result<Option<(u64, Event, Vec<OwnedFd>)>> {
-        let mut buffer = vec![0; RECEIVE_BYTES];
         loop {
             if let Some((message, descriptors)) = self.inbox.take::<FromInit>()? {
                 let event = message.event.ok_or(io::ErrorKind::InvalidData)?;
                 return Ok(Some((message.id, event, descriptors)));
             }
             self.stream.readable().await?;
-            let stream = &self.stream;
-            match stream.try_io(Interest::READABLE, || receive_with_fds(stream.as_raw_fd(), &mut buffer)) {
-                Ok((0, _)) => return Ok(None),
-                Ok((length, descriptors)) => self.inbox.put(buffer.get(..length).unwrap_or_default(), descriptors),
+            let (stream, inbox) = (&self.stream, &mut self.inbox);
+            let received = stream.try_io(Interest::READABLE, || {
+                let mut buffer = [0; RECEIVE_BYTES];
+                let (length, descriptors) = receive_with_fds(stream.as_raw_fd(), &mut buffer)?;
+                inbox.put(buffer.get(..length).unwrap_or_default(), descriptors);
+                Ok(length)
+            });
+            match received {
+                Ok(0) => return Ok(None),
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) if error.kind() == io::ErrorKind::ConnectionReset => return Ok(None),
                 Err(error) => return Err(error),
@@ -208,7 +214,7 @@ impl Sandbox {
         Ok(opened)
     }
 
-    /// Ends it, waits until nothing of it is left and removes its groups.
+    /// Ends it, waits until nothing of it is left and gives its groups back.
     pub(crate) async fn destroy(self) {
         let Self {
             orders,
@@ -223,7 +229,7 @@ impl Sandbox {
         if let Err(error) = init.ended().await {
             tracing::error!(%error, "cannot wait for an init");
         }
-        if let Err(error) = group.remove().await {
+        if let Err(error) = group.retire().await {
             tracing::error!(%error, "cannot remove a sandbox's cgroup");
         }
         drop(uid);

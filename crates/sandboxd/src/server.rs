@@ -84,6 +84,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
     shop.boxes.close().await;
     pool.close().await;
     shop.warm.close().await;
+    factory.close().await;
     // Sandboxes that still run end with the spawner, which ends when its socket closes.
     drop((shop, pool));
     if matches!(served, Err(SandboxError::Spawner(_))) {

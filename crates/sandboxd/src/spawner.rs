@@ -21,7 +21,7 @@ use crate::sys::{check, check_long, pidfd_signal, prctl, receive_with_fds, send_
 use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::zygote::interpreter;
-use crate::{cgroup, init};
+use crate::{cgroup, huge, init};
 
 /// How long inits may take to end what they have when the daemon is gone.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -58,6 +58,9 @@ fn serve() -> io::Result<()> {
         .iter()
         .map(|path| fs::File::open(path).map(OwnedFd::from))
         .collect::<io::Result<_>>()?;
+    if let Err(error) = huge::settle() {
+        tracing::debug!(%error, "the spawner's code stays in small pages");
+    }
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     // Also of a killed interpreter's children: a sandbox is not gone before each of its processes is reaped.

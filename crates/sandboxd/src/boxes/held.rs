@@ -111,12 +111,13 @@ impl HeldBox {
         let Sandbox {
             orders,
             events,
-            group,
+            mut group,
             init,
             uid,
             // Nothing was executed in it in advance.
             streams: _,
         } = sandbox;
+        group.let_go();
         let now = Instant::now();
         let lease = Lease::new(
             now,

@@ -5,34 +5,47 @@
 //! daemon lie below one directory per hierarchy, `prl-sandboxd-<pid>-<start>`, so that what a killed daemon left can
 //! be recognised and removed.
 
+mod counters;
 mod layout;
 mod leftovers;
+mod spares;
 
 #[cfg(test)]
 mod tests;
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::sys::check;
+use counters::{Counter, Counters};
 use layout::weigh;
 pub(crate) use layout::{Layout, Version};
 pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
+pub(crate) use spares::Groups;
 
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;
-/// Longest file of counters.
-const COUNTER_BYTES: usize = 4096;
 /// A group that yields has this part of an ordinary one's weight.
 const YIELDING: u64 = 10;
 const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 
 /// CPU time is rationed over periods of this length: the kernel's default.
 const QUOTA_PERIOD_US: u64 = 100_000;
+
+/// Init, and one more: so many are in every sandbox's groups before it has ended.
+const FEWEST_AT_ONCE: u64 = 2;
+/// What the kernel reserves for a group on a processor, and gives back when it likes.
+const RESERVE_BYTES: u64 = 256 << 10;
+/// With less, what a sandbox is before it has limits of its own may not fit.
+const ROOMY: GroupLimits = GroupLimits {
+    memory_bytes: 128 << 20,
+    processes: 32,
+};
 
 /// What a run may use.
 #[derive(Clone, Copy)]
@@ -61,12 +74,24 @@ pub(crate) struct Observed {
 pub(crate) struct Group {
     memory: Option<(Version, PathBuf)>,
     pids: Option<(Version, PathBuf)>,
-    cpu: Option<(Version, PathBuf)>,
     weight: Option<(Version, PathBuf)>,
     quota: Option<(Version, PathBuf, f64)>,
     directories: Vec<PathBuf>,
     /// It yields the processor to other groups.
     yields: AtomicBool,
+    counters: Counters,
+    /// The files by which a process moves itself into the groups, see `enter`.
+    entrances: OnceLock<Vec<OwnedFd>>,
+    limits: Mutex<Written>,
+    /// Where it came from.
+    home: Weak<Groups>,
+}
+
+/// Limits as they were written last.
+#[derive(Debug, Default)]
+struct Written {
+    memory_bytes: Option<u64>,
+    processes: Option<u64>,
 }
 
 impl Group {
@@ -96,18 +121,24 @@ impl Group {
             }
         }
         Ok(Self {
+            counters: Counters::of(&memory, &pids, &cpu),
             memory,
             pids,
-            cpu,
             weight,
             quota,
             directories,
             yields: AtomicBool::new(false),
+            entrances: OnceLock::new(),
+            limits: Mutex::default(),
+            home: Weak::new(),
         })
     }
 
     /// The files by which a process moves itself into the groups, see `enter`.
-    pub(crate) fn entrances(&self) -> io::Result<Vec<OwnedFd>> {
+    pub(crate) fn entrances(&self) -> io::Result<&[OwnedFd]> {
+        if let Some(entrances) = self.entrances.get() {
+            return Ok(entrances);
+        }
         let open = |directory: &PathBuf| {
             // By v1's `tasks` a thread moves itself without a lock that every fork on the machine has to wait for.
             let tasks = fs::File::options().write(true).open(directory.join("tasks"));
@@ -118,29 +149,57 @@ impl Group {
                 opened => opened,
             }
         };
-        self.directories
+        let opened: io::Result<Vec<OwnedFd>> = self
+            .directories
             .iter()
             .map(|directory| open(directory).map(OwnedFd::from))
-            .collect()
+            .collect();
+        let opened = opened?;
+        Ok(self.entrances.get_or_init(|| opened))
+    }
+
+    /// Holds no file open from now on: for sandboxes of which many live long.
+    pub(crate) fn let_go(&mut self) {
+        self.entrances.take();
+        self.counters.let_go();
     }
 
     /// Sets the number of processes, those of ours among them not counted.
     pub(crate) fn limit_processes(&self, processes: u64, ours: u64) -> io::Result<()> {
-        match &self.pids {
-            Some((_, directory)) => fs::write(directory.join("pids.max"), (processes + ours).to_string()),
-            None => Ok(()),
+        let Some((_, directory)) = &self.pids else {
+            return Ok(());
+        };
+        let mut written = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = Some(processes + ours);
+        if written.processes != wanted {
+            written.processes = None;
+            fs::write(directory.join("pids.max"), (processes + ours).to_string())?;
+            written.processes = wanted;
         }
+        Ok(())
     }
 
     /// Sets the limits; what the group has used already must fit.
     pub(crate) fn limit(&self, limits: GroupLimits) -> io::Result<()> {
         let init = 1;
         self.limit_processes(limits.processes, init)?;
+        let mut written = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = Some(limits.memory_bytes);
+        if written.memory_bytes != wanted {
+            written.memory_bytes = None;
+            self.limit_memory(limits.memory_bytes)?;
+            self.ration()?;
+            written.memory_bytes = wanted;
+        }
+        Ok(())
+    }
+
+    fn limit_memory(&self, bytes: u64) -> io::Result<()> {
+        let bytes = bytes.to_string();
         match &self.memory {
             Some((Version::V1, directory)) => {
                 let plain = directory.join("memory.limit_in_bytes");
                 let with_swap = directory.join("memory.memsw.limit_in_bytes");
-                let bytes = limits.memory_bytes.to_string();
                 // The limit with swap is never the smaller one: on the way up it goes first.
                 if with_swap.exists() && fs::write(&plain, &bytes).is_err() {
                     fs::write(&with_swap, &bytes)?;
@@ -152,7 +211,7 @@ impl Group {
             }
             Some((Version::V2, directory)) => {
                 // Not memory.oom.group: it would take init along, and with it what there is to say and to collect.
-                fs::write(directory.join("memory.max"), limits.memory_bytes.to_string())?;
+                fs::write(directory.join("memory.max"), &bytes)?;
                 let swap = directory.join("memory.swap.max");
                 if swap.exists() {
                     fs::write(swap, "0")?;
@@ -160,6 +219,11 @@ impl Group {
             }
             None => {}
         }
+        Ok(())
+    }
+
+    /// Gives it its part of the processors.
+    fn ration(&self) -> io::Result<()> {
         match &self.quota {
             Some((Version::V1, directory, cpus)) => {
                 fs::write(directory.join("cpu.cfs_period_us"), QUOTA_PERIOD_US.to_string())?;
@@ -176,41 +240,41 @@ impl Group {
 
     /// Reads the counters, peaks among them.
     pub(crate) fn observe(&self) -> Observed {
-        let mut seen = self.count();
-        seen.peak_memory_bytes = self.memory.as_ref().and_then(|(version, directory)| {
-            let file = match version {
-                Version::V1 => "memory.max_usage_in_bytes",
-                Version::V2 => "memory.peak",
-            };
-            number(&directory.join(file))
-        });
-        if let Some((_, directory)) = &self.pids {
-            seen.peak_processes = number(&directory.join("pids.peak")).map(|peak| peak.saturating_sub(1));
+        let processes = read(&self.counters.peak_processes);
+        Observed {
+            peak_memory_bytes: read(&self.counters.peak_memory),
+            peak_processes: processes.map(|peak| peak.saturating_sub(1)),
+            ..self.count()
         }
-        seen
     }
 
     /// Reads those of the counters that decide on the course of a run.
     pub(crate) fn count(&self) -> Observed {
-        let mut seen = Observed::default();
-        match &self.memory {
-            Some((Version::V1, directory)) => {
-                seen.oom_kills = field(&directory.join("memory.oom_control"), "oom_kill");
-            }
-            Some((Version::V2, directory)) => seen.oom_kills = field(&directory.join("memory.events"), "oom_kill"),
-            None => {}
+        Observed {
+            oom_kills: read(&self.counters.oom_kills),
+            cpu_ns: read(&self.counters.cpu).map(|count| count * self.counters.cpu_unit_ns),
+            refused_forks: read(&self.counters.refused_forks),
+            ..Observed::default()
         }
-        match &self.cpu {
-            Some((Version::V1, directory)) => seen.cpu_ns = number(&directory.join("cpuacct.usage")),
-            Some((Version::V2, directory)) => {
-                seen.cpu_ns = field(&directory.join("cpu.stat"), "usage_usec").map(|micros| micros * 1000);
-            }
-            None => {}
-        }
-        if let Some((_, directory)) = &self.pids {
-            seen.refused_forks = field(&directory.join("pids.events"), "max");
-        }
-        seen
+    }
+
+    /// Whether nothing is in it, and nothing of what was can be read off its counters. CPU time goes on: whoever is told
+    /// of it is told the difference.
+    fn is_as_new(&self) -> bool {
+        let counters = &self.counters;
+        let limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let roomy = limits.memory_bytes.is_none_or(|bytes| bytes >= ROOMY.memory_bytes)
+            && limits.processes.is_none_or(|processes| processes >= ROOMY.processes);
+        roomy
+            && self.quota.is_none()
+            && !self.yields.load(Ordering::Relaxed)
+            && counters.cpu.is_some()
+            && read(&counters.processes) == Some(0)
+            && read(&counters.peak_processes).is_some_and(|peak| peak <= FEWEST_AT_ONCE)
+            && read(&counters.refused_forks) == Some(0)
+            && read(&counters.oom_kills) == Some(0)
+            && read(&counters.memory).is_some_and(|bytes| bytes <= RESERVE_BYTES)
+            && counters.peak_memory.as_ref().is_some_and(|peak| peak.reset().is_ok())
     }
 
     /// Whether it yields the processor to the groups of other sandboxes, as far as they want it.
@@ -233,6 +297,21 @@ impl Group {
             if let Err(error) = fs::remove_dir(directory) {
                 tracing::warn!(%error, path = %directory.display(), "cannot remove an unused cgroup");
             }
+        }
+    }
+
+    /// Gives the groups back, whose processes are dead, or removes them.
+    ///
+    /// # Errors
+    /// As `remove`.
+    pub(crate) async fn retire(self) -> io::Result<()> {
+        let left = match self.home.upgrade() {
+            Some(home) if self.is_as_new() => home.keep(self),
+            _ => Some(self),
+        };
+        match left {
+            Some(group) => group.remove().await,
+            None => Ok(()),
         }
     }
 
@@ -271,20 +350,6 @@ fn quota_us(cpus: f64) -> u64 {
     ((cpus * QUOTA_PERIOD_US as f64) as u64).max(1000)
 }
 
-fn number(path: &Path) -> Option<u64> {
-    text(path)?.trim().parse().ok()
-}
-
-/// The number behind `name` in a file of `name number` lines.
-fn field(path: &Path, name: &str) -> Option<u64> {
-    text(path)?
-        .lines()
-        .find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
-}
-
-/// A counter's file, which the kernel gives in one read. These are read before, during and after every run.
-fn text(path: &Path) -> Option<String> {
-    let mut buffer = [0; COUNTER_BYTES];
-    let length = fs::File::open(path).ok()?.read(&mut buffer).ok()?;
-    String::from_utf8(buffer.get(..length)?.to_vec()).ok()
+fn read(counter: &Option<Counter>) -> Option<u64> {
+    counter.as_ref()?.read()
 }

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{Group, GroupLimits, Layout, Version};
+use super::{Group, GroupLimits, Groups, Layout, Version};
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| format!("{}: {error}", path.display()))
@@ -87,4 +88,101 @@ fn v1_files() {
     assert_eq!((seen.peak_memory_bytes, seen.cpu_ns), (Some(8192), Some(77)));
     // Counters that the kernel does not have are not zero.
     assert_eq!((seen.refused_forks, seen.peak_processes), (None, None));
+}
+
+/// Groups of an ended sandbox with nothing to tell of it.
+fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
+    let directory = tempfile::tempdir().expect("directory");
+    let place = || Some((Version::V2, directory.path().to_owned()));
+    let layout = Layout {
+        memory: place(),
+        pids: place(),
+        cpu: place(),
+        ..Layout::default()
+    };
+    let groups = Groups::new(Arc::new(layout));
+    let group = groups.take().expect("a group");
+    for (name, content) in [
+        ("cgroup.procs", ""),
+        ("cpu.stat", "usage_usec 1500\n"),
+        ("memory.current", "4096\n"),
+        ("memory.events", "oom_kill 0\n"),
+        ("memory.peak", "8192\n"),
+        ("pids.current", "0\n"),
+        ("pids.events", "max 0\n"),
+        ("pids.peak", "2\n"),
+    ] {
+        fs::write(directory.path().join("1").join(name), content).expect("a file of the kernel");
+    }
+    (directory, groups, group)
+}
+
+#[tokio::test]
+async fn groups_that_tell_nothing_are_given_out_again() {
+    let (directory, groups, group) = ended();
+    let file = |name: &str| directory.path().join("1").join(name);
+    let limits = GroupLimits {
+        memory_bytes: 256 << 20,
+        processes: 64,
+    };
+    group.limit(limits).expect("limits");
+    group.entrances().expect("entrances");
+    group.retire().await.expect("kept");
+    assert!(read(&file("memory.peak")).starts_with('0'), "the peak begins anew");
+    fs::write(file("pids.max"), "as it was").expect("a file of the kernel");
+    let again = groups.take().expect("the same");
+    again.limit(limits).expect("limits that it has");
+    assert_eq!(read(&file("pids.max")), "as it was");
+    assert!(!directory.path().join("2").exists(), "another was made");
+    let other = groups.take().expect("another");
+    assert!(directory.path().join("2").exists(), "two sandboxes in one group");
+    drop((again, other));
+}
+
+#[tokio::test]
+async fn groups_that_tell_of_a_sandbox_are_not_given_out_again() {
+    for (file, content) in [
+        ("memory.current", "1000000\n"),
+        ("memory.events", "oom_kill 1\n"),
+        ("pids.current", "1\n"),
+        ("pids.events", "max 1\n"),
+        ("pids.peak", "3\n"),
+        ("pids.peak", ""),
+    ] {
+        let (directory, groups, group) = ended();
+        fs::write(directory.path().join("1").join(file), content).expect("a file of the kernel");
+        // What looks like a group has files in it, and stays.
+        group.retire().await.expect_err("it was to be removed");
+        groups.take().expect("another");
+        assert!(directory.path().join("2").exists(), "{file} {content:?}");
+    }
+    for limits in [(1 << 20, 64), (256 << 20, 4)] {
+        let (directory, groups, group) = ended();
+        let (memory_bytes, processes) = limits;
+        group
+            .limit(GroupLimits {
+                memory_bytes,
+                processes,
+            })
+            .expect("limits");
+        group.retire().await.expect_err("it was to be removed");
+        groups.take().expect("another");
+        assert!(directory.path().join("2").exists(), "{limits:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_that_nobody_wants_are_removed() {
+    let (directory, groups, group) = ended();
+    group.retire().await.expect("kept");
+    for entry in fs::read_dir(directory.path().join("1")).expect("files").flatten() {
+        fs::remove_file(entry.path()).expect("the kernel's own");
+    }
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    assert!(directory.path().join("1").exists(), "somebody may want it");
+    // The clock of tests does not move that by which their age is told.
+    std::thread::sleep(super::spares::KEPT_FOR);
+    tokio::time::sleep(2 * super::spares::KEPT_FOR).await;
+    assert!(!directory.path().join("1").exists(), "nobody wants it");
+    drop(groups);
 }

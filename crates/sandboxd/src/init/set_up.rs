@@ -66,11 +66,13 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
         mount("proc", Path::new("/proc"), "proc", safe | libc::MS_NOEXEC, proc),
     )?;
     for path in MASKED {
-        if Defence::MaskedProc.stands() && Path::new(path).exists() {
-            at(
-                "masked proc",
-                mount("/dev/null", Path::new(path), "", libc::MS_BIND, ""),
-            )?;
+        if Defence::MaskedProc.stands() {
+            let masked = match mount("/dev/null", Path::new(path), "", libc::MS_BIND, "") {
+                // This kernel has none.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                masked => masked,
+            };
+            at("masked proc", masked)?;
         }
     }
     // The guest may be the machine's root to whoever asks for no more than a number.

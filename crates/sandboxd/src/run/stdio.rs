@@ -101,7 +101,8 @@ fn start(
     over: watch::Receiver<bool>,
     drained: bool,
 ) -> io::Result<Recording> {
-    let pipe = pipe::Receiver::from_owned_fd(fd)?;
+    // One of `pipes`: nothing to look at, nothing to set.
+    let pipe = pipe::Receiver::from_owned_fd_unchecked(fd)?;
     let flood = Arc::clone(flood);
     let (sender, receiver) = oneshot::channel();
     tokio::spawn(async move {
@@ -197,7 +198,7 @@ pub(crate) fn rest(pipe: &pipe::Receiver, buffer: &mut [u8]) -> Vec<Vec<u8>> {
 
 /// Writes the input, as far as the program takes it.
 pub(crate) fn feed(fd: OwnedFd, bytes: bytes::Bytes) -> io::Result<JoinHandle<()>> {
-    let mut pipe = pipe::Sender::from_owned_fd(fd)?;
+    let mut pipe = pipe::Sender::from_owned_fd_unchecked(fd)?;
     Ok(tokio::spawn(async move {
         // A program that does not read its input, or ends before it has, is in its right.
         let _closed = pipe.write_all(&bytes).await;

@@ -105,15 +105,14 @@ impl Python {
 
     /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne one.
     pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
-        let mut sandbox = self.factory.make(0).await?;
+        let order = Order::Hatch(Hatch {
+            sole,
+            ..Hatch::default()
+        });
+        let mut sandbox = self.factory.make_with(0, Some((FIRST, order))).await?;
         let user = sandbox.uid.number;
         let born = within(async {
             let failed = |source| setup("talk to init", source);
-            let order = Order::Hatch(Hatch {
-                sole,
-                ..Hatch::default()
-            });
-            sandbox.orders.send(FIRST, order, &[]).await.map_err(failed)?;
             let (event, nest) = said(sandbox.events.receive().await.map_err(failed)?)?;
             expect(matches!(event, Event::Nest(_)), &event)?;
             self.fork(user, sole, nest, || ()).await?;

@@ -9,6 +9,7 @@ mod client;
 mod defences;
 mod deploy;
 mod fuzz;
+mod groups;
 mod health;
 mod images;
 mod kills;

@@ -1,0 +1,112 @@
+//! Groups whose sandbox is gone and that the next one may have: to make and remove them takes longer than to enter them.
+//!
+//! Nothing of a sandbox's life can be read off the groups of a later one. A group is kept only if it is empty, has counted
+//! nothing that cannot be taken back (`Group::is_as_new`), and is that of a machine where all of that can be seen; else it
+//! is removed, as all are once nobody has wanted one for a while.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Group, Layout};
+
+/// For how long a group that nobody wants is kept.
+pub(super) const KEPT_FOR: Duration = Duration::from_millis(500);
+/// More are not given back at a time than run at a time, in ordinary use.
+const MOST: usize = 64;
+
+/// The groups of one daemon's sandboxes.
+#[derive(Debug)]
+pub(crate) struct Groups {
+    layout: Arc<Layout>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The last one was given back last.
+    spare: Vec<(Instant, Group)>,
+    named: u64,
+    tidying: bool,
+    closed: bool,
+}
+
+impl Groups {
+    pub(crate) fn new(layout: Arc<Layout>) -> Arc<Self> {
+        Arc::new(Self {
+            layout,
+            state: Mutex::default(),
+        })
+    }
+
+    /// Groups that nothing is in.
+    pub(crate) fn take(self: &Arc<Self>) -> io::Result<Group> {
+        let number = {
+            let mut state = self.lock();
+            if let Some((_, group)) = state.spare.pop() {
+                return Ok(group);
+            }
+            state.named += 1;
+            state.named
+        };
+        let mut group = Group::create(&self.layout, &number.to_string())?;
+        group.counters.open();
+        group.home = Arc::downgrade(self);
+        Ok(group)
+    }
+
+    /// Returns it when there are enough.
+    pub(super) fn keep(self: &Arc<Self>, group: Group) -> Option<Group> {
+        let mut state = self.lock();
+        if state.closed || state.spare.len() >= MOST {
+            return Some(group);
+        }
+        state.spare.push((Instant::now(), group));
+        if !std::mem::replace(&mut state.tidying, true) {
+            tokio::spawn(Arc::clone(self).tidy());
+        }
+        None
+    }
+
+    /// Removes what is there; nothing is kept any more.
+    pub(crate) async fn close(&self) {
+        let spare = {
+            let mut state = self.lock();
+            state.closed = true;
+            std::mem::take(&mut state.spare)
+        };
+        remove(spare).await;
+    }
+
+    /// Removes what nobody wants, until nothing is there.
+    async fn tidy(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(KEPT_FOR).await;
+            let (old, done) = {
+                let mut state = self.lock();
+                let young = state.spare.iter().position(|(since, _)| since.elapsed() < KEPT_FOR);
+                let young = young.unwrap_or(state.spare.len());
+                let old: Vec<_> = state.spare.drain(..young).collect();
+                let done = state.spare.is_empty();
+                state.tidying = !done;
+                (old, done)
+            };
+            remove(old).await;
+            if done {
+                return;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+async fn remove(groups: Vec<(Instant, Group)>) {
+    for (_, group) in groups {
+        if let Err(error) = group.remove().await {
+            tracing::error!(%error, "cannot remove a cgroup that nobody wants");
+        }
+    }
+}
