@@ -1,6 +1,7 @@
 /** Daemons that do not start, that are shared, and the command line. */
 
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -151,8 +152,20 @@ describe("prl sandbox", () => {
   test("serve passes on what follows --, and run reaches it", async () => {
     const socket = join(dir, "served.sock");
     const { command, args: own } = selfCommand();
-    const serve = [...own, "sandbox", "serve", "--socket", socket, "--", "--max-running", "3"];
-    const daemon = spawn(command, serve, { stdio: "ignore" });
+    const serve = [
+      ...own,
+      "sandbox",
+      "serve",
+      "--socket",
+      socket,
+      "--metrics-address",
+      "0",
+      "--",
+      "--max-running",
+      "3",
+    ];
+    const daemon = spawn(command, serve, { stdio: ["ignore", "pipe", "ignore"] });
+    const announced = once(daemon.stdout, "data");
     const ended = new Promise<number | null>((resolve) => daemon.once("exit", (code) => resolve(code)));
     try {
       const addresses = [`unix:${socket}`];
@@ -162,6 +175,10 @@ describe("prl sandbox", () => {
       await pool.close();
       const run = ["sandbox", "run", "--address", `unix:${socket}`, "--", "echo", "reached"];
       expect(await prl(run, "")).toEqual({ code: 0, stdout: "reached\n", stderr: "" });
+      const { metrics } = JSON.parse(String(await announced)) as { metrics: string };
+      expect(metrics).toMatch(/^127\.0\.0\.1:/u);
+      const page = await (await fetch(`http://${metrics}/metrics`)).text();
+      expect(page).toContain('prl_sandbox_runs_total{cause="EXITED"} 1\n');
     } finally {
       daemon.kill("SIGTERM");
       await ended;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { Fleet, FLEET_TIMES } from "../../../ts/cli/launcher/fleet.ts";
+import { Fleet, FLEET_TIMES, type FleetOptions } from "../../../ts/cli/launcher/fleet.ts";
 import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
 import { writeLoad } from "../../../ts/monitors/index.ts";
 
@@ -37,7 +37,7 @@ afterEach(async () => {
 });
 
 /** A process that says that it is ready, and then does `then`. */
-async function start(then: string, least = 1): Promise<void> {
+async function start(then: string, options: Partial<FleetOptions> = {}): Promise<void> {
   const file = join(runDir, "worker.mjs");
   await writeFile(
     file,
@@ -49,7 +49,7 @@ async function start(then: string, least = 1): Promise<void> {
   fleet = new Fleet(supervisor, {
     runDir,
     component: "env-worker",
-    least,
+    least: 1,
     most: 3,
     rolloutsPerWorker: 10,
     spec: (index) => ({
@@ -62,6 +62,7 @@ async function start(then: string, least = 1): Promise<void> {
     }),
     note: (message) => notes.push(message),
     times: TIMES,
+    ...options,
   });
   await supervisor.ready(fleet.start(), PATIENCE.timeout);
 }
@@ -97,12 +98,24 @@ test("grows with the load, up to the most, and shrinks one by one when it has be
 });
 
 test("one that dies is started again, with its ready file gone in between; one that was let go is not", async () => {
-  await start(STAYS, 2);
+  await start(STAYS, { least: 2, times: { ...TIMES, firstPauseMs: 1_000 } });
+  await expect.poll(ready, PATIENCE).toHaveLength(2);
   const [first] = supervisor.children;
   first?.signal("SIGKILL");
   await expect.poll(() => notes, PATIENCE).toEqual([expect.stringContaining("env-worker-0 ended (signal SIGKILL)")]);
+  expect(await ready()).toEqual(["env-worker-1.json"]);
   await expect.poll(running, PATIENCE).toEqual(["env-worker-1", "env-worker-0"]);
   await expect.poll(ready, PATIENCE).toHaveLength(2);
+});
+
+test("one that dies early is started again after pauses that double", PATIENCE, async () => {
+  const firstPauseMs = 100;
+  const deaths: number[] = [];
+  const died = () => void deaths.push(performance.now());
+  await start("process.exit(7);", { times: { ...TIMES, firstPauseMs }, onRestart: died });
+  await expect.poll(() => deaths.length, PATIENCE).toBe(4);
+  const pauses = deaths.slice(1).map((at, i) => at - (deaths[i] ?? 0));
+  pauses.forEach((pause, i) => expect(pause).toBeGreaterThanOrEqual(firstPauseMs * 2 ** i - 1));
 });
 
 test("one that dies again and again fails the run in the end", { timeout: 60_000 }, async () => {

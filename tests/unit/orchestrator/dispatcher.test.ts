@@ -29,6 +29,7 @@ function dispatcher(
   groupSize: number,
   maxInflight: number,
   runRollout: (signal: AbortSignal) => Promise<ReceivedEpisode>,
+  originOf: NonNullable<DispatcherOptions["originOf"]> = () => undefined,
 ) {
   const completed: Group[] = [];
   const failures: unknown[] = [];
@@ -43,6 +44,7 @@ function dispatcher(
       groupSize,
       scoresGroups: false,
     }),
+    originOf,
     runRollout: async (_group, _sample, signal) => {
       most = Math.max(most, made.inFlight);
       return runRollout(signal);
@@ -100,6 +102,16 @@ describe("GroupDispatcher", () => {
     await until(() => made.inFlight === 0);
     expect(aborted).toBe(6);
     expect(completed).toEqual([]);
+  });
+
+  test("a group that goes on from older tokens is as old as those, and is cancelled when they are too old", async () => {
+    const never = () => new Promise<never>(() => undefined);
+    const origin = ({ task }: TrainTask) => (task.key === "1" ? { firstIndex: 0, oldestVersion: 3 } : undefined);
+    const { made, allow } = dispatcher(1, 100, never, origin);
+    allow(3, 5);
+    await until(() => made.inFlight === 3);
+    expect(made.cancelOlderThan(3)).toEqual([]);
+    expect(made.cancelOlderThan(4)).toMatchObject([{ index: 1, dispatchVersion: 5, oldestVersion: 3 }]);
   });
 
   test("records the version in force when a group is opened, and goes on under another", async () => {

@@ -94,14 +94,14 @@ class Server {
   }
 }
 
-function weights(version: number): AvailableWeights {
+function weights(version: number, release: () => void = () => {}): AvailableWeights {
   const canary = { tokenIds: [1, 2], logprobs: [0, -1], isa: "portable", dtype: "float32" };
   const manifest = { format: "prl-weights", version, digest: `d${version}`, base: null, shards: [], canary };
   return {
     manifest: { ...manifest, encoding: "full" },
     source: { dir: "/weights" },
     acknowledge: async () => {},
-    release: async () => {},
+    release: async () => release(),
   };
 }
 
@@ -261,6 +261,45 @@ describe("an engine fleet", () => {
     await real.fleet.adopt(weights(2), NEVER);
     await real.settled();
     await real.fleet.stop();
+  });
+
+  test("an engine whose swaps fail is tried again after pauses that double", async () => {
+    const backoffMs = 40;
+    const server = new Server("http://engine-0");
+    const metrics = { log: () => {}, event: () => {}, close: () => {} };
+    const placed = server.placed("inference-0");
+    const { updateWeights } = placed.engine.admin;
+    const tries: number[] = [];
+    placed.engine.admin.updateWeights = async (...asked) => {
+      tries.push(performance.now());
+      return updateWeights(...asked);
+    };
+    const fleet = new EngineFleet([placed], { maxMeanAbs: 0, metrics, times: { ...TIMES, backoffMs } });
+    fleet.start(() => undefined);
+    server.failures = 3;
+    await fleet.adopt(weights(0), NEVER);
+    const pauses = tries.slice(1).map((at, i) => at - (tries[i] ?? 0));
+    expect(pauses).toHaveLength(3);
+    pauses.forEach((pause, i) => expect(pause).toBeGreaterThanOrEqual(backoffMs * 2 ** i - 1));
+    await fleet.stop();
+  });
+
+  test("weights are released when the next ones have come, and the last ones at the end", async () => {
+    const real = new Real();
+    const released: number[] = [];
+    const adopt = (version: number) =>
+      real.fleet.adopt(
+        weights(version, () => released.push(version)),
+        NEVER,
+      );
+    real.fleet.start((error) => real.errors.push(error));
+    await adopt(0);
+    expect(released).toEqual([]);
+    await adopt(1);
+    await adopt(2);
+    expect(released).toEqual([0, 1]);
+    await real.fleet.stop();
+    expect([released, real.errors]).toEqual([[0, 1, 2], []]);
   });
 
   test("no engine in service ends the run by its name, and so does one that never takes the weights", async () => {
