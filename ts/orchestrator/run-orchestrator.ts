@@ -239,6 +239,7 @@ class Orchestrator {
     for (let attempt = 0; ; attempt++) {
       const { groups, cut } = await this.#collect();
       this.#learnDifficulties();
+      const packedFrom = performance.now();
       const batch = await buildTrainBatch(
         groups,
         config,
@@ -255,6 +256,7 @@ class Orchestrator {
         this.#drop("empty", groups);
         continue;
       }
+      const packSeconds = (performance.now() - packedFrom) / 1000;
       this.#step++;
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
@@ -272,6 +274,7 @@ class Orchestrator {
           seconds,
           environments: config.orchestrator.train.source.length,
         }),
+        "time/pack": packSeconds,
         ...this.#lifecycle.metrics(),
         ...this.#tasks.metrics(),
         ...this.#throttle.metrics(),

@@ -102,6 +102,8 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
         ...nameEnvironments(outcome.metrics, batch.envNames),
         "optim/lr": lr,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
+        // KiB to GiB.
+        "perf/peak_memory": process.resourceUsage().maxRSS / 2 ** 20,
         "time/wait_for_batch": seconds(startedAt, receivedAt),
         "time/forward_backward": seconds(scoredAt, trainedAt),
         ...(reference === null ? {} : { "time/reference_logprobs": seconds(receivedAt, scoredAt) }),
