@@ -1,6 +1,6 @@
 /** `[orchestrator.algo]` and a source's own `algo`: how rewards become advantages. */
 import { z } from "zod";
-import { filePath } from "./fields.ts";
+import { filePath, userDeadline } from "./fields.ts";
 
 const lengthPenalty = z
   .strictObject({
@@ -117,13 +117,7 @@ export const algoBlock = z
         "sft: traces of a lower reward are not learnt; without a teacher it is needed: they are the policy's own",
       ),
     path: filePath("custom: module with (group) => Float32Array[], './my.ts#name'").nullable().default(null),
-    deadline_s: z
-      .number()
-      .positive()
-      .max(25)
-      .nullable()
-      .default(null)
-      .describe("custom: how long the function may take for a group, PRL_USER_DEADLINE beyond it; unset: 20"),
+    deadline_s: userDeadline("group", "PRL_USER_DEADLINE"),
   })
   .describe("How rewards become advantages");
 

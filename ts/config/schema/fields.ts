@@ -23,6 +23,17 @@ export function filePath(description: string) {
     .meta({ description, relativeTo: "file" satisfies PathBase });
 }
 
+/** How long a function of the user's own may take for one `unit`; longer ones are given up with `code`. */
+export function userDeadline(unit: string, code: "PRL_USER_DEADLINE" | "PRL_LOSS_DEADLINE") {
+  return z
+    .number()
+    .positive()
+    .max(25)
+    .nullable()
+    .default(null)
+    .describe(`custom: how long the function may take for a ${unit}, ${code} beyond it; unset: 20`);
+}
+
 /** A folder that is made when it is not there, relative to the file that names it. */
 export function folderPath(description: string) {
   return z

@@ -1,6 +1,6 @@
 /** `[[orchestrator.filters]]`: traces that do not train although they were scored. */
 import { z } from "zod";
-import { filePath } from "./fields.ts";
+import { filePath, userDeadline } from "./fields.ts";
 
 const number = (text: string) => z.number().nullable().default(null).describe(text);
 
@@ -18,13 +18,7 @@ export const filterBlock = z
     path: filePath("custom: module with (trace, columns) => 'keep' or a reason, './my.ts#name'")
       .nullable()
       .default(null),
-    deadline_s: z
-      .number()
-      .positive()
-      .max(25)
-      .nullable()
-      .default(null)
-      .describe("custom: how long the function may take for a trace, PRL_USER_DEADLINE beyond it; unset: 20"),
+    deadline_s: userDeadline("trace", "PRL_USER_DEADLINE"),
   })
   .describe("A filter");
 export type FilterBlock = z.output<typeof filterBlock>;

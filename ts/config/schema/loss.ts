@@ -5,7 +5,7 @@
  * chosen loss does not read is an error, because a run that ignores it is not the run that was asked for.
  */
 import { z } from "zod";
-import { filePath } from "./fields.ts";
+import { filePath, userDeadline } from "./fields.ts";
 
 const number = (text: string) => z.number().nonnegative().nullable().default(null).describe(text);
 const positive = (text: string) => z.number().positive().nullable().default(null).describe(text);
@@ -93,13 +93,7 @@ export const lossBlock = z
       .nullable()
       .default(null),
     args: z.record(z.string(), z.unknown()).default({}).describe("custom: second argument of the function"),
-    deadline_s: z
-      .number()
-      .positive()
-      .max(25)
-      .nullable()
-      .default(null)
-      .describe("custom: how long the function may take for a micro-batch, PRL_LOSS_DEADLINE beyond it; unset: 20"),
+    deadline_s: userDeadline("micro-batch", "PRL_LOSS_DEADLINE"),
   })
   .prefault({})
   .describe("Policy loss");
