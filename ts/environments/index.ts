@@ -128,4 +128,4 @@ export { type PartialRollout, partialOf } from "./partial-rollout.ts";
 export { UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
 export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
 export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";
-export { runRequestSchema, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";
+export { failedEpisode, runRequestSchema, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";

@@ -10,7 +10,7 @@ import type { Dispatcher } from "undici";
 import { PrlError, type ErrorCode } from "../errors.ts";
 import {
   decodeEpisode,
-  type Episode,
+  failedEpisode,
   fairTurn,
   type GroupScores,
   groupScoresSchema,
@@ -103,12 +103,12 @@ export function connectEnvWorkers(
       }
     },
     async run(request, signal) {
-      if (signal.aborted) return failedEpisode(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+      if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
       let worker: EnvWorker;
       try {
         worker = await workers.take(signal);
       } catch (error) {
-        return failedEpisode(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
+        return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
       }
       const asking = ask(worker.rollouts, "/run", request);
       const latest = request.deadline_ms + RUN_GRACE_MS;
@@ -125,10 +125,10 @@ export function connectEnvWorkers(
         return await episodeIn(await asking.answer, request.episode_id);
       } catch (error) {
         if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
-        if (signal.aborted) return failedEpisode(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
-        if (error instanceof PrlError) return failedEpisode(request, "PRL_EPISODE_INVALID", error.message);
+        if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+        if (error instanceof PrlError) return lostRollout(request, "PRL_EPISODE_INVALID", error.message);
         workers.suspect(worker);
-        return failedEpisode(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
+        return lostRollout(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
       } finally {
         clearTimeout(deadline);
         clearTimeout(grace);
@@ -216,19 +216,9 @@ async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
   return cancelled === true;
 }
 
-/** The episode of a rollout that nobody ran to its end. */
-export function failedEpisode(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
-  const episode: Episode = {
-    id: request.episode_id,
-    env: { id: request.env, name: request.env },
-    task: request.task,
-    group: { id: request.group_id },
-    run: request.run,
-    ok: false,
-    errors: [{ class: "infra", code, message }],
-    traces: [],
-  };
-  return { episode, samples: null };
+/** What is received of a rollout that nobody ran to its end. */
+export function lostRollout(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
+  return { episode: failedEpisode(request, { class: "infra", code, message }), samples: null };
 }
 
 function textOf(error: unknown): string {

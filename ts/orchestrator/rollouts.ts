@@ -14,7 +14,7 @@ import {
   type ScoreGroupRequest,
   withGroupScores,
 } from "../environments/index.ts";
-import { type EnvWorkers, failedEpisode } from "./env-workers.ts";
+import { type EnvWorkers, lostRollout } from "./env-workers.ts";
 
 const RETRIES = 3;
 /** An engine that leaves service takes nobody's retries; that many are no accident. */
@@ -63,7 +63,7 @@ export function verified(asked: RunRequest, result: ReceivedEpisode, newestVersi
   const problem = mismatch(asked, result, newestVersion);
   if (problem === null) return result;
   const message = `what came back for rollout ${asked.episode_id} is not its result: ${problem}`;
-  return failedEpisode(asked, "PRL_EPISODE_INVALID", message);
+  return lostRollout(asked, "PRL_EPISODE_INVALID", message);
 }
 
 function mismatch(asked: RunRequest, { episode, samples }: ReceivedEpisode, newestVersion: number): string | null {

@@ -4,12 +4,12 @@
  */
 import type { ReceivedEpisode, RunRequest } from "../environments/index.ts";
 import type { EngineFleet, EngineLease } from "./engine-fleet.ts";
-import { type EnvWorkers, failedEpisode } from "./env-workers.ts";
+import { type EnvWorkers, lostRollout } from "./env-workers.ts";
 
 /** Fills in `inference` of what it is asked to run; a request that says where it is sampled, by a teacher, goes there. */
 export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "take">): EnvWorkers {
   const run = async (request: RunRequest, lease: EngineLease, signal: AbortSignal): Promise<ReceivedEpisode> => {
-    const lost = (why: string): ReceivedEpisode => failedEpisode(request, "PRL_INFERENCE_LOST", why);
+    const lost = (why: string): ReceivedEpisode => lostRollout(request, "PRL_INFERENCE_LOST", why);
     try {
       const inference = { ...request.inference, url: lease.url, model: lease.model ?? request.inference.model };
       const result = await workers.run({ ...request, inference }, lease.signal);
@@ -32,7 +32,7 @@ export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "tak
         lease = await fleet.take(`${request.env} ${request.task.key}`, signal);
       } catch (error) {
         const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_INFERENCE_UNREACHABLE";
-        return failedEpisode(request, code, error instanceof Error ? error.message : String(error));
+        return lostRollout(request, code, error instanceof Error ? error.message : String(error));
       }
       return run(request, lease, signal);
     },

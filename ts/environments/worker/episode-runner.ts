@@ -6,11 +6,11 @@
 import { PrlError } from "../../errors.ts";
 import { InferenceClient } from "../../transports/index.ts";
 import type { ConfiguredEnvironment } from "../configured-environment.ts";
-import { type Episode, toEpisodeError } from "../episode.ts";
+import { toEpisodeError } from "../episode.ts";
 import type { EpisodeFrame } from "../episode-frame.ts";
 import type { PolicyClient } from "../policy-client.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "../tokenizer.ts";
-import { type RunRequest, samplingOf } from "./protocol.ts";
+import { failedEpisode, type RunRequest, samplingOf } from "./protocol.ts";
 import { Slots } from "./slots.ts";
 
 export class EpisodeRunner {
@@ -74,7 +74,7 @@ export class EpisodeRunner {
         });
       });
     } catch (error) {
-      return { episode: failedEpisode(environment, request, error), columns: [] };
+      return { episode: failedEpisode(request, toEpisodeError(error), environment.name), columns: [] };
     } finally {
       clearTimeout(timer);
       disconnected.removeEventListener("abort", onDisconnect);
@@ -163,17 +163,4 @@ function deadlinePassed(deadlineMs: number, started: boolean): PrlError {
   return started
     ? new PrlError("PRL_ENVIRONMENT_TIMEOUT", `the rollout did not end within ${deadlineMs} ms`)
     : new PrlError("PRL_DEADLINE", `the rollout waited ${deadlineMs} ms for a free slot of the env worker`);
-}
-
-function failedEpisode(environment: ConfiguredEnvironment, request: RunRequest, error: unknown): Episode {
-  return {
-    id: request.episode_id,
-    env: { id: environment.name, name: request.env },
-    task: request.task,
-    group: { id: request.group_id },
-    run: request.run,
-    ok: false,
-    errors: [toEpisodeError(error)],
-    traces: [],
-  };
 }

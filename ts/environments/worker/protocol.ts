@@ -1,7 +1,7 @@
 /** Requests of the env-worker protocol (design section 5), snake_case as on the wire. */
 import { z } from "zod";
 
-import { episodeSchema } from "../episode.ts";
+import { type Episode, type EpisodeError, episodeSchema } from "../episode.ts";
 import { partialRolloutSchema } from "../partial-rollout.ts";
 import type { Sampling } from "../policy-client.ts";
 
@@ -52,6 +52,20 @@ export const runRequestSchema = z.strictObject({
 
 /** One rollout as the orchestrator orders it. */
 export type RunRequest = z.output<typeof runRequestSchema>;
+
+/** The episode of a rollout that came to nothing; `environment` is what it calls itself, where that is known. */
+export function failedEpisode(request: RunRequest, error: EpisodeError, environment = request.env): Episode {
+  return {
+    id: request.episode_id,
+    env: { id: environment, name: request.env },
+    task: request.task,
+    group: { id: request.group_id },
+    run: request.run,
+    ok: false,
+    errors: [error],
+    traces: [],
+  };
+}
 
 /** A group of rollouts that have all ended, to get the rewards that compare them. */
 export const scoreGroupRequestSchema = z.strictObject({
