@@ -3,9 +3,9 @@ import { access, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openSafetensors } from "../../ts/native/weights.ts";
 import { freePorts } from "../support/free-ports.ts";
 import { prl, readJson, readJsonLines, type Running, start, workspace } from "../support/prl.ts";
+import { runResult } from "../support/run-result.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const OWN = join(import.meta.dirname, "configs/own-functions.ts");
@@ -25,23 +25,12 @@ afterEach(async () => {
 const options = () => ({ cwd: place.dir, cache: place.cache, deadlineMs: 200_000 });
 const shared = ["--max-steps", String(STEPS), "--orchestrator.eval", "None"];
 
-async function resultOf(rolloutsDir: string, weightsDir: string): Promise<unknown[]> {
-  const batches = [];
-  for (let step = 1; step <= STEPS; step++) {
-    const file = await openSafetensors(join(rolloutsDir, `rollouts/step_${step}/rank_0.safetensors`));
-    batches.push(file.metadata["digest"]);
-    file.close();
-  }
-  const { digest } = await readJson<{ digest: string }>(join(weightsDir, `weights/step_${STEPS}/manifest.json`));
-  return [...batches, digest];
-}
-
 /** What `prl rl` makes of it, and the model that its warm start left. */
 async function launched(): Promise<{ expected: unknown[]; model: string }> {
   expect((await prl(["rl", SYNC, ...shared, "--run.name", "launched"], options())).code).toBe(0);
   const dir = join(place.dir, "outputs/launched");
   const [warm = ""] = await readdir(join(place.cache, "warm-starts"));
-  return { expected: await resultOf(dir, dir), model: join(place.cache, "warm-starts", warm) };
+  return { expected: await runResult(dir, STEPS), model: join(place.cache, "warm-starts", warm) };
 }
 
 /** From the config as it stands, the warm start too. */
@@ -98,7 +87,7 @@ test(
     const ending = [whole("trainer", runDir), whole("orchestrator", runDir)];
     const ended = await Promise.all(ending.map(({ finished }) => finished));
     expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-    expect(await resultOf(runDir, runDir)).toEqual(expected);
+    expect(await runResult(runDir, STEPS)).toEqual(expected);
     expect(servers.map(({ child }) => child.exitCode)).toEqual([null, null]);
     const { status, steps, reward, tokens, mismatch } = await summaryOf(join(place.dir, "outputs/launched"));
     const notes = [expect.stringContaining("memory")];
@@ -193,7 +182,7 @@ test(
       [0, ""],
       [0, ""],
     ]);
-    expect(await resultOf(runDir, runDir)).toEqual(expected);
+    expect(await runResult(runDir, STEPS)).toEqual(expected);
     expect(await readJson(join(runDir, "run/attempt.json"))).toMatchObject({ attempt: 2 });
     const [first] = await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"));
     const last = (await readJsonLines<{ attempt: number }>(join(runDir, "metrics.jsonl"))).at(-1);
@@ -225,7 +214,7 @@ test(
       [0, ""],
       [0, ""],
     ]);
-    expect(await resultOf(dirOf("trainer"), dirOf("trainer"))).toEqual(expected);
+    expect(await runResult(dirOf("trainer"), STEPS)).toEqual(expected);
     const { reward, tokens } = await summaryOf(join(place.dir, "outputs/launched"));
     const here = await summaryOf(dirOf("orchestrator"));
     const notes = [expect.stringContaining("memory"), expect.stringContaining("mismatch")];

@@ -3,8 +3,8 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openSafetensors } from "../../ts/native/weights.ts";
 import { prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
+import { runResult } from "../support/run-result.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
 const STEPS = 10;
@@ -20,18 +20,7 @@ const argsOf = (name: string, ...more: string[]) => {
   return ["rl", SYNC, ...shared, "--run.name", name, ...more];
 };
 const runDir = (name: string) => join(place.dir, "outputs", name);
-
-/** Digests of every batch and of the final weights. */
-async function resultOf(name: string): Promise<unknown[]> {
-  const batches = [];
-  for (let step = 1; step <= STEPS; step++) {
-    const file = await openSafetensors(join(runDir(name), `rollouts/step_${step}/rank_0.safetensors`));
-    batches.push(file.metadata["digest"]);
-    file.close();
-  }
-  const { digest } = await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`));
-  return [...batches, digest];
-}
+const resultOf = (name: string) => runResult(runDir(name), STEPS);
 
 async function appears(path: string, pollMs: number): Promise<void> {
   for (const end = Date.now() + 60_000; Date.now() < end; await sleep(pollMs)) {

@@ -6,8 +6,8 @@ import { availableParallelism } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseCores } from "../../ts/cli/launcher/core-claims.ts";
 import { loadModel } from "../../ts/native/index.ts";
-import { openSafetensors } from "../../ts/native/weights.ts";
 import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../support/prl.ts";
+import { runResult } from "../support/run-result.ts";
 import { VllmStandIn } from "../support/vllm-stand-in.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
@@ -30,18 +30,7 @@ const argsOf = (name: string, ...more: string[]) => {
   return ["rl", SYNC, ...shared, "--run.name", name, ...more];
 };
 const runDir = (name: string) => join(place.dir, "outputs", name);
-
-/** Digests of every batch and of the final weights. */
-async function resultOf(name: string): Promise<unknown[]> {
-  const batches = [];
-  for (let step = 1; step <= STEPS; step++) {
-    const file = await openSafetensors(join(runDir(name), `rollouts/step_${step}/rank_0.safetensors`));
-    batches.push(file.metadata["digest"]);
-    file.close();
-  }
-  const { digest } = await readJson<{ digest: string }>(join(runDir(name), `weights/step_${STEPS}/manifest.json`));
-  return [...batches, digest];
-}
+const resultOf = (name: string) => runResult(runDir(name), STEPS);
 
 /** `prl inference <folder>`, as a user would start it. */
 async function serve(folder: string, port = 0): Promise<string> {
