@@ -12,7 +12,7 @@ use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
 use crate::images::Images;
 use crate::probe::Alone;
-use crate::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Start};
+use crate::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Sizes, Start};
 
 /// The work directory.
 const WORK: &str = "/work";
@@ -142,6 +142,24 @@ pub(crate) fn default_limits() -> Limits {
         disk_bytes: Some(256 << 20),
         inodes: Some(10_000),
         collect_bytes: Some(16 << 20),
+    }
+}
+
+/// Those of them that a writable layer has.
+pub(crate) fn default_sizes() -> Sizes {
+    let limits = default_limits();
+    Sizes {
+        disk_bytes: limits.disk_bytes.unwrap_or_default(),
+        inodes: limits.inodes.unwrap_or_default(),
+    }
+}
+
+/// Those of them that a group has.
+pub(crate) fn default_limits_of_group() -> LimitsOfGroup {
+    let limits = default_limits();
+    LimitsOfGroup {
+        memory_bytes: limits.memory_bytes.unwrap_or_default(),
+        processes: limits.processes.unwrap_or_default(),
     }
 }
 

@@ -138,6 +138,9 @@ pub(crate) struct Hatch {
     /// It becomes the only program of the sandbox.
     #[prost(bool, tag = "3")]
     pub(crate) sole: bool,
+    /// Layers of these sizes are made in advance: one for a program, and one for what is born while that runs.
+    #[prost(message, optional, tag = "4")]
+    pub(crate) ahead: Option<Sizes>,
 }
 
 /// What must be there before a program starts.

@@ -31,6 +31,7 @@ pub(super) struct Among {
 
 impl Exec for Among {
     const ALONE: bool = false;
+    const FIRST: bool = false;
 
     async fn event(&mut self) -> io::Result<Option<Event>> {
         if let Some(event) = self.early.take() {

@@ -111,13 +111,12 @@ impl HeldBox {
         let Sandbox {
             orders,
             events,
-            mut group,
+            group,
             init,
             uid,
             // Nothing was executed in it in advance.
             streams: _,
         } = sandbox;
-        group.let_go();
         let now = Instant::now();
         let lease = Lease::new(
             now,

@@ -59,7 +59,8 @@ async fn attempt(
             retry_after_ms: 100,
         });
     };
-    let sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
+    let mut sandbox = acquired.map_err(|error| SandboxError::Protocol(error.to_string()))??;
+    sandbox.group.let_go();
     HeldBox::make(sandbox, request, plan, snapshot, standby, shop.probe.isolation).await
 }
 

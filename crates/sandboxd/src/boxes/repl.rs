@@ -93,6 +93,7 @@ struct Evaluation<'a> {
 
 impl Exec for Evaluation<'_> {
     const ALONE: bool = false;
+    const FIRST: bool = false;
 
     async fn event(&mut self) -> io::Result<Option<Event>> {
         if !self.started {

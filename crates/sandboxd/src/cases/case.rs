@@ -22,6 +22,7 @@ struct Enclosed<'a> {
 
 impl Exec for Enclosed<'_> {
     const ALONE: bool = true;
+    const FIRST: bool = false;
 
     async fn event(&mut self) -> io::Result<Option<Event>> {
         Ok(self.exchange.event().await.map(|(event, _)| event))
@@ -77,9 +78,5 @@ pub(super) async fn run(
     let timings = course.timings(began, Duration::ZERO);
     let mut result = judge(course, &plan.limits, stdout, stderr, timings)?;
     result.runtime = runtime;
-    if let Some(usage) = &mut result.usage {
-        // The peaks of all that ran in the sandbox so far are not this one's.
-        (usage.peak_memory_bytes, usage.processes) = (None, None);
-    }
     Ok(result)
 }

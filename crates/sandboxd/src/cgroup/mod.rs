@@ -201,12 +201,13 @@ impl Group {
                 let plain = directory.join("memory.limit_in_bytes");
                 let with_swap = directory.join("memory.memsw.limit_in_bytes");
                 // The limit with swap is never the smaller one: on the way up it goes first.
-                if with_swap.exists() && fs::write(&plain, &bytes).is_err() {
-                    fs::write(&with_swap, &bytes)?;
-                }
-                fs::write(&plain, &bytes)?;
-                if with_swap.exists() {
+                if with_swap.exists() && fs::write(&plain, &bytes).is_ok() {
                     fs::write(with_swap, &bytes)?;
+                } else {
+                    if with_swap.exists() {
+                        fs::write(with_swap, &bytes)?;
+                    }
+                    fs::write(&plain, &bytes)?;
                 }
             }
             Some((Version::V2, directory)) => {

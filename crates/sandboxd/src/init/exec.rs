@@ -213,12 +213,13 @@ impl Exec {
     }
 
     /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it. A zygote that is
-    /// gone is told by its own.
+    /// gone is told by its own. `clean`: a layer for one that was not born for its own.
     pub(super) fn adopt(
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
         mut zygote: Zygote,
+        clean: Option<Layer>,
     ) -> Result<(Self, Option<Zygote>), NotAdopted> {
         let ([input, output, errors] | [input, output, errors, _]) = fds else {
             return Err(("stdio".to_owned(), io::Error::from_raw_os_error(libc::EBADMSG)).into());
@@ -226,15 +227,14 @@ impl Exec {
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
-        let (nursery, ready) = match zygote.born() {
+        let (nursery, own) = match zygote.born() {
             Born::Here | Born::Executed(_) => (None, None),
-            Born::Nursed { nursery, layer } => {
-                layer.iter_mut().for_each(Layer::begin);
-                (Some(*nursery), layer.take())
-            }
+            Born::Nursed { nursery, layer } => (Some(*nursery), layer.take()),
         };
         // One that was born for its layer is there already.
-        let arrived = ready.is_some();
+        let arrived = own.is_some();
+        let mut ready = own.or(clean);
+        ready.iter_mut().for_each(Layer::begin);
         let enclosure = Enclosure::make(start, uid, ready, false)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let namespace = namespace.filter(|_| !arrived);

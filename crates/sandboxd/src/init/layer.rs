@@ -3,7 +3,8 @@
 //! It is a mount namespace of its own: overlays whose lower side is the sandbox's own layer and whose upper side is a
 //! new file system in memory with the exec's sizes. It is gone with the last process in it and the descriptor here.
 //! Nothing may change the lower side meanwhile: such execs run one at a time, and each is dead before the next begins.
-//! One that is as it was when it was made, to the times of its directories, is as clean as a new one and is used again.
+//! One that is as it was when it was made, to the times of its directories, is as clean as a new one and is used again. So is
+//! one that was made in advance, unless what lies below it has changed since.
 
 use std::fs::File;
 use std::io;

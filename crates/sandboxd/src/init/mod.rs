@@ -20,6 +20,7 @@ mod zygote;
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::path::Path;
 
 use crate::cgroup;
 use crate::child::{self, Confinement};
@@ -36,6 +37,7 @@ pub(crate) use tree::children;
 use arrange::{arrange, keep_only, watch_signals};
 use control::{CONTROL, Control};
 use exec::{Exec, Execs, NotAdopted, Reaped};
+use layer::Layer;
 use zygote::{Born, Instead, Word, Zygote};
 
 /// Runs as pid 1 until the sandbox is done.
@@ -211,6 +213,11 @@ impl<'a> Server<'a> {
 
     fn hatch(&mut self, id: u64, wanted: Hatch) -> io::Result<()> {
         if wanted.nursery > 0 {
+            if let Some(sizes) = &wanted.ahead
+                && let Err(step) = self.execs.make_ahead(sizes, self.uid)
+            {
+                return self.control.tell(id, Event::Failed(failure(step)));
+            }
             let layer = wanted.layer.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
             let nursery = self.zygotes.get(&wanted.nursery).ok_or(("nursery", died()));
             let born = layer.and_then(|layer| nursery.and_then(|nursery| nursery.bear(layer)));
@@ -253,8 +260,13 @@ impl<'a> Server<'a> {
     /// executed.
     fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
         let zygote = self.zygotes.remove(&start.zygote);
-        let zygote = zygote.ok_or_else(|| NotAdopted::Gone(died().to_string()));
-        match zygote.and_then(|zygote| Exec::adopt(start, fds, self.uid, zygote)) {
+        let adopted = match zygote {
+            Some(zygote) => self
+                .clean_layer(start, &zygote)
+                .and_then(|clean| Exec::adopt(start, fds, self.uid, zygote, clean)),
+            None => Err(NotAdopted::Gone(died().to_string())),
+        };
+        match adopted {
             Ok((exec, Some(mut zygote))) => {
                 if let Born::Executed(instead) = zygote.born() {
                     let streams = fds.iter().map(OwnedFd::try_clone).collect::<io::Result<_>>()?;
@@ -277,6 +289,14 @@ impl<'a> Server<'a> {
             }
             Err(NotAdopted::Failed(step)) => self.control.tell(id, Event::Failed(failure(step))),
         }
+    }
+
+    /// For a zygote that has none yet.
+    fn clean_layer(&mut self, start: &crate::wire::Start, zygote: &Zygote) -> Result<Option<Layer>, NotAdopted> {
+        let sizes = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer);
+        let sizes = sizes.filter(|_| zygote.wants_a_layer());
+        let layer = sizes.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
+        layer.map_err(|(step, error)| NotAdopted::Failed((step.to_owned(), error)))
     }
 
     fn reap(&mut self) -> io::Result<()> {
@@ -354,6 +374,7 @@ impl<'a> Server<'a> {
     }
 
     fn help(&mut self, id: u64, order: FileOrder, fds: &[OwnedFd]) -> io::Result<()> {
+        self.execs.forget_layers();
         let operation = order.operation.ok_or(io::ErrorKind::InvalidData)?;
         let socket = fds.first().ok_or(io::ErrorKind::InvalidData)?;
         if matches!(operation, FileOperation::Restore(_)) && self.guests_ran {
@@ -387,6 +408,9 @@ impl<'a> Server<'a> {
             return Err(("furnish".into(), io::Error::from_raw_os_error(libc::EBUSY)));
         }
         self.disk_bytes = wanted.disk_bytes;
+        if !wanted.files.is_empty() || !Path::new(&wanted.cwd).is_dir() {
+            self.execs.forget_layers();
+        }
         if self.home.is_none() {
             set_up::size_layer(wanted)?;
         }
@@ -406,6 +430,9 @@ impl<'a> Server<'a> {
             return self.control.tell(id, Event::NotFurnished(failure(error)));
         }
         self.guests_ran = true;
+        if start.enclosed.as_ref().is_none_or(|enclosed| enclosed.layer.is_none()) {
+            self.execs.forget_layers();
+        }
         if start.zygote > 0 {
             return self.adopt(id, start, fds);
         }

@@ -162,6 +162,11 @@ impl Zygote {
         &mut self.born
     }
 
+    /// Whether it is a nursery's that was born before anybody knew what layer it is for.
+    pub(super) fn wants_a_layer(&self) -> bool {
+        matches!(self.born, Born::Nursed { layer: None, .. })
+    }
+
     /// 0 before it has told it.
     pub(super) fn pid(&self) -> libc::pid_t {
         self.pid

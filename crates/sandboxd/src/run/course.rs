@@ -95,6 +95,8 @@ impl Course {
 pub(crate) trait Exec {
     /// Whether it has the sandbox for itself: everything ends with it, then comes `Finished`.
     const ALONE: bool;
+    /// Whether the groups have held nothing else: then their peaks are this one's.
+    const FIRST: bool;
     /// What is reported of it; `None` when nobody is left to report. May be dropped and called again without loss.
     fn event(&mut self) -> impl Future<Output = io::Result<Option<Event>>> + Send;
     /// Begins to end it with everything that it started.
@@ -191,7 +193,7 @@ pub(crate) async fn follow<E: Exec>(
                     if course.main.is_none() {
                         course.ended = Instant::now();
                     }
-                    course.seen = group.observe();
+                    course.seen = if E::FIRST { group.observe() } else { group.count() };
                     return Ok(course);
                 }
             }

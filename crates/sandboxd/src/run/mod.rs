@@ -105,6 +105,7 @@ struct Alone<'a> {
 
 impl Exec for Alone<'_> {
     const ALONE: bool = true;
+    const FIRST: bool = true;
 
     async fn event(&mut self) -> io::Result<Option<Event>> {
         Ok(self.events.receive().await?.map(|(_, event, _)| event))

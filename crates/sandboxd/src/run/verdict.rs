@@ -89,8 +89,8 @@ pub(crate) fn judge(
         stderr: Some(stderr),
         usage: Some(Usage {
             cpu_ms: cpu_ns.map(|used| used as f64 / 1e6),
-            peak_memory_bytes: seen.peak_memory_bytes.filter(|_| alone),
-            processes: seen.peak_processes.filter(|_| alone),
+            peak_memory_bytes: seen.peak_memory_bytes,
+            processes: seen.peak_processes,
         }),
         timings: Some(timings),
         ..RunOnceResult::default()

@@ -16,7 +16,7 @@ use crate::error::SandboxError;
 use crate::factory::Factory;
 use crate::metrics::{Birth, COUNTS, Kind};
 use crate::mux::Exchange;
-use crate::plan::environment;
+use crate::plan::{self, environment};
 use crate::sandbox::Sandbox;
 use crate::wire::{Event, Hatch, Order, Program, Sizes};
 
@@ -103,7 +103,8 @@ impl Python {
         self.profile.environment()
     }
 
-    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne one.
+    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne one. What
+    /// most of its requests want is done in advance: limits and layers of the default sizes.
     pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
         let order = Order::Hatch(Hatch {
             sole,
@@ -121,8 +122,11 @@ impl Python {
             if sole {
                 return Ok(());
             }
+            let limits = plan::default_limits_of_group().into();
+            sandbox.group.limit(limits).map_err(|source| setup("limits", source))?;
             let order = Order::Hatch(Hatch {
                 nursery: FIRST,
+                ahead: Some(plan::default_sizes()),
                 ..Hatch::default()
             });
             sandbox.orders.send(FIRST_BORN, order, &[]).await.map_err(failed)?;
@@ -172,7 +176,7 @@ impl Python {
             let order = Order::Hatch(Hatch {
                 nursery: nursery.id(),
                 layer,
-                sole: false,
+                ..Hatch::default()
             });
             let mut exchange = held.mux.call(order, Vec::new()).await?;
             let (event, _) = said(exchange.event().await.map(|(event, fds)| (0, event, fds)))?;

@@ -169,6 +169,53 @@ async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
     .await
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
+    on_each(async |_, client| {
+        let program = "import os\n\
+            print(sorted(os.listdir('/work')), os.getcwd(), os.statvfs('/tmp').f_blocks * 4096 >> 20)\n\
+            open('/work/mark', 'w').write('x')";
+        let plain = || RunOnceRequest {
+            limits: None,
+            ..command(&["python3", "-c", program])
+        };
+        let inputs = ["", "", "", ""];
+        let with_file = RunOnceRequest {
+            files: vec![file("in", "given")],
+            ..plain()
+        };
+        let elsewhere = RunOnceRequest {
+            cwd: "/work/sub".to_owned(),
+            ..plain()
+        };
+        let small = RunOnceRequest {
+            limits: Some(Limits {
+                disk_bytes: Some(8 << 20),
+                memory_bytes: Some(200 << 20),
+                ..Limits::default()
+            }),
+            ..plain()
+        };
+        let mut built = tests(plain(), &inputs);
+        built.build = ["touch", "/work/made"].map(str::to_owned).into();
+        let wanted = [
+            (tests(plain(), &inputs), "[] /work 256\n"),
+            (tests(with_file, &inputs), "['in'] /work 256\n"),
+            (tests(elsewhere, &inputs), "['sub'] /work/sub 256\n"),
+            (tests(small, &inputs), "[] /work 8\n"),
+            (built, "['made'] /work 256\n"),
+        ];
+        // From the first request on sandboxes for such wait, each with more than a plain one.
+        for (request, output) in wanted.iter().chain(&wanted) {
+            let told = judge(client, request.clone()).await?;
+            assert_eq!(told.outputs(), [*output; 4], "{:?}", told.causes());
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        Ok(())
+    })
+    .await
+}
+
 /// What a case may do to its layer; most leave no file behind.
 const ACTS: [&str; 12] = [
     "pass",

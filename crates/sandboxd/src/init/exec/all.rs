@@ -15,6 +15,9 @@ use crate::sys::pidfd_signal;
 use crate::template::Step;
 use crate::wire::{Event, Finish, Sizes};
 
+/// One for the exec that runs, and one for that which is born meanwhile.
+const CLEAN_LAYERS: usize = 2;
+
 /// Whose process has ended.
 pub(in crate::init) enum Reaped {
     /// The sandbox's sole exec; what it is to finish with.
@@ -31,8 +34,8 @@ pub(in crate::init) struct Execs {
     pub(in crate::init) pair: Option<Pair>,
     /// Whether execs will come: then one waits ready.
     expected: bool,
-    /// Of an exec that is gone, and in which nothing has changed.
-    clean: Option<Layer>,
+    /// Made in advance, or of execs that are gone, and nothing has changed in them.
+    clean: Vec<Layer>,
     /// Of execs that are gone. Let go of while the next one runs.
     spent: Vec<Layer>,
 }
@@ -174,17 +177,30 @@ impl Execs {
 
     fn keep(&mut self, layer: Option<Layer>) {
         match layer {
-            Some(layer) if self.clean.is_none() && layer.untouched() => self.clean = Some(layer),
+            Some(layer) if self.clean.len() < CLEAN_LAYERS && layer.untouched() => self.clean.push(layer),
             other => self.spent.extend(other),
         }
     }
 
     /// A layer that cannot be told from a new one.
     pub(in crate::init) fn layer(&mut self, sizes: &Sizes, uid: u32) -> Result<Layer, Step> {
-        match self.clean.take_if(|layer| layer.sizes == *sizes) {
-            Some(layer) => Ok(layer),
+        match self.clean.iter().position(|layer| layer.sizes == *sizes) {
+            Some(place) => Ok(self.clean.swap_remove(place)),
             None => Layer::make(sizes, uid),
         }
+    }
+
+    /// Makes layers before anybody asks for them.
+    pub(in crate::init) fn make_ahead(&mut self, sizes: &Sizes, uid: u32) -> Result<(), Step> {
+        while self.clean.len() < CLEAN_LAYERS {
+            self.clean.push(Layer::make(sizes, uid)?);
+        }
+        Ok(())
+    }
+
+    /// What lies below the layers changes: those that nobody uses are worth nothing any more.
+    pub(in crate::init) fn forget_layers(&mut self) {
+        self.clean.clear();
     }
 
     /// A signal to the main process, if it still runs.
