@@ -18,7 +18,7 @@ use crate::sys::{pidfd_signal, pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
 /// Parts of the bootstrap, in the order in which they need each other.
-const PARTS: [(&str, &str); 8] = [
+const PARTS: [(&str, &str); 9] = [
     ("stash", include_str!("python/stash.py")),
     ("kernel", include_str!("python/kernel.py")),
     ("huge", include_str!("python/huge.py")),
@@ -26,6 +26,7 @@ const PARTS: [(&str, &str); 8] = [
     ("rights", include_str!("python/rights.py")),
     ("guest", include_str!("python/guest.py")),
     ("birth", include_str!("python/birth.py")),
+    ("hot", include_str!("python/hot.py")),
     ("template", include_str!("python/template.py")),
 ];
 const LOADER: &str = include_str!("python/loader.py");

@@ -60,6 +60,15 @@ def socket(number):
     return Socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, number)
 
 
+def pair():
+    return [socket(one.detach()) for one in _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)]
+
+
+def send(socket, content, descriptors):
+    rights = b''.join(descriptor.to_bytes(4, 'little') for descriptor in descriptors)
+    socket.sendmsg([content], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
+
+
 def pidfd(pid):
     return checked('pidfd', LIBC.syscall(SYS_PIDFD_OPEN, ctypes.c_int(pid), ctypes.c_uint(0)))
 

@@ -34,8 +34,8 @@ def stands(name):
     return name not in OFF
 
 
-def give_up_for_all(filters):
-    """What a template does once for all its zygotes."""
+def give_up_for_all():
+    """What a template does once for all its zygotes, beside installing most of the filter."""
     if stands('privileges') and stands('capabilities'):
         kernel.drop_bounding_set()
     kept = [number for name, number in OF_LIMITS.items() if not stands(name)]
@@ -44,7 +44,6 @@ def give_up_for_all(filters):
             resource.setrlimit(number, (lower(number, value),) * 2)
     if stands('no-new-privileges'):
         kernel.no_new_privileges()
-    kernel.install(filters)
 
 
 def lower(number, value):

@@ -340,3 +340,29 @@ async fn code_in_huge_pages_is_not_to_be_written_to() -> Outcome {
     assert_eq!(told, "r-xp 0 0\n", "{}", tell(&result));
     Ok(())
 }
+
+/// Faults of a process since it was forked, its descriptors, and pages that belong to a device's ring.
+const FAULTS: &str = "import os, resource\n\
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt, sorted(map(int, os.listdir('/proc/self/fd')))[:4], 'io_uring' in open('/proc/self/maps').read())";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_every_program_writes_to_is_copied_when_it_is_forked() -> Outcome {
+    let Some((daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let forbidden = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_else(|_| "0".to_owned());
+    if !daemon.is_full() || forbidden.trim() != "0" {
+        crate::support::skip("a template cannot pin pages here");
+        return Ok(());
+    }
+    let result = run(&client, python(FAULTS)).await?;
+    let told = text(&result.stdout);
+    // The fourth is the one by which the list is made.
+    assert!(told.ends_with("[0, 1, 2, 3] False\n"), "{}", tell(&result));
+    let faults: u32 = told.split(' ').next().unwrap_or_default().parse()?;
+    assert!(
+        faults < 250,
+        "{faults} faults: without the copies there are more than 400"
+    );
+    Ok(())
+}
