@@ -158,6 +158,7 @@ export const ERROR_CODES = {
   PRL_SANDBOX_DEADLINE: "the sandbox daemon gave no answer in time",
   PRL_SANDBOX_PROTOCOL: "the sandbox daemon broke the protocol",
   PRL_SANDBOX_RESULT_EXPIRED: "the kept result of a key was dropped",
+  PRL_SANDBOX_CANCELLED: "the tests were cancelled by their key",
   PRL_SANDBOX_UNREAD: "the results of the tests were not read for too long",
   PRL_SANDBOX_INFRA: "the infrastructure of a sandboxed run failed: neither the program's success nor its failure",
   PRL_SANDBOX_UNSUPPORTED: "the sandbox feature is not implemented yet",

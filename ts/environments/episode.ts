@@ -150,6 +150,7 @@ const CLASS_OF_CODE: Partial<Record<string, EpisodeErrorClass>> = {
   PRL_SANDBOX_PROTOCOL: "infra",
   PRL_SANDBOX_RESULT_EXPIRED: "infra",
   PRL_SANDBOX_UNREAD: "infra",
+  PRL_SANDBOX_CANCELLED: "infra",
   PRL_SANDBOX_INFRA: "infra",
 };
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event;
-use prl_sandbox_proto::{RunOnceResult, RunTestsRequest};
+use prl_sandbox_proto::{RunOnceResult, RunTestsEnd, RunTestsRequest};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tonic::Streaming;
 
-use crate::ClientError;
 use crate::client::{Client, Shared};
+use crate::error::{CANCELLED, ClientError};
 use crate::node::{Node, Patience, Work};
 use crate::outcome::{Infra, RunOutcome};
 use crate::run::{self, DEFAULT_QUEUE_MS, DEFAULT_WALL_MS, GRACE};
@@ -208,16 +208,7 @@ async fn pass_on(
                 if let Ok(Some(trailers)) = stream.trailers().await {
                     node.heard(&trailers);
                 }
-                let why = (!end.error_code.is_empty()).then(|| RunOutcome {
-                    result: RunOnceResult {
-                        cause: prl_sandbox_proto::Cause::Infra.into(),
-                        error_code: end.error_code,
-                        reason: end.reason,
-                        ..RunOnceResult::default()
-                    },
-                    retry_after: None,
-                });
-                return Ok(End::Told(TestEvent::End(why)));
+                return Ok(End::Told(TestEvent::End(why(end))));
             }
             // Of a later version.
             None => continue,
@@ -225,6 +216,23 @@ async fn pass_on(
         if results.send(Ok(event)).await.is_err() {
             return Ok(End::Unwanted);
         }
+    }
+}
+
+/// Why cases have no result, if any has none.
+fn why(end: RunTestsEnd) -> Option<RunOutcome> {
+    match end.error_code.as_str() {
+        "" => None,
+        CANCELLED => Some(RunOutcome::cancelled(end.reason)),
+        _ => Some(RunOutcome {
+            result: RunOnceResult {
+                cause: prl_sandbox_proto::Cause::Infra.into(),
+                error_code: end.error_code,
+                reason: end.reason,
+                ..RunOnceResult::default()
+            },
+            retry_after: None,
+        }),
     }
 }
 

@@ -74,6 +74,9 @@ pub enum ClientError {
     },
 }
 
+/// Tests that somebody called off by their key: for their caller they are cancelled, and no failure.
+pub(crate) const CANCELLED: &str = "PRL_SANDBOX_CANCELLED";
+
 impl ClientError {
     /// Every code that [`ClientError::code`] can give.
     pub const CODES: &'static [&'static str] = &[
@@ -111,6 +114,7 @@ impl ClientError {
         "PRL_SANDBOX_PROTOCOL",
         "PRL_SANDBOX_RESULT_EXPIRED",
         "PRL_SANDBOX_UNREAD",
+        CANCELLED,
     ];
 
     /// A refusal by the daemon's code; one that this client does not know breaks the protocol, and the message keeps it.

@@ -72,6 +72,9 @@ pub enum SandboxError {
     /// Tests whose results nobody took.
     #[error("nobody read the results of the tests for {0} s; no further case is run")]
     Unread(u64),
+    /// Tests that somebody called off by their key.
+    #[error("the tests were cancelled")]
+    Cancelled,
     /// No box has this id for the caller. Another tenant's and one that never was are the same.
     #[error("no box {0}")]
     NoBox(String),
@@ -153,6 +156,7 @@ impl SandboxError {
             Self::Restarted(_) => "PRL_SANDBOX_DAEMON_RESTARTED",
             Self::Expired(_) => "PRL_SANDBOX_RESULT_EXPIRED",
             Self::Unread(_) => "PRL_SANDBOX_UNREAD",
+            Self::Cancelled => "PRL_SANDBOX_CANCELLED",
             Self::NoBox(_) => "PRL_SANDBOX_BOX_UNKNOWN",
             Self::BoxEnded { .. } => "PRL_SANDBOX_BOX_ENDED",
             Self::Exists(_) => "PRL_SANDBOX_EXISTS",

@@ -99,7 +99,7 @@ pub(crate) async fn run_tests(
             never = line.yield_to_others(&mut slot) => match never {},
             () = async { tokio::select! {
                 () = line.forsaken() => {}
-                () = Key::cancelled(&mut key) => {}
+                () = Key::cancelled(&mut key) => line.fail(SandboxError::Cancelled),
             } } => {
                 line.give_up();
                 course.await

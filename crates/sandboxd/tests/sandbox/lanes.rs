@@ -61,6 +61,14 @@ async fn sandboxes(client: &Client, request: RunTestsRequest) -> Result<BTreeSet
     Ok(sandboxes)
 }
 
+async fn leaves_nothing(daemon: Daemon, client: Client) -> Outcome {
+    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    let pid = daemon.pid();
+    drop(client);
+    daemon.stop()?;
+    settles(pid, BTreeSet::is_empty).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_daemon_has_several_and_tells_in_order() -> Outcome {
     let Some((daemon, client)) = daemon(&[]).await? else {
@@ -77,10 +85,7 @@ async fn an_idle_daemon_has_several_and_tells_in_order() -> Outcome {
         assert_eq!(few.len(), 1, "too few for two");
         until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
     }
-    let pid = daemon.pid();
-    drop(client);
-    daemon.stop()?;
-    settles(pid, BTreeSet::is_empty).await
+    leaves_nothing(daemon, client).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -154,11 +159,7 @@ async fn all_end_when_the_caller_leaves() -> Outcome {
     let first = stream.next().await.ok_or("nothing")??;
     assert!(matches!(first.event, Some(Event::Case(_))));
     drop(stream);
-    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
-    let pid = daemon.pid();
-    drop(client);
-    daemon.stop()?;
-    settles(pid, BTreeSet::is_empty).await
+    leaves_nothing(daemon, client).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -31,6 +31,14 @@ impl Told {
 }
 
 pub(crate) async fn judge(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
+    let told = judge_to_the_end(client, request).await?;
+    let end = told.end.as_ref().ok_or("the stream has no end")?;
+    assert_eq!(end.error_code, "", "{end:?}");
+    Ok(told)
+}
+
+/// However it comes.
+async fn judge_to_the_end(client: &Client, request: RunTestsRequest) -> Result<Told, Failure> {
     let mut stream = client.clone().run_tests(request).await?.into_inner();
     let mut told = Told::default();
     while let Some(event) = stream.next().await {
@@ -44,7 +52,6 @@ pub(crate) async fn judge(client: &Client, request: RunTestsRequest) -> Result<T
         }
     }
     let end = told.end.as_ref().ok_or("the stream has no end")?;
-    assert_eq!(end.error_code, "", "{end:?}");
     assert_eq!(end.completed as usize, told.cases.len());
     Ok(told)
 }
@@ -458,7 +465,7 @@ async fn tests_with_a_key_are_begun_once_and_can_be_cancelled_by_it() -> Outcome
     assert!(other.is_err_and(|status| status.code() == tonic::Code::InvalidArgument));
     let long = client.clone();
     let long = tokio::spawn(async move {
-        judge(&long, keyed("l", "sleep 4"))
+        judge_to_the_end(&long, keyed("l", "sleep 4"))
             .await
             .map_err(|error| error.to_string())
     });
@@ -468,10 +475,15 @@ async fn tests_with_a_key_are_begun_once_and_can_be_cancelled_by_it() -> Outcome
         ..CancelRequest::default()
     };
     assert!(client.clone().cancel(cancel.clone()).await?.into_inner().found);
-    let causes = long.await??.causes();
+    let told = long.await??;
+    let causes = told.causes();
     assert!(
         causes.first().is_none_or(|first| *first == Cause::Cancelled),
         "{causes:?}"
+    );
+    assert_eq!(
+        told.end.map(|end| end.error_code).as_deref(),
+        Some("PRL_SANDBOX_CANCELLED")
     );
     until("over for its key too", async || {
         Ok(!client.clone().cancel(cancel.clone()).await?.into_inner().found)
