@@ -19,6 +19,11 @@ export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {
   PRL_SANDBOX_TOKEN: "bearer token of the sandbox daemon: what `prl sandbox serve` asks for and `run --address` sends",
   PRL_TEST_LONG: "1: tests take their long form",
   PRL_TEST_PYTHON: "interpreter that has safetensors and numpy, for the tests that compare with them (default python3)",
+  PRL_TEST_SLOWNESS:
+    "how many times slower than usual the machine is: the sandbox's tests give programs so much more time",
+  PRL_TEST_UML:
+    "the program `linux.uml` (Debian package user-mode-linux): tests boot machines with cgroup v2 in it; none: they are skipped",
+  PRL_TEST_V2_CONTROLLERS: "controllers that cgroup v2 must have here; set in the machines that tests boot",
   PRL_TEST_VLLM: "the program `vllm`, for the tests that ask a live server; none: they are skipped",
   PRL_TRANSPORT_TOKEN:
     "bearer token of batches and weights over the network: demanded by who listens, sent by who calls",

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::delegation::{hand_down, without_leaf};
+
 /// The two interfaces of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Version {
@@ -33,6 +35,8 @@ struct Hierarchy {
     version: Version,
     controllers: Vec<String>,
     own: PathBuf,
+    /// That group is the highest that is to be seen: the machine's or the container's.
+    at_root: bool,
 }
 
 impl Layout {
@@ -127,11 +131,11 @@ impl Layout {
 fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<PathBuf> {
     let path = hierarchy.own.join(directory);
     if hierarchy.version == Version::V2 {
-        enable(&hierarchy.own, controller)?;
+        hand_down(&hierarchy.own, controller, hierarchy.at_root)?;
     }
     make(&path)?;
     if hierarchy.version == Version::V2 {
-        enable(&path, controller)?;
+        hand_down(&path, controller, false)?;
     }
     Ok(path)
 }
@@ -145,25 +149,10 @@ pub(super) fn weigh(version: Version, group: &Path, times: u64, part: u64) -> io
     fs::write(group.join(file), (ordinary * times / part).clamp(1, most).to_string())
 }
 
-fn make(directory: &Path) -> io::Result<()> {
+pub(super) fn make(directory: &Path) -> io::Result<()> {
     match fs::create_dir(directory) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
-    }
-}
-
-/// v2: a group with processes of its own cannot hand controllers down, so this process steps into a leaf if need be.
-fn enable(group: &Path, controller: &str) -> io::Result<()> {
-    let control = group.join("cgroup.subtree_control");
-    let order = format!("+{controller}");
-    match fs::write(&control, &order) {
-        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {
-            let leaf = group.join("prl-sandboxd-self");
-            make(&leaf)?;
-            fs::write(leaf.join("cgroup.procs"), std::process::id().to_string())?;
-            fs::write(&control, &order)
-        }
-        done => done,
     }
 }
 
@@ -191,6 +180,10 @@ fn hierarchies(mountinfo: &str, membership: &str) -> Vec<Hierarchy> {
         let Ok(below) = Path::new(path).strip_prefix(root) else {
             continue;
         };
+        let below = match version {
+            Version::V1 => below,
+            Version::V2 => without_leaf(below),
+        };
         let own = Path::new(point).join(below);
         let controllers = if version == Version::V2 {
             let text = fs::read_to_string(own.join("cgroup.controllers")).unwrap_or_default();
@@ -202,6 +195,7 @@ fn hierarchies(mountinfo: &str, membership: &str) -> Vec<Hierarchy> {
             version,
             controllers,
             own,
+            at_root: below.as_os_str().is_empty(),
         });
     }
     // v2 first: where it has the controller it is the better one.
@@ -224,6 +218,8 @@ fn own_path<'a>(membership: &'a str, version: Version, controllers: &[String]) -
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{Version, hierarchies};
 
     #[test]
@@ -246,5 +242,24 @@ mod tests {
                 (Version::V1, "/sys/fs/cgroup/memory/b/c".to_owned()),
             ]
         );
+        assert!(found.iter().all(|one| !one.at_root));
+    }
+
+    #[test]
+    fn who_is_in_the_leaf_of_an_earlier_daemon_has_the_group_above_it() {
+        let mounts = "33 24 0:29 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+        for (path, own, at_root) in [
+            ("/", "/sys/fs/cgroup", true),
+            ("/prl-sandboxd-self", "/sys/fs/cgroup", true),
+            ("/d", "/sys/fs/cgroup/d", false),
+            ("/d/prl-sandboxd-self", "/sys/fs/cgroup/d", false),
+        ] {
+            let found = hierarchies(mounts, &format!("0::{path}\n"));
+            assert_eq!(
+                (found[0].own.as_path(), found[0].at_root),
+                (Path::new(own), at_root),
+                "{path}"
+            );
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Groups of daemons that are no more.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -90,6 +90,11 @@ fn remove_tree(directory: &Path) -> usize {
             continue;
         }
         let deadline = Instant::now() + PATIENCE;
+        // v2 reaches processes of other pid namespaces too; v1 has no such file.
+        let _killed = fs::OpenOptions::new()
+            .write(true)
+            .open(entry.path().join("cgroup.kill"))
+            .and_then(|mut file| file.write_all(b"1"));
         loop {
             for pid in fs::read_to_string(entry.path().join("cgroup.procs"))
                 .unwrap_or_default()

@@ -6,6 +6,7 @@
 //! be recognised and removed.
 
 mod counters;
+mod delegation;
 mod layout;
 mod leftovers;
 mod spares;

@@ -4,6 +4,7 @@
 
 mod boxes;
 mod cases;
+mod cgroup_v2;
 mod client;
 #[cfg(feature = "switch-off")]
 mod defences;

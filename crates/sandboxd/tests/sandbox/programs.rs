@@ -10,7 +10,7 @@ use crate::boxes::boxes;
 use crate::cases::held::Held;
 use crate::cases::{self, Case, Defence};
 use crate::support::ground::Ground;
-use crate::support::{Client, Daemon, Outcome, settles, skip};
+use crate::support::{Client, Daemon, Outcome, settles, skip, slowness};
 
 /// Cases at a time: neighbours must not disturb each other.
 const AT_ONCE: usize = 6;
@@ -36,7 +36,7 @@ pub(crate) async fn failures(
         }
         let mut client = client.clone();
         running.spawn(async move {
-            match tokio::time::timeout(CASE_DEADLINE, client.run_once(request)).await {
+            match tokio::time::timeout(CASE_DEADLINE * slowness(), client.run_once(request)).await {
                 Ok(Ok(result)) => case.verdict(result.get_ref()).err(),
                 Ok(Err(status)) => Some(format!("{}: {status}", case.name)),
                 Err(_) => Some(format!("{}: no answer", case.name)),

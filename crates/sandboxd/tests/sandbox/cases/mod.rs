@@ -7,7 +7,7 @@ pub(crate) mod ordinary;
 use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest, RunOnceResult};
 
 use crate::support::ground::Ground;
-use crate::support::{cause, command, tell, text};
+use crate::support::{cause, command, slowness, tell, text};
 
 /// What a case runs.
 #[derive(Clone, Copy)]
@@ -162,7 +162,7 @@ pub(crate) fn left_out(result: &RunOnceResult, reason: &str) -> Result<(), Strin
 /// The run was over long before its wall limit.
 pub(crate) fn soon_over(result: &RunOnceResult) -> Result<(), String> {
     let timings = result.timings.unwrap_or_default();
-    if timings.run_ms + timings.drain_ms < 2000.0 {
+    if timings.run_ms + timings.drain_ms < 2000.0 * f64::from(slowness()) {
         return Ok(());
     }
     Err(format!("it was waited for: {timings:?}"))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prl_sandbox_proto::{Cause, RunOnceRequest};
 use tokio::task::JoinSet;
 
-use super::{Client, cause, command, tell, text};
+use super::{Client, cause, command, slowness, tell, text};
 
 /// No run of the load takes nearly as long.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -103,7 +103,7 @@ fn work(lane: usize, turn: usize) -> (RunOnceRequest, Cause, String) {
     };
     let limited = (lane + turn) % 5 == 3;
     if limited {
-        request.limits.get_or_insert_default().wall_ms = Some(100);
+        request.limits.get_or_insert_default().wall_ms = Some(100 * u64::from(slowness()));
     }
     let cause = if limited { Cause::WallTimeout } else { Cause::Exited };
     (request, cause, format!("{mark}\n"))

@@ -23,6 +23,15 @@ pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 /// How long the machine may take to be as it was.
 const SETTLE: Duration = Duration::from_secs(10);
 
+/// How many times slower than usual the machine is, for one that is emulated.
+pub(crate) const SLOWNESS: &str = "PRL_TEST_SLOWNESS";
+
+/// See `SLOWNESS`.
+pub(crate) fn slowness() -> u32 {
+    let told = std::env::var(SLOWNESS).ok().and_then(|text| text.parse().ok());
+    told.unwrap_or(1)
+}
+
 /// Each has two.
 const SANDBOX_USERS: std::ops::Range<u32> = 1_879_048_192..1_879_048_192 + 2 * 16_384;
 
@@ -116,7 +125,7 @@ impl Daemon {
 
     /// Waits for it to end by itself.
     pub(crate) async fn ended(&mut self) -> Result<ExitStatus, Box<dyn Error>> {
-        let deadline = Instant::now() + SETTLE;
+        let deadline = Instant::now() + SETTLE * slowness();
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status);
@@ -160,8 +169,8 @@ pub(crate) async fn connect(socket: &Path) -> Result<Client, Box<dyn Error>> {
 /// Limits small enough that no bomb hurts the machine.
 pub(crate) fn tight() -> Limits {
     Limits {
-        wall_ms: Some(5000),
-        cpu_ms: Some(3000),
+        wall_ms: Some(5000 * u64::from(slowness())),
+        cpu_ms: Some(3000 * u64::from(slowness())),
         memory_bytes: Some(128 << 20),
         processes: Some(32),
         disk_bytes: Some(16 << 20),
@@ -261,7 +270,7 @@ fn groups(path: &Path, depth: usize, daemon_pid: u32, found: &mut BTreeSet<Strin
 
 /// Waits until the machine satisfies `wanted`, or fails telling what is left.
 pub(crate) async fn settles(daemon_pid: u32, wanted: impl Fn(&BTreeSet<String>) -> bool) -> Outcome {
-    let deadline = Instant::now() + SETTLE;
+    let deadline = Instant::now() + SETTLE * slowness();
     loop {
         let found = traces(daemon_pid);
         if wanted(&found) {
@@ -276,7 +285,7 @@ pub(crate) async fn settles(daemon_pid: u32, wanted: impl Fn(&BTreeSet<String>) 
 
 /// Waits until it is so.
 pub(crate) async fn until(what: &str, mut true_now: impl AsyncFnMut() -> Result<bool, Box<dyn Error>>) -> Outcome {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(10) * slowness();
     while !true_now().await? {
         if Instant::now() > deadline {
             return Err(format!("never {what}").into());

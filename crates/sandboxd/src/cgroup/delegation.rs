@@ -1,0 +1,73 @@
+//! v2: a group hands controllers down only while it has no processes of its own, the machine's root excepted.
+//!
+//! This process makes room by stepping into a leaf below its group. Others in the group follow only where the group is ours
+//! to arrange: a container's root, or one that was delegated, as systemd says by an attribute. Whoever started this
+//! process (Node, a shell) is usually among them. Their limits stay what they were, since the leaf has none.
+
+use std::ffi::CString;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::layout::make;
+
+/// The leaf. Later daemons of the same group find themselves in it, since their starters are.
+const LEAF: &str = "prl-sandboxd-self";
+/// Processes may start others while they are moved.
+const ROUNDS: usize = 10;
+
+/// The group to arrange, where its leaf is this process's own.
+pub(super) fn without_leaf(own: &Path) -> &Path {
+    match own.parent() {
+        Some(parent) if own.file_name().is_some_and(|name| name == LEAF) => parent,
+        _ => own,
+    }
+}
+
+/// Enables a controller for the groups below this one. `at_root`: it is the highest group to be seen.
+pub(super) fn hand_down(group: &Path, controller: &str, at_root: bool) -> io::Result<()> {
+    let order = format!("+{controller}");
+    let write = || fs::write(group.join("cgroup.subtree_control"), &order);
+    let busy = |result: &io::Result<()>| matches!(result, Err(error) if error.raw_os_error() == Some(libc::EBUSY));
+    let mut done = write();
+    if !busy(&done) {
+        return done;
+    }
+    let leaf = group.join(LEAF);
+    make(&leaf)?;
+    let entrance = leaf.join("cgroup.procs");
+    fs::write(&entrance, std::process::id().to_string())?;
+    done = write();
+    if busy(&done) && !at_root && !is_delegated(group) {
+        let reason = "other processes are in this group, and it is not delegated: start the daemon, or what starts it, by \
+                      `systemd-run --scope -p Delegate=yes`";
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
+    }
+    for _ in 0..ROUNDS {
+        if !busy(&done) {
+            break;
+        }
+        let pids = fs::read_to_string(group.join("cgroup.procs"))?;
+        tracing::info!(group = %group.display(), processes = pids.lines().count(), "moved into a leaf of their group");
+        for pid in pids.lines() {
+            // It may have ended, or be of another pid namespace (0): then the group stays busy.
+            let _moved = fs::write(&entrance, pid);
+        }
+        done = write();
+    }
+    done
+}
+
+/// Whether systemd left this group to who runs in it.
+fn is_delegated(group: &Path) -> bool {
+    let Ok(path) = CString::new(group.as_os_str().as_bytes()) else {
+        return false;
+    };
+    [c"user.delegate", c"trusted.delegate"].into_iter().any(|name| {
+        let mut value = [0_u8; 1];
+        // SAFETY: NUL-terminated names and a buffer of the size that is told.
+        let length = unsafe { libc::getxattr(path.as_ptr(), name.as_ptr(), value.as_mut_ptr().cast(), value.len()) };
+        length == 1 && value == *b"1"
+    })
+}
