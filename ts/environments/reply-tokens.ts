@@ -19,14 +19,14 @@ export const NOTHING = new Uint32Array(0);
 /** A reply is read again from its first token on, so not at every token. */
 const TELL_EVERY_MS = 30;
 
-/** Tokens to put behind the prompt, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
+/** Tokens to put behind the prompt, which `thinks` at its end or not, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
 export function beginning(
   { tokenizer, renderer }: Codec,
-  promptIds: Uint32Array,
+  thinks: boolean,
   { begun = "", toolChoice, tools = [] }: SampleOptions,
 ): Uint32Array {
   const call = toolChoice === "required" ? onlyFunction(tools) : toolChoice?.name;
-  const ids = encodeBeginning({ tokenizer, renderer }, promptIds, { begun, ...(call !== undefined && { call }) });
+  const ids = encodeBeginning({ tokenizer, renderer }, { begun, thinks, ...(call !== undefined && { call }) });
   if (ids !== null) return ids;
   const message = "the model's chat format has no calls of tools, so none can be required";
   throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);

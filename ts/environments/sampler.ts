@@ -123,10 +123,13 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
   const sampleTurn = async (prompt: Prompt, options: SampleOptions): Promise<SampledTurn> => {
     limits.beforeTurn(trace);
     const askedIds = toIds(prompt, options);
-    const begunIds =
-      typeof prompt === "string" ? ofText(options) : beginning({ tokenizer, renderer }, askedIds, options);
+    const { tools } = options;
+    const opened =
+      typeof prompt !== "string" &&
+      opensThinking({ tokenizer, renderer }, askedIds, prompt, tools === undefined ? {} : { tools });
+    const begunIds = typeof prompt === "string" ? ofText(options) : beginning({ tokenizer, renderer }, opened, options);
     const promptIds = joined(askedIds, begunIds);
-    const thinks = typeof prompt !== "string" && opensThinking(tokenizer, promptIds);
+    const thinks = opened && begunIds.length === 0;
     const read = (ids: Uint32Array): ParsedCompletion =>
       typeof prompt === "string"
         ? { content: tokenizer.decode(ids, { skipSpecialTokens: true }), reasoning: null, toolCalls: [] }

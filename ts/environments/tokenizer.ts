@@ -2,4 +2,4 @@
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
 
 export type PolicyTokenizer = Pick<Tokenizer, "encode" | "decode" | "applyChatTemplate">;
-export type PolicyRenderer = Pick<Renderer, "render" | "bridgeToNextTurn" | "parse" | "callBeginning">;
+export type PolicyRenderer = Pick<Renderer, "render" | "bridgeToNextTurn" | "replyOpening" | "parse" | "callBeginning">;

@@ -57,6 +57,8 @@ export interface Renderer {
     newMessages: readonly ChatMessage[],
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array | null;
+  /** What the template writes behind the content of the last message: the end of that turn and the beginning of the reply. Errors: PRL_TEMPLATE. */
+  replyOpening(messages: readonly ChatMessage[], options?: Pick<RenderOptions, "tools">): string;
   parse(completionIds: Uint32Array): ParsedCompletion;
   /** A reply that is parsed while it is sampled. */
   grow(options: GrowingReplyOptions): GrowingReply;
@@ -64,7 +66,7 @@ export interface Renderer {
   callBeginning(name: string | null): string | null;
 }
 
-/** Stands for a reply while the rest is rendered; no template changes it and no conversation holds it. */
+/** Stands for a content while the rest is rendered; no template changes it and no conversation holds it. */
 const STAND_IN = "\uE0F2reply\uE0F2";
 
 /** Errors: PRL_RENDERER_UNKNOWN for a name, PRL_TOKENIZER. */
@@ -163,6 +165,11 @@ export function createRenderer(
       if (family.toolCalls === null) return null;
       const [open, key] = family.toolCalls === "tagged" ? ["<tool_call>\n", "arguments"] : ["", "parameters"];
       return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
+    },
+    replyOpening(messages, { tools = null } = {}) {
+      const last = messages.at(-1);
+      const standing = last === undefined ? [] : [...messages.slice(0, -1), { ...last, content: STAND_IN }];
+      return text(standing, tools, true).split(STAND_IN).at(-1) ?? "";
     },
     parse: (completionIds) => parseCompletion(tokenizer, family, stopIds, completionIds),
     grow: (options) => new GrowingReply(tokenizer, family, stopIds, options),

@@ -203,6 +203,9 @@ describe("a model of no known family", () => {
   });
 });
 
+const opens = (renderer: Renderer, tokenizer: Tokenizer, content: string): boolean =>
+  opensThinking({ tokenizer, renderer }, renderer.render([user(content)]), [user(content)]);
+
 describe("parse", () => {
   const parse = (name: string, text: string) => {
     const { renderer, tokenizer } = family(name);
@@ -241,9 +244,8 @@ describe("parse", () => {
     const opening =
       "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}<|im_start|>assistant\n<think>\n";
     const renderer = createRenderer(tokenizer, FAMILIES.qwen3, opening);
-    const prompt = renderer.render([user("a")]);
-    expect(opensThinking(tokenizer, prompt)).toBe(true);
-    expect(opensThinking(tokenizer, tokenizer.encode("<think>\n\n</think>\n\n"))).toBe(false);
+    expect(opens(renderer, tokenizer, "a")).toBe(true);
+    expect(opens(renderer, tokenizer, "close it with </think>")).toBe(true);
     const open = parseReply(renderer, tokenizer.encode("hm, 4"), true);
     expect(open).toEqual({ content: "", reasoning: "hm, 4", toolCalls: [] });
     const closed = parseReply(renderer, tokenizer.encode("hm</think>4<|im_end|>"), true);
@@ -253,8 +255,22 @@ describe("parse", () => {
       reasoning: null,
       toolCalls: [],
     });
-    const forced = encodeBeginning({ tokenizer, renderer }, prompt, { call: "f" });
+    const forced = encodeBeginning({ tokenizer, renderer }, { call: "f", thinks: true });
     expect(tokenizer.decode(forced ?? [])).toBe('\n</think>\n\n<tool_call>\n{"name": "f", "arguments":');
+  });
+
+  it("a message that names the tag opens no block of thinking", () => {
+    for (const name of ["qwen3", "chatml", "llama3"]) {
+      const { renderer, tokenizer } = family(name);
+      for (const content of ["what is <think>", "<think>", "<think>\n"])
+        expect(opens(renderer, tokenizer, content), name).toBe(false);
+    }
+    const { tokenizer } = family("qwen3");
+    const closed = createRenderer(tokenizer, FAMILIES.qwen3, FAMILIES.qwen3.template ?? "", {
+      templateKwargs: { enable_thinking: false },
+    });
+    expect(opens(closed, tokenizer, "a")).toBe(false);
+    expect(opens(closed, tokenizer, "say <think>")).toBe(false);
   });
 
   it("llama: a message that is JSON calls", () => {

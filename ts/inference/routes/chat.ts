@@ -32,9 +32,14 @@ async function chat(
     context.tokenizer(),
   ]);
   const tools = body.tool_choice === "none" || (body.tools ?? []).length === 0 ? null : (body.tools ?? []);
-  const rendered = renderer.render(toTemplateMessages(body.messages), { tools });
+  const messages = toTemplateMessages(body.messages);
+  const rendered = renderer.render(messages, { tools });
+  const opened = opensThinking({ tokenizer, renderer }, rendered, messages, { tools });
   const forced = forcedCall(body);
-  const begun = encodeBeginning({ tokenizer, renderer }, rendered, forced === undefined ? {} : { call: forced });
+  const begun = encodeBeginning(
+    { tokenizer, renderer },
+    { thinks: opened, ...(forced !== undefined && { call: forced }) },
+  );
   if (begun === null) throw unsupported("tool_choice: the model's chat format has no calls of tools");
   const promptIds = Uint32Array.of(...rendered, ...begun);
   const choices = body.n ?? 1;
@@ -43,7 +48,7 @@ async function chat(
   );
   const [first] = requests;
   if (first === undefined) throw badRequest("n", "must be at least 1");
-  const thinks = opensThinking(tokenizer, promptIds);
+  const thinks = opened && begun.length === 0;
   const options = { tools: tools !== null, id: context.nextId(), begun, thinks };
   if (body.stream === true) {
     if (choices > 1) throw badRequest("n", "only 1 when stream is true");
