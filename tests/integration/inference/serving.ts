@@ -29,12 +29,12 @@ export class Serving {
     this.admin = new InferenceAdmin({ url: parts.url });
   }
 
-  static async start(): Promise<Serving> {
+  static async start(wrapped: (model: Model) => Model): Promise<Serving> {
     const root = await scratch();
     const first = await publishVersion(root.dir, 0);
     const versions = [first, await publishVersion(root.dir, 1)];
     const model = await loadModel(first.dir, { threads: 2, version: 0, kvCacheBytes: 8 * 1024 * 1024 });
-    const server = await createInferenceServer(model, { modelDir: first.dir, modelName: "tiny" });
+    const server = await createInferenceServer(wrapped(model), { modelDir: first.dir, modelName: "tiny" });
     const url = await server.listen("127.0.0.1", 0);
     return new Serving({ root, versions, model, server, url });
   }
@@ -78,15 +78,15 @@ export class Serving {
   }
 }
 
-/** A server for all tests of the file; each test begins unpaused with version 0. */
-export function useServing(): () => Serving {
+/** A server for all tests of the file, of the model as `wrapped` gives it; each test begins unpaused with version 0. */
+export function useServing(wrapped: (model: Model) => Model = (model) => model): () => Serving {
   let serving: Serving | undefined;
   const get = (): Serving => {
     if (serving === undefined) throw new Error("the server did not start");
     return serving;
   };
   beforeAll(async () => {
-    serving = await Serving.start();
+    serving = await Serving.start(wrapped);
     await serving.admin.updateWeights(serving.update(0));
   }, 60_000);
   afterEach(async () => {

@@ -13,12 +13,14 @@ import {
 import type { TraceColumns } from "../../../ts/native/index.ts";
 import { connectEnvWorkers, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
 import { useServing } from "../inference/serving.ts";
+import { HeldTurn } from "./held-turn.ts";
 
 const MODEL = new URL("../../../configs/reverse-text/model", import.meta.url).pathname;
 const NEVER = new AbortController().signal;
 const LONG_ENOUGH = 120;
 
-const serving = useServing();
+const held = new HeldTurn();
+const serving = useServing((model) => held.over(model));
 let worker: EnvWorker;
 let workers: EnvWorkers;
 let task: Task;
@@ -174,23 +176,18 @@ describe("a conversation that was cut", () => {
     throw new Error("no seed gives a conversation that never forks");
   }
 
-  /** In the middle of its second or third turn. */
-  async function cutConversation(env: string, seed: number): Promise<ReceivedEpisode> {
-    const { admin, model } = serving();
-    for (let attempt = 0; attempt < 40; attempt++) {
-      const before = model.stats().generationTokens;
-      const abort = new AbortController();
-      const running = workers.run(turnRequest(env, seed, `${env}-${attempt}`), abort.signal);
-      await serving().untilStats(({ generationTokens }) => generationTokens > before + REPLY + (attempt % REPLY));
-      await admin.pause("keep");
-      abort.abort(new Error("too old"));
-      const cut = await running;
-      await serving().untilStats(({ running: left }) => left === 0);
-      await admin.resume();
-      const turns = cut.episode.traces[0]?.turns ?? [];
-      if (!cut.episode.ok && turns.length >= 2 && turns.at(-1)?.finish_reason === "abort") return cut;
-    }
-    throw new Error("it was never cut behind its first turn");
+  /** In the middle of its second turn. */
+  async function cutConversation(env: string, seed: number, tokens = REPLY / 4): Promise<ReceivedEpisode> {
+    const abort = new AbortController();
+    const there = held.holdAt(2, tokens);
+    const running = workers.run(turnRequest(env, seed, `${env}-${tokens}`), abort.signal);
+    await Promise.race([there, running]);
+    abort.abort(new Error("too old"));
+    const cut = await running;
+    expect(cut.episode.ok).toBe(false);
+    expect(lengthsOf(cut)).toEqual([expect.any(Number), tokens]);
+    expect(cut.episode.traces[0]?.turns?.at(-1)).toMatchObject({ finish_reason: "abort" });
+    return cut;
   }
   const lengthsOf = ({ episode }: ReceivedEpisode) =>
     (episode.traces[0]?.turns ?? []).map(({ first, end }) => end - first);
@@ -198,8 +195,8 @@ describe("a conversation that was cut", () => {
   /** Cut under version 0 and gone on with under version 1, whose own words may fork the conversation (no turns then): cut again then. */
   async function wholeConversation(seed: number) {
     const engine = serving();
-    for (let attempt = 0; attempt < 20; attempt++) {
-      const cut = await cutConversation("turns", seed);
+    for (let attempt = 1; attempt <= REPLY / 2; attempt++) {
+      const cut = await cutConversation("turns", seed, attempt);
       const had = columnsOf(cut);
       const partial = partialOf(cut.episode.traces, [had]);
       if (partial === null) throw new Error("nothing to go on from");
