@@ -79,23 +79,20 @@ async function longSeed(): Promise<number> {
   throw new Error("no seed gives a long reply");
 }
 
-/** The rollout, cancelled when it has some tokens; the engine is frozen then, as in a swap. On a busy machine one may have ended before. */
-async function cutRollout(seed: number, id: string): Promise<ReceivedEpisode> {
-  const { admin, model } = serving();
-  for (let attempt = 0; attempt < 20; attempt++) {
-    const before = model.stats().generationTokens;
-    const abort = new AbortController();
-    const running = workers.run(request(seed, `${id}-${attempt}`), abort.signal);
-    await serving().untilStats(({ generationTokens }) => generationTokens > before + 8);
-    await admin.pause("keep");
-    abort.abort(new Error("too old"));
-    const cut = await running;
-    await serving().untilStats(({ running: left }) => left === 0);
-    await admin.resume();
-    if (!cut.episode.ok) return cut;
-  }
-  throw new Error("the rollout always ended first");
+/** What is asked for, cancelled in the middle of its `turn`-th turn, behind `tokens` tokens of it. */
+async function cutAt(turn: number, tokens: number, asked: RunRequest): Promise<ReceivedEpisode> {
+  const abort = new AbortController();
+  const there = held.holdAt(turn, tokens);
+  const running = workers.run(asked, abort.signal);
+  await Promise.race([there, running]);
+  abort.abort(new Error("too old"));
+  const cut = await running;
+  expect(cut.episode.ok).toBe(false);
+  expect(cut.episode.traces[0]?.turns?.at(-1)).toMatchObject({ finish_reason: "abort" });
+  return cut;
 }
+
+const cutRollout = (seed: number, id: string) => cutAt(1, 20, request(seed, id));
 
 describe("a rollout that was cut", () => {
   test(
@@ -176,17 +173,9 @@ describe("a conversation that was cut", () => {
     throw new Error("no seed gives a conversation that never forks");
   }
 
-  /** In the middle of its second turn. */
   async function cutConversation(env: string, seed: number, tokens = REPLY / 4): Promise<ReceivedEpisode> {
-    const abort = new AbortController();
-    const there = held.holdAt(2, tokens);
-    const running = workers.run(turnRequest(env, seed, `${env}-${tokens}`), abort.signal);
-    await Promise.race([there, running]);
-    abort.abort(new Error("too old"));
-    const cut = await running;
-    expect(cut.episode.ok).toBe(false);
+    const cut = await cutAt(2, tokens, turnRequest(env, seed, `${env}-${tokens}`));
     expect(lengthsOf(cut)).toEqual([expect.any(Number), tokens]);
-    expect(cut.episode.traces[0]?.turns?.at(-1)).toMatchObject({ finish_reason: "abort" });
     return cut;
   }
   const lengthsOf = ({ episode }: ReceivedEpisode) =>
