@@ -51,6 +51,7 @@ export const ERROR_CODES = {
   PRL_CHECKPOINT_CORRUPT: "a checkpoint is torn, malformed or damaged",
   PRL_CHECKPOINT_UNKNOWN: "there is no such checkpoint",
   PRL_WEIGHTS_BASE: "the version that a sparse one applies to is not there",
+  PRL_WEIGHTS_SUPERSEDED: "a version cannot be read, and there is a newer one in its place",
   PRL_WEIGHTS_MANIFEST: "a weight version's manifest is malformed",
   PRL_WEIGHTS_TENSOR: "a tensor is missing or unexpected",
   PRL_WEIGHTS_ADAPTER: "a PEFT adapter is not whole, or stands where a model's weights are meant",

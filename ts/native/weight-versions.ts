@@ -111,7 +111,7 @@ export class WeightReceiver {
 
   /**
    * The version as a complete folder. Errors: PRL_WEIGHTS_MANIFEST when it is not published, PRL_WEIGHTS_BASE when it is sparse and what it
-   * applies to is nowhere, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` mends it.
+   * applies to is nowhere, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` mends it while it is the newest.
    */
   async receive(version: number): Promise<ReceivedWeights> {
     const received = await nativeAsync(() => this.#native.receive(version));

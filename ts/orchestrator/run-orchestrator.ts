@@ -421,12 +421,21 @@ class Orchestrator {
     return this.#references.score(source, scored, signal);
   }
 
-  /** Brings each new version to the engines as soon as it is published; the one that the run starts from is there already. */
+  /**
+   * Brings each new version to the engines as soon as it is published; the one that the run starts from is there already. One that is lost on
+   * its way is passed over when the next is there: never one of a checkpoint or the last, which are published in full.
+   */
   async #followWeights(last: number): Promise<void> {
     const first = this.#version;
     for (let version = first; version <= last; version++) {
       if (version > first) {
-        await this.#adopt(version);
+        try {
+          await this.#adopt(version);
+        } catch (error) {
+          if (!(error instanceof PrlError) || error.code !== "PRL_WEIGHTS_SUPERSEDED") throw error;
+          this.#job.metrics.event("weights_passed_over", { version, message: error.message });
+          continue;
+        }
         this.#saveCheckpoint(version);
       }
       this.#allowDispatch();

@@ -8,9 +8,11 @@
  * newest version is at most v + max_async_level, and `keep` is more than max_async_level (the config is checked for it).
  */
 
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
+import { isThere } from "../file-presence.ts";
 import {
   readManifest,
   WeightPublisher,
@@ -62,7 +64,8 @@ export interface WeightSender {
 /** The orchestrator's end. */
 export interface WeightFollower {
   /**
-   * Waits for a version. Errors: PRL_DEADLINE when it does not come in time, PRL_WEIGHTS_MANIFEST when it is not what its folder says.
+   * Waits for a version: that one, with its digest. Errors: PRL_DEADLINE when it does not come in time, PRL_WEIGHTS_MANIFEST when it is not
+   * what its folder says, PRL_WEIGHTS_SUPERSEDED when it cannot be read and never will be, because a newer one is there: ask for that.
    */
   receive(version: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<AvailableWeights>;
   close(): Promise<void>;
@@ -121,7 +124,11 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
       } catch (error) {
         if (!(error instanceof PrlError) || !MENDED_BY_FULL.has(error.code)) throw error;
         await weights.requestFull();
-        while ((await readManifest(dir)).encoding !== "full") {
+        for (;;) {
+          // Looked for first: once there is a newer one, this one is in full already or never will be.
+          const isPast = await hasNewer(root, version);
+          if ((await readManifest(dir)).encoding === "full") break;
+          if (isPast) throw superseded(version, error);
           if (performance.now() > deadline) throw error;
           await delay(FULL_REQUEST_POLL_MS, undefined, { signal });
         }
@@ -134,6 +141,17 @@ export function filesystemWeights(runDir: string, { keep }: { keep: number }): F
       if (publisher.started) await (await publisher()).close();
     },
   };
+}
+
+async function hasNewer(root: string, version: number): Promise<boolean> {
+  const newer = (await readdir(root)).filter((name) => /^step_\d+$/.test(name) && Number(name.slice(5)) > version);
+  for (const name of newer) if (await isThere(join(root, name, MANIFEST))) return true;
+  return false;
+}
+
+function superseded(version: number, cause: PrlError): PrlError {
+  const message = `weight version ${version} cannot be read, and only the newest is published in full: go on with a newer one`;
+  return new PrlError("PRL_WEIGHTS_SUPERSEDED", `${message} (${cause.message})`, { cause });
 }
 
 /** Calls `open` at the first use; the same promise from then on. */

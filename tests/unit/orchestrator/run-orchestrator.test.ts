@@ -289,6 +289,19 @@ describe("evaluations", () => {
     ...new Set(requests.flatMap(({ request }) => (request.run.type === "eval" ? [request.run.step] : []))),
   ];
 
+  test("pass over a version that is lost on its way, as the run does: it goes on with the next and says so", async () => {
+    const lost = (action: string) => {
+      if (action === "receive 2") throw new PrlError("PRL_WEIGHTS_SUPERSEDED", "there is a newer one");
+    };
+    const run = await simulate({ level: 1, maxSteps: 5, delayMs: 0, evaluation: { interval: 1 }, before: lost });
+    expect(run.contract).toEqual([]);
+    expect(run.sent.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5]);
+    const updates = (run.calls[0] ?? []).filter((call) => call.startsWith("update"));
+    expect(updates).toEqual([0, 1, 3, 4, 5].map((version) => `update ${version}`));
+    expect(run.events).toContainEqual(expect.objectContaining({ type: "weights_passed_over", version: 2 }));
+    expect(evaluated(run)).toEqual([1, 3, 4, 5]);
+  });
+
   test("run at the start, every interval and at the end, and say which versions sampled", async () => {
     const run = await simulate({ level: 1, maxSteps: 5, evaluation: { interval: 2, atStart: true }, delayMs: 3 });
     checkContract(run, 5);

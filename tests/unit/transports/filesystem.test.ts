@@ -1,6 +1,7 @@
 import { mkdtemp, readdir, readFile, rename, rm, truncate, writeFile, mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
@@ -9,6 +10,7 @@ import {
   digest,
   openSafetensors,
   packSequences,
+  WeightPublisher,
   readManifest,
   writeBatch,
   writeSafetensors,
@@ -212,6 +214,20 @@ describe("weights by folders", () => {
     await rm(join(runDir, "weights", "step_0"), { recursive: true });
     const late = filesystemWeights(runDir, { keep: 4 });
     expect((await late.receive(2, soon)).manifest.version).toBe(2);
+  });
+
+  test("whose base is lost are given up by name when a newer one comes in full first", async () => {
+    const publisher = await WeightPublisher.open(join(runDir, "weights"));
+    for (let version = 0; version < 3; version++) await publisher.publish(version, save("BF16", version));
+    await rm(join(runDir, "weights", "step_1"), { recursive: true });
+    const orchestrator = filesystemWeights(runDir, { keep: 4 });
+    const waiting = orchestrator.receive(2, { deadlineMs: 20_000, signal: never }).catch((error: unknown) => error);
+    while (!(await readdir(join(runDir, "weights"))).includes("full.request")) await delay(5);
+    const { manifest } = await publisher.publish(3, save("BF16", 3));
+    expect(manifest.encoding).toBe("full");
+    expect(await waiting).toMatchObject({ code: "PRL_WEIGHTS_SUPERSEDED", cause: { code: "PRL_WEIGHTS_BASE" } });
+    expect((await orchestrator.receive(3, soon)).manifest).toEqual(manifest);
+    await publisher.close();
   });
 
   test("of a folder that is written again are not there until it is whole", async () => {

@@ -67,7 +67,8 @@ impl WeightReceiver {
     /// # Errors
     /// [`WeightsError::Manifest`] when it is not published, [`WeightsError::Base`] when it is sparse and what it applies
     /// to is neither here nor there, [`WeightsError::Digest`] and [`WeightsError::TensorDigest`] for damage. After the
-    /// last three [`WeightReceiver::request_full`] gets it in full.
+    /// last three [`WeightReceiver::request_full`] gets it in full while it is the newest; once there is a newer one,
+    /// only that comes in full.
     pub fn receive(&mut self, version: u64) -> Result<Received, WeightsError> {
         let (lease, manifest) = self.published(version)?;
         if manifest.encoding != Encoding::Sparse {
