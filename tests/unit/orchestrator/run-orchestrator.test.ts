@@ -306,6 +306,12 @@ describe("evaluations", () => {
     const run = await simulate({ level: 1, maxSteps: 5, evaluation: { interval: 2, atStart: true }, delayMs: 3 });
     checkContract(run, 5);
     expect(evaluated(run)).toEqual([0, 2, 4, 5]);
+    const asked = run.requests.map(({ request }) => request).filter((request) => request.run.type === "eval");
+    for (const request of asked) {
+      const ofOthers = run.requests.filter((other) => other.request.cache_salt === request.cache_salt);
+      // What an older version computed of a prompt is never taken for a newer one's, nor training's for theirs.
+      expect(new Set(ofOthers.map((other) => `${other.request.run.type} ${other.request.run.step}`)).size).toBe(1);
+    }
     for (const version of [0, 2, 4, 5]) {
       const line = run.logged.get(version);
       expect(line).toMatchObject({
