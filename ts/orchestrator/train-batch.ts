@@ -16,6 +16,7 @@ import { TraceWorth } from "./worth.ts";
 export interface TrainBatch {
   /** One per rank, in native memory; none when there are no samples. */
   batches: PackedBatch[];
+  /** Sources of the run, in an order that is every batch's: what its `envIds` stand for. */
   envNames: string[];
   /** By comparison (`comparisons.ts`: the rollouts of a group where there is one agent); NaN where the rollout ended in an error. */
   rewards: number[][];
@@ -70,7 +71,7 @@ export async function buildTrainBatch(
   const worths = await worth.advantages(comparisons, groups);
   const algos = new Map(train.source.map(({ name, algo }) => [name, algo]));
   const traceAdvantages: (number | undefined)[][][] = groups.map(({ rollouts }) => rollouts.map(() => []));
-  const envNames = [...new Set(groups.map((group) => group.task.source))].toSorted();
+  const envNames = train.source.map(({ name }) => name).toSorted();
   const values = rewards.map((group) => group.map(() => 0));
   const chosen = new SampleSet();
   const trained = new Set<EpisodeTrace>();

@@ -29,6 +29,8 @@ import { TrainSteps } from "./train-step.ts";
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
 /** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
+/** A mean of one environment, by its number in the batch. */
+const BY_ENVIRONMENT = /^(entropy|mismatch_kl)\/(\d+)$/;
 
 export interface TrainerJob {
   modelDir: string;
@@ -52,8 +54,6 @@ export interface TrainerJob {
 }
 
 /** Trains until `maxSteps` or the signal. */
-const BY_ENVIRONMENT = /^(entropy|mismatch_kl)\/(\d+)$/;
-
 export async function runTrainer(job: TrainerJob): Promise<void> {
   const { config, metrics, signal } = job;
   const ownLoss = await configuredLoss(config.loss);
@@ -121,7 +121,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
   }
 }
 
-/** Means by environment under the environment's name; where there is one only, they are those of all and left out. */
+/** Means by environment under the environment's name; where the run has one only, they are those of all and left out. */
 function nameEnvironments(metrics: Record<string, number>, envNames: readonly string[]): Record<string, number> {
   return Object.fromEntries(
     Object.entries(metrics).flatMap(([name, value]): [string, number][] => {

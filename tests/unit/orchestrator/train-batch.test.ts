@@ -104,6 +104,12 @@ describe("buildTrainBatch", () => {
     expect([...(batch?.policyVersionSpans ?? [])].slice(0, 6)).toEqual([0, 0xffffffff, 1, 3, 2, 4]);
   });
 
+  test("has every source of the run among its environments, so that a number is one name's at every step", async () => {
+    const { batches, envNames } = await buildTrainBatch([group(0, [rollout(1), rollout(0)])], config());
+    expect(envNames).toEqual(["a", "b"]);
+    expect([...(batches[0]?.columns().envIds ?? [])]).toEqual([1, 1]);
+  });
+
   test("each source has its own estimator, and rewards of two sources never share a scale", async () => {
     const source = (name: string, algo: Record<string, unknown>) => ({ name, env: { id: "reverse-text" }, algo });
     const sources = [source("a", { type: "grpo", std: "batch", eps: 0 }), source("b", { type: "max_rl" })];
