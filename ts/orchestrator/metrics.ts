@@ -20,7 +20,7 @@ export interface StepReport {
   environments: number;
 }
 
-export function stepMetrics({
+export async function stepMetrics({
   step,
   groups,
   ages,
@@ -28,13 +28,13 @@ export function stepMetrics({
   dropped,
   seconds,
   environments,
-}: StepReport): Record<string, number> {
+}: StepReport): Promise<Record<string, number>> {
   const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
   const traces = episodes.filter(({ ok }) => ok).flatMap((episode) => episode.traces);
   const staleness = groups.filter(ages).map((group) => step - 1 - group.oldestVersion);
   const total = (count: (trace: EpisodeTrace) => number) => traces.reduce((sum, trace) => sum + count(trace), 0);
   const statistics = dropped.ended;
-  for (const group of groups) statistics.addShipped(group, batch.trained);
+  await statistics.addShipped(groups, batch.trained);
   const values: Record<string, number> = {
     ...statistics.metrics(environments),
     ...(staleness.length > 0 && { "off_policy/mean": mean(staleness), "off_policy/max": Math.max(...staleness) }),

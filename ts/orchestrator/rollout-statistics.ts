@@ -7,6 +7,8 @@
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import { mean } from "./mean.ts";
 
+/** Under which the rewards of episodes stand, so that no agent's own do. */
+const EPISODES = "agent";
 /** The framework's own times among an environment's metrics: they keep their names, and stand once for all environments. */
 const TIMING = "timing/";
 
@@ -47,18 +49,24 @@ export class RolloutStatistics {
         }
         continue;
       }
-      this.#spread("agent/reward", reward);
+      this.#spread(`${EPISODES}/reward`, reward);
       for (const trace of episode.traces.filter(isMeant)) this.#addTrace(trace, byAgent);
     }
   }
 
   /** One more value of a mean. */
   add(name: string, value: number): void {
-    const known = this.#means.get(name);
-    if (known === undefined) this.#means.set(name, { sum: value, count: 1 });
-    else {
-      known.sum += value;
-      known.count++;
+    this.#addMean(name, value, 1);
+  }
+
+  /** Everything that was added to `other`. */
+  merge(other: RolloutStatistics): void {
+    this.#episodes += other.#episodes;
+    this.#traces += other.#traces;
+    for (const [name, numbers] of other.#distributions) for (const value of numbers) this.#spread(name, value);
+    for (const [name, { sum, count }] of other.#means) this.#addMean(name, sum, count);
+    for (const of of ["episode", "trace"] as const) {
+      for (const [name, count] of other.#counts[of]) increment(this.#counts[of], name, count);
     }
   }
 
@@ -66,7 +74,8 @@ export class RolloutStatistics {
     this.#traces++;
     const { usage, nodes, timing } = trace;
     const parents = new Set(nodes.map(({ parent }) => parent));
-    if (byAgent && trace.reward !== null) this.#spread(`${trace.agent}/reward`, trace.reward);
+    if (byAgent && trace.agent !== EPISODES && trace.reward !== null)
+      this.#spread(`${trace.agent}/reward`, trace.reward);
     this.#spread("num_total_tokens", usage.prompt_tokens + usage.completion_tokens);
     this.#spread("num_input_tokens", usage.prompt_tokens);
     this.#spread("num_output_tokens", usage.completion_tokens);
@@ -88,7 +97,7 @@ export class RolloutStatistics {
   metrics(prefix: string): Record<string, number> {
     const values: Record<string, number> = {};
     for (const [name, numbers] of this.#distributions) {
-      const sorted = Float64Array.from(numbers).toSorted();
+      const sorted = Float64Array.from(numbers).sort();
       values[`${prefix}${name}/mean`] = mean(numbers);
       values[`${prefix}${name}/min`] = sorted[0] ?? Number.NaN;
       values[`${prefix}${name}/p10`] = percentile(sorted, 0.1);
@@ -101,6 +110,15 @@ export class RolloutStatistics {
     return values;
   }
 
+  #addMean(name: string, sum: number, count: number): void {
+    const known = this.#means.get(name);
+    if (known === undefined) this.#means.set(name, { sum, count });
+    else {
+      known.sum += sum;
+      known.count += count;
+    }
+  }
+
   #spread(name: string, value: number): void {
     const known = this.#distributions.get(name);
     if (known === undefined) this.#distributions.set(name, [value]);
@@ -108,8 +126,8 @@ export class RolloutStatistics {
   }
 }
 
-function increment(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+function increment(counts: Map<string, number>, name: string, by = 1): void {
+  counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
 /** Between the two nearest of the ascending `values`, as numpy's default; NaN of none. */

@@ -265,7 +265,7 @@ class Orchestrator {
       this.#ship(groups);
       const seconds = (performance.now() - startedAt) / 1000;
       metrics.log(step, {
-        ...stepMetrics({
+        ...(await stepMetrics({
           step,
           groups,
           ages: this.#ages,
@@ -273,7 +273,7 @@ class Orchestrator {
           dropped: this.#drops.take(),
           seconds,
           environments: config.orchestrator.train.source.length,
-        }),
+        })),
         "time/pack": packSeconds,
         ...this.#lifecycle.metrics(),
         ...this.#tasks.metrics(),

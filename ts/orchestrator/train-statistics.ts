@@ -8,54 +8,71 @@ import type { EpisodeTrace } from "../environments/index.ts";
 import { compareTraces } from "./comparisons.ts";
 import type { Group } from "./dispatcher.ts";
 import { RolloutStatistics } from "./rollout-statistics.ts";
+import { Turns } from "./turns.ts";
+
+interface Subsets {
+  readonly all: RolloutStatistics;
+  readonly effective: RolloutStatistics;
+}
 
 const NOTHING: ReadonlySet<EpisodeTrace> = new Set();
 
 export class TrainStatistics {
-  /** By `<environment>/<subset>`. */
-  readonly #sets = new Map<string, RolloutStatistics>();
+  readonly #environments = new Map<string, Subsets>();
 
   /** A group that no batch will have. */
   addDropped(group: Group): void {
     this.#add(group, NOTHING, false);
   }
 
-  /** A group of the batch, which has the traces `trained`. */
-  addShipped(group: Group, trained: ReadonlySet<EpisodeTrace>): void {
-    this.#add(group, trained, true);
+  /** The groups of the batch, which has the traces `trained`; in turns. */
+  async addShipped(groups: readonly Group[], trained: ReadonlySet<EpisodeTrace>): Promise<void> {
+    const turns = new Turns();
+    for (const group of groups) {
+      if (turns.isOver) await turns.next();
+      this.#add(group, trained, true);
+    }
   }
 
   /** `environments`: of the run. */
   metrics(environments: number): Record<string, number> {
-    const names = [...this.#sets.keys()].filter((name) => environments > 1 || name.startsWith("agg/"));
-    return Object.assign({}, ...names.map((name) => this.#sets.get(name)?.metrics(`train/${name}/`))) as Record<
-      string,
-      number
-    >;
+    const agg = newSubsets();
+    const values: Record<string, number> = {};
+    for (const [name, own] of this.#environments) {
+      agg.all.merge(own.all);
+      agg.effective.merge(own.effective);
+      if (environments > 1) Object.assign(values, metricsOf(name, own));
+    }
+    return Object.assign(values, metricsOf("agg", agg));
   }
 
   #add(group: Group, trained: ReadonlySet<EpisodeTrace>, isAdmitted: boolean): void {
+    const { all, effective } = this.#subsets(group.task.source);
     const episodes = group.rollouts.map(({ episode }) => episode);
-    const comparisons = compareTraces([group]).map(({ rewards }) => rewards);
-    const effective = episodes.filter(({ traces }) => traces.some((trace) => trained.has(trace)));
-    for (const environment of ["agg", group.task.source]) {
-      const all = this.#set(`${environment}/all`);
-      for (const rewards of comparisons) all.addGroup(rewards);
-      all.addEpisodes(episodes);
-      for (const episode of episodes) {
-        all.add("is_admitted/mean", Number(isAdmitted));
-        for (const trace of episode.traces) all.add("is_trainable/mean", Number(trained.has(trace)));
-      }
-      if (effective.length === 0) continue;
-      const own = this.#set(`${environment}/effective`);
-      for (const rewards of comparisons) own.addGroup(rewards);
-      own.addEpisodes(effective, (trace) => trained.has(trace));
+    const comparisons = compareTraces([group]);
+    for (const { rewards } of comparisons) all.addGroup(rewards);
+    all.addEpisodes(episodes);
+    for (const episode of episodes) {
+      all.add("is_admitted/mean", Number(isAdmitted));
+      for (const trace of episode.traces) all.add("is_trainable/mean", Number(trained.has(trace)));
     }
+    const inBatch = episodes.filter(({ traces }) => traces.some((trace) => trained.has(trace)));
+    if (inBatch.length === 0) return;
+    for (const { rewards } of comparisons) effective.addGroup(rewards);
+    effective.addEpisodes(inBatch, (trace) => trained.has(trace));
   }
 
-  #set(name: string): RolloutStatistics {
-    const known = this.#sets.get(name) ?? new RolloutStatistics();
-    this.#sets.set(name, known);
+  #subsets(environment: string): Subsets {
+    const known = this.#environments.get(environment) ?? newSubsets();
+    this.#environments.set(environment, known);
     return known;
   }
+}
+
+function newSubsets(): Subsets {
+  return { all: new RolloutStatistics(), effective: new RolloutStatistics() };
+}
+
+function metricsOf(name: string, { all, effective }: Subsets): Record<string, number> {
+  return { ...all.metrics(`train/${name}/all/`), ...effective.metrics(`train/${name}/effective/`) };
 }

@@ -111,7 +111,7 @@ describe("a batch of several agents", () => {
       [11, 0.5],
       [11, -0.5],
     ]);
-    const metrics = stepMetrics({
+    const metrics = await stepMetrics({
       ages: () => true,
       step: 1,
       groups,

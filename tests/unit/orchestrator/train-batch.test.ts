@@ -153,7 +153,7 @@ describe("buildTrainBatch", () => {
     expect(Object.fromEntries(batch.filtered)).toEqual({ mine: 1, repetition: 2, gibberish: 2 });
     const dropped = emptyReport();
     expect(
-      stepMetrics({ ages: () => true, step: 4, groups, batch, dropped, seconds: 1, environments: 1 }),
+      await stepMetrics({ ages: () => true, step: 4, groups, batch, dropped, seconds: 1, environments: 1 }),
     ).toMatchObject({
       "filters/mine": 0.5,
     });
@@ -222,7 +222,7 @@ test("stepMetrics: staleness is against the version that the step trains, reward
   const aged = { ...group(3, [rollout(1), errored(request, "model")]), seconds: 9 };
   drops.add("stale", [aged, { ...aged, seconds: 7, rollouts: [] }]);
   drops.add("errored", [group(4, [errored(request, "model")])]);
-  const metrics = stepMetrics({
+  const metrics = await stepMetrics({
     ages: () => true,
     step: 6,
     groups,

@@ -37,11 +37,23 @@ test("a distribution has numpy's percentiles, and what never came has no number"
   });
 });
 
-test("each source has its own numbers beside those of all, and the batch beside what gates rejected", () => {
+test("where there are several agents each has its rewards beside those of the episodes, whatever it is called", () => {
+  const { episode } = rollout(1);
+  const own = (agent: string, reward: number) => episode.traces.map((trace) => ({ ...trace, agent, reward }));
+  const statistics = new RolloutStatistics();
+  statistics.addEpisodes([{ ...episode, traces: [...own("agent", 1), ...own("user", 0)] }]);
+  expect(statistics.metrics("")).toMatchObject({
+    "agent/reward/min": 0.5,
+    "agent/reward/max": 0.5,
+    "user/reward/mean": 0,
+  });
+});
+
+test("each source has its own numbers beside those of all, and the batch beside what gates rejected", async () => {
   const statistics = new TrainStatistics();
   const shipped = group("a", [rollout(1), rollout(0), errored(request, "model")]);
   const trained = new Set(shipped.rollouts.slice(0, 1).flatMap(({ episode }) => episode.traces));
-  statistics.addShipped(shipped, trained);
+  await statistics.addShipped([shipped], trained);
   statistics.addDropped(group("b", [rollout(1), rollout(1)]));
   statistics.addDropped(group("b", [rollout(0), rollout(0)]));
   const values = statistics.metrics(2);
@@ -65,9 +77,9 @@ test("each source has its own numbers beside those of all, and the batch beside 
   expect(Object.keys(values).filter((name) => name.startsWith("train/b/effective/"))).toEqual([]);
 });
 
-test("a run of one source has the numbers of all alone", () => {
+test("a run of one source has the numbers of all alone", async () => {
   const statistics = new TrainStatistics();
-  statistics.addShipped(group("a", [rollout(1)]), new Set());
+  await statistics.addShipped([group("a", [rollout(1)])], new Set());
   const names = Object.keys(statistics.metrics(1));
   expect(names.length).toBeGreaterThan(20);
   expect(names.filter((name) => !name.startsWith("train/agg/all/"))).toEqual([]);
