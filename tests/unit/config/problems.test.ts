@@ -138,6 +138,10 @@ describe("keys that do not fit together", () => {
       `${RL_TOML}[[orchestrator.train.source]]\nenv.id = "reverse-text"\n`,
       "is already the name of orchestrator.train.source.0",
     ],
+    [
+      `${RL_TOML}[[orchestrator.train.source]]\nname = "agg"\nenv.id = "reverse-text"\n`,
+      'orchestrator.train.source.1.name: "agg" is where the metrics have the numbers of all sources together',
+    ],
     [`${RL_TOML}[[orchestrator.train.source]]\nenv = { }\n`, "give exactly one of id"],
     [RL_TOML.replace('id = "reverse-text"', 'id = "a", path = "./rl.toml"'), "give exactly one of id"],
   ])("are told with both: %#", async (toml, text) => {

@@ -217,9 +217,18 @@ function problems(config: RlInput): Problem[] {
   const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);
   if (schedule !== null) found.push({ path: ["trainer", "scheduler"], message: schedule });
   found.push(...nameProblems(["orchestrator", "train", "source"], orchestrator.train.source));
+  orchestrator.train.source.forEach((source, i) => {
+    const name = source.name ?? defaultSourceName(source.env);
+    if (!OF_ALL_SOURCES.has(name)) return;
+    const message = `"${name}" is where the metrics have the numbers of all sources together: give the source another name`;
+    found.push({ path: ["orchestrator", "train", "source", i, "name"], message });
+  });
   found.push(...nameProblems(["orchestrator", "eval", "source"], orchestrator.eval?.source ?? []));
   return found;
 }
+
+/** `train/agg/...`, `entropy/all`. */
+const OF_ALL_SOURCES: ReadonlySet<string> = new Set(["agg", "all"]);
 
 type Source = { name: string | null; env: Parameters<typeof defaultSourceName>[0] };
 
