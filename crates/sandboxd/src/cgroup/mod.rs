@@ -40,6 +40,8 @@ const QUOTA_PERIOD_US: u64 = 100_000;
 
 /// Init, and one more: so many are in every sandbox's groups before it has ended.
 const FEWEST_AT_ONCE: u64 = 2;
+/// No limit is that.
+const UNKNOWN: u64 = 0;
 /// What the kernel reserves for a group on a processor, and gives back when it likes.
 const RESERVE_BYTES: u64 = 256 << 10;
 /// With less, what a sandbox is before it has limits of its own may not fit.
@@ -88,7 +90,7 @@ pub(crate) struct Group {
     home: Weak<Groups>,
 }
 
-/// Limits as they were written last.
+/// Limits as they were written last, `UNKNOWN` where that failed.
 #[derive(Debug, Default)]
 struct Written {
     memory_bytes: Option<u64>,
@@ -159,8 +161,10 @@ impl Group {
         Ok(self.entrances.get_or_init(|| opened))
     }
 
-    /// Holds no file open from now on: for sandboxes of which many live long.
+    /// Holds no file open from now on: for sandboxes of which many live long. Nobody has the groups after them, since v2's
+    /// peak begins anew only for a file that stays open.
     pub(crate) fn let_go(&mut self) {
+        self.home = Weak::new();
         self.entrances.take();
         self.counters.let_go();
     }
@@ -173,7 +177,7 @@ impl Group {
         let mut written = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = Some(processes + ours);
         if written.processes != wanted {
-            written.processes = None;
+            written.processes = Some(UNKNOWN);
             fs::write(directory.join("pids.max"), (processes + ours).to_string())?;
             written.processes = wanted;
         }
@@ -187,7 +191,7 @@ impl Group {
         let mut written = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = Some(limits.memory_bytes);
         if written.memory_bytes != wanted {
-            written.memory_bytes = None;
+            written.memory_bytes = Some(UNKNOWN);
             self.limit_memory(limits.memory_bytes)?;
             self.ration()?;
             written.memory_bytes = wanted;

@@ -171,6 +171,31 @@ async fn groups_that_tell_of_a_sandbox_are_not_given_out_again() {
     }
 }
 
+#[tokio::test]
+async fn groups_whose_peak_stays_are_not_given_out_again() {
+    let (directory, groups, mut group) = ended();
+    group.let_go();
+    group.retire().await.expect_err("it was to be removed");
+    groups.take().expect("another");
+    assert!(directory.path().join("2").exists());
+}
+
+#[tokio::test]
+async fn groups_with_limits_that_nobody_knows_are_not_given_out_again() {
+    for file in ["memory.max", "pids.max"] {
+        let (directory, groups, group) = ended();
+        fs::create_dir(directory.path().join("1").join(file)).expect("what cannot be written to");
+        let limits = GroupLimits {
+            memory_bytes: 256 << 20,
+            processes: 64,
+        };
+        group.limit(limits).expect_err("it is no file");
+        group.retire().await.expect_err("it was to be removed");
+        groups.take().expect("another");
+        assert!(directory.path().join("2").exists(), "{file}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn groups_that_nobody_wants_are_removed() {
     let (directory, groups, group) = ended();
