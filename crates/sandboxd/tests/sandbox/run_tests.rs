@@ -1,5 +1,6 @@
 //! Many tests of one program in one sandbox: each case alone, on a clean layer, and told as it was.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event;
@@ -9,6 +10,7 @@ use prl_sandbox_proto::{
 use tokio_stream::StreamExt;
 
 use crate::support::{Client, Daemon, Outcome, cause, command, settles, skip, tell, text, tight, until};
+use crate::zygote::warm;
 
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
@@ -179,8 +181,11 @@ async fn every_case_begins_with_what_files_and_build_left() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
     on_each(async |_, client| {
+        // No layer is older than what lies below it.
         let program = "import os\n\
-            print(sorted(os.listdir('/work')), os.getcwd(), os.statvfs('/tmp').f_blocks * 4096 >> 20)\n\
+            names, changed = sorted(os.listdir('/work')), lambda path: os.stat(path).st_ctime_ns\n\
+            assert all(changed('/dev/shm') >= changed('/work/' + name) for name in names), 'an old layer'\n\
+            print(names, os.getcwd(), os.statvfs('/tmp').f_blocks * 4096 >> 20)\n\
             open('/work/mark', 'w').write('x')";
         let plain = || RunOnceRequest {
             limits: None,
@@ -221,6 +226,31 @@ async fn what_was_made_in_advance_is_for_those_whom_it_fits() -> Outcome {
         Ok(())
     })
     .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clean_layers_are_used_again_whatever_their_sizes() -> Outcome {
+    let Some((_daemon, client)) = warm(&["--park", "2", "--warm", "python=2"]).await? else {
+        return Ok(());
+    };
+    let seen = "import os; print(os.stat('/dev/shm').st_ctime_ns)";
+    let inputs = [""; 7];
+    for disk_bytes in [None, Some(8 << 20), None, Some(8 << 20)] {
+        let limits = Some(Limits {
+            disk_bytes,
+            ..Limits::default()
+        });
+        let request = RunOnceRequest {
+            limits,
+            ..command(&["python3", "-c", seen])
+        };
+        let told = judge(&client, tests(request, &inputs)).await?;
+        let layers: BTreeSet<String> = told.outputs().into_iter().collect();
+        assert!(layers.len() < inputs.len(), "{disk_bytes:?}: each case has a new one");
+        // Meanwhile sandboxes for such are parked.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    Ok(())
 }
 
 /// What a case may do to its layer; most leave no file behind.

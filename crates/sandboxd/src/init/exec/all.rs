@@ -186,7 +186,11 @@ impl Execs {
     pub(in crate::init) fn layer(&mut self, sizes: &Sizes, uid: u32) -> Result<Layer, Step> {
         match self.clean.iter().position(|layer| layer.sizes == *sizes) {
             Some(place) => Ok(self.clean.swap_remove(place)),
-            None => Layer::make(sizes, uid),
+            None => {
+                // The next ones will have these sizes too: others would only be in the way of theirs.
+                self.spent.append(&mut self.clean);
+                Layer::make(sizes, uid)
+            }
         }
     }
 
