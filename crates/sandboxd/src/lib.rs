@@ -89,6 +89,9 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
     }
     let served = Options::parse(&arguments).and_then(|options| {
         sys::return_large_blocks();
+        if let Err(error) = sys::open_all_files_allowed() {
+            tracing::warn!(%error, "the limit of open files stays as low as it was");
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()

@@ -265,6 +265,17 @@ pub(crate) fn readable(path: &CStr) -> bool {
     unsafe { libc::access(path.as_ptr(), libc::R_OK) == 0 }
 }
 
+/// Lets this process open as many files as it may at all. What is usual to begin with (1024) is for less than a hundred boxes.
+pub(crate) fn open_all_files_allowed() -> io::Result<()> {
+    // SAFETY: rlimit is plain data filled by the first call and read by the second.
+    unsafe {
+        let mut limit: libc::rlimit = std::mem::zeroed();
+        check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit))?;
+        limit.rlim_cur = limit.rlim_max;
+        check(libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit)).map(|_| ())
+    }
+}
+
 /// Makes the allocator give blocks of a quarter of a megabyte and more back to the machine as soon as they are free. Its
 /// own habit is to keep ever larger ones, so that requests and results of some megabytes would stay with the daemon.
 pub(crate) fn return_large_blocks() {

@@ -1,5 +1,7 @@
 //! After many runs of every kind the daemon holds what it held before.
 
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, RunOnceRequest};
@@ -84,6 +86,34 @@ async fn nothing_is_left_after_many_runs() -> Outcome {
     assert!(flat(memory, now), "memory grew from {memory} to {now} KiB");
     assert_eq!(std::fs::read_dir(directory.path())?.count(), 0, "temporary files");
     daemon.stop()
+}
+
+#[test]
+fn it_may_open_all_files_that_it_is_allowed() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let few = "ulimit -Sn 200; exec \"$0\" \"$@\"";
+    let mut daemon = Command::new("sh")
+        .args(["-c", few, env!("CARGO_BIN_EXE_prl-sandboxd"), "--park", "0", "--socket"])
+        .arg(directory.path().join("sandboxd.sock"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().ok_or("no standard output")?).read_line(&mut line)?;
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", daemon.id()));
+    daemon.kill()?;
+    daemon.wait()?;
+    if line.is_empty() {
+        skip("this machine cannot make sandboxes");
+        return Ok(());
+    }
+    let limits = limits?;
+    let files = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let [soft, hard, ..] = files.ok_or("no such limit")?.split_whitespace().collect::<Vec<_>>()[..] else {
+        return Err("not two numbers".into());
+    };
+    assert_eq!(soft, hard);
+    Ok(())
 }
 
 /// Mostly short runs, and now and then every hostile and every ordinary program.
