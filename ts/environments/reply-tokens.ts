@@ -58,22 +58,6 @@ function beforeStop(content: string, stops: readonly string[], from: number): st
   return content.slice(0, Math.min(content.length, ...ends)).trimEnd();
 }
 
-/** The reply without the stop string that ended it and what its last token says behind that. */
-export function withoutStop(reply: ParsedCompletion, stopReason: number | string | null = null): ParsedCompletion {
-  if (typeof stopReason !== "string") return reply;
-  const cut = (text: string): string => {
-    const at = text.lastIndexOf(stopReason);
-    if (at >= 0) return text.slice(0, at).trimEnd();
-    // Blanks at the end of a reply are left out, those of a stop string too.
-    const rest = stopReason.trimEnd();
-    return rest !== "" && text.endsWith(rest) ? text.slice(0, -rest.length).trimEnd() : text;
-  };
-  const { content, reasoning } = reply;
-  return content === "" && reasoning !== null
-    ? { ...reply, reasoning: cut(reasoning) }
-    : { ...reply, content: cut(content) };
-}
-
 export function joined(a: Uint32Array, b: Uint32Array): Uint32Array {
   if (a.length === 0) return b;
   const both = new Uint32Array(a.length + b.length);

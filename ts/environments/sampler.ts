@@ -1,10 +1,10 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../errors.ts";
-import { opensThinking, parseReply, type ParsedCompletion } from "../renderers/index.ts";
+import { opensThinking, parseReply, type ParsedCompletion, withoutStop } from "../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "./environment.ts";
 import type { TurnLimits } from "./limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
-import { beginning, joined, listenerOf, NOTHING, withoutStop } from "./reply-tokens.ts";
+import { beginning, joined, listenerOf, NOTHING } from "./reply-tokens.ts";
 import type { PolicyClient, PolicyCompletion, Sampling } from "./policy-client.ts";
 import { joinReplies, type RecordedTurns } from "./partial-rollout.ts";
 import { seed as deriveSeed, turnSeed } from "./seed.ts";

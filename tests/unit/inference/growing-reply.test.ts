@@ -63,6 +63,13 @@ const cases = fc.record({
   cuts: fc.array(fc.nat(200), { maxLength: 12 }),
 });
 
+/** Up to the token that completes the stop string, which is looked for in text alone; null when none does. */
+function stoppedAt(decode: (ids: number[]) => string, ids: readonly number[], stop: string): number[] | null {
+  const isComplete = (end: number) => decode(ids.slice(0, end).filter((id) => id < STOP_ID)).includes(stop);
+  const end = Array.from({ length: ids.length }, (_, index) => index + 1).find(isComplete);
+  return end === undefined ? null : ids.slice(0, end);
+}
+
 /** A block of thinking that only its end shows makes thinking of what looked like content. */
 function turnsOut(reply: { content: string; reasoning: string | null }, told: { content: string }): boolean {
   return told.content !== "" && reply.reasoning?.startsWith(told.content) === true;
@@ -78,14 +85,17 @@ describe("a growing reply", () => {
     fc.assert(
       fc.property(cases, ({ text, noise, family, vocabulary, tools, thinks, cuts }) => {
         const codec = codecOf(vocabulary);
-        const ids = codec.encode(text);
-        for (const [at, byte] of noise) ids.splice(at, 0, byte);
+        const sampled = codec.encode(text);
+        for (const [at, byte] of noise) sampled.splice(at, 0, byte);
+        const stopped = stoppedAt(codec.decode, sampled, "STOP");
+        const ids = stopped ?? sampled;
         const stopIds = new Set([STOP_ID]);
         const growing = new GrowingReply(codec, family, stopIds, { tools, thinks, stop: ["STOP"] });
         const told = { content: "", reasoning: "" };
         let start = 0;
         for (const cut of cuts.toSorted((a, b) => a - b)) {
-          collect(told, growing.push(ids.slice(start, cut)));
+          // What a stop string has ended is cut before it is told.
+          if (stopped === null || cut < ids.length) collect(told, growing.push(ids.slice(start, cut)));
           start = Math.max(start, cut);
         }
         const whole = {
@@ -93,7 +103,7 @@ describe("a growing reply", () => {
           logprobs: new Float32Array(ids.length),
           policyVersions: [],
           finishReason: "stop" as const,
-          stopReason: null,
+          stopReason: stopped === null ? null : "STOP",
         };
         const renderer = { parse: (all: Uint32Array) => parseCompletion(codec, family, stopIds, all) };
         const reply = readReply(renderer, whole, { tools, thinks, id: "x", begun: new Uint32Array(0) });
@@ -128,6 +138,19 @@ describe("a growing reply", () => {
       content: "4",
     });
     expect(tellsOf("llama3", ' {"answer": {"of": 1', { tools: false }).content).toBe('{"answer": {"of": 1');
+  });
+
+  it("ends before the stop string, in thinking too", () => {
+    const read = (text: string, stopReason: string) => {
+      const tokenIds = Uint32Array.from(codec.encode(text));
+      const renderer = { parse: (ids: Uint32Array) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ids) };
+      const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), policyVersions: [] };
+      const options = { tools: false, thinks: false, id: "x", begun: new Uint32Array(0) };
+      return readReply(renderer, { ...completion, finishReason: "stop", stopReason }, options);
+    };
+    expect(read("<think>hm, STOP", "STOP")).toMatchObject({ reasoning: "hm,", content: "" });
+    expect(read("<think>hm</think>4 STOP", "STOP")).toMatchObject({ reasoning: "hm", content: "4" });
+    expect(read("4\nEND\n", "END\n")).toMatchObject({ reasoning: null, content: "4" });
   });
 
   it("tells nothing of a call before it is whole", () => {

@@ -1,5 +1,5 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import { parseReply, type Renderer, type Tokenizer } from "../../renderers/index.ts";
+import { parseReply, type Renderer, type Tokenizer, withoutStop } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../request.ts";
 import { type Completion, toldLogprob } from "../response.ts";
 
@@ -35,8 +35,8 @@ export function readReply(
   { tools, id, begun, thinks }: ReplyOptions,
 ): ChatReply {
   const ids = Uint32Array.of(...begun, ...completion.tokenIds);
-  const { content, reasoning, toolCalls } = parseReply(renderer, ids, thinks);
-  const stopped = typeof completion.stopReason === "string" ? content.lastIndexOf(completion.stopReason) : -1;
+  const parsed = parseReply(renderer, ids, thinks);
+  const { content, reasoning, toolCalls } = withoutStop(parsed, completion.stopReason);
   const calls = toolCalls.flatMap((call, index): ChatToolCall[] =>
     call.status !== "ok" || call.name === null
       ? []
@@ -55,7 +55,7 @@ export function readReply(
       ? content
       : [content, ...toolCalls.map(({ raw }) => raw)].filter((part) => part !== "").join("\n");
   return {
-    content: stopped < 0 ? written : content.slice(0, stopped),
+    content: content === parsed.content ? written : content,
     reasoning,
     toolCalls: tools ? calls : [],
   };
