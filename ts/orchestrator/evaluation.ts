@@ -14,6 +14,7 @@ import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { evaluationFile } from "../transports/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { type PassCurve, passCurves } from "./algorithms/statistics/pass-curves.ts";
+import { mean } from "./mean.ts";
 import { RolloutStatistics } from "./rollout-statistics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import type { SharedRoom } from "./shared-room.ts";
@@ -124,7 +125,7 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
   statistics.addEpisodes(rollouts.map(({ episode }) => episode));
   return {
     ...statistics.metrics(`eval/${name}/all/`),
-    ...passRates(name, rollouts),
+    ...overTries(`eval/${name}/all/agent/`, rollouts),
     [`eval/${name}/num`]: good.length,
     [`eval/${name}/errors`]: errors,
     [`eval/${name}/policy_version`]: version,
@@ -140,10 +141,10 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
 }
 
 /**
- * pass@k and pass^k with their intervals, where tasks are tried more than once and rewards are 0 or 1; over the tasks of which every rollout was
- * scored.
+ * avg@n, the mean reward over n tries of each task; where tasks are tried more than once and rewards are 0 or 1 also pass@k and pass^k with their
+ * intervals, over the tasks of which every rollout was scored.
  */
-function passRates(name: string, rollouts: readonly ReceivedEpisode[]): Record<string, number> {
+function overTries(prefix: string, rollouts: readonly ReceivedEpisode[]): Record<string, number> {
   const byTask = new Map<string, number[]>();
   for (const { episode } of rollouts) {
     byTask.set(episode.task.key, [...(byTask.get(episode.task.key) ?? []), rewardOf(episode)]);
@@ -152,17 +153,19 @@ function passRates(name: string, rollouts: readonly ReceivedEpisode[]): Record<s
   const isBinary = rollouts.every(({ episode }) =>
     [0, 1, Number.NaN].some((value) => Object.is(value, rewardOf(episode))),
   );
-  if (tries < 2 || !isBinary) return {};
+  const scored = [...byTask.values()].flat().filter((reward) => !Number.isNaN(reward));
+  const average = { [`${prefix}avg@${tries}`]: mean(scored) };
+  if (tries < 2 || !isBinary) return average;
   const whole = [...byTask.values()].filter((rewards) => rewards.every((reward) => !Number.isNaN(reward)));
   const { at, hat } = passCurves(
     whole.map((rewards) => rewards.filter((reward) => reward === 1).length),
     tries,
   );
-  const named = (prefix: string, curve: PassCurve) =>
-    Object.entries(curve).flatMap(([k, { mean, low, high }]) => [
-      [`eval/${name}/all/agent/${prefix}${k}`, mean],
-      [`eval/${name}/all/agent/${prefix}${k}/low`, low],
-      [`eval/${name}/all/agent/${prefix}${k}/high`, high],
+  const named = (what: string, curve: PassCurve) =>
+    Object.entries(curve).flatMap(([k, rate]) => [
+      [`${prefix}${what}${k}`, rate.mean],
+      [`${prefix}${what}${k}/low`, rate.low],
+      [`${prefix}${what}${k}/high`, rate.high],
     ]);
-  return Object.fromEntries([...named("pass@", at), ...named("pass^", hat)]);
+  return { ...average, ...Object.fromEntries([...named("pass@", at), ...named("pass^", hat)]) };
 }
