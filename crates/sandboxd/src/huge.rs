@@ -3,7 +3,7 @@
 //! Of a file's pages a fork copies nothing: each init would find its code again by faults, a few pages at a time, and let
 //! go of each of them at its end. Of a huge page a fork copies one entry. So what of this program's file is not to be
 //! written to is copied once, as far as it lies between bounds of huge pages, into memory that has them and takes its
-//! place. It is as it was, and as little to be written to.
+//! place. It reads as it did and is as little to be written to; constants beside the code can be executed from then on.
 
 use std::io;
 use std::ptr;
