@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::io::AsyncReadExt;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::boxes::{Registry, Snapshots};
@@ -155,11 +155,13 @@ async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolatio
         None => None,
     };
     let addresses = [listening.address, metrics.as_ref().map(|metrics| metrics.address)];
+    // Whoever has read the announcement may end us at once.
+    let stop = StopSignals::watch()?;
     announce(options, addresses, shop, isolation).map_err(|source| SandboxError::Serve {
         action: "announce itself".to_owned(),
         source,
     })?;
-    let ended = wait_for_stop(options.stop_with_stdin, factory).await;
+    let ended = wait_for_stop(stop, options.stop_with_stdin, factory).await;
     shop.draining.send_replace(true);
     shop.queue.close();
     listening.refuse();
@@ -179,15 +181,31 @@ async fn listen(options: &Options, shop: &Arc<Shop>, factory: &Factory, isolatio
     ended
 }
 
-/// Returns when the daemon is to stop; an error when it must, because the spawner is gone.
-async fn wait_for_stop(with_stdin: bool, factory: &Factory) -> Result<(), SandboxError> {
-    let failed = |source| SandboxError::Serve {
+/// SIGTERM and SIGINT, which from then on end the daemon in order.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn watch() -> Result<Self, SandboxError> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate()).map_err(cannot_wait)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(cannot_wait)?,
+        })
+    }
+}
+
+fn cannot_wait(source: io::Error) -> SandboxError {
+    SandboxError::Serve {
         action: "wait for signals".to_owned(),
         source,
-    };
-    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
-    let spawner = factory.watch().map_err(failed)?;
+    }
+}
+
+/// Returns when the daemon is to stop; an error when it must, because the spawner is gone.
+async fn wait_for_stop(mut stop: StopSignals, with_stdin: bool, factory: &Factory) -> Result<(), SandboxError> {
+    let spawner = factory.watch().map_err(cannot_wait)?;
     let starter_gone = async {
         if !with_stdin {
             return std::future::pending().await;
@@ -197,8 +215,8 @@ async fn wait_for_stop(with_stdin: bool, factory: &Factory) -> Result<(), Sandbo
         while stdin.read(&mut buffer).await.is_ok_and(|length| length > 0) {}
     };
     tokio::select! {
-        _ = terminate.recv() => Ok(()),
-        _ = interrupt.recv() => Ok(()),
+        _ = stop.terminate.recv() => Ok(()),
+        _ = stop.interrupt.recv() => Ok(()),
         () = starter_gone => Ok(()),
         ended = spawner => {
             drop(ended);

@@ -90,7 +90,7 @@ async fn unharmed(talk: impl AsyncFnOnce(&Daemon, &Client) -> Outcome) -> Outcom
     };
     still_serves(&client).await?;
     quiet().await?;
-    let (before, memory) = (Census::take(daemon.pid()), resident_kib(daemon.pid()));
+    let (before, memory) = (Census::settled(daemon.pid()).await?, resident_kib(daemon.pid()));
     talk(&daemon, &client).await?;
     still_serves(&client).await?;
     forget_all(&daemon).await?;

@@ -139,7 +139,7 @@ async fn inits() -> Outcome {
     };
     let client = daemon.client().await?;
     quiet(&client, 3).await?;
-    let before = Census::take(daemon.pid());
+    let before = Census::settled(daemon.pid()).await?;
     let load = Load::start(&client, LANES);
     let spawner = spawner(daemon.pid())?;
     let mut killed = 0;
@@ -178,7 +178,7 @@ async fn parked_inits() -> Outcome {
     };
     let client = daemon.client().await?;
     quiet(&client, 4).await?;
-    let before = Census::take(daemon.pid());
+    let before = Census::settled(daemon.pid()).await?;
     for init in children(daemon.pid(), spawner(daemon.pid())?) {
         kill(init.pid, libc::SIGKILL);
     }
@@ -203,7 +203,7 @@ async fn the_client() -> Outcome {
     };
     let client = daemon.client().await?;
     quiet(&client, 2).await?;
-    let before = Census::take(daemon.pid());
+    let before = Census::settled(daemon.pid()).await?;
     let mut caller = Command::new(std::env::current_exe()?)
         .args(["--ignored", "--exact", "kills::as_a_client"])
         .env("PRL_TEST_SOCKET", &daemon.socket)
@@ -229,7 +229,7 @@ async fn the_template_interpreter() -> Outcome {
         return Ok(());
     }
     quiet(&client, 5).await?;
-    let before = Census::take(daemon.pid());
+    let before = Census::settled(daemon.pid()).await?;
     let load = Load::start(&client, LANES);
     for _ in 0..3 {
         let spawner = spawner(daemon.pid())?;
@@ -281,5 +281,16 @@ async fn as_a_client() -> Outcome {
         });
     }
     while runs.join_next().await.is_some() {}
+    Ok(())
+}
+
+#[test]
+fn a_daemon_may_be_ended_as_soon_as_it_has_spoken() -> Outcome {
+    for _ in 0..8 {
+        let Some(daemon) = Daemon::start(&[])? else {
+            return Ok(());
+        };
+        daemon.stop()?;
+    }
     Ok(())
 }

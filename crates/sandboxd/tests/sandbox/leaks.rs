@@ -78,7 +78,7 @@ async fn nothing_is_left_after_many_runs() -> Outcome {
     // What is allocated once, for all time, is allocated by then.
     rounds(0, all / 5).await?;
     quiet().await?;
-    let (before, memory) = (Census::take(daemon.pid()), resident_kib(daemon.pid()));
+    let (before, memory) = (Census::settled(daemon.pid()).await?, resident_kib(daemon.pid()));
     rounds(all / 5, all).await?;
     quiet().await?;
     before.returns(daemon.pid()).await?;

@@ -288,7 +288,7 @@ fn no_two_programs_meet_and_nothing_is_left() -> Outcome {
         .await
     };
     runtime.block_on(quiet())?;
-    let before = runtime.block_on(async { Census::take(daemon.pid()) });
+    let before = runtime.block_on(Census::settled(daemon.pid()))?;
     let long = std::env::var_os("PRL_TEST_LONG").is_some();
     let config = Config {
         cases: if long { 150 } else { 8 },

@@ -160,7 +160,7 @@ async fn each_run_has_one_of_its_own_and_nothing_is_left() -> Outcome {
     if !daemon.is_full() {
         return Ok(());
     }
-    let before = Census::take(daemon.pid());
+    let before = Census::settled(daemon.pid()).await?;
     round(&mut seen).await?;
     // Callers that hang up, and one that is refused.
     for _ in 0..6 {

@@ -9,6 +9,8 @@ use super::traces;
 
 /// How long two censuses may differ.
 const SETTLE: Duration = Duration::from_secs(15);
+/// Longer than the daemon keeps groups that nobody wants.
+const KEPT: Duration = Duration::from_millis(1200);
 /// What an allocator may keep for itself.
 const MEMORY_SLACK_KIB: u64 = 24 << 10;
 
@@ -111,6 +113,23 @@ impl Census {
                 .filter(|trace| trace.starts_with("group "))
                 .count(),
             namespaces: namespaces.len(),
+        }
+    }
+
+    /// What is there once nothing changes any more: groups that nobody takes over are kept for a moment.
+    pub(crate) async fn settled(daemon: u32) -> Result<Self, Box<dyn Error>> {
+        let deadline = Instant::now() + SETTLE;
+        let mut last = Self::take(daemon);
+        loop {
+            tokio::time::sleep(KEPT).await;
+            let now = Self::take(daemon);
+            if now == last {
+                return Ok(now);
+            }
+            if Instant::now() > deadline {
+                return Err(format!("it never comes to rest: was {last:#?}\nis {now:#?}").into());
+            }
+            last = now;
         }
     }
 
