@@ -113,8 +113,9 @@ test("one that dies early is started again after pauses that double", PATIENCE, 
   const deaths: number[] = [];
   const died = () => void deaths.push(performance.now());
   await start("process.exit(7);", { times: { ...TIMES, firstPauseMs }, onRestart: died });
-  await expect.poll(() => deaths.length, PATIENCE).toBe(4);
-  const pauses = deaths.slice(1).map((at, i) => at - (deaths[i] ?? 0));
+  // Polls may miss a death.
+  await expect.poll(() => deaths.length, PATIENCE).toBeGreaterThanOrEqual(4);
+  const pauses = deaths.slice(1, 4).map((at, i) => at - (deaths[i] ?? 0));
   pauses.forEach((pause, i) => expect(pause).toBeGreaterThanOrEqual(firstPauseMs * 2 ** i - 1));
 });
 

@@ -4,7 +4,7 @@
  *
  * A trainer that has another run directory, on another machine, is not watched, and the summary holds what the orchestrator knows.
  */
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -79,10 +79,13 @@ async function watchTrainer(run: HandRun, end: AbortSignal): Promise<void> {
   let seen: { pid: number; started: string } | null = null;
   let told: FailureNote | null = null;
   while (!end.aborted) {
-    const pid = await trainerPid(run.runDir);
+    const { pid, readyAt } = await trainerReady(run.runDir);
     const started = pid === null ? null : await processStart(pid);
     const note = await trainerNote(run.runDir);
+    // One that came and went between two looks was there too.
+    const cameAndWent = seen === null && pid !== null && readyAt >= performance.timeOrigin;
     if (pid !== null && started !== null) seen = { pid, started };
+    else if (cameAndWent && !(await isLastVersionThere(run))) throw trainerDeath(pid, note);
     else if (seen !== null && seen.pid === pid && !(await isLastVersionThere(run))) throw trainerDeath(seen.pid, note);
     else if (seen === null && note !== null && note.at >= performance.timeOrigin) throw trainerDeath(note.pid, note);
     else if (seen === null && note !== null && note.pid !== told?.pid) {
@@ -105,10 +108,12 @@ function trainerDeath(pid: number, note: FailureNote | null): PrlError {
   return ownFailure("trainer-0", note?.pid === pid ? note : null, died);
 }
 
-async function trainerPid(runDir: string): Promise<number | null> {
+/** The trainer that said that it is ready here, and when (milliseconds since 1970). */
+async function trainerReady(runDir: string): Promise<{ pid: number | null; readyAt: number }> {
   const path = readyFilePath(runDir, "trainer", 0);
   const text = await ifThere(readFile(path, "utf8"), path);
-  return text === null ? null : (JSON.parse(text) as ReadyFile).pid;
+  const file = text === null ? null : await ifThere(stat(path), path);
+  return { pid: text === null ? null : (JSON.parse(text) as ReadyFile).pid, readyAt: file?.mtimeMs ?? 0 };
 }
 
 async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean> {
@@ -119,7 +124,7 @@ async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean>
 
 /** Resolves when the trainer of this run directory has ended, or is late with it; rejects with what it failed of after its last version. */
 async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
-  const pid = await trainerPid(runDir);
+  const { pid } = await trainerReady(runDir);
   if (pid === null) return;
   const end = performance.now() + TRAINER_END_MS;
   while ((await processStart(pid)) !== null && performance.now() < end) {
