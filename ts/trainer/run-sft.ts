@@ -13,7 +13,7 @@ import { learningRate } from "./schedule.ts";
 import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
 import type { SftPublisher } from "./sft-evaluations.ts";
 import { openSftData, type SftData } from "./sft-data.ts";
-import { TrainSteps } from "./train-step.ts";
+import { nameEnvironments, TrainSteps } from "./train-step.ts";
 import { validate } from "./sft-validation.ts";
 
 export interface SftJob {
@@ -80,7 +80,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       const throughput = batch.inputIds.length / seconds;
       const isValidated = config.val !== null && (step % config.val.interval === 0 || step === config.max_steps);
       metrics.log(step, {
-        ...stepMetrics,
+        ...nameEnvironments(stepMetrics, []),
         ...counts,
         loss,
         "loss/mean": loss,

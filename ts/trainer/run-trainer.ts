@@ -23,15 +23,13 @@ import { canaryTokenIds, scoreCanary } from "./canary.ts";
 import { configuredLoss } from "./configured-loss.ts";
 import { openReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
-import { TrainSteps } from "./train-step.ts";
+import { nameEnvironments, TrainSteps } from "./train-step.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
 /** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
 /** A mean of one environment, by its number in the batch. */
-const BY_ENVIRONMENT = /^(entropy|mismatch_kl)\/(\d+)$/;
-
 export interface TrainerJob {
   modelDir: string;
   /** The model that a KL term pulls towards; null or absent: none. */
@@ -119,17 +117,6 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     await Promise.all([job.rollouts.close(), job.weights.close()]);
     await Promise.all([trainer.close(), reference?.close(), ownLoss.close()]);
   }
-}
-
-/** Means by environment under the environment's name; where the run has one only, they are those of all and left out. */
-function nameEnvironments(metrics: Record<string, number>, envNames: readonly string[]): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(metrics).flatMap(([name, value]): [string, number][] => {
-      const [, mean = "", id = ""] = BY_ENVIRONMENT.exec(name) ?? [];
-      if (id === "") return [[name, value]];
-      return envNames.length < 2 ? [] : [[`${mean}/${envNames[Number(id)] ?? id}`, value]];
-    }),
-  );
 }
 
 /** The digest of the reference that the run's checkpoints are bound to, and its last one was: read once. */
