@@ -235,7 +235,13 @@ impl Factory {
 
     /// One order to the spawner and its answer. Short: the spawner does nothing but clone.
     pub(crate) fn order(&self, spawn: &Spawn, fds: &[i32]) -> Result<(i32, OwnedFd), SandboxError> {
-        let gone = |error: io::Error| SandboxError::Spawner(error.to_string());
+        let gone = |error: io::Error| match error.raw_os_error() {
+            Some(libc::EMFILE) => SandboxError::Setup {
+                step: "take over what the spawner made".to_owned(),
+                source: error,
+            },
+            _ => SandboxError::Spawner(error.to_string()),
+        };
         let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
         send_with_fds(socket.as_raw_fd(), &spawn.encode_to_vec(), fds).map_err(gone)?;
         let mut buffer = [0; 256];

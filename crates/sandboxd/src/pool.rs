@@ -19,12 +19,14 @@ use tokio::sync::oneshot;
 
 use crate::error::SandboxError;
 use crate::sandbox::Sandbox;
+use crate::seldom::Seldom;
 use crate::zygote::Maker;
 
 /// Sandboxes being made at a time: more only makes each slower.
 const MAKING_AT_ONCE: usize = 8;
 /// Pause before the pool tries again to fill itself after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
+static FAILURES: Seldom = Seldom::new();
 
 /// What makes the sandboxes of a pool.
 pub(crate) trait Make: Send + Sync + 'static {
@@ -227,15 +229,22 @@ impl<M: Make> Pool<M> {
     async fn hand_out(&self, made: Answer<M::Made>, was_making: bool) {
         let left = {
             let mut state = self.lock();
-            state.making -= usize::from(was_making);
-            state.offer(made)
+            let left = state.offer(made);
+            if !matches!(left, Some(Err(_))) {
+                state.making -= usize::from(was_making);
+            }
+            left
         };
         match left {
             None => {}
             Some(Ok(sandbox)) => sandbox.destroy().await,
             Some(Err(error)) => {
-                tracing::error!(error = %error.chain(), "cannot make a sandbox in advance");
+                if let Some(more) = FAILURES.due() {
+                    tracing::error!(error = %error.chain(), more, "cannot make a sandbox in advance");
+                }
+                // It counts as being made meanwhile, so that others do not try more often.
                 tokio::time::sleep(AFTER_FAILURE).await;
+                self.lock().making -= usize::from(was_making);
             }
         }
     }

@@ -135,7 +135,8 @@ pub(crate) fn receive_from_mortal(socket: RawFd, buffer: &mut [u8]) -> io::Resul
     }
 }
 
-/// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes: end of file.
+/// Receives one message of at most `buffer.len()` bytes and its descriptors, close-on-exec. Zero bytes: end of file. `EMFILE`
+/// when this process may open no more: then they are lost, and the message with them.
 pub(crate) fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
     let mut iov = libc::iovec {
         iov_base: buffer.as_mut_ptr().cast(),
@@ -176,7 +177,12 @@ pub(crate) fn receive_with_fds(socket: RawFd, buffer: &mut [u8]) -> io::Result<(
             cmsg = libc::CMSG_NXTHDR(&raw const header, cmsg);
         }
     }
-    if header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+    let lost = header.msg_flags & libc::MSG_CTRUNC != 0;
+    if lost && fds.len() < MAX_FDS {
+        // There was room for them.
+        return Err(io::Error::from_raw_os_error(libc::EMFILE));
+    }
+    if lost || header.msg_flags & libc::MSG_TRUNC != 0 {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "truncated message"));
     }
     Ok((received, fds))

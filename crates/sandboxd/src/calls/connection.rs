@@ -18,8 +18,14 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::Request;
 use tonic::transport::server::Connected;
 
+use crate::seldom::Seldom;
+
 /// From the accept to the first admitted call.
 const USELESS: Duration = Duration::from_secs(15);
+/// After an accept that failed for want of something.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+static REFUSALS: Seldom = Seldom::new();
+static FAILURES: Seldom = Seldom::new();
 
 /// Lets connections in, one place for each.
 #[derive(Clone, Debug)]
@@ -36,15 +42,29 @@ impl Doorkeeper {
         }
     }
 
-    /// Connections beyond the number of places are closed at once: one that waits in the dark would be worse.
+    /// Connections beyond the number of places are closed at once: one that waits in the dark would be worse. Those that cannot be
+    /// accepted for want of descriptors or memory wait with the kernel.
     pub(crate) fn guard<S, IO>(self, incoming: S) -> impl Stream<Item = io::Result<Guarded<IO>>>
     where
         S: Stream<Item = io::Result<IO>>,
     {
-        incoming.filter_map(move |accepted| match accepted {
+        let unhurried = incoming.then(async |accepted| {
+            if let Err(error) = &accepted
+                && is_want(error)
+            {
+                if let Some(more) = FAILURES.due() {
+                    tracing::warn!(%error, more, "a connection cannot be accepted");
+                }
+                sleep(AFTER_FAILURE).await;
+            }
+            accepted
+        });
+        unhurried.filter_map(move |accepted| match accepted {
             Ok(stream) => {
                 let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
-                    tracing::warn!("a connection was refused: too many");
+                    if let Some(more) = REFUSALS.due() {
+                        tracing::warn!(more, "a connection was refused: too many");
+                    }
                     return None;
                 };
                 Some(Ok(Guarded {
@@ -57,6 +77,12 @@ impl Doorkeeper {
             Err(error) => Some(Err(error)),
         })
     }
+}
+
+/// Whether an accept failed for what may be there later, and fails again until then.
+fn is_want(error: &io::Error) -> bool {
+    let wants = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+    error.raw_os_error().is_some_and(|errno| wants.contains(&errno))
 }
 
 /// Whether a call of a connection was admitted; in the extensions of each of its requests.
@@ -193,6 +219,21 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         drop(connection);
         talking.await.expect("the caller sees it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_wanting_is_waited_for_and_nothing_else() {
+        for (errno, waits) in [(libc::EMFILE, true), (libc::ENFILE, true), (libc::ECONNABORTED, false)] {
+            let failures = (0..20).map(|_| Err::<DuplexStream, _>(io::Error::from_raw_os_error(errno)));
+            let began = tokio::time::Instant::now();
+            let all: Vec<_> = Doorkeeper::new(1).guard(iter(failures)).collect().await;
+            assert!(all.len() == 20 && all.iter().all(Result::is_err), "{errno}");
+            let least = if waits { 20 * AFTER_FAILURE } else { Duration::ZERO };
+            assert!(
+                began.elapsed() >= least && (waits || began.elapsed() == least),
+                "{errno}"
+            );
+        }
     }
 
     #[tokio::test(start_paused = true)]

@@ -25,36 +25,67 @@ pub(super) fn without_leaf(own: &Path) -> &Path {
     }
 }
 
-/// Enables a controller for the groups below this one. `at_root`: it is the highest group to be seen.
+/// Enables a controller for the groups below this one. `at_root`: it is the highest group to be seen. Where that cannot be, every
+/// process is where it was.
 pub(super) fn hand_down(group: &Path, controller: &str, at_root: bool) -> io::Result<()> {
     let order = format!("+{controller}");
-    let write = || fs::write(group.join("cgroup.subtree_control"), &order);
-    let busy = |result: &io::Result<()>| matches!(result, Err(error) if error.raw_os_error() == Some(libc::EBUSY));
-    let mut done = write();
-    if !busy(&done) {
+    let enable = || fs::write(group.join("cgroup.subtree_control"), &order);
+    let done = enable();
+    if !is_busy(&done) {
         return done;
     }
+    let mut moved = Vec::new();
+    let done = make_room(group, at_root, enable, &mut moved);
+    if done.is_err() {
+        for pid in moved {
+            // It may have ended meanwhile.
+            let _back = fs::write(group.join("cgroup.procs"), pid);
+        }
+        // Others may be in it, who were there before.
+        let _removed = fs::remove_dir(group.join(LEAF));
+    }
+    done
+}
+
+fn is_busy(done: &io::Result<()>) -> bool {
+    matches!(done, Err(error) if error.raw_os_error() == Some(libc::EBUSY))
+}
+
+/// Moves this process into the leaf, and the others of the group as far as that is ours to do. `moved`: who was.
+fn make_room(
+    group: &Path,
+    at_root: bool,
+    enable: impl Fn() -> io::Result<()>,
+    moved: &mut Vec<String>,
+) -> io::Result<()> {
     let leaf = group.join(LEAF);
     make(&leaf)?;
     let entrance = leaf.join("cgroup.procs");
-    fs::write(&entrance, std::process::id().to_string())?;
-    done = write();
-    if busy(&done) && !at_root && !is_delegated(group) {
+    let members = || fs::read_to_string(group.join("cgroup.procs"));
+    let own = std::process::id().to_string();
+    if members()?.lines().any(|pid| pid == own) {
+        fs::write(&entrance, &own)?;
+        moved.push(own);
+    }
+    let mut done = enable();
+    if is_busy(&done) && !at_root && !is_delegated(group) {
         let reason = "other processes are in this group, and it is not delegated: start the daemon, or what starts it, by \
                       `systemd-run --scope -p Delegate=yes`";
         return Err(io::Error::new(io::ErrorKind::ResourceBusy, reason));
     }
     for _ in 0..ROUNDS {
-        if !busy(&done) {
+        if !is_busy(&done) {
             break;
         }
-        let pids = fs::read_to_string(group.join("cgroup.procs"))?;
+        let pids = members()?;
         tracing::info!(group = %group.display(), processes = pids.lines().count(), "moved into a leaf of their group");
         for pid in pids.lines() {
             // It may have ended, or be of another pid namespace (0): then the group stays busy.
-            let _moved = fs::write(&entrance, pid);
+            if fs::write(&entrance, pid).is_ok() {
+                moved.push(pid.to_owned());
+            }
         }
-        done = write();
+        done = enable();
     }
     done
 }

@@ -23,6 +23,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::counts::COUNTS;
 use super::page::{CONTENT_TYPE as PAGE_TYPE, Page};
 use crate::error::SandboxError;
+use crate::seldom::Seldom;
 use crate::service::Shop;
 
 const MOST_CONNECTIONS: usize = 16;
@@ -32,6 +33,7 @@ const MOST_HEADER_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
 /// After an accept that failed for want of something.
 const AFTER_FAILURE: Duration = Duration::from_millis(100);
+static FAILURES: Seldom = Seldom::new();
 /// How often it is seen whether the executor is late.
 const LAG_EVERY: Duration = Duration::from_millis(250);
 
@@ -66,7 +68,9 @@ async fn answer_all(listener: TcpListener, page: Arc<Page>) -> Infallible {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "no connection for metrics");
+                if let Some(more) = FAILURES.due() {
+                    tracing::warn!(%error, more, "no connection for metrics");
+                }
                 sleep(AFTER_FAILURE).await;
                 continue;
             }

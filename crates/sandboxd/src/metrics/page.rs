@@ -106,6 +106,14 @@ impl Daemon {
             .map(|runtime| (runtime.name.as_str(), f64::from(runtime.parked)));
         let parked: Vec<_> = [("exec", shop.pool.parked() as f64)].into_iter().chain(warm).collect();
         page.gauges("prl_sandbox_parked", "Sandboxes made in advance", "runtime", &parked)?;
+        let for_tests = shop.warm.parked_for_tests();
+        let for_tests: Vec<_> = for_tests.map(|(name, parked)| (name, parked as f64)).collect();
+        page.gauges(
+            "prl_sandbox_parked_for_tests",
+            "Sandboxes made in advance for the cases of RunTests, beside those",
+            "runtime",
+            &for_tests,
+        )?;
         page.times(
             "prl_sandbox_setup_seconds",
             "From a run's slot to the start of its program",

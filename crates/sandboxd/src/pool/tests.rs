@@ -154,6 +154,25 @@ impl Callers {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn failures_do_not_multiply() {
+    let world = Arc::new(World::default());
+    world.to_fail.store(usize::MAX, Ordering::Relaxed);
+    let pool = Pool::new(Making(Arc::clone(&world)), 100);
+    tokio::time::sleep(LONG).await;
+    let rounds = LONG.as_millis() / AFTER_FAILURE.as_millis() + 1;
+    let most = MAKING_AT_ONCE * usize::try_from(rounds).expect("few");
+    let tried = world.next.load(Ordering::Relaxed);
+    assert!(
+        (MAKING_AT_ONCE + 1..=most).contains(&tried),
+        "{tried} times in {LONG:?}"
+    );
+    world.to_fail.store(0, Ordering::Relaxed);
+    tokio::time::sleep(LONG).await;
+    assert_eq!(pool.parked(), 100, "it goes on when it can");
+    pool.close().await;
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("PRL_TEST_LONG").is_some() { 20_000 } else { 500 }))]
     #[test]

@@ -303,6 +303,11 @@ impl Warm {
             .sum()
     }
 
+    /// Those with a nursery, by runtime; `parked` is without them.
+    pub(crate) fn parked_for_tests(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.running().map(|(name, running)| (name, running.nurseries.parked()))
+    }
+
     /// Destroys what is parked.
     pub(crate) async fn close(&self) {
         for (_, running) in self.running() {

@@ -1,7 +1,8 @@
 //! Limits by cgroup v2: here, as far as this machine has it, and in machines that have it, booted for the purpose.
 
 use std::error::Error;
-use std::path::Path;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -127,25 +128,93 @@ async fn groups_of_the_killed_are_removed() -> Outcome {
     next.stop()
 }
 
+/// A group of others that nobody left to us: the daemon goes without v2 there, and is where it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_group_that_is_not_ours_is_left_as_it_was() -> Outcome {
+    let Some(shared) = shared() else {
+        skip("no group with controllers of v2 can be made here");
+        return Ok(());
+    };
+    let entrance = shared.join("cgroup.procs");
+    let mut neighbour = Command::new("sleep").arg("1000").spawn()?;
+    std::fs::write(&entrance, neighbour.id().to_string())?;
+    let inside = format!("echo $$ > {} && exec \"$0\" \"$@\"", entrance.display());
+    let directory = tempfile::tempdir()?;
+    let mut daemon = Command::new("sh")
+        .args([
+            "-c",
+            &inside,
+            env!("CARGO_BIN_EXE_prl-sandboxd"),
+            "--park",
+            "0",
+            "--socket",
+        ])
+        .arg(directory.path().join("sandboxd.sock"))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut announced = String::new();
+    BufReader::new(daemon.stdout.take().ok_or("no standard output")?).read_line(&mut announced)?;
+    let members = std::fs::read_to_string(&entrance);
+    let leaf = shared.join("prl-sandboxd-self").exists();
+    daemon.kill()?;
+    daemon.wait()?;
+    neighbour.kill()?;
+    neighbour.wait()?;
+    until("empty", async || Ok(std::fs::remove_dir(&shared).is_ok())).await?;
+    let members = members?;
+    for pid in [daemon.id(), neighbour.id()] {
+        assert!(
+            members.lines().any(|one| one == pid.to_string()),
+            "{pid} is not among {members}"
+        );
+    }
+    assert!(!leaf, "an empty group is left");
+    assert!(announced.contains("isolation"), "{announced}");
+    Ok(())
+}
+
+/// A new group below this process's own, with controllers that the daemon wants. Nothing where v2 has none, or they are not
+/// ours to hand down.
+fn shared() -> Option<PathBuf> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    let mount = mounts.lines().find(|line| line.split(' ').nth(2) == Some("cgroup2"))?;
+    let own = Path::new(mount.split(' ').nth(1)?).join(own);
+    let handed = |name: &str| std::fs::write(own.join("cgroup.subtree_control"), name).is_ok();
+    if ["+memory", "+pids", "+cpu"].map(handed) == [false; 3] {
+        return None;
+    }
+    let shared = own.join(format!("shared-{}", std::process::id()));
+    std::fs::create_dir(&shared).ok()?;
+    Some(shared)
+}
+
 /// What is mounted in the machine, in which group its processes are, and what v2 has of it.
 struct Machine {
     name: &'static str,
     groups: &'static str,
     v2: &'static str,
+    /// The tests of this module that it is for, and how many they are.
+    tests: (&'static str, usize),
 }
 
+const LIMITS: &str = "cgroup_v2::limits cgroup_v2::groups_of";
 const MOUNT_V2: &str = "mount -t cgroup2 none /sys/fs/cgroup";
 const MACHINES: [Machine; 4] = [
     Machine {
         name: "v2 alone",
         groups: "",
         v2: "memory,pids,cpu,weight",
+        tests: ("cgroup_v2::limits cgroup_v2::groups_of cgroup_v2::a_group", 3),
     },
     Machine {
         name: "pids in v1, the others in v2",
         groups: "umount /sys/fs/cgroup; mount -t tmpfs none /sys/fs/cgroup; cd /sys/fs/cgroup; mkdir pids unified
                  mount -t cgroup -o pids none pids; mount -t cgroup2 none unified; cd /",
         v2: "memory,cpu,weight",
+        tests: (LIMITS, 2),
     },
     Machine {
         name: "a delegated group with neighbours",
@@ -154,6 +223,7 @@ const MACHINES: [Machine; 4] = [
                  echo $$ > /sys/fs/cgroup/a/b/cgroup.procs; sleep 1000 &
                  python3 -c 'import os; os.setxattr(\"/sys/fs/cgroup/a/b\", \"trusted.delegate\", b\"1\")'",
         v2: "memory,pids,cpu,weight",
+        tests: (LIMITS, 2),
     },
     Machine {
         name: "a container's root group with neighbours",
@@ -161,6 +231,7 @@ const MACHINES: [Machine; 4] = [
                  echo $$ > /sys/fs/cgroup/c/cgroup.procs; sleep 1000 &
                  inside='unshare -C -m bash -c'; enter='umount /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup; '",
         v2: "memory,pids,cpu,weight",
+        tests: (LIMITS, 2),
     },
 ];
 
@@ -174,7 +245,9 @@ fn in_machines_that_have_v2() -> Outcome {
     for machine in &MACHINES {
         let said = boot(Path::new(&kernel), machine)?;
         assert!(
-            said.contains("ended with 0") && said.contains("2 passed") && !said.contains("skipped:"),
+            said.contains("ended with 0")
+                && said.contains(&format!("{} passed", machine.tests.1))
+                && !said.contains("skipped:"),
             "{}:\n{said}",
             machine.name
         );
@@ -187,7 +260,12 @@ fn boot(kernel: &Path, machine: &Machine) -> Result<String, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let init = directory.path().join("init");
     let tests = std::env::current_exe()?;
-    let Machine { groups, v2, .. } = machine;
+    let Machine {
+        groups,
+        v2,
+        tests: (wanted, _),
+        ..
+    } = machine;
     let script = format!(
         "#!/bin/bash
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin TMPDIR=/run
@@ -196,7 +274,7 @@ mkdir -p /dev/pts /dev/shm; mount -t devpts none /dev/pts; mount -t tmpfs none /
 {MOUNT_V2}
 {groups}
 export {EXPECTED}={v2} {SLOWNESS}=4
-${{inside:-bash -c}} \"$enter'{tests}' --test-threads 1 cgroup_v2::limits cgroup_v2::groups_of --nocapture\"
+${{inside:-bash -c}} \"$enter'{tests}' --test-threads 1 {wanted} --nocapture\"
 echo ended with $?
 echo o > /proc/sysrq-trigger; sleep 10
 ",

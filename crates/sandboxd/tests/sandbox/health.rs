@@ -10,7 +10,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
 use crate::fuzz::Raw;
-use crate::support::{Daemon, Outcome, channel, command, running, until};
+use crate::support::{Daemon, Outcome, channel, command, running, tcp, until};
 
 fn of(service: &str) -> HealthCheckRequest {
     HealthCheckRequest {
@@ -19,31 +19,17 @@ fn of(service: &str) -> HealthCheckRequest {
 }
 
 /// A daemon on TCP with a token, and a connection to it.
-async fn on_tcp(token: &std::path::Path) -> Result<Option<(Daemon, Channel)>, Box<dyn std::error::Error>> {
-    std::fs::write(token, "secret\n")?;
-    let path = token.to_string_lossy();
-    let arguments = [
-        "--listen",
-        "127.0.0.1:0",
-        "--token-file",
-        &path,
-        "--park",
-        "0",
-        "--drain-ms",
-        "3000",
-    ];
-    let Some(daemon) = Daemon::start(&arguments)? else {
+async fn on_tcp() -> Result<Option<(Daemon, Channel)>, Box<dyn std::error::Error>> {
+    let Some((daemon, address)) = tcp::start("secret\n", &["--park", "0", "--drain-ms", "3000"])? else {
         return Ok(None);
     };
-    let address = daemon.announced["address"].as_str().ok_or("no address")?;
     let channel = Channel::from_shared(format!("http://{address}"))?.connect().await?;
     Ok(Some((daemon, channel)))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn health_needs_no_token_and_everything_else_does() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let Some((_daemon, channel)) = on_tcp(&directory.path().join("token")).await? else {
+    let Some((_daemon, channel)) = on_tcp().await? else {
         return Ok(());
     };
     let mut health = HealthClient::new(channel.clone());
@@ -109,8 +95,7 @@ async fn health_needs_no_token_and_everything_else_does() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn watching_tells_that_the_daemon_drains() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let Some((daemon, channel_tcp)) = on_tcp(&directory.path().join("token")).await? else {
+    let Some((daemon, channel_tcp)) = on_tcp().await? else {
         return Ok(());
     };
     let mut health = HealthClient::new(channel_tcp);

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, RunOnceRequest};
 
@@ -62,7 +63,7 @@ async fn nothing_is_left_after_many_runs() -> Outcome {
             let request = requests[turn % requests.len()].clone();
             running.spawn(async move {
                 // Every seventh caller hangs up.
-                let patience = std::time::Duration::from_millis(if turn % 7 == 0 { 20 } else { 60_000 });
+                let patience = Duration::from_millis(if turn % 7 == 0 { 20 } else { 60_000 });
                 if let Ok(answer) = tokio::time::timeout(patience, client.run_once(request)).await {
                     let result = answer.expect("an answer").into_inner();
                     assert_ne!(cause(&result), Cause::Infra, "{}", result.reason);
@@ -113,6 +114,49 @@ fn it_may_open_all_files_that_it_is_allowed() -> Outcome {
         return Err("not two numbers".into());
     };
     assert_eq!(soft, hard);
+    Ok(())
+}
+
+#[test]
+fn a_lasting_want_of_descriptors_is_named_and_said_seldom() -> Outcome {
+    let directory = tempfile::tempdir()?;
+    let few = "ulimit -n 100; exec \"$0\" \"$@\"";
+    let log = directory.path().join("log");
+    let mut daemon = Command::new("sh")
+        .args([
+            "-c",
+            few,
+            env!("CARGO_BIN_EXE_prl-sandboxd"),
+            "--park",
+            "60",
+            "--socket",
+        ])
+        .arg(directory.path().join("sandboxd.sock"))
+        .stdout(Stdio::piped())
+        .stderr(std::fs::File::create(&log)?)
+        .spawn()?;
+    let began = Instant::now();
+    let mut line = String::new();
+    BufReader::new(daemon.stdout.take().ok_or("no standard output")?).read_line(&mut line)?;
+    // It tries several times.
+    std::thread::sleep(Duration::from_secs(3));
+    daemon.kill()?;
+    daemon.wait()?;
+    let said = std::fs::read_to_string(log)?;
+    if line.is_empty() {
+        skip(&format!("this machine cannot make sandboxes: {said}"));
+        return Ok(());
+    }
+    assert!(
+        said.contains("Too many open files") && !said.contains("is gone"),
+        "{said}"
+    );
+    let most = 2 + began.elapsed().as_secs() / 10;
+    assert!(
+        said.lines().count() as u64 <= most,
+        "{} lines:\n{said}",
+        said.lines().count()
+    );
     Ok(())
 }
 

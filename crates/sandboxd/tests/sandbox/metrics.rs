@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::boxes::{boxes, shell, small};
-use crate::support::{Daemon, Outcome, cause, command, tell, tight, until};
+use crate::support::{Daemon, Outcome, cause, command, tcp, tell, tight, until};
 use crate::zygote::{kill_templates, warm};
 
 /// By name with labels.
@@ -328,6 +328,27 @@ async fn a_template_that_dies_is_seen_to_be_started_again() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_parked_for_tests_is_told_apart() -> Outcome {
+    let Some((daemon, mut client)) = warm(&["--metrics-address", "0", "--warm", "python=2"]).await? else {
+        return Ok(());
+    };
+    let name = "prl_sandbox_parked_for_tests{runtime=\"python\"}";
+    assert_eq!(of(&page(&daemon).await?.0, name), 0.0, "nobody asked for any");
+    let request = RunTestsRequest {
+        request: Some(command(&["python3", "-c", "pass"])),
+        cases: vec![TestCase::default()],
+        ..RunTestsRequest::default()
+    };
+    let mut events = client.run_tests(request).await?.into_inner();
+    while events.message().await?.is_some() {}
+    until("parked", async || {
+        let (values, _) = page(&daemon).await?;
+        Ok(of(&values, name) == 2.0 && of(&values, "prl_sandbox_parked{runtime=\"python\"}") == 2.0)
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn bad_callers_are_refused_and_cost_little() -> Outcome {
     let Some(daemon) = Daemon::start(&["--metrics-address", "127.0.0.1:0", "--park", "0"])? else {
         return Ok(());
@@ -395,16 +416,11 @@ async fn bad_callers_are_refused_and_cost_little() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn there_is_none_unless_it_is_asked_for_and_not_where_calls_are_made() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let token = directory.path().join("token");
-    std::fs::write(&token, "secret\n")?;
-    let path = token.to_string_lossy();
-    let Some(daemon) = Daemon::start(&["--listen", "127.0.0.1:0", "--token-file", &path, "--park", "0"])? else {
+    let Some((daemon, calls)) = tcp::start("secret\n", &["--park", "0"])? else {
         return Ok(());
     };
     assert!(daemon.announced["metrics"].is_null(), "{}", daemon.announced);
-    let calls = daemon.announced["address"].as_str().ok_or("no address")?;
-    let answer = say(calls, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").await;
+    let answer = say(&calls, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").await;
     assert!(answer.is_err() || answer.is_ok_and(|answer| !answer.contains("prl_sandbox")));
     Ok(())
 }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 
 use crate::boxes::{boxes, shell, small};
-use crate::support::{Daemon, Outcome, cause, command, tell, text};
+use crate::support::{Daemon, Outcome, cause, command, tcp, tell, text};
 
 /// Answers every connection with one HTTP response that says `machine`, whatever is asked.
 const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nmachine";
@@ -130,15 +130,9 @@ import os; print('HTTP_PROXY' in os.environ)";
 
 #[tokio::test]
 async fn on_tcp_only_what_the_operator_named_is_opened() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let tokens = directory.path().join("tokens");
-    std::fs::write(&tokens, "secret")?;
-    let tokens = tokens.to_string_lossy().into_owned();
     let port = server().await?;
     let granted = format!("127.0.0.1:{port}");
-    let arguments = ["--park", "1", "--listen", "127.0.0.1:0", "--token-file", &tokens];
-    let arguments = [&arguments[..], &["--allow-forward", &granted]].concat();
-    let Some(daemon) = Daemon::start(&arguments)? else {
+    let Some((daemon, _)) = tcp::start("secret", &["--park", "1", "--allow-forward", &granted])? else {
         return Ok(());
     };
     let mut client = daemon.client().await?;

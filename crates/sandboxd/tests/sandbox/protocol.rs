@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Daemon, Outcome, cause, command, running, skip, tell, text, until};
+use crate::support::{Daemon, Outcome, cause, command, running, skip, tcp, tell, text, until};
 use prl_sandbox_proto::sandboxes_client::SandboxesClient;
 use prl_sandbox_proto::{
     CancelRequest, CapabilitiesRequest, Cause, ERROR_CODE_KEY, HealthRequest, InputFile, Isolation, Limits,
@@ -282,14 +282,9 @@ async fn wrong_requests_are_refused_by_name() -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tcp_needs_the_token() -> Outcome {
-    let directory = tempfile::tempdir()?;
-    let token = directory.path().join("token");
-    std::fs::write(&token, "secret\n")?;
-    let path = token.to_string_lossy();
-    let Some(daemon) = Daemon::start(&["--listen", "127.0.0.1:0", "--token-file", &path, "--park", "0"])? else {
+    let Some((daemon, address)) = tcp::start("secret\n", &["--park", "0"])? else {
         return Ok(());
     };
-    let address = daemon.announced["address"].as_str().ok_or("no address")?.to_owned();
     let mut client = SandboxesClient::connect(format!("http://{address}")).await?;
     for given in [
         None,

@@ -13,7 +13,7 @@ use tonic::{Code, Request, Streaming};
 
 use crate::fuzz::Raw;
 use crate::support::census::{flat, resident_kib};
-use crate::support::{Client, Daemon, Outcome, command, text, until};
+use crate::support::{Client, Daemon, Outcome, command, tcp, text, until};
 
 const OUTPUT: usize = 4 << 20;
 const KEPT: usize = 32 << 20;
@@ -124,18 +124,11 @@ async fn results_that_nobody_reads_make_others_wait_and_never_the_daemon_grow() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_who_does_not_read_holds_up_no_other() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let tokens = folder.path().join("tokens");
-    std::fs::write(&tokens, "ann:token-of-ann\nben:token-of-ben\n")?;
-    let (tokens, kept) = (tokens.to_string_lossy().into_owned(), KEPT.to_string());
-    let arguments = [
-        &["--listen", "127.0.0.1:0", "--token-file", &tokens][..],
-        &["--max-running", "4", "--park", "2", "--result-bytes", &kept],
-    ];
-    let Some(daemon) = Daemon::start(&arguments.concat())? else {
+    let kept = KEPT.to_string();
+    let arguments = ["--max-running", "4", "--park", "2", "--result-bytes", &kept];
+    let Some((daemon, address)) = tcp::start("ann:token-of-ann\nben:token-of-ben\n", &arguments)? else {
         return Ok(());
     };
-    let address = daemon.announced["address"].as_str().ok_or("no address")?;
     let channel = Endpoint::from_shared(format!("http://{address}"))?
         .initial_stream_window_size(1 << 16)
         .initial_connection_window_size(1 << 16)

@@ -1,12 +1,11 @@
 //! Two callers of one daemon who must not know of each other.
 
 use std::collections::HashMap;
-use std::fs;
 
 use prl_sandbox_client::{Client, ConnectOptions};
 use prl_sandbox_proto::Cause;
 
-use super::{Outcome, Result, a_box, connect, exec, never, run, stdout, tcp, text};
+use super::{Outcome, Result, a_box, connect, exec, never, run, stdout, tcp};
 use crate::support::Daemon;
 
 async fn tenant(daemon: &Daemon, token: &str) -> Result<Client> {
@@ -19,10 +18,7 @@ async fn tenant(daemon: &Daemon, token: &str) -> Result<Client> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_holds_does_not_exist_for_another() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let tokens = folder.path().join("tokens");
-    fs::write(&tokens, "ann:token-of-ann\nben:token-of-ben\n")?;
-    let Some(daemon) = Daemon::start(&["--listen", "127.0.0.1:0", "--token-file", &text(&tokens)])? else {
+    let Some((daemon, _)) = crate::support::tcp::start("ann:token-of-ann\nben:token-of-ben\n", &[])? else {
         return Ok(());
     };
     let (ann, ben) = (

@@ -3,6 +3,7 @@
 pub(crate) mod census;
 pub(crate) mod ground;
 pub(crate) mod load;
+pub(crate) mod tcp;
 
 use std::collections::BTreeSet;
 use std::error::Error;
