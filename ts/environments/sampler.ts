@@ -1,6 +1,6 @@
 /** The `sample` function of a rollout: from prompt to tokens, one model call, and the turn in the trace. */
 import { PrlError } from "../errors.ts";
-import { opensThinking, parseReply, type ParsedCompletion, withoutStop } from "../renderers/index.ts";
+import { opensThinking, parseReply, type ParsedCompletion, stoppedBy, textBefore } from "../renderers/index.ts";
 import type { SampledTurn, SampleOptions } from "./environment.ts";
 import type { TurnLimits } from "./limits.ts";
 import { type Message, type Prompt, promptMessages, type ToolCall } from "./message.ts";
@@ -130,10 +130,10 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     const begunIds = typeof prompt === "string" ? ofText(options) : beginning({ tokenizer, renderer }, opened, options);
     const promptIds = joined(askedIds, begunIds);
     const thinks = opened && begunIds.length === 0;
-    const read = (ids: Uint32Array): ParsedCompletion =>
+    const read = (ids: Uint32Array, stopReason: PolicyCompletion["stopReason"] = null): ParsedCompletion =>
       typeof prompt === "string"
-        ? { content: tokenizer.decode(ids, { skipSpecialTokens: true }), reasoning: null, toolCalls: [] }
-        : parseReply(renderer, joined(begunIds, ids), thinks);
+        ? { content: textBefore(tokenizer, ids, stopReason), reasoning: null, toolCalls: [] }
+        : parseReply(renderer, joined(begunIds, ids), thinks, stoppedBy(stopReason, begunIds.length));
     limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
@@ -149,7 +149,7 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     if (completion.tokenIds.length === 0)
       throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
     const text = tokenizer.decode(completion.tokenIds, { skipSpecialTokens: true });
-    const { message, toolCalls } = toMessage(withoutStop(read(completion.tokenIds), completion.stopReason), turn);
+    const { message, toolCalls } = toMessage(read(completion.tokenIds, completion.stopReason), turn);
     const { tokenIds: completionIds, logprobs, policyVersions, finishReason } = completion;
     trace.commitTurn({
       prompt: promptMessages(prompt),

@@ -10,5 +10,5 @@ export type { RendererName } from "./families.ts";
 export type { ParsedCompletion, ParsedToolCall, ToolCallStatus } from "./parse-completion.ts";
 export { ReplyGrowth, type ReplyDelta } from "./reply-growth.ts";
 export type { GrowingReply, GrowingReplyOptions } from "./growing-reply.ts";
-export { withoutStop } from "./stop-strings.ts";
+export { stoppedBy, textBefore, type StoppedBy } from "./stop-strings.ts";
 export { encodeBeginning, onlyFunction, opensThinking, parseReply, type ReplyBeginning } from "./reply-beginning.ts";

@@ -5,6 +5,7 @@
  */
 import type { Family } from "./families.ts";
 import { type Codec, type Piece, splitTokens } from "./pieces.ts";
+import { piecesBefore, type StoppedBy } from "./stop-strings.ts";
 
 export type ToolCallStatus = "ok" | "invalid_json" | "unclosed_block" | "missing_name";
 
@@ -26,16 +27,17 @@ export interface ParsedCompletion {
   readonly toolCalls: readonly ParsedToolCall[];
 }
 
-/** `stopIds`: everything from the first of them on is left out. */
+/** `stopIds`: everything from the first of them on is left out; `stopped`: so is the text from that stop string on. */
 export function parseCompletion(
   tokenizer: Codec,
   family: Family,
   stopIds: ReadonlySet<number>,
   completionIds: Uint32Array,
+  stopped: StoppedBy | null = null,
 ): ParsedCompletion {
   const end = completionIds.findIndex((id) => stopIds.has(id));
   const ids = end < 0 ? completionIds : completionIds.subarray(0, end);
-  const pieces = splitTokens(tokenizer, ids);
+  const pieces = stopped === null ? splitTokens(tokenizer, ids) : piecesBefore(tokenizer, ids, stopped);
   const { reasoning, rest } = family.thinks ? takeThinking(pieces) : { reasoning: null, rest: pieces };
   if (family.toolCalls === "json") return { ...jsonCalls(text(rest)), reasoning };
   if (family.toolCalls === null) return { content: text(rest).trim(), reasoning, toolCalls: [] };

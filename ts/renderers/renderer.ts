@@ -11,6 +11,7 @@ import { detectFamily, FAMILIES, type Family, type RendererName } from "./famili
 import { genericFamily } from "./generic-family.ts";
 import { GrowingReply, type GrowingReplyOptions } from "./growing-reply.ts";
 import { parseCompletion, type ParsedCompletion } from "./parse-completion.ts";
+import type { StoppedBy } from "./stop-strings.ts";
 import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
 
@@ -59,7 +60,8 @@ export interface Renderer {
   ): Uint32Array | null;
   /** What the template writes behind the content of the last message: the end of that turn and the beginning of the reply. Errors: PRL_TEMPLATE. */
   replyOpening(messages: readonly ChatMessage[], options?: Pick<RenderOptions, "tools">): string;
-  parse(completionIds: Uint32Array): ParsedCompletion;
+  /** `stopped`: by the stop string that ended it, which is no part of the reply. */
+  parse(completionIds: Uint32Array, stopped?: StoppedBy | null): ParsedCompletion;
   /** A reply that is parsed while it is sampled. */
   grow(options: GrowingReplyOptions): GrowingReply;
   /** How a call of the function begins, of any for null: what stands before it forces a policy to call. Null where the family has no calls. */
@@ -171,7 +173,7 @@ export function createRenderer(
       const standing = last === undefined ? [] : [...messages.slice(0, -1), { ...last, content: STAND_IN }];
       return text(standing, tools, true).split(STAND_IN).at(-1) ?? "";
     },
-    parse: (completionIds) => parseCompletion(tokenizer, family, stopIds, completionIds),
+    parse: (completionIds, stopped) => parseCompletion(tokenizer, family, stopIds, completionIds, stopped),
     grow: (options) => new GrowingReply(tokenizer, family, stopIds, options),
   };
 }

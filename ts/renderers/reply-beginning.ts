@@ -2,6 +2,7 @@
 import type { ChatMessage } from "./chat-template.ts";
 import type { ParsedCompletion } from "./parse-completion.ts";
 import type { Renderer, RenderOptions } from "./renderer.ts";
+import type { StoppedBy } from "./stop-strings.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 export interface ReplyBeginning {
@@ -51,8 +52,13 @@ function endsThinking(text: string): boolean {
 }
 
 /** The reply that the tokens are, of a prompt that ends inside of a block of thinking or not: what never closes it is thinking. */
-export function parseReply(renderer: Pick<Renderer, "parse">, ids: Uint32Array, thinks: boolean): ParsedCompletion {
-  const parsed = renderer.parse(ids);
+export function parseReply(
+  renderer: Pick<Renderer, "parse">,
+  ids: Uint32Array,
+  thinks: boolean,
+  stopped: StoppedBy | null = null,
+): ParsedCompletion {
+  const parsed = renderer.parse(ids, stopped);
   if (!thinks || parsed.reasoning !== null) return parsed;
   return { content: "", reasoning: parsed.content, toolCalls: [] };
 }

@@ -7,34 +7,12 @@ import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { GrowingReply } from "../../../ts/renderers/growing-reply.ts";
 import { type ReplyDelta } from "../../../ts/renderers/index.ts";
 import { parseCompletion } from "../../../ts/renderers/parse-completion.ts";
+import type { StoppedBy } from "../../../ts/renderers/index.ts";
+import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
 
-const STOP_ID = 256;
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<|python_tag|>"];
 
-/** Bytes; tags as one token each where they are in the vocabulary. */
-function codecOf(vocabulary: readonly string[]) {
-  const special = ["<|end|>", ...vocabulary];
-  const encode = (text: string): number[] => {
-    const parts = text.split(new RegExp(`(${special.map((one) => one.replaceAll("|", "\\|")).join("|")})`, "u"));
-    return parts.flatMap((part) =>
-      special.includes(part) ? [STOP_ID + special.indexOf(part)] : [...Buffer.from(part)],
-    );
-  };
-  const decode = (ids: Iterable<number>): string => {
-    let text = "";
-    let bytes: number[] = [];
-    for (const id of ids) {
-      if (id < STOP_ID) bytes.push(id);
-      else {
-        text += Buffer.from(bytes).toString() + special[id - STOP_ID];
-        bytes = [];
-      }
-    }
-    return text + Buffer.from(bytes).toString();
-  };
-  const tokenToId = (token: string) => (special.includes(token) ? STOP_ID + special.indexOf(token) : null);
-  return { encode, decode, tokenToId };
-}
+type Read = [ids: Uint32Array, stopped?: StoppedBy | null];
 
 const call = '<tool_call>\n{"name": "f", "arguments": {"x": "}"}}\n</tool_call>';
 const texts = fc
@@ -105,7 +83,7 @@ describe("a growing reply", () => {
           finishReason: "stop" as const,
           stopReason: stopped === null ? null : "STOP",
         };
-        const renderer = { parse: (all: Uint32Array) => parseCompletion(codec, family, stopIds, all) };
+        const renderer = { parse: (...of: Read) => parseCompletion(codec, family, stopIds, ...of) };
         const reply = readReply(renderer, whole, { tools, thinks, id: "x", begun: new Uint32Array(0) });
         if (turnsOut(reply, told)) return;
         collect(told, growing.rest(reply));
@@ -143,7 +121,7 @@ describe("a growing reply", () => {
   it("ends before the stop string, in thinking too", () => {
     const read = (text: string, stopReason: string) => {
       const tokenIds = Uint32Array.from(codec.encode(text));
-      const renderer = { parse: (ids: Uint32Array) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ids) };
+      const renderer = { parse: (...of: Read) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ...of) };
       const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), policyVersions: [] };
       const options = { tools: false, thinks: false, id: "x", begun: new Uint32Array(0) };
       return readReply(renderer, { ...completion, finishReason: "stop", stopReason }, options);

@@ -1,5 +1,5 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
-import { parseReply, type Renderer, type Tokenizer, withoutStop } from "../../renderers/index.ts";
+import { parseReply, type Renderer, stoppedBy, type Tokenizer } from "../../renderers/index.ts";
 import type { ParsedRequest } from "../request.ts";
 import { type Completion, toldLogprob } from "../response.ts";
 
@@ -35,8 +35,8 @@ export function readReply(
   { tools, id, begun, thinks }: ReplyOptions,
 ): ChatReply {
   const ids = Uint32Array.of(...begun, ...completion.tokenIds);
-  const parsed = parseReply(renderer, ids, thinks);
-  const { content, reasoning, toolCalls } = withoutStop(parsed, completion.stopReason);
+  const stopped = stoppedBy(completion.stopReason, begun.length);
+  const { content, reasoning, toolCalls } = parseReply(renderer, ids, thinks, stopped);
   const calls = toolCalls.flatMap((call, index): ChatToolCall[] =>
     call.status !== "ok" || call.name === null
       ? []
@@ -54,11 +54,7 @@ export function readReply(
     tools && calls.length > 0
       ? content
       : [content, ...toolCalls.map(({ raw }) => raw)].filter((part) => part !== "").join("\n");
-  return {
-    content: content === parsed.content ? written : content,
-    reasoning,
-    toolCalls: tools ? calls : [],
-  };
+  return { content: written, reasoning, toolCalls: tools ? calls : [] };
 }
 
 /** Why it ended, in OpenAI's words. */

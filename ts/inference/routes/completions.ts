@@ -1,7 +1,7 @@
 /** `/v1/completions`, whole and streamed. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 
-import type { Tokenizer } from "../../renderers/index.ts";
+import { textBefore, type Tokenizer } from "../../renderers/index.ts";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
 import { joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
@@ -43,7 +43,7 @@ async function complete(
     ...headOf(context, body, "cmpl", "text_completion"),
     choices: sampled.map(({ completion }, index) => ({
       index,
-      text: textOf(tokenizer, completion),
+      text: textBefore(tokenizer, completion.tokenIds, completion.stopReason),
       logprobs: typeof body.logprobs === "number" ? textLogprobs(tokenizer, completion) : null,
       ...endOf(completion, { toolCalls: [] }),
       ...promptIdsOf(body, requests[index] ?? first),
@@ -94,12 +94,6 @@ function promptsOf(prompt: CompletionBody["prompt"], tokenizer: Tokenizer): Uint
   return prompt.map((item) =>
     typeof item === "string" ? tokenizer.encode(item, { addSpecialTokens: true }) : Uint32Array.from(item),
   );
-}
-
-function textOf(tokenizer: Tokenizer, { tokenIds, stopReason }: Completion): string {
-  const text = tokenizer.decode(tokenIds, { skipSpecialTokens: true });
-  const stopped = typeof stopReason === "string" ? text.lastIndexOf(stopReason) : -1;
-  return stopped < 0 ? text : text.slice(0, stopped);
 }
 
 function textLogprobs(tokenizer: Tokenizer, { tokenIds, logprobs }: Completion): object {
