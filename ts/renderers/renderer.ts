@@ -7,6 +7,7 @@
  */
 import { PrlError } from "../errors.ts";
 import type { ChatMessage } from "./chat-template.ts";
+import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
 import { GrowingReply, type GrowingReplyOptions } from "./growing-reply.ts";
@@ -58,7 +59,7 @@ export interface Renderer {
     newMessages: readonly ChatMessage[],
     options?: Pick<RenderOptions, "tools">,
   ): Uint32Array | null;
-  /** What the template writes behind the content of the last message: the end of that turn and the beginning of the reply. Errors: PRL_TEMPLATE. */
+  /** What the template writes more where a reply is to come, which is its beginning. Errors: PRL_TEMPLATE. */
   replyOpening(messages: readonly ChatMessage[], options?: Pick<RenderOptions, "tools">): string;
   /** `stopped`: by the stop string that ended it, which is no part of the reply. */
   parse(completionIds: Uint32Array, stopped?: StoppedBy | null): ParsedCompletion;
@@ -169,9 +170,11 @@ export function createRenderer(
       return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
     },
     replyOpening(messages, { tools = null } = {}) {
-      const last = messages.at(-1);
-      const standing = last === undefined ? [] : [...messages.slice(0, -1), { ...last, content: STAND_IN }];
-      return text(standing, tools, true).split(STAND_IN).at(-1) ?? "";
+      const [closed, open] = [text(messages, tools, false), text(messages, tools, true)];
+      let same = 0;
+      // A template may write an end of the conversation where no reply is to come.
+      while (same < closed.length && closed[same] === open[same]) same += 1;
+      return open.slice(same - longestBeginning(open.slice(0, same), ["<think>", "</think>"]));
     },
     parse: (completionIds, stopped) => parseCompletion(tokenizer, family, stopIds, completionIds, stopped),
     grow: (options) => new GrowingReply(tokenizer, family, stopIds, options),

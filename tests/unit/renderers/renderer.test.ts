@@ -242,7 +242,7 @@ describe("parse", () => {
   it("behind a prompt that has opened a block of thinking, all is thinking until it is closed", async () => {
     const { tokenizer } = family("qwen3");
     const opening =
-      "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}<|im_start|>assistant\n<think>\n";
+      "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n<think>\n{% endif %}";
     const renderer = createRenderer(tokenizer, FAMILIES.qwen3, opening);
     expect(opens(renderer, tokenizer, "a")).toBe(true);
     expect(opens(renderer, tokenizer, "close it with </think>")).toBe(true);
@@ -271,6 +271,39 @@ describe("parse", () => {
     });
     expect(opens(closed, tokenizer, "a")).toBe(false);
     expect(opens(closed, tokenizer, "say <think>")).toBe(false);
+  });
+
+  it("what a conversation names, in messages or in arguments of calls, opens and closes none", () => {
+    const named = fc.constantFrom("a", "<think>", "</think>", "say <think>\n", "</think>\n\n");
+    const message = fc.oneof(
+      fc.record({ role: fc.constantFrom("system", "user", "assistant"), content: named }),
+      fc.record({ role: fc.constant("tool"), content: named, tool_call_id: fc.constant("c") }),
+      named.map((x) => {
+        const call = { id: "c", type: "function", function: { name: "f", arguments: { x } } };
+        return { role: "assistant", content: "", tool_calls: [call] };
+      }),
+    );
+    const openings = ["<|im_start|>assistant\n", ""].map(
+      (turn) => `{% if add_generation_prompt %}${turn}{{ '<think>' if enable_thinking }}{% else %}<eos>{% endif %}`,
+    );
+    const systemFirst = [
+      "{% for m in messages if m.role == 'system' %}{{ m.content }}{% endfor %}",
+      "{% for m in messages if m.role != 'system' %}{{ m.content }}{{ m.tool_calls | tojson if m.tool_calls }}{% endfor %}",
+    ].join("");
+    const { tokenizer } = family("qwen3");
+    fc.assert(
+      fc.property(
+        fc.array(message, { minLength: 1, maxLength: 4 }),
+        fc.constantFrom((FAMILIES.qwen3.template ?? "").split("{%- if add_generation_prompt")[0] ?? "", systemFirst),
+        fc.constantFrom(...openings),
+        fc.boolean(),
+        (messages, turns, opening, enable_thinking) => {
+          const options = { templateKwargs: { enable_thinking } };
+          const renderer = createRenderer(tokenizer, FAMILIES.qwen3, turns + opening, options);
+          expect(opensThinking({ tokenizer, renderer }, renderer.render(messages), messages)).toBe(enable_thinking);
+        },
+      ),
+    );
   });
 
   it("llama: a message that is JSON calls", () => {
