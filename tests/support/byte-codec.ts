@@ -1,4 +1,6 @@
 /** A tokenizer of bytes, and of the words that it is given. */
+import { createDecodeStream } from "../../ts/renderers/decode-stream.ts";
+import type { Tokenizer } from "../../ts/renderers/index.ts";
 
 /** Ends a turn; the one special token. */
 export const STOP_ID = 256;
@@ -23,5 +25,7 @@ export function codecOf(words: readonly string[]) {
     return text + Buffer.from(bytes).toString();
   };
   const tokenToId = (token: string) => (known.includes(token) ? STOP_ID + known.indexOf(token) : null);
-  return { encode, decode, tokenToId };
+  const decodeStream: Tokenizer["decodeStream"] = ({ stop = [], ...options } = {}) =>
+    createDecodeStream((ids) => decode(ids, options), stop);
+  return { encode, decode, decodeStream, tokenToId };
 }

@@ -87,4 +87,9 @@ function noTokens(): never {
 
 /** Stand where a rollout's `client` and `tokenizer` are when there are no tokens; whoever uses them is told so. */
 export const NO_CLIENT: PolicyClient = { generate: async () => noTokens() };
-export const NO_TOKENIZER: PolicyTokenizer = { encode: noTokens, decode: noTokens, applyChatTemplate: noTokens };
+export const NO_TOKENIZER: PolicyTokenizer = {
+  encode: noTokens,
+  decode: noTokens,
+  decodeStream: noTokens,
+  applyChatTemplate: noTokens,
+};

@@ -1,12 +1,6 @@
-/** The tokens of one reply: what it is begun with, what it says while it is sampled, where a stop string cuts its text. */
+/** The tokens of one reply: what it is begun with, what it says while it is sampled. */
 import { PrlError } from "../errors.ts";
-import {
-  encodeBeginning,
-  onlyFunction,
-  type ParsedCompletion,
-  type ReplyDelta,
-  ReplyGrowth,
-} from "../renderers/index.ts";
+import { encodeBeginning, onlyFunction, type ReplyDelta } from "../renderers/index.ts";
 import type { SampleOptions } from "./environment.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
 
@@ -16,7 +10,7 @@ interface Codec {
 }
 
 export const NOTHING = new Uint32Array(0);
-/** A reply is read again from its first token on, so not at every token. */
+/** Whoever hears of a reply looks at all that it says, so not at every token. */
 const TELL_EVERY_MS = 30;
 
 /** Tokens to put behind the prompt, which `thinks` at its end or not, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
@@ -32,30 +26,38 @@ export function beginning(
   throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
 }
 
-/** Hears sampled tokens and tells what the reply says for certain; `read` says what the tokens so far are. */
+/** A reply that is sampled: of a text, or of a conversation, behind what was begun. */
+export type SampledReply = "text" | { readonly begun: Uint32Array; readonly thinks: boolean };
+
+/** Hears sampled tokens and tells what the reply says for certain; a token that completes a stop string is left to whoever reads the whole. */
 export function listenerOf(
-  read: (tokenIds: Uint32Array) => Pick<ParsedCompletion, "content" | "reasoning">,
-  { stop = [], tools = [], begun = "" }: SampleOptions,
+  { tokenizer, renderer }: Codec,
+  reply: SampledReply,
+  stop: readonly string[],
   tell: (delta: ReplyDelta) => void,
 ): (ids: readonly number[]) => void {
-  const growth = new ReplyGrowth([...stop, ...(tools.length > 0 ? ["<tool_call>"] : []), "<think>", "</think>"]);
-  const ids: number[] = [];
+  const text = tokenizer.decodeStream({ skipSpecialTokens: true, stop });
+  const growing = reply === "text" ? null : renderer.grow({ thinks: reply.thinks, tools: true, stop });
+  const ids = reply === "text" ? [] : [...reply.begun];
+  let content = "";
   let told = 0;
+  const news = (): ReplyDelta | null => {
+    const said = content;
+    content = "";
+    if (growing !== null) return growing.push(ids.splice(0));
+    return said === "" ? null : { content: said };
+  };
   return (sampled) => {
-    ids.push(...sampled);
+    for (const id of sampled) {
+      content += text.push(id);
+      if (!text.stopped) ids.push(id);
+    }
     const now = performance.now();
     if (now - told < TELL_EVERY_MS) return;
     told = now;
-    const { content, reasoning } = read(Uint32Array.from(ids));
-    const delta = growth.take({ content: beforeStop(content, stop, begun.length), reasoning });
+    const delta = news();
     if (delta !== null) tell(delta);
   };
-}
-
-/** What is sampled ends at the first stop string behind what was begun. */
-function beforeStop(content: string, stops: readonly string[], from: number): string {
-  const ends = stops.map((stop) => content.indexOf(stop, from)).filter((at) => at >= 0);
-  return content.slice(0, Math.min(content.length, ...ends)).trimEnd();
 }
 
 export function joined(a: Uint32Array, b: Uint32Array): Uint32Array {

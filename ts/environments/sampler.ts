@@ -137,8 +137,9 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
-    const { onDelta } = options;
-    const hear = onDelta === undefined ? null : listenerOf(read, options, onDelta);
+    const { onDelta, stop = [] } = options;
+    const sampled = typeof prompt === "string" ? "text" : { begun: begunIds, thinks };
+    const hear = onDelta === undefined ? null : listenerOf({ tokenizer, renderer }, sampled, stop, onDelta);
     const completion = await reply(promptIds, turn, options, hear).catch((error: unknown) =>
       limits.refused(error, trace),
     );

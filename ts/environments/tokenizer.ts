@@ -1,5 +1,8 @@
 /** The parts of a tokenizer and a renderer that environments use; `prl/tokenizer` gives them. */
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
 
-export type PolicyTokenizer = Pick<Tokenizer, "encode" | "decode" | "applyChatTemplate">;
-export type PolicyRenderer = Pick<Renderer, "render" | "bridgeToNextTurn" | "replyOpening" | "parse" | "callBeginning">;
+export type PolicyTokenizer = Pick<Tokenizer, "encode" | "decode" | "decodeStream" | "applyChatTemplate">;
+export type PolicyRenderer = Pick<
+  Renderer,
+  "render" | "bridgeToNextTurn" | "replyOpening" | "parse" | "grow" | "callBeginning"
+>;

@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { createDecodeStream } from "../../../ts/renderers/decode-stream.ts";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { parseReply, stoppedBy, textBefore } from "../../../ts/renderers/index.ts";
 import { parseCompletion } from "../../../ts/renderers/parse-completion.ts";
@@ -40,8 +39,7 @@ const cases = fc.record({
 
 /** As a server samples: up to the token that completes a stop string. */
 function sample(codec: ReturnType<typeof codecOf>, said: string, stops: readonly string[]) {
-  const decode = (ids: number[]) => codec.decode(ids, { skipSpecialTokens: true });
-  const stream = createDecodeStream(decode, stops);
+  const stream = codec.decodeStream({ skipSpecialTokens: true, stop: stops });
   const ids: number[] = [];
   for (const id of codec.encode(said)) {
     ids.push(id);
