@@ -24,7 +24,7 @@ export async function simulatedRun({ runDir, config: input, engine, workers, onS
     resume: async () => {},
     promptLogprobs: async () => new Float32Array(0),
     health: async () => holding,
-    load: async () => null,
+    load: async () => [],
   };
   const quiet = { log() {}, event() {}, close() {} };
   const placed = {

@@ -35,7 +35,9 @@ async function historyOf(name: string) {
   const metrics = new Map<string, Record<string, unknown>>();
   for (const { time: _time, attempt: _attempt, component, step, ...values } of lines) {
     const kept = Object.entries(values).filter(
-      ([key]) => !/^(time|timing|perf|event_loop_lag|dispatcher)\//.test(key) && !/timing|_ms|loop/.test(key),
+      ([key]) =>
+        !/^(time|timing|perf|event_loop_lag|dispatcher|concurrency|inference|watcher|system)\//.test(key) &&
+        !/timing|_ms|loop/.test(key),
     );
     const evaluated = kept.some(([key]) => key.startsWith("eval/")) ? "eval" : "step";
     if (kept.length > 0) metrics.set(`${String(component)} ${String(step)} ${evaluated}`, Object.fromEntries(kept));

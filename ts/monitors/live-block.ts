@@ -173,7 +173,7 @@ function asyncText({ step, staleness, maxStaleness }: RlStep): string {
 }
 
 function droppedText({ metrics: { orchestrator } }: RlStep): string {
-  const dropped = (orchestrator["off_policy/dropped"] ?? 0) + (orchestrator["dispatcher/errored"] ?? 0);
+  const dropped = (orchestrator["off_policy/dropped_groups"] ?? 0) + (orchestrator["dispatcher/errored_groups"] ?? 0);
   return dropped === 0 ? "" : `  ${formatCount(dropped)} dropped`;
 }
 

@@ -175,7 +175,7 @@ function mergeStep(
     gradNorm: trainer["optim/grad_norm"],
     learningRate: trainer["optim/lr"],
     seconds: trainer["time/step"] ?? orchestrator["time/step"],
-    tokens: orchestrator["progress/tokens"],
+    tokens: orchestrator["batch/tokens"],
     onPolicy:
       onPolicyTokens === undefined
         ? undefined

@@ -56,8 +56,8 @@ export interface DispatcherOptions {
   onCompleted: (group: Group) => void;
   /** The rollouts of a group that was cancelled have all come back; without them where they failed. */
   onCancelled?: (group: Group, rollouts: ReceivedEpisode[]) => void;
-  /** A rollout has come back, of whatever group. */
-  onReturned?: () => void;
+  /** A rollout of the group has come back, whatever became of the group. */
+  onReturned?: (group: Group, end: RolloutEnd) => void;
   /** Told of what nothing can be done about here. */
   onFailure: (error: unknown) => void;
   /** Keeps count of groups and rollouts. */
@@ -66,9 +66,16 @@ export interface DispatcherOptions {
   opened?: number;
 }
 
+interface OpenGroup {
+  readonly abort: AbortController;
+  readonly startedAt: number;
+  /** Rollouts that have not come back. */
+  inFlight: number;
+}
+
 export class GroupDispatcher {
   readonly #options: DispatcherOptions;
-  readonly #open = new Map<Group, { abort: AbortController; startedAt: number }>();
+  readonly #open = new Map<Group, OpenGroup>();
   readonly #lifecycle: Lifecycle;
   #opened: number;
   #version = 0;
@@ -102,6 +109,19 @@ export class GroupDispatcher {
   get oldestOpen(): number | undefined {
     const [oldest] = this.#open.keys();
     return oldest?.index;
+  }
+
+  /** How many versions behind `trained` the rollouts under way are, of the groups that age; under prime-rl's names. */
+  metrics(trained: number, ages: (group: Group) => boolean): Record<string, number> {
+    let [rollouts, sum, most] = [0, 0, 0];
+    for (const [group, { inFlight }] of this.#open) {
+      if (inFlight === 0 || !ages(group)) continue;
+      const behind = trained - group.oldestVersion;
+      rollouts += inFlight;
+      sum += behind * inFlight;
+      most = Math.max(most, behind);
+    }
+    return { "dispatcher/off_policy/max": most, "dispatcher/off_policy/mean": rollouts === 0 ? 0 : sum / rollouts };
   }
 
   /** Version under which groups are opened from now on. */
@@ -191,7 +211,7 @@ export class GroupDispatcher {
     const abort = new AbortController();
     // Every rollout of the group listens to it.
     setMaxListeners(0, abort.signal);
-    this.#open.set(group, { abort, startedAt: performance.now() });
+    this.#open.set(group, { abort, startedAt: performance.now(), inFlight: task.groupSize });
     this.#lifecycle.dispatch(index, task.groupSize);
     this.#options.onOpened?.(group);
     this.#run(group, abort.signal).catch((error: unknown) => {
@@ -228,8 +248,11 @@ export class GroupDispatcher {
       if (result.episode.ok) end = "ok";
       return result;
     } finally {
-      this.#lifecycle.returned(signal.aborted && end !== "ok" ? "cancelled" : end);
-      this.#options.onReturned?.();
+      if (signal.aborted && end !== "ok") end = "cancelled";
+      const open = this.#open.get(group);
+      if (open !== undefined) open.inFlight -= 1;
+      this.#lifecycle.returned(end);
+      this.#options.onReturned?.(group, end);
       this.fill();
     }
   }

@@ -6,6 +6,7 @@ import { rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 import { DROP_REASONS, type DropReason } from "./lifecycle.ts";
 import { mean } from "./mean.ts";
+import { noProgress, plus, type ProgressCounts, progressOf } from "./progress.ts";
 import { TrainStatistics } from "./train-statistics.ts";
 
 export interface DropReport {
@@ -13,11 +14,16 @@ export interface DropReport {
   groups: Record<DropReason, number>;
   /** Of the stale ones: how long each group was under way, and the output tokens and rewards of those that had ended. */
   stale: { seconds: number[]; outputTokens: number[]; rewards: number[] };
-  /** Of those that came to their end and are in no batch: rejected, failed or without a signal. */
+  /** Rollouts of groups that waited for a batch when they became too old. */
+  swept: number;
+  /** Of those that came to their end and are in no batch: rejected, failed or without a signal; of cancelled ones that they were. */
   ended: TrainStatistics;
+  /** Of those that came to their end. */
+  progress: ProgressCounts;
 }
 
 const ENDED: ReadonlySet<DropReason> = new Set(["rejected", "errored", "empty"]);
+const CANCELLED: ReadonlySet<DropReason> = new Set(["stale", "tail"]);
 
 export class Drops {
   #report = emptyReport();
@@ -25,9 +31,14 @@ export class Drops {
   add(reason: DropReason, groups: readonly Group[]): void {
     const { groups: counts, stale, ended } = this.#report;
     counts[reason] += groups.length;
-    if (ENDED.has(reason)) for (const group of groups) ended.addDropped(group);
+    if (ENDED.has(reason)) {
+      for (const group of groups) ended.addDropped(group);
+      this.#report.progress = plus(this.#report.progress, progressOf(groups, false));
+    }
+    if (CANCELLED.has(reason)) for (const group of groups) ended.addCancelled(group);
     if (reason !== "stale") return;
     for (const { seconds, rollouts } of groups) {
+      this.#report.swept += rollouts.length;
       stale.seconds.push(seconds);
       for (const { episode } of rollouts) {
         for (const { usage } of episode.traces) stale.outputTokens.push(usage.completion_tokens);
@@ -45,8 +56,12 @@ export class Drops {
   }
 }
 
-export function dropMetrics({ groups, stale }: DropReport): Record<string, number> {
-  const values: Record<string, number> = { "off_policy/dropped": groups.stale, "dispatcher/errored": groups.errored };
+export function dropMetrics({ groups, stale, swept }: DropReport): Record<string, number> {
+  const values: Record<string, number> = {
+    "off_policy/dropped": swept,
+    "off_policy/dropped_groups": groups.stale,
+    "dispatcher/errored_groups": groups.errored,
+  };
   if (groups.stale === 0) return values;
   values["time/dropped_group/mean"] = mean(stale.seconds);
   values["off_policy/dropped_output_tokens/mean"] = mean(stale.outputTokens);
@@ -56,5 +71,6 @@ export function dropMetrics({ groups, stale }: DropReport): Record<string, numbe
 
 export function emptyReport(): DropReport {
   const groups = Object.fromEntries(DROP_REASONS.map((reason) => [reason, 0])) as Record<DropReason, number>;
-  return { groups, stale: { seconds: [], outputTokens: [], rewards: [] }, ended: new TrainStatistics() };
+  const stale = { seconds: [], outputTokens: [], rewards: [] };
+  return { groups, stale, swept: 0, ended: new TrainStatistics(), progress: noProgress() };
 }

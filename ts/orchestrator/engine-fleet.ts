@@ -38,7 +38,7 @@ import {
   textOf,
   unreachable,
 } from "./engine-member.ts";
-import { type Engine, sourceOf, updateEngine } from "./engines.ts";
+import { sourceOf, updateEngine } from "./engines.ts";
 
 /** A rollout's place on an engine. */
 export interface EngineLease {
@@ -109,8 +109,8 @@ export class EngineFleet {
   }
 
   /** Those in service, for whoever wants to know how they are. */
-  get engines(): readonly Engine[] {
-    return this.#members.filter(({ state }) => state === "serving").map(({ engine }) => engine);
+  get engines(): readonly PlacedEngine[] {
+    return this.#members.filter(({ state }) => state === "serving");
   }
 
   /** Watches the engines from now on; `fail` is told of what ends the run. */

@@ -14,6 +14,7 @@ import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { evaluationFile } from "../transports/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 import { type PassCurve, passCurves } from "./algorithms/statistics/pass-curves.ts";
+import type { RolloutEnd } from "./lifecycle.ts";
 import { mean } from "./mean.ts";
 import { RolloutStatistics } from "./rollout-statistics.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
@@ -32,6 +33,10 @@ export interface EvaluationContext {
   metrics: Metrics;
   /** Where its rollouts get their places. */
   room: Pick<SharedRoom, "evaluate">;
+  /** Told how many tasks of the source at hand are not begun. */
+  onQueue?: (tasks: number) => void;
+  /** Told of every rollout's end. */
+  onReturned?: (environment: string, end: RolloutEnd) => void;
   signal: AbortSignal;
 }
 
@@ -66,12 +71,21 @@ async function runSource(
   );
   const results: ReceivedEpisode[] = [];
   let next = 0;
+  let begun = 0;
+  context.onQueue?.(tasks.length);
   const lanes = Math.min(requests.length, config.orchestrator.max_inflight);
   const lane = async () => {
     for (let i = next++; i < requests.length; i = next++) {
       signal.throwIfAborted();
       const request = requests[i];
-      if (request !== undefined) results[i] = await room.evaluate(() => runRollout(workers, request, signal), signal);
+      if (request === undefined) continue;
+      const result = await room.evaluate(() => {
+        begun += 1;
+        context.onQueue?.(tasks.length - Math.ceil(begun / source.group_size));
+        return runRollout(workers, request, signal);
+      }, signal);
+      results[i] = result;
+      context.onReturned?.(source.name, result.episode.ok ? "ok" : signal.aborted ? "cancelled" : "errored");
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));

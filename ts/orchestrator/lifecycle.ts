@@ -82,7 +82,7 @@ export class Lifecycle {
   metrics(): Record<string, number> {
     const { sampling, scoring, completed } = this.#groups;
     const values: Record<string, number> = {
-      "dispatcher/in_flight": this.inFlight,
+      "dispatcher/inflight/train": this.inFlight,
       "dispatcher/sampling_groups": sampling,
       "dispatcher/scoring_groups": scoring,
       "dispatcher/queued_groups": completed,

@@ -1,6 +1,6 @@
 /** What the orchestrator logs of a step, under prime-rl's names. */
 
-import { type EpisodeTrace, rewardOf } from "../environments/index.ts";
+import { rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 import { dropMetrics, type DropReport } from "./drops.ts";
 import { mean } from "./mean.ts";
@@ -31,38 +31,64 @@ export async function stepMetrics({
 }: StepReport): Promise<Record<string, number>> {
   const episodes = groups.flatMap((group) => group.rollouts.map(({ episode }) => episode));
   const traces = episodes.filter(({ ok }) => ok).flatMap((episode) => episode.traces);
-  const staleness = groups.filter(ages).map((group) => step - 1 - group.oldestVersion);
-  const total = (count: (trace: EpisodeTrace) => number) => traces.reduce((sum, trace) => sum + count(trace), 0);
   const statistics = dropped.ended;
   await statistics.addShipped(groups, batch.trained);
   const values: Record<string, number> = {
     ...statistics.metrics(environments),
-    ...(staleness.length > 0 && { "off_policy/mean": mean(staleness), "off_policy/max": Math.max(...staleness) }),
+    ...stalenessMetrics(groups.filter(ages), step),
     "time/group/mean": mean(groups.map(({ seconds: own }) => own)),
     ...dropMetrics(dropped),
-    "curriculum/admission_rate": groups.length / (groups.length + dropped.groups.rejected),
-    "progress/tokens": batch.batches.reduce((sum, rank) => sum + rank.tokens, 0),
-    "progress/input_tokens": total(({ usage }) => usage.prompt_tokens),
-    "progress/output_tokens": total(({ usage }) => usage.completion_tokens),
-    "progress/rollouts": episodes.length,
-    "progress/tasks": new Set(groups.map(({ task }) => `${task.source} ${task.task.key}`)).size,
+    "batch/tokens": batch.batches.reduce((sum, rank) => sum + rank.tokens, 0),
     "batch/rollouts": batch.samples,
     "batch/zero_advantage": batch.zeroAdvantage,
     "time/step": seconds,
   };
   for (const [name, found] of batch.filtered) values[`filters/${name}`] = found / Math.max(1, batch.scored);
-  if (environments > 1) {
-    for (const name of batch.envNames) {
-      const own = groups.filter(({ task }) => task.source === name).flatMap(({ rollouts }) => rollouts);
-      const trained = own.flatMap(({ episode }) => episode.traces.filter((trace) => batch.trained.has(trace)));
-      values[`batch/${name}`] = trained.length / Math.max(1, batch.trained.size);
-    }
-  }
+  if (environments > 1) Object.assign(values, sharesOf(groups, batch));
   for (const name of new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))) {
     // Times that the framework takes itself are no environment's.
     if (name.startsWith("timing/")) values[name] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
   }
   return values;
+}
+
+/**
+ * How many versions the rollouts of a batch that did not fail are behind the one that it trains: in all, those that came while they were
+ * sampled (`in_flight`), and those since (`in_queue`). Nothing where no group ages.
+ */
+function stalenessMetrics(groups: readonly Group[], step: number): Record<string, number> {
+  const behind: { all: number[]; flight: number[]; queue: number[] } = { all: [], flight: [], queue: [] };
+  for (const { oldestVersion, rollouts } of groups) {
+    for (const { episode } of rollouts) {
+      if (!episode.ok) continue;
+      const all = Math.max(0, step - 1 - oldestVersion);
+      const newest = episode.traces.reduce((most, { policy }) => Math.max(most, policy?.end ?? 0), oldestVersion);
+      const flight = Math.min(all, newest - oldestVersion);
+      behind.all.push(all);
+      behind.flight.push(flight);
+      behind.queue.push(all - flight);
+    }
+  }
+  if (behind.all.length === 0) return {};
+  const most = (values: readonly number[]): number => values.reduce((a, b) => Math.max(a, b), 0);
+  return {
+    "off_policy/mean": mean(behind.all),
+    "off_policy/max": most(behind.all),
+    "off_policy/in_flight/mean": mean(behind.flight),
+    "off_policy/in_flight/max": most(behind.flight),
+    "off_policy/in_queue/mean": mean(behind.queue),
+    "off_policy/in_queue/max": most(behind.queue),
+  };
+}
+
+/** Of the traces in the batch the share of each source. */
+function sharesOf(groups: readonly Group[], { trained, envNames }: TrainBatch): Record<string, number> {
+  const counts = new Map(envNames.map((name) => [name, 0]));
+  for (const { task, rollouts } of groups) {
+    const own = rollouts.reduce((sum, { episode }) => sum + episode.traces.filter((one) => trained.has(one)).length, 0);
+    counts.set(task.source, (counts.get(task.source) ?? 0) + own);
+  }
+  return Object.fromEntries([...counts].map(([name, own]) => [`batch/${name}`, own / Math.max(1, trained.size)]));
 }
 
 /** Over the rollouts that have a reward. */

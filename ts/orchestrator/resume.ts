@@ -10,10 +10,20 @@ import { join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { atomicWriteJson } from "../monitors/index.ts";
-import { type CheckpointWriter, writeHalf } from "../transports/index.ts";
+import { atomicWriteJson, type Metrics } from "../monitors/index.ts";
+import {
+  type CheckpointRules,
+  type CheckpointWriter,
+  isCheckpointStep,
+  joinHalves,
+  pruneCheckpoints,
+  writeHalf,
+} from "../transports/index.ts";
+import { noProgress, progressSchema } from "./progress.ts";
 
 const STATE_FILE = "state.json";
+/** The trainer's half of a checkpoint is written while the next batch is sampled; a large model takes a while. */
+const DEADLINE_MS = 3_600_000;
 const count = z.int().nonnegative();
 
 const stateSchema = z.strictObject({
@@ -35,6 +45,7 @@ const stateSchema = z.strictObject({
     ),
   }),
   worth: z.record(z.string(), z.record(z.string(), z.number())),
+  progress: progressSchema.default(noProgress),
   /** Groups that were opened. */
   opened: count,
   /** What lengths are expected from, where batches are counted in tokens. */
@@ -52,8 +63,42 @@ const stateSchema = z.strictObject({
 });
 export type OrchestratorState = z.output<typeof stateSchema>;
 
-export async function writeOrchestratorState(writer: CheckpointWriter, state: OrchestratorState): Promise<void> {
-  await writeHalf(writer, state.step, "orchestrator", (dir) => atomicWriteJson(join(dir, STATE_FILE), state));
+export interface SaverOptions {
+  checkpoints: CheckpointWriter & { rules: CheckpointRules };
+  maxSteps: number | null;
+  metrics: Metrics;
+  signal: AbortSignal;
+}
+
+/** Writes this half and joins both when the trainer's is there, one checkpoint after the other, beside the run. */
+export class CheckpointSaver {
+  /** The newest one; rejects when it failed. */
+  saved: Promise<void> = Promise.resolve();
+  readonly #options: SaverOptions;
+
+  constructor(options: SaverOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the rules have one at this step. */
+  isDue(step: number): boolean {
+    const { checkpoints, maxSteps } = this.#options;
+    return isCheckpointStep(step, checkpoints.rules, maxSteps);
+  }
+
+  save(state: OrchestratorState): void {
+    this.saved = this.saved.then(() => this.#save(state));
+  }
+
+  async #save(state: OrchestratorState): Promise<void> {
+    const { checkpoints, metrics, signal } = this.#options;
+    const { step } = state;
+    const startedAt = performance.now();
+    await writeHalf(checkpoints, step, "orchestrator", (dir) => atomicWriteJson(join(dir, STATE_FILE), state));
+    await joinHalves(checkpoints, step, { deadlineMs: DEADLINE_MS, signal });
+    const pruned = await pruneCheckpoints(checkpoints.root, step, checkpoints.rules);
+    metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
+  }
 }
 
 /** The state in a checkpoint's folder. Errors: PRL_CHECKPOINT_CORRUPT. */

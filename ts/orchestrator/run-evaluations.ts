@@ -9,9 +9,7 @@ import type { EngineFleet } from "./engine-fleet.ts";
 import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
 import { routedWorkers } from "./routed-workers.ts";
 import { Throttle } from "./throttle.ts";
-
-/** Between two versions lie training steps; beyond this the learner is taken for dead. */
-const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
+import { WeightWatcher } from "./weight-watcher.ts";
 
 export interface EvaluationsJob extends Omit<EvaluationContext, "room"> {
   /** In the order in which they are published. */
@@ -37,14 +35,12 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
   });
   metrics.watch?.("rollouts_in_flight", "Rollouts being sampled or scored.", () => throttle.room.evaluating);
   const context = { ...job, signal, room: throttle.room, workers: routedWorkers(job.workers, engines) };
+  const watcher = new WeightWatcher(0, { weights, engines, metrics, signal });
   throttle.start();
   engines.start((error) => failure.abort(error));
   try {
     for (const version of job.versions) {
-      const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
-      await engines.adopt(received, signal);
-      await received.acknowledge();
-      metrics.event("weights_adopted", { version, digest: received.manifest.digest });
+      await watcher.adopt(version);
       await evaluatePolicy(context, version);
     }
   } catch (error) {

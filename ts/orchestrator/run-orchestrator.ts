@@ -15,9 +15,6 @@ import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.t
 import {
   type CheckpointRules,
   type CheckpointWriter,
-  isCheckpointStep,
-  joinHalves,
-  pruneCheckpoints,
   rolloutsDir,
   type RolloutSender,
   type WeightFollower,
@@ -26,34 +23,34 @@ import { Admission } from "./admission.ts";
 import { admissionOptions } from "./admission-options.ts";
 import { BatchQueue } from "./batch-queue.ts";
 import { Changes } from "./changes.ts";
-import { isRejected } from "./curriculum/gates.ts";
+import { Gates } from "./curriculum/gates.ts";
+import { type Cut, Cuts } from "./cuts.ts";
 import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
 import { Drops } from "./drops.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import type { EnvWorkers } from "./env-workers.ts";
-import { evaluatePolicy } from "./evaluation.ts";
+import { Evaluations } from "./evaluations.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
 import { type DropReason, Lifecycle } from "./lifecycle.ts";
 import { agingOf } from "./frozen-sources.ts";
 import { loadOf, reportLoad } from "./load-report.ts";
+import { LostRollouts } from "./lost-rollouts.ts";
 import { meanReward, stepMetrics } from "./metrics.ts";
+import { plus, progressMetrics, progressOf } from "./progress.ts";
 import { Recycling } from "./recycling.ts";
 import { ReferenceScores } from "./reference-scores.ts";
-import { type OrchestratorState, writeOrchestratorState } from "./resume.ts";
+import { CheckpointSaver, type OrchestratorState } from "./resume.ts";
 import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { routedWorkers } from "./routed-workers.ts";
 import { Throttle } from "./throttle.ts";
-import { TrainTasks, type TrainSource, type TrainTask } from "./tasks.ts";
+import { TrainTasks, type TrainTask } from "./tasks.ts";
 import { firstError, starved } from "./starved.ts";
 import { traceLines } from "./trace-lines.ts";
 import { buildTrainBatch, type TrainRanks } from "./train-batch.ts";
 import { trainRequest } from "./train-request.ts";
-import { TraceWorth, type WorthState } from "./worth.ts";
+import { WeightWatcher } from "./weight-watcher.ts";
+import { TraceWorth } from "./worth.ts";
 
-/** A training step may be long; beyond this the trainer is taken for dead. */
-const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
-/** The trainer's half of a checkpoint is written while the next batch is sampled; a large model takes a while. */
-const CHECKPOINT_DEADLINE_MS = 3_600_000;
 /** Between two looks at what waits for a batch. */
 const LONGEST_WAIT_MS = 60_000;
 /** So many batches' worth of groups in a row without anything to train end the run. */
@@ -104,13 +101,6 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   }
 }
 
-/** What a batch was cut from, and what traces were worth after it. */
-interface Cut {
-  readonly step: number;
-  readonly groups: Pick<Group, "index" | "task">[];
-  worth: WorthState;
-}
-
 class Orchestrator {
   readonly #job: OrchestratorJob;
   readonly #fail: (error: unknown) => void;
@@ -120,6 +110,8 @@ class Orchestrator {
   readonly #admission: Admission;
   readonly #queue: BatchQueue;
   readonly #drops = new Drops();
+  readonly #lost: LostRollouts;
+  readonly #gates: Gates;
   readonly #recycling = new Recycling();
   readonly #worth: TraceWorth;
   readonly #ages: (group: Group) => boolean;
@@ -128,39 +120,41 @@ class Orchestrator {
   /** Tasks that an earlier attempt had begun and that are not begun again yet. */
   readonly #pending: readonly TrainTask[];
   #filters: TraceFilter[] = [];
-  #checkpoint: Promise<void> = Promise.resolve();
-  /** The last batch that the newest checkpoint covers and those after it: what they hold, what traces were worth after them. */
-  #cuts: Cut[] = [];
-  #version = 0;
-  /** `#version`, or the one that is being brought to the engines. */
-  #newestVersion = 0;
+  readonly #checkpoints: CheckpointSaver;
+  readonly #cuts: Cuts;
+  readonly #watcher: WeightWatcher;
+  readonly #evaluations: Evaluations;
   /** Of the batch being collected. */
   #step = 1;
   /** Groups that the run ended without. */
   #surplus: Group[] = [];
   /** Units of groups since the last batch that came to nothing. */
   #fruitless = 0;
-  /** Mean rewards of the groups that ended with some since the last cut. */
-  #observed: { index: number; source: string; key: string; mean: number }[] = [];
   #versions: Promise<void> = Promise.resolve();
-  #evaluation: Promise<void> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
   /** A group completed, or a version is in place. */
   readonly #changes = new Changes();
+  /** Seconds since the last step in which nothing but a new version could help. */
+  #waitedForPolicy = 0;
   readonly #lag = watchLoopLag();
 
   constructor(job: OrchestratorJob, fail: (error: unknown) => void) {
     this.#job = job;
     this.#fail = fail;
-    const { train } = job.config.orchestrator;
+    const { train, eval: evaluation } = job.config.orchestrator;
     const { resume } = job;
-    this.#version = resume?.step ?? 0;
-    this.#admission = new Admission(admissionOptions(job.config), this.#version, resume?.admission);
+    const start = resume?.step ?? 0;
+    this.#watcher = new WeightWatcher(start, { ...job, onPending: () => this.#dropStale() });
+    this.#checkpoints = new CheckpointSaver({ ...job, maxSteps: job.config.max_steps });
+    this.#cuts = new Cuts(resume ?? undefined);
+    this.#gates = new Gates(train.source);
+    this.#lost = new LostRollouts([...train.source, ...(evaluation?.source ?? [])].map(({ name }) => name));
+    this.#admission = new Admission(admissionOptions(job.config), start, resume?.admission);
     this.#queue = new BatchQueue(this.#admission, {
       level: job.config.max_async_level,
       window: job.config.orchestrator.fifo_window ?? Infinity,
     });
-    this.#step = this.#version + 1;
+    this.#step = start + 1;
     this.#ages = agingOf(train.source);
     this.#worth = new TraceWorth(train.source, resume?.worth);
     const { engines, modelName, modelDir } = job;
@@ -170,6 +164,12 @@ class Orchestrator {
     const inFlight = () => this.#lifecycle.inFlight;
     const largestGroup = Math.max(...train.source.map((source) => source.group_size));
     this.#throttle = new Throttle({ ...job, inFlight, largestGroup, onRoom: () => this.#dispatcher.fill() });
+    this.#evaluations = new Evaluations({
+      ...job,
+      room: this.#throttle.room,
+      onReturned: (environment, end) => this.#lost.returned("eval", environment, end),
+      onFailure: fail,
+    });
     const options: DispatcherOptions = {
       throttle: this.#throttle,
       lifecycle: this.#lifecycle,
@@ -179,7 +179,10 @@ class Orchestrator {
       nextTask: async () => this.#recycling.next(this.#oldestVersion) ?? pending.shift() ?? this.#tasks.next(),
       originOf: (task) => this.#recycling.originOf(task),
       runRollout: (group, sample, signal) => this.#runRollout(group, sample, signal),
-      onReturned: () => this.#throttle.room.trainingReturned(),
+      onReturned: ({ task }, end) => {
+        this.#lost.returned("train", task.source, end);
+        this.#throttle.room.trainingReturned();
+      },
       finishGroup: (group, rollouts, signal) => this.#scoreGroup(group, rollouts, signal),
       onCompleted: (group) => this.#take(group),
       onCancelled: (group, rollouts) => {
@@ -195,7 +198,7 @@ class Orchestrator {
     metrics.watch?.("groups_open", "Groups under way.", () => this.#lifecycle.open);
     metrics.watch?.("rollouts_retried", "Rollouts that were tried again.", () => this.#lifecycle.rollouts.retried);
     metrics.watch?.("groups_queued", "Finished groups that wait for a batch.", () => this.#queue.size);
-    metrics.watch?.("policy_version", "Version that the engines sample with.", () => this.#version);
+    metrics.watch?.("policy_version", "Version that the engines sample with.", () => this.#watcher.version);
   }
 
   async run(): Promise<void> {
@@ -207,9 +210,10 @@ class Orchestrator {
     await this.#worth.load();
     await this.#references.check(signal);
     this.#throttle.start();
-    await this.#adopt(this.#version);
-    if (this.#version === 0 && evaluation?.eval_at_start === true) await this.#evaluate(0);
-    const load = () => loadOf(this.#step, this.#version, this.#admission, this.#queue, this.#lifecycle, this.#throttle);
+    await this.#watcher.adopt(this.#watcher.version);
+    if (this.#watcher.version === 0 && evaluation?.eval_at_start === true) await this.#evaluations.evaluate(0);
+    const load = () =>
+      loadOf(this.#step, this.#watcher.version, this.#admission, this.#queue, this.#lifecycle, this.#throttle);
     this.#reporting = reportLoad(this.#job, load, signal);
     this.#reporting.catch(this.#fail);
     this.#versions = this.#followWeights(maxSteps);
@@ -217,9 +221,9 @@ class Orchestrator {
     while (this.#step <= maxSteps) await this.#trainStep();
     this.#dropSurplus();
     await this.#versions;
-    await this.#evaluation;
-    await this.#checkpoint;
-    if (evaluation !== null) await this.#evaluate(this.#version);
+    await this.#evaluations.ended;
+    await this.#checkpoints.saved;
+    if (evaluation !== null) await this.#evaluations.evaluate(this.#watcher.version);
   }
 
   /** Cancels what is being sampled and resolves when nothing waits any more; the job's signal must be aborted. */
@@ -227,7 +231,7 @@ class Orchestrator {
     this.#lag.stop();
     this.#throttle.stop();
     this.#dispatcher.stop();
-    await Promise.allSettled([this.#versions, this.#evaluation, this.#checkpoint, this.#reporting]);
+    await Promise.allSettled([this.#versions, this.#evaluations.ended, this.#checkpoints.saved, this.#reporting]);
     await this.#references.close();
   }
 
@@ -238,7 +242,7 @@ class Orchestrator {
     const startedAt = performance.now();
     for (let attempt = 0; ; attempt++) {
       const { groups, cut } = await this.#collect();
-      this.#learnDifficulties();
+      this.#tasks.learn();
       const packedFrom = performance.now();
       const batch = await buildTrainBatch(
         groups,
@@ -252,11 +256,14 @@ class Orchestrator {
       if (batch.samples === 0) {
         if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups, MAX_EMPTY_BATCHES);
         metrics.event("empty_batch", { step, groups: groups.length });
-        this.#cuts.pop();
+        this.#cuts.undo();
         this.#drop("empty", groups);
         continue;
       }
       const packSeconds = (performance.now() - packedFrom) / 1000;
+      const dropped = this.#drops.take();
+      const progress = plus(progressOf(groups, true), dropped.progress);
+      cut.progress = plus(cut.progress, progress);
       this.#step++;
       const dir = rolloutsDir(runDir, step);
       await mkdir(dir, { recursive: true });
@@ -270,21 +277,37 @@ class Orchestrator {
           groups,
           ages: this.#ages,
           batch,
-          dropped: this.#drops.take(),
+          dropped,
           seconds,
           environments: config.orchestrator.train.source.length,
         })),
+        ...progressMetrics(progress, cut.progress),
         "time/pack": packSeconds,
-        ...this.#lifecycle.metrics(),
-        ...this.#tasks.metrics(),
-        ...this.#throttle.metrics(),
-        ...(config.orchestrator.recycle === "off" ? {} : this.#recycling.metrics()),
-        ...this.#lag.take(),
+        ...this.#stateMetrics(),
       });
       for (const rank of batch.batches) rank.close();
       this.#fruitless = 0;
       return;
     }
+  }
+
+  /** Where everything stands when a batch is with the trainer, and what happened since the last one was. */
+  #stateMetrics(): Record<string, number> {
+    const waited = this.#waitedForPolicy;
+    this.#waitedForPolicy = 0;
+    return {
+      "time/wait_for_policy": waited,
+      ...this.#lifecycle.metrics(),
+      ...this.#dispatcher.metrics(this.#step - 1, this.#ages),
+      ...this.#lost.take(),
+      ...this.#evaluations.metrics(),
+      ...this.#tasks.metrics(),
+      ...this.#gates.take(),
+      ...this.#throttle.metrics(),
+      ...this.#watcher.metrics(),
+      ...(this.#job.config.orchestrator.recycle === "off" ? {} : this.#recycling.metrics()),
+      ...this.#lag.take(),
+    };
   }
 
   /**
@@ -297,16 +320,23 @@ class Orchestrator {
       this.#dropStale();
       const groups = this.#queue.takeBatch(this.#dispatcher.oldestOpen);
       if (groups !== undefined) return this.#cut(groups);
+      const needsVersion = this.#needsVersion;
+      const waitedFrom = performance.now();
       await this.#changes.next(LONGEST_WAIT_MS, this.#job.signal);
+      if (needsVersion) this.#waitedForPolicy += (performance.now() - waitedFrom) / 1000;
     }
+  }
+
+  /** Nothing is under way and nothing may be begun, or there is a batch and it must not be cut yet. */
+  get #needsVersion(): boolean {
+    if (this.#dispatcher.oldestOpen === undefined && !this.#admission.mayOpen()) return true;
+    return !this.#admission.mayCut() && this.#queue.units >= this.#admission.batchSize;
   }
 
   /** From here on the groups are the batch's, and a checkpoint finds them there. */
   #cut(groups: Group[]): { groups: Group[]; cut: Cut } {
     for (const { index } of groups) this.#lifecycle.move(index, "cut");
-    const cut = { step: this.#step, groups: groups.map(({ index, task }) => ({ index, task })), worth: {} };
-    this.#cuts.push(cut);
-    return { groups, cut };
+    return { groups, cut: this.#cuts.add(this.#step, groups) };
   }
 
   #ship(groups: readonly Group[]): void {
@@ -367,17 +397,11 @@ class Orchestrator {
       tokens.reduce((sum, count) => sum + count, 0),
     );
     this.#admission.ended(group.index, units, tokens.length);
-    const { gates } = this.#source(group).curriculum;
     if (!group.rollouts.some(({ episode }) => !Number.isNaN(rewardOf(episode))))
       this.#dropFruitless("errored", group, units);
     else {
-      this.#observed.push({
-        index: group.index,
-        source: group.task.source,
-        key: group.task.task.key,
-        mean: meanReward(group),
-      });
-      if (isRejected(group, gates)) this.#dropFruitless("rejected", group, units);
+      this.#tasks.ended(group.index, group.task, meanReward(group));
+      if (this.#gates.rejects(group)) this.#dropFruitless("rejected", group, units);
       else this.#queue.push(group, units);
     }
     this.#dispatcher.fill();
@@ -391,23 +415,12 @@ class Orchestrator {
     if (this.#fruitless >= most) this.#fail(starved(this.#step, [group], MAX_EMPTY_BATCHES));
   }
 
-  #source(group: Group): TrainSource {
-    const source = this.#job.config.orchestrator.train.source.find(({ name }) => name === group.task.source);
-    if (source === undefined) throw new PrlError("PRL_CONFIG_INVALID", `there is no source "${group.task.source}"`);
-    return source;
-  }
-
-  /** What ended since the last cut changes what is drawn, in the order in which it was opened: timing has no part in it. */
-  #learnDifficulties(): void {
-    this.#tasks.observe(this.#observed.splice(0).sort((a, b) => a.index - b.index));
-  }
-
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {
     const { config, modelName, workers } = this.#job;
     const partial = this.#recycling.partial(group.task, sample);
     const request = trainRequest(config, group, sample, { modelName, step: this.#step, partial });
     return runRollout(workers, request, signal, {
-      newestVersion: () => this.#newestVersion,
+      newestVersion: () => this.#watcher.newest,
       onRetry: () => this.#lifecycle.retried(),
     });
   }
@@ -426,57 +439,30 @@ class Orchestrator {
    * its way is passed over when the next is there: never one of a checkpoint or the last, which are published in full.
    */
   async #followWeights(last: number): Promise<void> {
-    const first = this.#version;
+    const first = this.#watcher.version;
     for (let version = first; version <= last; version++) {
       if (version > first) {
         try {
-          await this.#adopt(version);
+          await this.#watcher.adopt(version);
         } catch (error) {
           if (!(error instanceof PrlError) || error.code !== "PRL_WEIGHTS_SUPERSEDED") throw error;
           this.#job.metrics.event("weights_passed_over", { version, message: error.message });
           continue;
         }
-        this.#saveCheckpoint(version);
+        // As it is now, before anything is dispatched under the version.
+        if (this.#checkpoints.isDue(version)) {
+          this.#checkpoints.save(this.#snapshot(version));
+          this.#checkpoints.saved.catch(this.#fail);
+        }
       }
       this.#allowDispatch();
       // That of the last version comes after everything else, with the engines to itself.
-      if (version > 0 && version < last) await this.#evaluateWhenDue(version);
+      if (version > 0 && version < last) await this.#evaluations.whenDue(version);
     }
   }
 
-  /** The evaluation of a version that an interrupted attempt adopted may not have ended: it is repeated. */
-  async #evaluateWhenDue(version: number): Promise<void> {
-    const { eval: evaluation } = this.#job.config.orchestrator;
-    if (evaluation === null || evaluation.interval === null || version % evaluation.interval !== 0) return;
-    this.#evaluation = this.#evaluation.then(() => this.#evaluate(version));
-    this.#evaluation.catch(this.#fail);
-    if (evaluation.hold_weights) await this.#evaluation;
-  }
-
-  /**
-   * Writes this half as it is now, before anything is dispatched under the version, and joins both halves when the trainer's is there. One
-   * after the other, beside the run.
-   */
-  #saveCheckpoint(version: number): void {
-    const { checkpoints, config, metrics, signal } = this.#job;
-    if (!isCheckpointStep(version, checkpoints.rules, config.max_steps)) return;
-    const state = this.#snapshot(version);
-    const save = async () => {
-      const startedAt = performance.now();
-      await writeOrchestratorState(checkpoints, state);
-      await joinHalves(checkpoints, version, { deadlineMs: CHECKPOINT_DEADLINE_MS, signal });
-      const pruned = await pruneCheckpoints(checkpoints.root, version, checkpoints.rules);
-      metrics.event("checkpoint", { step: version, pruned, seconds: (performance.now() - startedAt) / 1000 });
-    };
-    this.#checkpoint = this.#checkpoint.then(save);
-    this.#checkpoint.catch(this.#fail);
-  }
-
-  /** Batches cut ahead of the version are sampled again too: the trainer's half does not have them. */
   #snapshot(step: number): OrchestratorState {
-    const ahead = this.#cuts.filter((batch) => batch.step > step);
-    const last = this.#cuts.findLast((batch) => batch.step <= step);
-    this.#cuts = last === undefined ? ahead : [last, ...ahead];
+    const { after, ahead } = this.#cuts.at(step);
     const waiting = [
       ...ahead.flatMap(({ groups }) => groups),
       ...this.#queue.groups,
@@ -487,33 +473,17 @@ class Orchestrator {
     return {
       step,
       tasks: this.#tasks.state,
-      worth: last?.worth ?? this.#job.resume?.worth ?? {},
+      worth: after.worth,
+      progress: after.progress,
       opened,
       admission: this.#admission.state,
       pending: [...pending, ...this.#pending],
     };
   }
 
-  async #adopt(version: number): Promise<void> {
-    const { weights, engines, metrics, signal } = this.#job;
-    const received = await weights.receive(version, { deadlineMs: WEIGHTS_DEADLINE_MS, signal });
-    this.#dropStale();
-    this.#newestVersion = version;
-    const startedAt = performance.now();
-    await engines.adopt(received, signal);
-    await received.acknowledge();
-    this.#version = version;
-    const { digest } = received.manifest;
-    metrics.event("weights_adopted", { version, digest, seconds: (performance.now() - startedAt) / 1000 });
-  }
-
   #allowDispatch(): void {
-    this.#admission.version = this.#dispatcher.version = this.#version;
+    this.#admission.version = this.#dispatcher.version = this.#watcher.version;
     this.#dispatcher.fill();
     this.#changes.announce();
-  }
-
-  #evaluate(version: number): Promise<void> {
-    return evaluatePolicy({ ...this.#job, room: this.#throttle.room }, version);
   }
 }

@@ -51,6 +51,7 @@ export class TrainTasks {
   readonly #runSeed: number;
   readonly #sources: Source[];
   #drawn = 0;
+  readonly #ended: { index: number; source: string; key: string; mean: number }[] = [];
 
   constructor(
     workers: EnvWorkers,
@@ -87,6 +88,16 @@ export class TrainTasks {
     if (curriculum.sampler.type === "sequential") return { source: name, groupSize, ...(await source.pages.next()) };
     source.drawn ??= await this.#load(source);
     return { source: name, groupSize, ...source.drawn.next(), scoresGroups: source.scoresGroups };
+  }
+
+  /** A group ended with this mean reward. Nothing follows from it before `learn`. */
+  ended(index: number, { source, task }: Pick<TrainTask, "source" | "task">, mean: number): void {
+    this.#ended.push({ index, source, key: task.key, mean });
+  }
+
+  /** What ended since the last call changes what is drawn, in the order in which it was opened: timing has no part in it. */
+  learn(): void {
+    this.observe(this.#ended.splice(0).sort((a, b) => a.index - b.index));
   }
 
   /** Groups that ended with these mean rewards, in an order that does not depend on timing; what is drawn next takes notice. */

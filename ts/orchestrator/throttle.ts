@@ -9,6 +9,7 @@ import type { EngineLoad } from "../inference/index.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { ConcurrencyController } from "./concurrency.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
+import { inferenceMetrics, type PlacedLoad } from "./inference-metrics.ts";
 import { Pace } from "./pace.ts";
 import { SharedRoom } from "./shared-room.ts";
 
@@ -37,7 +38,7 @@ export class Throttle {
   readonly room: SharedRoom;
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
-  #loads: EngineLoad[] = [];
+  #loads: PlacedLoad[] = [];
   #isLooking = false;
   #isBlind = false;
 
@@ -63,8 +64,7 @@ export class Throttle {
   }
 
   start(): void {
-    const { adaptive, interval_s: seconds } = this.#options.config.orchestrator.concurrency;
-    if (!adaptive) return;
+    const { interval_s: seconds } = this.#options.config.orchestrator.concurrency;
     this.#timer = setInterval(() => void this.#look(), seconds * 1000);
     this.#timer.unref();
   }
@@ -102,28 +102,23 @@ export class Throttle {
 
   /** For the line of a step. */
   metrics(): Record<string, number> {
-    const own = { "dispatcher/max_inflight": this.#controller.limit };
-    if (this.#loads.length === 0) return own;
-    return {
-      ...own,
-      "perf/inference/running": this.#sum((load) => load.running),
-      "perf/inference/waiting": this.#sum((load) => load.waiting),
-      "perf/inference/kv_cache_usage": this.#kvUsage(),
-      "perf/inference/preemptions": this.#sum((load) => load.preemptions),
-    };
+    return { "concurrency/max_inflight": this.#controller.limit, ...inferenceMetrics(this.#loads) };
   }
 
   async #look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
     try {
-      const { engines, inFlight, metrics, onRoom } = this.#options;
+      const { config, engines, inFlight, metrics, onRoom } = this.#options;
       const { signal } = this.#ending;
-      const asked = engines.engines.map(({ admin }) => admin.load(signal));
+      const asked = engines.engines.map(async ({ name, engine: { admin } }) =>
+        (await admin.load(signal)).map((load): PlacedLoad => ({ ...load, server: name })),
+      );
       const answers = await Promise.allSettled(asked);
       if (signal.aborted) return;
       const answered = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-      this.#loads = answered.filter((load) => load !== null);
+      this.#loads = answered.flat();
+      if (!config.orchestrator.concurrency.adaptive) return;
       if (answered.length > 0 && this.#loads.length === 0 && !this.#isBlind) {
         this.#isBlind = true;
         metrics.event("concurrency_fixed", { reason: "the engines' /metrics do not say how busy they are" });

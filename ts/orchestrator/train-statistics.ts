@@ -25,6 +25,12 @@ export class TrainStatistics {
     this.#add(group, NOTHING, false);
   }
 
+  /** A group that was cancelled; of its rollouts only that counts. */
+  addCancelled({ task }: Group): void {
+    const { all } = this.#subsets(task.source);
+    for (let sample = 0; sample < task.groupSize; sample++) all.add("cancelled/mean", 1);
+  }
+
   /** The groups of the batch, which has the traces `trained`; in turns. */
   async addShipped(groups: readonly Group[], trained: ReadonlySet<EpisodeTrace>): Promise<void> {
     const turns = new Turns();
@@ -54,6 +60,7 @@ export class TrainStatistics {
     all.addEpisodes(episodes);
     for (const episode of episodes) {
       all.add("is_admitted/mean", Number(isAdmitted));
+      all.add("cancelled/mean", 0);
       for (const trace of episode.traces) all.add("is_trainable/mean", Number(trained.has(trace)));
     }
     const inBatch = episodes.filter(({ traces }) => traces.some((trace) => trained.has(trace)));

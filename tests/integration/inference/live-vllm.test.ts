@@ -85,7 +85,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     Math.max(0, ...Array.from(a, (value, i) => Math.abs(value - (b[i] ?? Number.NaN))));
   const running = async () => {
     for (let polls = 0; polls < 2_000; polls++) {
-      if ((await admin.load())?.running === 1) return;
+      if ((await admin.load())[0]?.running === 1) return;
       await new Promise((done) => setTimeout(done, 5));
     }
     throw new Error("nothing runs");
@@ -103,7 +103,9 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
       running: 0,
       waiting: 0,
     });
-    expect(await admin.load()).toEqual({ running: 0, waiting: 0, kvUsage: expect.any(Number), preemptions: 0 });
+    expect(await admin.load()).toEqual([
+      { engine: "0", running: 0, waiting: 0, kvUsage: expect.any(Number), preemptions: 0 },
+    ]);
   });
 
   test("takes each version's weights: the canary's log-probabilities are theirs", async () => {
@@ -201,7 +203,7 @@ describe.skipIf(VLLM === undefined)("a live vLLM (PRL_TEST_VLLM)", { timeout: 60
     await running();
     abort.abort(new Error("enough"));
     await expect(aborted).rejects.toThrow("enough");
-    for (let polls = 0; (await admin.load())?.running !== 0; polls++) {
+    for (let polls = 0; (await admin.load())[0]?.running !== 0; polls++) {
       expect(polls).toBeLessThan(200);
       await new Promise((done) => setTimeout(done, 5));
     }

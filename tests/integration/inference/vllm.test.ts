@@ -71,7 +71,7 @@ describe("control", () => {
     const { digest } = weights(1);
     expect(await admin.health()).toMatchObject({ policyVersion: 1, digest, paused: false });
     expect(await admin.updateWeights(weights(1))).toEqual({ skipped: true });
-    expect(await admin.load()).toEqual({ running: 0, waiting: 0, kvUsage: 0, preemptions: 0 });
+    expect(await admin.load()).toEqual([{ engine: "0", running: 0, waiting: 0, kvUsage: 0, preemptions: 0 }]);
   });
 
   test("the canary's log-probabilities are those of the weights", async () => {

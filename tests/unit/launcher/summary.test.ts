@@ -35,7 +35,7 @@ function history(rewards: readonly number[], evaluations: readonly [string, numb
       step,
       time: 0,
       "train/agg/all/agent/reward/mean": reward,
-      "progress/tokens": 100,
+      "batch/tokens": 100,
     });
   });
   for (const [source, version, reward] of evaluations) {

@@ -32,7 +32,7 @@ describe("RunHistory", () => {
         "train/agg/all/agent/reward/mean": 0.63,
         "off_policy/mean": 0.75,
         "off_policy/max": 1,
-        "progress/tokens": 3000,
+        "batch/tokens": 3000,
         "time/step": 0.5,
       }),
     );

@@ -87,7 +87,7 @@ class Server {
         const [version, digest = null] = this.holds.split(" ");
         return { status: "ok", paused: this.isPaused, policyVersion: Number(version), digest, running: 0, waiting: 0 };
       },
-      load: async () => null,
+      load: async () => [],
     };
     const engine = { url: this.url, isa: "portable", dtype: "float32", weights: null, admin };
     return { name, identity: `${this.life}`, engine };

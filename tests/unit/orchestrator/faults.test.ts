@@ -104,15 +104,15 @@ function checkAccounts(
   const last = logged.get(maxSteps) ?? {};
   const value = (name: string) => Number(last[`dispatcher/${name}`]);
   const returned = value("rollouts/ok") + value("rollouts/errored") + value("rollouts/cancelled");
-  expect(value("rollouts/dispatched")).toBe(returned + value("in_flight"));
+  expect(value("rollouts/dispatched")).toBe(returned + value("inflight/train"));
   expect(value("rollouts/dispatched") + value("rollouts/retried")).toBeLessThanOrEqual(
-    requests.filter(({ request }) => request.run.type === "train").length + value("in_flight"),
+    requests.filter(({ request }) => request.run.type === "train").length + value("inflight/train"),
   );
   // What waits is bounded by what may be opened, what is under way by its limit.
   const { oversampling, max_inflight: maxInflight } = config.orchestrator;
   const [least, most] = [Math.min(...sizes.values()), Math.max(...sizes.values())];
   for (const line of logged.values()) {
-    expect(Number(line["dispatcher/in_flight"] ?? 0)).toBeLessThanOrEqual(Math.max(maxInflight, most));
+    expect(Number(line["dispatcher/inflight/train"] ?? 0)).toBeLessThanOrEqual(Math.max(maxInflight, most));
     if (batchSize === null) continue;
     const counted = (config.max_async_level + oversampling) * batchSize + most;
     expect(Number(line["dispatcher/queued_groups"] ?? 0) * least).toBeLessThanOrEqual(counted);

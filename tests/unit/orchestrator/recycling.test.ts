@@ -47,7 +47,7 @@ function checkTokens({ sent, logged, config, events, requests, inFlight }: Simul
   const last = logged.get(sent.length) ?? {};
   const value = (name: string) => Number(last[`dispatcher/${name}`]);
   const returned = value("rollouts/ok") + value("rollouts/errored") + value("rollouts/cancelled");
-  expect(value("rollouts/dispatched")).toBe(returned + value("in_flight"));
+  expect(value("rollouts/dispatched")).toBe(returned + value("inflight/train"));
   expect(rollouts.given).toBeGreaterThanOrEqual(recycled);
 }
 

@@ -50,12 +50,15 @@ test("their number follows the engines' metrics", { timeout: 60_000 }, async () 
       promptLogprobs: async (ids: Uint32Array) => new Float32Array(ids.length),
       health: async () => ({ status: "ok", paused: false, policyVersion: 0, digest: "d", running: 0, waiting: 0 }),
       // Eight at once are what it runs; the others wait.
-      load: async () => ({
-        running: Math.min(inFlight, 8),
-        waiting: Math.max(0, inFlight - 8),
-        kvUsage: 0.1,
-        preemptions: 0,
-      }),
+      load: async () => [
+        {
+          engine: "0",
+          running: Math.min(inFlight, 8),
+          waiting: Math.max(0, inFlight - 8),
+          kvUsage: 0.1,
+          preemptions: 0,
+        },
+      ],
     },
   } as unknown as Engine;
   const workers = {

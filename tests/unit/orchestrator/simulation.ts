@@ -270,7 +270,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
             waiting: 0,
           };
         },
-        load: async () => null,
+        load: async () => [],
       },
     };
   });

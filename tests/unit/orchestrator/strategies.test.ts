@@ -125,7 +125,7 @@ describe("long samples", () => {
     const run = await simulate({ ...long, length: (task) => (isLong(task) ? 150 : 1), level: 1, maxOffPolicySteps: 1 });
     expect(run.contract).toEqual([]);
     expect(dropped(run, "stale")).toBeGreaterThan(0);
-    const lines = [...run.logged.values()].filter((line) => Number(line["off_policy/dropped"]) > 0);
+    const lines = [...run.logged.values()].filter((line) => Number(line["off_policy/dropped_groups"]) > 0);
     expect(lines.length).toBeGreaterThan(0);
     for (const line of lines) {
       expect(Number(line["time/dropped_group/mean"])).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { concurrencyProblem } from "../../../ts/config/schema/concurrency.ts";
-import { type EngineLoad, parseEngineLoad } from "../../../ts/inference/engine-load.ts";
+import { type EngineLoad, parseEngineLoads } from "../../../ts/inference/engine-load.ts";
 import { ConcurrencyController } from "../../../ts/orchestrator/concurrency.ts";
 import { GroupDispatcher } from "../../../ts/orchestrator/dispatcher.ts";
 import type { EngineFleet } from "../../../ts/orchestrator/engine-fleet.ts";
@@ -11,6 +11,7 @@ import { Pace } from "../../../ts/orchestrator/pace.ts";
 import { Throttle } from "../../../ts/orchestrator/throttle.ts";
 
 const load = (values: Partial<EngineLoad> = {}): EngineLoad => ({
+  engine: "0",
   running: 10,
   waiting: 0,
   kvUsage: 0.1,
@@ -62,7 +63,13 @@ class SimulatedEngine {
     const left = this.#rollouts.filter(({ grown, length }) => grown < length);
     this.finished += this.#rollouts.length - left.length;
     this.#rollouts = left;
-    return { running: left.length - waiting, waiting, kvUsage: used / this.#room, preemptions: this.preemptions };
+    return {
+      engine: "0",
+      running: left.length - waiting,
+      waiting,
+      kvUsage: used / this.#room,
+      preemptions: this.preemptions,
+    };
   }
 }
 
@@ -76,6 +83,7 @@ describe("the concurrency controller", () => {
   test("stays between least and most, and changes nothing without a load, whatever engines say", () => {
     const loads = fc.array(
       fc.record({
+        engine: fc.constant("0"),
         running: fc.nat(2_000),
         waiting: fc.nat(2_000),
         kvUsage: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -232,21 +240,30 @@ describe("what an engine says of itself", () => {
       'vllm:num_requests_running{engine="0",model_name="a b"} 3.0',
       'vllm:num_requests_running{engine="1",model_name="a b"} 4.0',
       'vllm:num_requests_waiting{engine="0"} 1',
+      'vllm:num_requests_waiting{engine="1"} 0',
       'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 7',
       'vllm:kv_cache_usage_perc{engine="0"} 0.25',
       'vllm:kv_cache_usage_perc{engine="1"} 0.75 1700000000000',
       'vllm:num_preemptions_total{engine="1"} 2',
       "other_metric NaN",
     ].join("\n");
-    expect(parseEngineLoad(text)).toEqual({ running: 7, waiting: 1, kvUsage: 0.75, preemptions: 2 });
-    expect(parseEngineLoad("nothing 1\n")).toBeNull();
+    expect(parseEngineLoads(text)).toEqual([
+      { engine: "0", running: 3, waiting: 1, kvUsage: 0.25, preemptions: 0 },
+      { engine: "1", running: 4, waiting: 0, kvUsage: 0.75, preemptions: 2 },
+    ]);
+    // Engine 2 does not say how full its cache is.
+    const silent = 'num_requests_running{engine="2"} 1\nnum_requests_waiting{engine="2"} 1\n';
+    expect(parseEngineLoads(`${silent}nothing 1\n`)).toEqual([]);
+    const bare = "num_requests_running 1\nnum_requests_waiting 2\ngpu_cache_usage_perc 0.5\n";
+    expect(parseEngineLoads(bare)).toEqual([{ engine: "0", running: 1, waiting: 2, kvUsage: 0.5, preemptions: 0 }]);
   });
 
   test("is never more than numbers, whatever the text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
-        const found = parseEngineLoad(text);
-        if (found !== null) expect(Object.values(found).every(Number.isFinite)).toBe(true);
+        for (const { engine: _, ...numbers } of parseEngineLoads(text)) {
+          expect(Object.values(numbers).every(Number.isFinite)).toBe(true);
+        }
       }),
     );
   });
@@ -259,9 +276,12 @@ test("the throttle follows the engines that answer, tells what it did, and stays
     event: (type: string, fields = {}) => events.push({ type, ...fields }),
     close: () => {},
   };
-  let answer: () => Promise<EngineLoad | null> = async () => null;
+  let answer: () => Promise<EngineLoad[]> = async () => [];
   const engines = {
-    engines: [{ admin: { load: () => answer() } }, { admin: { load: async () => Promise.reject(new Error("gone")) } }],
+    engines: [
+      { name: "inference-0", engine: { admin: { load: () => answer() } } },
+      { name: "inference-1", engine: { admin: { load: async () => Promise.reject(new Error("gone")) } } },
+    ],
   };
   const concurrency = {
     adaptive: true,
@@ -284,10 +304,20 @@ test("the throttle follows the engines that answer, tells what it did, and stays
   };
   await until("concurrency_fixed");
   expect(throttle.limit).toBe(64);
-  answer = async () => load({ kvUsage: 1 });
+  answer = async () => [load({ kvUsage: 1 }), load({ engine: "1", running: 4, kvUsage: 0.5, preemptions: 2 })];
   await until("concurrency");
   expect(throttle.limit).toBe(51);
-  expect(throttle.metrics()).toMatchObject({ "dispatcher/max_inflight": 51, "perf/inference/kv_cache_usage": 1 });
+  expect(throttle.metrics()).toMatchObject({
+    "concurrency/max_inflight": 51,
+    "inference/server0.0/num_requests_running": 10,
+    "inference/server0.1/num_requests_running": 4,
+    "inference/server0.1/num_preemptions_total": 2,
+    "inference/agg/num_requests_running/min": 4,
+    "inference/agg/num_requests_running/max": 10,
+    "inference/agg/num_requests_running/sum": 14,
+    "inference/agg/num_requests_running/mean": 7,
+    "inference/agg/kv_cache_usage_perc/median": 0.75,
+  });
   throttle.stop();
   expect(concurrencyProblem({ max_inflight: 1, concurrency })).toMatchObject({ key: "min_inflight" });
 });

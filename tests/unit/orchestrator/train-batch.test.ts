@@ -6,13 +6,14 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
 import { PackedBatch, readBatch, RolloutSamples } from "../../../ts/native/index.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
 import { Drops, emptyReport } from "../../../ts/orchestrator/drops.ts";
 import { loadFilters } from "../../../ts/orchestrator/filters/index.ts";
 import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
+import { progressOf } from "../../../ts/orchestrator/progress.ts";
 import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
 import { filesystemRollouts } from "../../../ts/transports/index.ts";
 import { TraceWorth } from "../../../ts/orchestrator/worth.ts";
+import { trainGroup } from "../../support/train-group.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 
 function config(orchestrator: Record<string, unknown> = {}): RlConfig {
@@ -33,25 +34,8 @@ function config(orchestrator: Record<string, unknown> = {}): RlConfig {
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
 
-function group(index: number, rollouts: ReceivedEpisode[], source = "b", dispatchVersion = 3): Group {
-  const task = {
-    source,
-    task: { key: "k", hash: "", data: null },
-    epoch: 0,
-    groupSize: rollouts.length,
-    scoresGroups: false,
-  };
-  return {
-    index,
-    id: `group-${index}`,
-    task,
-    dispatchVersion,
-    oldestVersion: dispatchVersion,
-    firstIndex: index,
-    seconds: 2,
-    rollouts,
-  };
-}
+const group = (index: number, rollouts: ReceivedEpisode[], source = "b", dispatchVersion = 3) =>
+  trainGroup(rollouts, { index, source, dispatchVersion });
 
 const rollout = (reward: number) => scored(request, reward, 3, 4);
 
@@ -220,35 +204,55 @@ test("stepMetrics: staleness is against the version that the step trains, reward
   const batch = await buildTrainBatch(groups, config());
   const drops = new Drops();
   const aged = { ...group(3, [rollout(1), errored(request, "model")]), seconds: 9 };
+  // The first waited for a batch, the second was under way.
   drops.add("stale", [aged, { ...aged, seconds: 7, rollouts: [] }]);
   drops.add("errored", [group(4, [errored(request, "model")])]);
+  drops.add("rejected", [group(5, [rollout(1), rollout(1)])]);
+  const dropped = drops.take();
+  // One prompt token and two sampled ones each.
+  expect(dropped.progress).toEqual({ tokens: 6, input_tokens: 0, output_tokens: 0, rollouts: 2, tasks: 2 });
+  expect(progressOf(groups, true)).toEqual({ tokens: 15, input_tokens: 5, output_tokens: 10, rollouts: 5, tasks: 3 });
   const metrics = await stepMetrics({
     ages: () => true,
     step: 6,
     groups,
     batch,
-    dropped: drops.take(),
+    dropped,
     seconds: 1.5,
     environments: 1,
   });
   expect(drops.take()).toEqual(emptyReport());
   expect(metrics).toMatchObject({
-    "train/agg/all/agent/reward/mean": 0.8,
-    "train/agg/all/metrics/exact/mean": 0.8,
-    "train/agg/all/has_error/mean": 2 / 7,
-    "train/agg/all/zero_variance_groups/mean": expect.closeTo(2 / 3, 12) as number,
-    "off_policy/mean": 1,
+    "train/agg/all/agent/reward/mean": expect.closeTo(6 / 7, 12) as number,
+    "train/agg/all/metrics/exact/mean": expect.closeTo(6 / 7, 12) as number,
+    "train/agg/all/has_error/mean": 2 / 9,
+    // Four rollouts of two groups that became too old, beside the nine that ended.
+    "train/agg/all/cancelled/mean": 4 / 13,
+    "train/agg/all/zero_variance_groups/mean": 3 / 4,
+    // Every token was sampled by version 4 at the latest; step 6 trains version 5.
+    "off_policy/mean": (2 + 2 + 0 + 1 + 1) / 5,
     "off_policy/max": 2,
+    "off_policy/in_flight/mean": (1 + 1) / 5,
+    "off_policy/in_flight/max": 1,
+    "off_policy/in_queue/mean": (1 + 1 + 0 + 1 + 1) / 5,
+    "off_policy/in_queue/max": 1,
     "off_policy/dropped": 2,
+    "off_policy/dropped_groups": 2,
     "time/dropped_group/mean": 8,
     "off_policy/dropped_output_tokens/mean": 2,
     "off_policy/dropped_reward/mean": 1,
     "time/group/mean": 2,
-    "dispatcher/errored": 1,
-    "progress/rollouts": 6,
-    "progress/tokens": 6,
+    "dispatcher/errored_groups": 1,
+    "batch/tokens": 6,
     "batch/rollouts": 2,
     "batch/zero_advantage": 3,
     "time/step": 1.5,
   });
+});
+
+test("stepMetrics: each source has its share of the traces in the batch, one that has none too", async () => {
+  const groups = [group(0, [rollout(1), rollout(0), rollout(1)], "a"), group(1, [rollout(1), rollout(1)], "b")];
+  const batch = await buildTrainBatch(groups, config());
+  const report = { ages: () => true, step: 4, groups, batch, dropped: emptyReport(), seconds: 1, environments: 2 };
+  expect(await stepMetrics(report)).toMatchObject({ "batch/a": 1, "batch/b": 0 });
 });

@@ -1,25 +1,15 @@
 import { expect, test } from "vitest";
 
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
 import { RolloutStatistics } from "../../../ts/orchestrator/rollout-statistics.ts";
 import { TrainStatistics } from "../../../ts/orchestrator/train-statistics.ts";
+import { trainGroup } from "../../support/train-group.ts";
 import { errored, scored } from "./simulation.ts";
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;
 const rollout = (reward: number): ReceivedEpisode => scored(request, reward, 3, 4);
 
-function group(source: string, rollouts: ReceivedEpisode[]): Group {
-  const task = {
-    source,
-    task: { key: "k", hash: "", data: null },
-    epoch: 0,
-    groupSize: rollouts.length,
-    scoresGroups: false,
-  };
-  const version = { dispatchVersion: 3, oldestVersion: 3, firstIndex: 0 };
-  return { index: 0, id: "g", task, ...version, seconds: 2, rollouts };
-}
+const group = (source: string, rollouts: ReceivedEpisode[]) => trainGroup(rollouts, { source });
 
 test("a distribution has numpy's percentiles, and what never came has no number", () => {
   const statistics = new RolloutStatistics();

@@ -41,7 +41,7 @@ export function madeUpEngines(metrics: Metrics): EngineFleet {
       running: 0,
       waiting: 0,
     }),
-    load: async () => null,
+    load: async () => [],
   };
   const engine = { url: URL, isa: "none", dtype: "float32", weights: null, admin };
   return new EngineFleet([{ name: "inference-0", identity: URL, engine }], { maxMeanAbs: 0, metrics });

@@ -57,7 +57,7 @@ export async function benchOrchestrator(args: readonly string[], io: CommandIo):
     steps,
     [
       { name: "rollouts", unit: "1/s", value: rate("progress/rollouts") },
-      { name: "tokens of batches", unit: "1/s", value: rate("progress/tokens") },
+      { name: "tokens of batches", unit: "1/s", value: rate("batch/tokens") },
       { name: "step", unit: "s", value: median(warm.map((one) => one["time/step"])) },
       { name: "event loop lag, p99", unit: "ms", value: 1000 * median(warm.map((one) => one["event_loop_lag/p99"])) },
       peakMemory(),

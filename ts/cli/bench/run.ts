@@ -36,7 +36,7 @@ export async function benchRun(args: readonly string[], io: CommandIo): Promise<
       [
         { name: "step", unit: "s", value: trainer("time/step") },
         { name: "rollouts", unit: "1/s", value: perSecond("progress/rollouts") },
-        { name: "tokens of batches", unit: "1/s", value: perSecond("progress/tokens") },
+        { name: "tokens of batches", unit: "1/s", value: perSecond("batch/tokens") },
         { name: "trained tokens, while training", unit: "1/s", value: trainer("perf/throughput") },
         { name: "publishing a version", unit: "s", value: trainer("time/broadcast_weights") },
         { name: "the trainer waits", unit: "%", value: waits * 100 },

@@ -4,7 +4,7 @@
  */
 import { PrlError } from "../../errors.ts";
 import { Connections, exchange } from "../../transports/index.ts";
-import { type EngineLoad, parseEngineLoad } from "../engine-load.ts";
+import { type EngineLoad, parseEngineLoads } from "../engine-load.ts";
 
 export interface AdminDeadlines {
   /** Pause, resume, cache reset. Default 5 minutes. */
@@ -70,9 +70,9 @@ export class ControlCalls {
     return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));
   }
 
-  /** How busy the server is; null when its metrics do not say. */
-  async load(signal?: AbortSignal): Promise<EngineLoad | null> {
-    return parseEngineLoad(await this.get("/metrics", signal));
+  /** How busy the server's engines are; none when its metrics do not say. */
+  async load(signal?: AbortSignal): Promise<EngineLoad[]> {
+    return parseEngineLoads(await this.get("/metrics", signal));
   }
 
   /** Ends all connections. */

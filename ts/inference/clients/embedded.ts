@@ -104,7 +104,7 @@ export class InferenceAdmin {
   }
 
   /** How busy the server is; null when its metrics do not say. */
-  async load(signal?: AbortSignal): Promise<EngineLoad | null> {
+  async load(signal?: AbortSignal): Promise<EngineLoad[]> {
     return this.#calls.load(signal);
   }
 

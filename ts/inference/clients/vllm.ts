@@ -96,7 +96,7 @@ export class VllmAdmin implements Admin {
   /** `policyVersion` is -1 and `digest` null where the weights are none that were brought by `updateWeights`. */
   async health(signal?: AbortSignal): Promise<EngineHealth> {
     await this.#calls.get("/health", signal);
-    const [note, paused, load] = await Promise.all([
+    const [note, paused, loads] = await Promise.all([
       this.#weightInfo(signal),
       this.#calls.get("/is_paused", signal),
       this.load(signal),
@@ -108,12 +108,12 @@ export class VllmAdmin implements Admin {
       paused: isPaused === true,
       policyVersion: digest === null ? -1 : Number(version),
       digest,
-      running: load?.running ?? 0,
-      waiting: load?.waiting ?? 0,
+      running: loads.reduce((sum, { running }) => sum + running, 0),
+      waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
     };
   }
 
-  async load(signal?: AbortSignal): Promise<EngineLoad | null> {
+  async load(signal?: AbortSignal): Promise<EngineLoad[]> {
     return this.#calls.load(signal);
   }
 

@@ -1,7 +1,48 @@
 /** Which completed groups are worth a place in the batch. */
 import type { CurriculumBlock } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
 import { compareTraces } from "../comparisons.ts";
 import type { Group } from "../dispatcher.ts";
+
+interface Counts {
+  admitted: number;
+  rejected: number;
+}
+
+/** The gates of every source of a run, and how many groups they let through since the last look. */
+export class Gates {
+  readonly #sources: ReadonlyMap<string, { gates: CurriculumBlock["gates"]; counts: Counts }>;
+
+  constructor(sources: readonly { name: string; curriculum: Pick<CurriculumBlock, "gates"> }[]) {
+    this.#sources = new Map(
+      sources.map(({ name, curriculum: { gates } }) => [name, { gates, counts: { admitted: 0, rejected: 0 } }]),
+    );
+  }
+
+  /** Whether a group with a reward is kept out; it is counted. */
+  rejects(group: Group): boolean {
+    const source = this.#sources.get(group.task.source);
+    if (source === undefined) throw new PrlError("PRL_CONFIG_INVALID", `there is no source "${group.task.source}"`);
+    const rejects = isRejected(group, source.gates);
+    source.counts[rejects ? "rejected" : "admitted"] += 1;
+    return rejects;
+  }
+
+  /** `curriculum/<source>/admission_rate`, of sources of which groups ended since the last call, and what each gate rejected of them. */
+  take(): Record<string, number> {
+    const values: Record<string, number> = {};
+    for (const [name, { gates, counts }] of this.#sources) {
+      const total = counts.admitted + counts.rejected;
+      if (total === 0) continue;
+      values[`curriculum/${name}/admission_rate`] = counts.admitted / total;
+      if (gates.advantage_range !== null) {
+        values[`curriculum/${name}/gate/advantage_range/rejected`] = counts.rejected / total;
+      }
+      Object.assign(counts, { admitted: 0, rejected: 0 });
+    }
+    return values;
+  }
+}
 
 /**
  * Whether the gates keep the group out: all its advantages, as rewards minus the mean of what they are compared with, lie in
