@@ -3,6 +3,8 @@
 //! The first is always there. Further ones are for a daemon that has nothing else to do: they are opened when a core, a run
 //! slot and a parked sandbox are free at the moment in which the request begins, wait for nothing, and leave when anybody
 //! else waits. So they cost others nothing. One that cannot be opened is not missed.
+//!
+//! A lane whose sandbox is lost gives its case back, if that may be run again.
 
 use std::sync::{Arc, LazyLock};
 
@@ -49,12 +51,16 @@ type Hatching<T = Parked> = JoinHandle<Result<T, SandboxError>>;
 /// A nursery, and what it has borne.
 pub(super) type Nest = Hatching<(Parked, Option<Parked>)>;
 
-/// Slots for further lanes. None while the daemon has as much to do as it has cores.
-pub(super) fn spare(shop: &Shop, tests: &Tests) -> Vec<Slot> {
+/// Whether another sandbox for it is made as soon as one that is parked for anybody.
+pub(super) fn is_light(tests: &Tests) -> bool {
     let furnish = tests.program.start.furnish.as_ref();
     let bytes: usize = furnish.map_or(0, |furnish| furnish.files.iter().map(|file| file.content.len()).sum());
-    let alike = tests.build.is_none() && tests.program.image == 0 && bytes <= LIGHT_BYTES;
-    if !alike || shop.probe.isolation == Isolation::Process {
+    tests.build.is_none() && tests.program.image == 0 && bytes <= LIGHT_BYTES
+}
+
+/// Slots for further lanes. None while the daemon has as much to do as it has cores.
+pub(super) fn spare(shop: &Shop, tests: &Tests) -> Vec<Slot> {
+    if !is_light(tests) || shop.probe.isolation == Isolation::Process {
         return Vec::new();
     }
     let parked = shop.pool.parked() + shop.warm.nurseries(&tests.program).map_or(0, |pool| pool.parked());
@@ -85,7 +91,7 @@ pub(super) async fn further(
     };
     let goes_on = || shop.queue.queued() == 0 && held.ended().is_none();
     let worked = match Lane::open(Arc::clone(&held), nursery, &tests).await {
-        Ok(lane) => tokio::select! {
+        Ok(mut lane) => tokio::select! {
             worked = lane.work(&line, &tests, goes_on) => worked,
             never = line.yield_to_others(&mut slot) => match never {},
         },
@@ -166,12 +172,13 @@ impl Lane {
         Ok(Self { held, nursery })
     }
 
-    /// Runs cases until there are none, or `goes_on` says no. What happens to one is its own result.
+    /// Runs cases until there are none, `goes_on` says no, or the sandbox is lost, which ends it. What happens to a case is its own
+    /// result.
     ///
     /// # Errors
     /// Why no further one could be begun.
     pub(super) async fn work(
-        mut self,
+        &mut self,
         line: &Line,
         tests: &Tests,
         goes_on: impl Fn() -> bool,
@@ -185,11 +192,18 @@ impl Lane {
             let Some(turn) = line.begin().await? else {
                 break;
             };
-            let result = self.run(line, tests, &turn, &mut next).await;
-            let lost = result.is_err();
-            line.done(turn, result).await;
-            if lost {
-                break;
+            match self.run(line, tests, &turn, &mut next).await {
+                Ok(result) => line.done(turn, Ok(result)).await,
+                Err(error) => {
+                    self.held.end_with(End::Broken("a case could not be run in it"));
+                    if tests.repeatable {
+                        tracing::warn!(error = %error.chain(), "a case is run again: its sandbox was lost");
+                        line.take_back(turn, error).await;
+                    } else {
+                        line.done(turn, Err(error)).await;
+                    }
+                    break;
+                }
             }
         }
         Ok(())

@@ -4,7 +4,8 @@
 //! the first case that could not be run, behind the first that failed where that is asked for, and at once when nobody
 //! listens or reads: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its
 //! result, so that those before it never wait for room, and only so far ahead of what was told. The end has its room from
-//! the beginning and waits for no reader.
+//! the beginning and waits for no reader. A case whose lane was lost comes back: the next lane that is free takes it, before others,
+//! and in the room that it has.
 
 #[cfg(test)]
 mod tests;
@@ -12,13 +13,13 @@ mod tests;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{CaseResult, RunOnceResult, RunTestsEnd, RunTestsEvent};
 use prost::Message;
-use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::Instant;
 
 use super::{Item, Stream, passed};
@@ -50,6 +51,9 @@ pub(super) struct Line {
     failure: OnceLock<SandboxError>,
     /// One for each case that is begun and not told.
     places: Arc<Semaphore>,
+    /// Cases that came back; nothing when none is taken back any more.
+    back: std::sync::Mutex<Option<BTreeMap<usize, Turn>>>,
+    came_back: Notify,
     ledger: Mutex<Ledger>,
 }
 
@@ -85,6 +89,8 @@ impl Line {
             sent: AtomicUsize::new(0),
             failure: OnceLock::new(),
             places: Arc::new(Semaphore::new(MAX_AHEAD as usize)),
+            back: std::sync::Mutex::new(Some(BTreeMap::new())),
+            came_back: Notify::new(),
             ledger: Mutex::new(Ledger {
                 last,
                 ..Ledger::default()
@@ -100,22 +106,64 @@ impl Line {
     /// `Overloaded` while others' readers are slow.
     pub(super) async fn begin(&self) -> Result<Option<Turn>, SandboxError> {
         let [all, own] = &self.results;
-        let room = async {
-            while own.room(ROOM).await.is_err() {}
-            all.room(ROOM).await
+        let place = loop {
+            let wanted = self.wanted();
+            let back = self.back().as_mut().and_then(BTreeMap::pop_first);
+            if let Some((index, turn)) = back {
+                if index < wanted {
+                    return Ok(Some(turn));
+                }
+                continue;
+            }
+            let place = async {
+                while own.room(ROOM).await.is_err() {}
+                all.room(ROOM).await?;
+                Ok(Arc::clone(&self.places).acquire_owned().await.ok())
+            };
+            tokio::select! {
+                biased;
+                () = self.came_back.notified() => {}
+                () = self.unwanted(self.begun()) => return Ok(None),
+                place = place => break place?,
+            }
         };
-        tokio::select! {
-            biased;
-            () = self.unwanted(self.begun()) => return Ok(None),
-            room = room => room?,
-        }
-        let Ok(place) = Arc::clone(&self.places).acquire_owned().await else {
+        let Some(place) = place else {
             return Ok(None);
         };
         let wanted = self.wanted();
         let next = |begun| (begun < wanted).then_some(begun + 1);
         let begun = self.begun.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
         Ok(begun.ok().map(|index| Turn { index, place }))
+    }
+
+    /// Takes back a case that was begun and could not be run, for this reason.
+    pub(super) async fn take_back(&self, turn: Turn, error: SandboxError) {
+        let late = match self.back().as_mut() {
+            Some(back) => back.insert(turn.index, turn),
+            None => Some(turn),
+        };
+        match late {
+            Some(turn) => self.done(turn, Err(error)).await,
+            None => self.came_back.notify_one(),
+        }
+    }
+
+    fn back(&self) -> MutexGuard<'_, Option<BTreeMap<usize, Turn>>> {
+        self.back.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a case is to be begun. No is said when there cannot be any: all that were begun are done.
+    pub(super) async fn is_left(&self) -> bool {
+        loop {
+            if self.back().as_ref().is_some_and(|back| !back.is_empty()) || self.begun() < self.wanted() {
+                return true;
+            }
+            tokio::select! {
+                biased;
+                () = self.came_back.notified() => {}
+                _all = self.places.acquire_many(MAX_AHEAD) => return false,
+            }
+        }
     }
 
     fn wanted(&self) -> usize {
@@ -234,6 +282,7 @@ impl Line {
 
     /// Waits for all that was begun, when nothing is begun any more, and tells the end.
     pub(super) async fn end(&self) {
+        drop(self.back().take());
         let _all = self.places.acquire_many(MAX_AHEAD).await;
         let mut ledger = self.ledger.lock().await;
         if ledger.told < self.wanted() {

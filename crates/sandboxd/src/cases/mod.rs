@@ -5,6 +5,9 @@
 //! that run at a time are as far apart as those of two requests. All lanes take the next case from one `line`, which tells
 //! the results in the order of the cases, and none behind the one that stopped it.
 //!
+//! When a sandbox is lost, what it ran is run again in another lane or, once in a request, in a new sandbox, unless the request has a
+//! key, a build or much to place. Otherwise the request ends there. Either way a loss of ours is no result of a case.
+//!
 //! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
 //! starts is dead before the next one begins. A layer in which nothing has changed is used again. Where the program runs on
 //! a warm interpreter, one zygote in the sandbox is a nursery: while a case runs it bears the zygote of the next one, which
@@ -33,7 +36,7 @@ use crate::plan::{self, Plan};
 use crate::queue::Slot;
 use crate::service::{DEFAULT_QUEUE, Shop};
 use crate::tenants::Tenant;
-use crate::wire::{Enclosed, Sizes};
+use crate::wire::{Enclosed, Furnish, Sizes};
 
 use lane::{Lane, Nest};
 use line::Line;
@@ -73,6 +76,9 @@ struct Tests {
     program: Plan,
     cases: Vec<prl_sandbox_proto::TestCase>,
     stop_on_failure: bool,
+    /// Whether a case may be begun again when its sandbox was lost: not under a key, which promises that nothing is run twice, and
+    /// only where another sandbox is soon there.
+    repeatable: bool,
 }
 
 /// Begins a request that was admitted. Ends it when the stream is dropped, or not read for minutes.
@@ -82,7 +88,8 @@ pub(crate) async fn run_tests(
     request: RunTestsRequest,
     mut key: Option<Key>,
 ) -> Result<Stream, SandboxError> {
-    let tests = check(shop, request)?;
+    let mut tests = check(shop, request)?;
+    tests.repeatable = key.is_none() && lane::is_light(&tests);
     let mut slot = shop.queue.enter(tests.program.queue.unwrap_or(DEFAULT_QUEUE)).await?;
     let spare = lane::spare(shop, &tests);
     if let Some(key) = &mut key {
@@ -164,18 +171,19 @@ fn check(shop: &Shop, request: RunTestsRequest) -> Result<Tests, SandboxError> {
         program: enclosed(program, true),
         cases,
         stop_on_failure,
+        repeatable: false,
     })
 }
 
 /// What is still there when all was told.
 struct Left {
-    held: Option<Arc<HeldBox>>,
+    held: Vec<Arc<HeldBox>>,
     further: Vec<JoinHandle<()>>,
 }
 
 impl Left {
     async fn clear_away(self) {
-        if let Some(held) = self.held {
+        for held in self.held {
             held.end_with(End::Closed);
             held.gone().await;
         }
@@ -197,19 +205,44 @@ async fn carry_out(shop: &Arc<Shop>, mut tests: Tests, line: &Arc<Line>, spare: 
         tokio::spawn(lane::further(shop, tests, furnish.clone(), line, slot))
     };
     let further = spare.into_iter().map(open).collect();
-    let mut held = None;
+    let mut all = Vec::new();
     let outcome = async {
-        let (made, nursery) = lane::make(shop, &tests.program, furnish).await?;
-        let held = &*held.insert(made);
-        first(held, nursery, build, &tests, line).await?;
-        held.ended().map_or(Ok(()), |end| Err(held.error_of(&end)))
+        let again = tests.repeatable.then(|| furnish.clone());
+        let lost = in_sandbox(shop, furnish, build, &tests, line, &mut all).await?;
+        match (lost, again) {
+            (None, _) => Ok(()),
+            (Some(_), Some(furnish)) => {
+                let lost = in_sandbox(shop, furnish, None, &tests, line, &mut all).await?;
+                lost.map_or(Ok(()), Err)
+            }
+            (Some(error), None) => Err(error),
+        }
     };
     if let Err(error) = outcome.await {
         COUNTS.infra(&error);
         line.fail(error);
     }
     line.end().await;
-    Left { held, further }
+    Left { held: all, further }
+}
+
+/// The first lane in a new sandbox, until no case is left. Returns why one is, when the sandbox was lost.
+async fn in_sandbox(
+    shop: &Shop,
+    furnish: Option<Furnish>,
+    build: Option<Plan>,
+    tests: &Tests,
+    line: &Line,
+    all: &mut Vec<Arc<HeldBox>>,
+) -> Result<Option<SandboxError>, SandboxError> {
+    let (held, nursery) = lane::make(shop, &tests.program, furnish).await?;
+    all.push(Arc::clone(&held));
+    let worked = first(&held, nursery, build, tests, line).await;
+    match (worked, held.ended()) {
+        (Err(error), Some(_)) => Ok(Some(error)),
+        (Ok(()), Some(end)) if line.is_left().await => Ok(Some(held.error_of(&end))),
+        (worked, _) => worked.map(|()| None),
+    }
 }
 
 /// The build, and the lane that is always there.
@@ -232,8 +265,12 @@ async fn first(
         }
         held.limit(tests.program.limits.group)?;
     }
-    let lane = Lane::open(Arc::clone(held), nursery, tests).await?;
-    lane.work(line, tests, || true).await
+    let opened = Lane::open(Arc::clone(held), nursery, tests).await;
+    let mut lane = opened.inspect_err(|_| held.end_with(End::Broken("its zygote was not born")))?;
+    while held.ended().is_none() && line.is_left().await {
+        lane.work(line, tests, || held.ended().is_none()).await?;
+    }
+    Ok(())
 }
 
 fn passed(result: &RunOnceResult) -> bool {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::run_tests_event::Event;
-use prl_sandbox_proto::{HealthRequest, RunTestsRequest};
+use prl_sandbox_proto::{HealthRequest, RunOnceResult, RunTestsEnd, RunTestsRequest};
 use tokio_stream::StreamExt;
 
 use crate::run_tests::{Failure, judge, tests};
-use crate::support::census::{children, spawner};
-use crate::support::{Client, Daemon, Outcome, cause, command, running, settles, skip, tell, text, until};
+use crate::support::census::{spawner, tree};
+use crate::support::{Client, Daemon, Outcome, command, running, settles, skip, tell, text, until};
 
 /// Reads how long it takes and how it ends, says which sandbox it is in, and leaves a file that no other case may find.
 const PROGRAM: &str = "import os, sys, time\n\
@@ -163,7 +163,7 @@ async fn all_end_when_the_caller_leaves() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_killed_sandbox_ran_is_no_success() -> Outcome {
+async fn what_a_killed_sandbox_ran_is_run_again_once_or_has_no_result() -> Outcome {
     let Some((daemon, client)) = daemon(&[]).await? else {
         return Ok(());
     };
@@ -171,35 +171,77 @@ async fn what_a_killed_sandbox_ran_is_no_success() -> Outcome {
         skip("an init of its own per sandbox is looked for");
         return Ok(());
     }
-    let cases: Vec<String> = (0..16).map(|n| format!("{n} 2 0")).collect();
-    let mut stream = client.clone().run_tests(requested("exec", &cases)).await?.into_inner();
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    for init in children(daemon.pid(), spawner(daemon.pid())?) {
-        // SAFETY: numbers; the process is an init of this test's daemon.
-        unsafe { libc::kill(init.pid.cast_signed(), libc::SIGKILL) };
+    let patient = |key: &str| {
+        let cases: Vec<String> = (0..8).map(|n| format!("{n} 1 0")).collect();
+        let mut request = requested("exec", &cases);
+        request.request.get_or_insert_default().idempotency_key = key.to_owned();
+        request
+    };
+    for (key, kills, whole) in [("", 1, true), ("", 2, false), ("a-key", 1, false)] {
+        let (told, end) = run_while_inits_die(&daemon, &client, patient(key), kills).await?;
+        assert_eq!(end.completed as usize, told.len());
+        assert_eq!(
+            (told.len() == 8, end.error_code.is_empty()),
+            (whole, whole),
+            "{key:?}, {kills}: {end:?}"
+        );
+        for (number, case) in told.iter().enumerate() {
+            assert_eq!(case.exit_code, Some(0), "{}", tell(case));
+            assert!(text(&case.stdout).starts_with(&format!("{number} ")), "{}", tell(case));
+        }
+        until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
+    }
+    leaves_nothing(daemon, client).await
+}
+
+/// The inits of sandboxes in which a case runs.
+fn inits_with_cases(daemon: u32) -> Result<BTreeSet<u32>, Failure> {
+    let (all, spawner) = (tree(daemon), spawner(daemon)?);
+    let parent = |pid: u32| all.iter().find(|one| one.pid == pid).map_or(0, |one| one.parent);
+    let mut inits = BTreeSet::new();
+    for process in &all {
+        let line = std::fs::read(format!("/proc/{}/cmdline", process.pid)).unwrap_or_default();
+        if String::from_utf8_lossy(&line).contains("number, seconds, code") {
+            let mut above = process.pid;
+            while above > 0 && parent(above) != spawner {
+                above = parent(above);
+            }
+            inits.insert(above);
+        }
+    }
+    inits.remove(&0);
+    Ok(inits)
+}
+
+/// Kills the sandboxes in which cases of this request run, so many times. Returns what was told.
+async fn run_while_inits_die(
+    daemon: &Daemon,
+    client: &Client,
+    request: RunTestsRequest,
+    kills: usize,
+) -> Result<(Vec<RunOnceResult>, RunTestsEnd), Failure> {
+    let mut stream = client.clone().run_tests(request).await?.into_inner();
+    let mut killed = BTreeSet::new();
+    for _ in 0..kills {
+        let mut inits = BTreeSet::new();
+        until("a case runs", async || {
+            inits = inits_with_cases(daemon.pid())?;
+            Ok(!inits.is_subset(&killed))
+        })
+        .await?;
+        for init in &inits {
+            // SAFETY: numbers; the process is an init of this test's daemon.
+            unsafe { libc::kill(init.cast_signed(), libc::SIGKILL) };
+        }
+        killed.append(&mut inits);
     }
     let mut told = Vec::new();
-    let mut end = None;
     while let Some(event) = stream.next().await {
         match event?.event.ok_or("an empty event")? {
             Event::Case(case) => told.push(case.result.ok_or("no result")?),
-            Event::End(last) => end = Some(last),
+            Event::End(end) => return Ok((told, end)),
             Event::Build(_) => {}
         }
     }
-    let end = end.ok_or("no end")?;
-    assert_ne!(end.error_code, "", "{end:?}");
-    assert_eq!(end.completed as usize, told.len());
-    for case in &told {
-        assert_eq!(
-            cause(case),
-            prl_sandbox_proto::Cause::Infra,
-            "{} {}",
-            tell(case),
-            text(&case.stdout)
-        );
-    }
-    until("idle", async || Ok(running(&mut client.clone()).await? == 0)).await?;
-    drop(client);
-    daemon.stop()
+    Err("no end".into())
 }

@@ -1,6 +1,6 @@
 //! The line beside what one lane would tell, however many work and however its reader reads.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use prl_sandbox_proto::run_tests_event::Event as Told;
@@ -18,10 +18,17 @@ enum Way {
     Passes,
     Fails,
     IsLost,
+    /// Its lane is lost, and it may be run again.
+    ComesBack,
 }
 
 fn case() -> impl Strategy<Value = (u64, Way)> {
-    let way = prop_oneof![12 => Just(Way::Passes), 2 => Just(Way::Fails), 1 => Just(Way::IsLost)];
+    let way = prop_oneof![
+        12 => Just(Way::Passes),
+        2 => Just(Way::Fails),
+        1 => Just(Way::IsLost),
+        1 => Just(Way::ComesBack),
+    ];
     (0_u64..50, way)
 }
 
@@ -41,10 +48,16 @@ fn line(cases: usize, stop_on_failure: bool, bytes: usize) -> (Arc<Line>, Stream
     (Arc::new(line), stream)
 }
 
-/// A lane that does what the cases say, until its sandbox is lost.
-async fn work(line: Arc<Line>, cases: Vec<(u64, Way)>) {
-    while let Some(turn) = line.begin().await.expect("there is room") {
-        let (milliseconds, way) = cases[turn.index];
+/// A lane that does what the cases say, until its sandbox is lost. The first one gets another then, and stays for what others leave.
+async fn work(line: Arc<Line>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: bool) {
+    while !is_first || line.is_left().await {
+        let Some(turn) = line.begin().await.expect("there is room") else {
+            if is_first {
+                continue;
+            }
+            return;
+        };
+        let (milliseconds, way) = cases.lock().expect("no panic")[turn.index];
         let ended = tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(milliseconds)) => way,
             () = line.unwanted(turn.index) => Way::Passes,
@@ -53,10 +66,18 @@ async fn work(line: Arc<Line>, cases: Vec<(u64, Way)>) {
             Way::Passes => Ok(result(turn.index, 0)),
             Way::Fails => Ok(result(turn.index, 1)),
             Way::IsLost => Err(SandboxError::InitDied),
+            Way::ComesBack => {
+                cases.lock().expect("no panic")[turn.index].1 = Way::Passes;
+                line.take_back(turn, SandboxError::InitDied).await;
+                if is_first {
+                    continue;
+                }
+                return;
+            }
         };
         let lost = result.is_err();
         line.done(turn, result).await;
-        if lost {
+        if lost && !is_first {
             return;
         }
     }
@@ -75,7 +96,9 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
         runtime.expect("a runtime").block_on(async move {
             let (line, mut stream) = line(cases.len(), stop, 1 << 30);
-            let working: Vec<_> = (0..lanes).map(|_| tokio::spawn(work(Arc::clone(&line), cases.clone()))).collect();
+            let shared = Arc::new(Mutex::new(cases.clone()));
+            let lane = |lane| tokio::spawn(work(Arc::clone(&line), Arc::clone(&shared), lane == 0));
+            let working: Vec<_> = (0..lanes).map(lane).collect();
             let ending = tokio::spawn({
                 let line = Arc::clone(&line);
                 async move {
@@ -153,9 +176,10 @@ fn course(line: &Arc<Line>, cases: usize, first_ms: u64) -> tokio::task::JoinHan
     let line = Arc::clone(line);
     tokio::spawn(async move {
         let working = async {
+            let times = Arc::new(Mutex::new(times));
             tokio::join!(
-                work(Arc::clone(&line), times.clone()),
-                work(Arc::clone(&line), times.clone())
+                work(Arc::clone(&line), Arc::clone(&times), true),
+                work(Arc::clone(&line), times, false)
             );
             line.end().await;
         };
