@@ -57,7 +57,18 @@ pub(crate) struct Factory {
 
 impl Factory {
     /// Starts the spawner and waits until its template stands.
-    pub(crate) fn start(options: &FactoryOptions, layout: Arc<Layout>) -> Result<Self, SandboxError> {
+    pub(crate) fn start(options: &FactoryOptions, layout: &Arc<Layout>) -> Result<Self, SandboxError> {
+        match Self::start_once(options, Arc::clone(layout), false) {
+            // See `huge`: nothing else of what it does before that can end it without a word.
+            Err(SandboxError::Spawner(reason)) => {
+                tracing::warn!(reason, "a spawner died; one with its code in small pages is started");
+                Self::start_once(options, Arc::clone(layout), true)
+            }
+            started => started,
+        }
+    }
+
+    fn start_once(options: &FactoryOptions, layout: Arc<Layout>, small_pages: bool) -> Result<Self, SandboxError> {
         let setup = |step: &str| {
             let step = step.to_owned();
             move |source| SandboxError::Setup { step, source }
@@ -85,12 +96,14 @@ impl Factory {
                 .iter()
                 .map(|path| path.to_string_lossy().into_owned())
                 .collect(),
+            small_pages,
         };
         send_with_fds(ours.as_raw_fd(), &config.encode_to_vec(), &[]).map_err(setup("configure the spawner"))?;
         let mut buffer = vec![0; 4096];
         let (length, _) = receive_with_fds(ours.as_raw_fd(), &mut buffer).map_err(setup("wait for the spawner"))?;
         if length == 0 {
-            return Err(SandboxError::Spawner("it ended before it was ready".to_owned()));
+            let status = child.wait().map_err(setup("end the spawner"))?;
+            return Err(SandboxError::Spawner(format!("it ended before it was ready: {status}")));
         }
         let ready = SpawnerReady::decode(buffer.get(..length).unwrap_or_default())
             .map_err(|error| SandboxError::Protocol(error.to_string()))?;

@@ -4,6 +4,9 @@
 //! go of each of them at its end. Of a huge page a fork copies one entry. So what of this program's file is not to be
 //! written to is copied once, as far as it lies between bounds of huge pages, into memory that has them and takes its
 //! place. It reads as it did and is as little to be written to; constants beside the code can be executed from then on.
+//!
+//! The kernel clears the place before it moves the copy there. If it then has no memory for the move, which nobody could be told of,
+//! this process is gone: its starter starts another, which leaves its code where it is.
 
 use std::io;
 use std::ptr;
@@ -18,7 +21,7 @@ const MADV_COLLAPSE: libc::c_int = 25;
 /// For a process with one thread.
 ///
 /// # Errors
-/// The kernel has no huge pages to give. Then everything is as before.
+/// The kernel has no huge pages to give, or the process no room for the move. Then everything is as before.
 pub(crate) fn settle() -> io::Result<()> {
     let Some((first, last)) = code() else {
         return Ok(());

@@ -58,7 +58,9 @@ fn serve() -> io::Result<()> {
         .iter()
         .map(|path| fs::File::open(path).map(OwnedFd::from))
         .collect::<io::Result<_>>()?;
-    if let Err(error) = huge::settle() {
+    if !config.small_pages
+        && let Err(error) = huge::settle()
+    {
         tracing::debug!(%error, "the spawner's code stays in small pages");
     }
     // SAFETY: children are reaped by the kernel; nothing here waits for one except to see all of them end.

@@ -125,7 +125,7 @@ async fn attempt(
             images: roots,
             homes,
         },
-        Arc::clone(layout),
+        layout,
     )?;
     match factory.make(0).await {
         Ok(sandbox) => {

@@ -25,6 +25,9 @@ pub(crate) struct SpawnerConfig {
     /// Without namespaces: where homes of boxes are made. Empty: with namespaces.
     #[prost(string, tag = "5")]
     pub(crate) homes: String,
+    /// Its code stays in small pages.
+    #[prost(bool, tag = "6")]
+    pub(crate) small_pages: bool,
 }
 
 /// The spawner's answer to its configuration.
