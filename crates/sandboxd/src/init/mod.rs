@@ -12,6 +12,7 @@ mod exec;
 mod files;
 mod layer;
 mod leader;
+mod nest;
 mod set_up;
 mod socket;
 mod tree;
@@ -31,14 +32,13 @@ use crate::process::{self, Home};
 use crate::sys::check;
 use crate::template::{Step, at};
 use crate::wire::files::{FileOperation, FileOrder};
-use crate::wire::{Event, Failure, Finish, Hatch, Order, ToInit};
+use crate::wire::{Event, Failure, Finish, Order, ToInit};
 pub(crate) use tree::children;
 
 use arrange::{arrange, keep_only, watch_signals};
 use control::{CONTROL, Control};
-use exec::{Exec, Execs, NotAdopted, Reaped};
-use layer::Layer;
-use zygote::{Born, Instead, Word, Zygote};
+use exec::{Exec, Execs, Reaped};
+use zygote::Zygote;
 
 /// Runs as pid 1 until the sandbox is done.
 pub(crate) fn main(
@@ -159,144 +159,6 @@ impl<'a> Server<'a> {
         let confinement = self.confinement();
         self.execs.prepare(confinement, happened == 0);
         Ok(())
-    }
-
-    /// Takes in what a zygote says, and passes it on. One that falls silent before its program begins is lost.
-    fn hear_zygote(&mut self, id: u64) -> io::Result<()> {
-        let Some(zygote) = self.zygotes.get_mut(&id) else {
-            return Ok(());
-        };
-        let word = zygote.hear()?;
-        let begins = matches!(word, Word::Event(Event::Started(_)));
-        if let Born::Executed(instead) = zygote.born() {
-            if begins {
-                child::keep_capabilities_of_ending()?;
-            } else if let Some(instead) = instead.take().filter(|_| !self.killed) {
-                self.zygotes.remove(&id).into_iter().for_each(Zygote::end);
-                let reason = match word {
-                    Word::Event(Event::Executing(reason)) => reason,
-                    _ => "it ended".to_owned(),
-                };
-                self.control.tell(id, Event::Executing(reason))?;
-                return self.execute(id, &instead.start, &instead.streams);
-            }
-        }
-        if !matches!(
-            word,
-            Word::Buried(_) | Word::Event(Event::Hatched(_) | Event::Executing(_))
-        ) {
-            self.zygotes.remove(&id);
-        }
-        match word {
-            Word::Event(event) => {
-                self.execs.began(id);
-                self.control.tell(id, event)
-            }
-            Word::Buried(buried) => self.execs.buried(buried, &self.control),
-            Word::Nothing if self.killed => Ok(()),
-            Word::Nothing => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
-        }
-    }
-
-    /// One that waited for a program has ended. Its link may be open elsewhere for another moment.
-    fn lose_zygote(&mut self, pid: libc::pid_t) -> io::Result<()> {
-        let found = self.zygotes.iter().find(|(_, zygote)| zygote.pid() == pid);
-        let Some(id) = found.map(|(id, _)| *id) else {
-            return Ok(());
-        };
-        self.zygotes.remove(&id);
-        if self.killed {
-            return Ok(());
-        }
-        self.control.tell(id, Event::Failed(failure(("zygote", died()))))
-    }
-
-    fn hatch(&mut self, id: u64, wanted: Hatch) -> io::Result<()> {
-        if wanted.nursery > 0 {
-            if let Some(sizes) = &wanted.ahead
-                && let Err(step) = self.execs.make_ahead(sizes, self.uid)
-            {
-                return self.control.tell(id, Event::Failed(failure(step)));
-            }
-            let layer = wanted.layer.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
-            let nursery = self.zygotes.get(&wanted.nursery).ok_or(("nursery", died()));
-            let born = layer.and_then(|layer| nursery.and_then(|nursery| nursery.bear(layer)));
-            return match born {
-                Ok(zygote) => {
-                    self.zygotes.insert(id, zygote);
-                    Ok(())
-                }
-                Err(step) => self.control.tell(id, Event::Failed(failure(step))),
-            };
-        }
-        match Zygote::nest(&self.entrances, wanted.sole, self.uid == 0) {
-            Ok((zygote, needed)) => {
-                let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
-                self.zygotes.insert(id, zygote);
-                self.control.tell_with(id, Event::Nest(true), &raw)
-            }
-            Err(step) => self.control.tell(id, Event::Failed(failure(step))),
-        }
-    }
-
-    /// Executes an interpreter in advance.
-    fn advance(&mut self, id: u64, program: &crate::wire::Program, fds: &[OwnedFd]) -> io::Result<()> {
-        let [input, output, errors] = fds else {
-            return Err(io::ErrorKind::InvalidData.into());
-        };
-        let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
-        let executed =
-            exec::give(&stdio, self.uid).and_then(|()| Zygote::execute(program, stdio, self.uid, self.confinement()));
-        match executed {
-            Ok(zygote) => {
-                self.zygotes.insert(id, zygote);
-                Ok(())
-            }
-            Err(step) => self.control.tell(id, Event::NotExecuted(failure(step))),
-        }
-    }
-
-    /// Hands a program over to a zygote, which tells when it begins. It may have been killed meanwhile: then the program is
-    /// executed.
-    fn adopt(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
-        let zygote = self.zygotes.remove(&start.zygote);
-        let adopted = match zygote {
-            Some(zygote) => self
-                .clean_layer(start, &zygote)
-                .and_then(|clean| Exec::adopt(start, fds, self.uid, zygote, clean)),
-            None => Err(NotAdopted::Gone(died().to_string())),
-        };
-        match adopted {
-            Ok((exec, Some(mut zygote))) => {
-                if let Born::Executed(instead) = zygote.born() {
-                    let streams = fds.iter().map(OwnedFd::try_clone).collect::<io::Result<_>>()?;
-                    let start = start.clone();
-                    *instead = Some(Box::new(Instead { start, streams }));
-                } else if matches!(exec, Exec::Sole { .. }) {
-                    child::keep_capabilities_of_ending()?;
-                }
-                self.zygotes.insert(id, zygote);
-                self.execs.insert(id, exec);
-                Ok(())
-            }
-            Ok((exec, None)) => {
-                self.execs.insert(id, exec);
-                Ok(())
-            }
-            Err(NotAdopted::Gone(reason)) => {
-                self.control.tell(id, Event::Executing(reason))?;
-                self.execute(id, start, fds)
-            }
-            Err(NotAdopted::Failed(step)) => self.control.tell(id, Event::Failed(failure(step))),
-        }
-    }
-
-    /// For a zygote that has none yet.
-    fn clean_layer(&mut self, start: &crate::wire::Start, zygote: &Zygote) -> Result<Option<Layer>, NotAdopted> {
-        let sizes = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer);
-        let sizes = sizes.filter(|_| zygote.wants_a_layer());
-        let layer = sizes.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
-        layer.map_err(|(step, error)| NotAdopted::Failed((step.to_owned(), error)))
     }
 
     fn reap(&mut self) -> io::Result<()> {
