@@ -57,7 +57,7 @@ test(
     const queues = [gauge("prl_rollouts_in_flight"), gauge("prl_groups_queued"), gauge("prl_groups_open")];
     const staleness = [metric("off_policy/mean"), metric("off_policy/max"), metric("event_loop_lag/p99")];
     await shown(own(PORT), LAG, gauge("prl_step"), ...queues, ...staleness);
-    await shown(own(PORT + 1), LAG, gauge("prl_step"), metric("mismatch_kl/all"), metric("time/step"));
+    await shown(own(PORT + 1), LAG, gauge("prl_step"), metric("mismatch_kl/all/mean"), metric("time/step"));
 
     const addressOf = async (name: string) =>
       (await readJson<{ url: string }>(join(runDir, "run", `${name}.json`))).url;
@@ -83,5 +83,5 @@ test(
 test("trainer and orchestrator of a supervised run that is evaluated", { timeout: 120_000 }, async () => {
   begin("sft", join(CONFIGS, "sft-evaluated.toml"), "--max-steps", "5000");
   await shown(own(PORT), LAG, metric("eval/held-out/num"), /component="orchestrator"/);
-  await shown(own(PORT + 1), LAG, metric("loss"), /component="sft"/);
+  await shown(own(PORT + 1), LAG, metric("loss/mean"), /component="sft"/);
 });

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Episode } from "../../ts/environments/index.ts";
 import { openSafetensors } from "../../ts/native/weights.ts";
+import { missing, promisedNames } from "../support/promised-metrics.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
@@ -84,10 +85,23 @@ describe("prl rl", () => {
       for (const line of trained) {
         expect(line["mismatch_on_policy/tokens"]).toBeGreaterThan(0);
         expect(line["mismatch_on_policy/max_abs_logprob_diff"]).toBe(0);
-        expect(line["mismatch_kl/all"]).toBe(0);
+        expect(line["mismatch_kl/all/mean"]).toBe(0);
       }
       const collected = lines.filter((line) => line.component === "orchestrator" && "off_policy/max" in line);
       expect(collected.map((line) => line["off_policy/max"])).toEqual([0, 0, 0, 0]);
+
+      const shipped = collected.filter((line) => "time/pack" in line);
+      const learnt = lines.filter((line) => line.component === "sft" && "time/step" in line);
+      for (const [component, own] of [
+        ["orchestrator", shipped],
+        ["trainer", trained],
+        ["sft", learnt],
+      ] as const) {
+        const promised = await promisedNames(component);
+        expect(promised.length).toBeGreaterThan(10);
+        expect(own.length).toBeGreaterThanOrEqual(4);
+        for (const line of own) expect([line.step, missing(promised, line)]).toEqual([line.step, []]);
+      }
 
       const digests = await Promise.all(
         ["first", "second"].map(

@@ -55,6 +55,8 @@ const ORCHESTRATOR = "orchestrator";
 const EVAL_PREFIX = "eval/";
 const EVAL_REWARD = /^eval\/(.+)\/all\/agent\/reward\/mean$/;
 
+const AGENT_METRIC = /^[^/]+\/metrics\/(.+)\/mean$/;
+
 interface Half {
   attempt: number;
   values: Record<string, number>;
@@ -146,13 +148,15 @@ function numbersOf(line: MetricsLine): Record<string, number> {
 }
 
 function evaluationMetrics(values: Record<string, number>, source: string): Record<string, number> {
-  const prefix = `eval/${source}/all/metrics/`;
-  const suffix = "/mean";
-  return Object.fromEntries(
-    Object.entries(values)
-      .filter(([name]) => name.startsWith(prefix) && name.endsWith(suffix))
-      .map(([name, value]) => [name.slice(prefix.length, -suffix.length), value]),
-  );
+  const prefix = `eval/${source}/all/`;
+  const found: Record<string, number> = {};
+  for (const [name, value] of Object.entries(values)) {
+    if (!name.startsWith(prefix)) continue;
+    const [, metric] = AGENT_METRIC.exec(name.slice(prefix.length)) ?? [];
+    // Of several agents that have it the first one's.
+    if (metric !== undefined) found[metric] ??= value;
+  }
+  return found;
 }
 
 function mergeStep(
@@ -166,9 +170,9 @@ function mergeStep(
     step,
     maxSteps,
     reward: orchestrator["train/agg/all/agent/reward/mean"],
-    loss: trainer["loss"],
-    entropy: trainer["entropy/all"],
-    mismatchKl: trainer["mismatch_kl/all"],
+    loss: trainer["loss/mean"],
+    entropy: trainer["entropy/all/mean"],
+    mismatchKl: trainer["mismatch_kl/all/mean"],
     tokensPerSecond: trainer["perf/throughput"],
     staleness: orchestrator["off_policy/mean"],
     maxStaleness: orchestrator["off_policy/max"],

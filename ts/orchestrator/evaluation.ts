@@ -135,11 +135,13 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
     );
   }
   const traces = good.flatMap((episode) => episode.traces);
-  const statistics = new RolloutStatistics();
-  statistics.addEpisodes(rollouts.map(({ episode }) => episode));
+  const [all, effective] = [new RolloutStatistics(), new RolloutStatistics()];
+  all.addEpisodes(rollouts.map(({ episode }) => episode));
+  effective.addEpisodes(good);
   return {
-    ...statistics.metrics(`eval/${name}/all/`),
-    ...overTries(`eval/${name}/all/agent/`, rollouts),
+    ...all.metrics(`eval/${name}/all/`),
+    ...effective.metrics(`eval/${name}/effective/`),
+    ...overTries(`eval/${name}/effective/agent/`, rollouts),
     [`eval/${name}/num`]: good.length,
     [`eval/${name}/errors`]: errors,
     [`eval/${name}/policy_version`]: version,

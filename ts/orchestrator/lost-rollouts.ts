@@ -15,7 +15,7 @@ export class LostRollouts {
 
   returned(kind: "train" | "eval", environment: string, end: RolloutEnd): void {
     if (end === "ok") return;
-    for (const of of [kind, environment]) {
+    for (const of of new Set([kind, environment])) {
       const name = `${end}/${of}`;
       this.#counts.set(name, (this.#counts.get(name) ?? 0) + 1);
     }

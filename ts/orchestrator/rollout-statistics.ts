@@ -1,13 +1,14 @@
 /**
- * Statistics of rollouts under prime-rl's names, to be put behind `train/<environment>/<subset>/` or `eval/<environment>/all/`.
+ * Statistics of rollouts under prime-rl's names, to be put behind `train/<environment>/<subset>/` or `eval/<environment>/<subset>/`.
  *
- * Numbers of a trace come as `mean`, `max`, `min`, `p10` and `p90`, shares and an environment's own metrics as `mean`. What ended in an error
- * counts in `has_error` and `error/<code>` alone: nobody knows what it would have become. Keeps numbers, no episodes.
+ * What is of a trace stands under its agent's name, `<agent>/reward/mean`; tokens, turns and branches stand of whole episodes, too. Numbers come as
+ * `mean`, `max`, `min`, `p10` and `p90`, what is true or not as `mean`. What ended in an error counts in `has_error` and `error/<code>` alone: nobody
+ * knows what it would have become. Keeps numbers, no episodes.
  */
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import { mean } from "./mean.ts";
 
-/** Under which the rewards of episodes stand, so that no agent's own do. */
+/** Under which the rewards of episodes stand: of its one agent, as most environments call it, or the mean of those that train. */
 const EPISODES = "agent";
 /** The framework's own times among an environment's metrics: they keep their names, and stand once for all environments. */
 const TIMING = "timing/";
@@ -15,42 +16,44 @@ const TIMING = "timing/";
 export class RolloutStatistics {
   readonly #distributions = new Map<string, number[]>();
   readonly #means = new Map<string, { sum: number; count: number }>();
-  /** How often something happened, by what it is a share of. */
-  readonly #counts = { episode: new Map<string, number>(), trace: new Map<string, number>() };
-  #episodes = 0;
-  #traces = 0;
+  /** Episodes by the code of an error. */
+  readonly #errors = new Map<string, number>();
+  /** Traces by agent and why they ended. */
+  readonly #stops = new Map<string, Map<string, number>>();
 
   /**
-   * A group's rewards, NaN of what failed: whether it was solved by none, by all or by some of its rollouts, and whether there is anything to
-   * compare. A group that failed as a whole is none.
+   * Rewards of an agent that are compared, NaN of what failed: whether the task was solved by none, by all or by some of its rollouts, and whether
+   * there is anything to compare. A group that failed as a whole is none.
    */
-  addGroup(rewards: readonly number[]): void {
+  addGroup(agent: string, rewards: readonly number[]): void {
     const scored = rewards.filter((reward) => !Number.isNaN(reward));
     if (scored.length === 0) return;
     const none = scored.every((reward) => reward === 0);
     const all = scored.every((reward) => reward >= 1);
-    this.add("solved_none/mean", Number(none));
-    this.add("solved_all/mean", Number(all));
-    this.add("solved_some/mean", Number(!none && !all));
-    this.add("zero_variance_groups/mean", Number(new Set(scored).size <= 1));
+    this.add(`${agent}/solved_none`, Number(none));
+    this.add(`${agent}/solved_all`, Number(all));
+    this.add(`${agent}/solved_some`, Number(!none && !all));
+    this.add(`${agent}/zero_variance_groups/mean`, Number(new Set(scored).size <= 1));
   }
 
-  /** Episodes of one environment, of which those traces are looked at that `isMeant`. Where there are several agents, each has its own rewards too. */
+  /** Episodes of one environment, of which those traces are looked at that `isMeant`. */
   addEpisodes(episodes: readonly Episode[], isMeant: (trace: EpisodeTrace) => boolean = () => true): void {
-    const byAgent = new Set(episodes.flatMap(({ traces }) => traces.map(({ agent }) => agent))).size > 1;
     for (const episode of episodes) {
-      this.#episodes++;
       const reward = rewardOf(episode);
       const isError = Number.isNaN(reward);
       this.add("has_error/mean", Number(isError));
       if (isError) {
-        for (const code of new Set(episode.errors.map((error) => error.code))) {
-          increment(this.#counts.episode, `error/${code}`);
-        }
+        for (const code of new Set(episode.errors.map((error) => error.code))) increment(this.#errors, code);
         continue;
       }
       this.#spread(`${EPISODES}/reward`, reward);
-      for (const trace of episode.traces.filter(isMeant)) this.#addTrace(trace, byAgent);
+      const sums = new Map<string, number>();
+      for (const trace of episode.traces.filter(isMeant)) {
+        const sizes = sizesOf(trace);
+        for (const [name, value] of sizes) sums.set(name, (sums.get(name) ?? 0) + value);
+        this.#addTrace(trace, sizes);
+      }
+      for (const [name, sum] of sums) this.#spread(name, sum);
     }
   }
 
@@ -61,36 +64,29 @@ export class RolloutStatistics {
 
   /** Everything that was added to `other`. */
   merge(other: RolloutStatistics): void {
-    this.#episodes += other.#episodes;
-    this.#traces += other.#traces;
     for (const [name, numbers] of other.#distributions) for (const value of numbers) this.#spread(name, value);
     for (const [name, { sum, count }] of other.#means) this.#addMean(name, sum, count);
-    for (const of of ["episode", "trace"] as const) {
-      for (const [name, count] of other.#counts[of]) increment(this.#counts[of], name, count);
+    for (const [code, count] of other.#errors) increment(this.#errors, code, count);
+    for (const [agent, stops] of other.#stops) {
+      for (const [stop, count] of stops) increment(this.#stopsOf(agent), stop, count);
     }
   }
 
-  #addTrace(trace: EpisodeTrace, byAgent: boolean): void {
-    this.#traces++;
-    const { usage, nodes, timing } = trace;
-    const parents = new Set(nodes.map(({ parent }) => parent));
-    if (byAgent && trace.agent !== EPISODES && trace.reward !== null)
-      this.#spread(`${trace.agent}/reward`, trace.reward);
-    this.#spread("num_total_tokens", usage.prompt_tokens + usage.completion_tokens);
-    this.#spread("num_input_tokens", usage.prompt_tokens);
-    this.#spread("num_output_tokens", usage.completion_tokens);
-    this.#spread("num_turns", nodes.filter(({ sampled }) => sampled).length);
-    this.#spread("num_branches", nodes.filter((_node, index) => !parents.has(index)).length);
-    this.add("is_truncated/mean", Number(trace.is_truncated));
-    this.add("is_completed/mean", Number(trace.is_completed));
-    this.add("timing/agent/mean", timing.generation_ms / 1000);
-    this.add("timing/scoring/mean", timing.scoring_ms / 1000);
-    this.add("timing/total/mean", timing.total_ms / 1000);
-    for (const [name, { score }] of Object.entries(trace.rewards)) this.add(`rewards/${name}/mean`, score);
+  #addTrace(trace: EpisodeTrace, sizes: readonly (readonly [string, number])[]): void {
+    const { agent, timing, stop_condition: stop } = trace;
+    const spread = (name: string, value: number): void => this.#spread(`${agent}/${name}`, value);
+    if (agent !== EPISODES && trace.reward !== null) spread("reward", trace.reward);
+    for (const [name, value] of sizes) spread(name, value);
+    this.add(`${agent}/is_truncated/mean`, Number(trace.is_truncated));
+    this.add(`${agent}/is_completed/mean`, Number(trace.is_completed));
+    spread("timing/agent", timing.generation_ms / 1000);
+    spread("timing/scoring", timing.scoring_ms / 1000);
+    spread("timing/total", timing.total_ms / 1000);
+    for (const [name, { score }] of Object.entries(trace.rewards)) spread(`rewards/${name}`, score);
     for (const [name, value] of Object.entries(trace.metrics)) {
-      if (!name.startsWith(TIMING)) this.add(`metrics/${name}/mean`, value);
+      if (!name.startsWith(TIMING)) spread(`metrics/${name}`, value);
     }
-    if (trace.stop_condition !== null) increment(this.#counts.trace, `stop_condition/${trace.stop_condition}`);
+    if (stop !== null) increment(this.#stopsOf(agent), stop);
   }
 
   /** Every number under `prefix`; of what never came there is none. */
@@ -105,9 +101,18 @@ export class RolloutStatistics {
       values[`${prefix}${name}/max`] = sorted.at(-1) ?? Number.NaN;
     }
     for (const [name, { sum, count }] of this.#means) values[prefix + name] = sum / count;
-    for (const [name, count] of this.#counts.episode) values[prefix + name] = count / this.#episodes;
-    for (const [name, count] of this.#counts.trace) values[prefix + name] = count / this.#traces;
+    for (const [code, count] of this.#errors) values[`${prefix}error/${code}`] = count;
+    for (const [agent, stops] of this.#stops) {
+      const total = [...stops.values()].reduce((sum, count) => sum + count, 0);
+      for (const [stop, count] of stops) values[`${prefix}${agent}/stop_condition/${stop}`] = count / total;
+    }
     return values;
+  }
+
+  #stopsOf(agent: string): Map<string, number> {
+    const known = this.#stops.get(agent) ?? new Map<string, number>();
+    this.#stops.set(agent, known);
+    return known;
   }
 
   #addMean(name: string, sum: number, count: number): void {
@@ -128,6 +133,18 @@ export class RolloutStatistics {
 
 function increment(counts: Map<string, number>, name: string, by = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
+}
+
+/** What of a trace adds up over an episode. */
+function sizesOf({ usage, nodes }: EpisodeTrace): readonly (readonly [string, number])[] {
+  const parents = new Set(nodes.map(({ parent }) => parent));
+  return [
+    ["num_total_tokens", usage.prompt_tokens + usage.completion_tokens],
+    ["num_input_tokens", usage.prompt_tokens],
+    ["num_output_tokens", usage.completion_tokens],
+    ["num_turns", nodes.filter(({ sampled }) => sampled).length],
+    ["num_branches", nodes.filter((_node, index) => !parents.has(index)).length],
+  ];
 }
 
 /** Between the two nearest of the ascending `values`, as numpy's default; NaN of none. */

@@ -56,16 +56,18 @@ export class TrainStatistics {
     const { all, effective } = this.#subsets(group.task.source);
     const episodes = group.rollouts.map(({ episode }) => episode);
     const comparisons = compareTraces([group]);
-    for (const { rewards } of comparisons) all.addGroup(rewards);
+    for (const { agent, rewards } of comparisons) all.addGroup(agent, rewards);
     all.addEpisodes(episodes);
     for (const episode of episodes) {
-      all.add("is_admitted/mean", Number(isAdmitted));
       all.add("cancelled/mean", 0);
-      for (const trace of episode.traces) all.add("is_trainable/mean", Number(trained.has(trace)));
+      for (const trace of episode.traces) {
+        all.add(`${trace.agent}/is_admitted/mean`, Number(isAdmitted));
+        all.add(`${trace.agent}/is_trainable/mean`, Number(trained.has(trace)));
+      }
     }
     const inBatch = episodes.filter(({ traces }) => traces.some((trace) => trained.has(trace)));
     if (inBatch.length === 0) return;
-    for (const { rewards } of comparisons) effective.addGroup(rewards);
+    for (const { agent, rewards } of comparisons) effective.addGroup(agent, rewards);
     effective.addEpisodes(inBatch, (trace) => trained.has(trace));
   }
 

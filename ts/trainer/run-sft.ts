@@ -9,11 +9,13 @@ import { PrlError } from "../errors.ts";
 import type { Metrics } from "../monitors/index.ts";
 import { buildBatchAsync, openTrainer, packSequences } from "../native/index.ts";
 import { loadRenderer, loadTokenizer } from "../renderers/index.ts";
+import { checkpointDisk } from "./checkpoint-disk.ts";
 import { learningRate } from "./schedule.ts";
 import { restoreSft, type SftCheckpoints, SftSaver, type SftStart } from "./sft-checkpoint.ts";
 import type { SftPublisher } from "./sft-evaluations.ts";
 import { openSftData, type SftData } from "./sft-data.ts";
-import { nameEnvironments, TrainSteps } from "./train-step.ts";
+import { peakMemory, trainMetrics } from "./train-metrics.ts";
+import { TrainSteps } from "./train-step.ts";
 import { validate } from "./sft-validation.ts";
 
 export interface SftJob {
@@ -75,26 +77,37 @@ export async function runSft(job: SftJob): Promise<SftResult> {
       const [batch] = await buildBatchAsync(samples, plan, layout);
       if (batch === undefined) throw new PrlError("PRL_PACKING_INPUT", `step ${step} of the SFT stage has no samples`);
       const lr = learningRate(step, config.optim.lr, config.scheduler, config.max_steps);
+      const readAt = performance.now();
       const { loss, metrics: stepMetrics } = await steps.take(step, batch, lr, saver?.saved ?? Promise.resolve());
-      const seconds = (performance.now() - startedAt) / 1000;
-      const throughput = batch.inputIds.length / seconds;
+      const trainedAt = performance.now();
+      const seconds = (from: number, to: number): number => (to - from) / 1000;
       const isValidated = config.val !== null && (step % config.val.interval === 0 || step === config.max_steps);
+      const validation = isValidated ? await validate(trainer, config, encoding, signal) : {};
+      const publishedFrom = performance.now();
+      await job.publisher?.afterStep(step, trainer, signal);
+      const publishedAt = performance.now();
+      await saver?.afterStep(step, config.max_steps, trainer, data.position);
+      const savedAt = performance.now();
       metrics.log(step, {
-        ...nameEnvironments(stepMetrics, []),
+        ...trainMetrics(stepMetrics, []),
         ...counts,
-        loss,
         "loss/mean": loss,
         "loss/perplexity": Math.exp(loss),
         "optim/lr": lr,
-        "perf/throughput": throughput,
-        "time/step": seconds,
-        ...(isValidated ? await validate(trainer, config, encoding, signal) : {}),
+        "perf/throughput": batch.inputIds.length / seconds(startedAt, trainedAt),
+        "perf/peak_memory": peakMemory(),
+        "progress/num_samples": data.position.taken,
+        "time/load_data": seconds(startedAt, readAt),
+        "time/forward_backward": seconds(readAt, trainedAt),
+        "time/broadcast_weights": seconds(publishedFrom, publishedAt),
+        "time/save_ckpt": seconds(publishedAt, savedAt),
+        "time/step": seconds(startedAt, savedAt),
+        ...validation,
+        ...(job.checkpoints === undefined ? {} : await checkpointDisk(job.checkpoints.root)),
       });
       result.steps = step;
       result.loss = loss;
       result.tokens += batch.inputIds.length;
-      await job.publisher?.afterStep(step, trainer, signal);
-      await saver?.afterStep(step, config.max_steps, trainer, data.position);
     }
     await saver?.saved;
     await trainer.save(outDir);

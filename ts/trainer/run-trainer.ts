@@ -20,16 +20,17 @@ import {
 } from "../transports/index.ts";
 import { assertBaseWeights, weightsDigest, writeBaseWeights } from "./base-weights.ts";
 import { canaryTokenIds, scoreCanary } from "./canary.ts";
+import { checkpointDisk } from "./checkpoint-disk.ts";
 import { configuredLoss } from "./configured-loss.ts";
 import { openReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
-import { nameEnvironments, TrainSteps } from "./train-step.ts";
+import { peakMemory, trainMetrics } from "./train-metrics.ts";
+import { TrainSteps } from "./train-step.ts";
 
 /** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
 const BATCH_DEADLINE_MS = 6 * 3_600_000;
 /** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
 const OPTIMIZER_FILE = "optimizer.safetensors";
-/** A mean of one environment, by its number in the batch. */
 export interface TrainerJob {
   modelDir: string;
   /** The model that a KL term pulls towards; null or absent: none. */
@@ -97,17 +98,17 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       }
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
-        ...nameEnvironments(outcome.metrics, batch.envNames),
+        ...trainMetrics(outcome.metrics, batch.envNames),
         "optim/lr": lr,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
-        // KiB to GiB.
-        "perf/peak_memory": process.resourceUsage().maxRSS / 2 ** 20,
+        "perf/peak_memory": peakMemory(),
         "time/wait_for_batch": seconds(startedAt, receivedAt),
         "time/forward_backward": seconds(scoredAt, trainedAt),
         ...(reference === null ? {} : { "time/reference_logprobs": seconds(receivedAt, scoredAt) }),
         "time/broadcast_weights": seconds(trainedAt, publishedAt),
         "time/save_ckpt": seconds(publishedAt, performance.now()),
         "time/step": seconds(startedAt, performance.now()),
+        ...(checkpoints === null ? {} : await checkpointDisk(checkpoints.root)),
       });
     }
     await saving;

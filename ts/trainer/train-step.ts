@@ -47,16 +47,3 @@ export class TrainSteps {
     }
   }
 }
-
-const BY_ENVIRONMENT = /^(entropy|mismatch_kl)\/(\d+)$/;
-
-/** Means by environment under the environment's name; where the run has one only, they are those of all and left out. */
-export function nameEnvironments(metrics: Record<string, number>, envNames: readonly string[]): Record<string, number> {
-  return Object.fromEntries(
-    Object.entries(metrics).flatMap(([name, value]): [string, number][] => {
-      const [, mean = "", id = ""] = BY_ENVIRONMENT.exec(name) ?? [];
-      if (id === "") return [[name, value]];
-      return envNames.length < 2 ? [] : [[`${mean}/${envNames[Number(id)] ?? id}`, value]];
-    }),
-  );
-}

@@ -143,7 +143,7 @@ describe("prl runs show", () => {
 
   test("supervised runs show their loss; evaluation runs their mean", async () => {
     const folder = await temporaryFolder();
-    const line = { component: "sft", attempt: 1, step: 1, time: 1, loss: 2.5 };
+    const line = { component: "sft", attempt: 1, step: 1, time: 1, "loss/mean": 2.5 };
     await writeRun(folder, "s", { "configs/sft.json": {}, "summary.json": SUMMARY, "metrics.jsonl": [line] });
     expect((await prl(["runs", "show", "s", "--output-dir", folder])).stdout).toMatch(/^loss at the end +2\.5000$/m);
     const summary = { status: "completed", evaluations: [{ name: "e", reward: { mean: 0.5 } }] };

@@ -45,7 +45,7 @@ function history(rewards: readonly number[], evaluations: readonly [string, numb
       step: version,
       time: 0,
       [`eval/${source}/all/agent/reward/mean`]: reward,
-      [`eval/${source}/all/metrics/exact_match/mean`]: reward / 2,
+      [`eval/${source}/all/agent/metrics/exact_match/mean`]: reward / 2,
       [`eval/${source}/num`]: 64,
     });
   }

@@ -5,7 +5,7 @@ import { type MetricsLine, RunHistory } from "../../../ts/monitors/index.ts";
 function line(component: string, step: number, values: Record<string, unknown>, attempt = 1): MetricsLine {
   return { component, attempt, step, time: 0, ...values };
 }
-const trainer = (step: number, values: Record<string, unknown> = { loss: step }, attempt = 1): MetricsLine =>
+const trainer = (step: number, values: Record<string, unknown> = { "loss/mean": step }, attempt = 1): MetricsLine =>
   line("trainer", step, values, attempt);
 const orchestrator = (step: number, values: Record<string, unknown> = { "time/step": 1 }, attempt = 1): MetricsLine =>
   line("orchestrator", step, values, attempt);
@@ -15,9 +15,9 @@ describe("RunHistory", () => {
     const history = new RunHistory(40);
     history.add(
       trainer(1, {
-        loss: -0.01,
-        "entropy/all": 0.5,
-        "mismatch_kl/all": 1e-4,
+        "loss/mean": -0.01,
+        "entropy/all/mean": 0.5,
+        "mismatch_kl/all/mean": 1e-4,
         "perf/throughput": 41_000,
         "optim/lr": 1e-3,
         "optim/grad_norm": 0.8,
@@ -69,10 +69,10 @@ describe("RunHistory", () => {
 
   it("adds up lines of one attempt and lets a later attempt replace an earlier one", () => {
     const history = new RunHistory(3);
-    history.add(trainer(1, { loss: 1, "entropy/all": 2 }));
-    history.add(trainer(1, { "mismatch_kl/all": 3 }));
-    history.add(trainer(1, { loss: 10 }, 2));
-    history.add(trainer(1, { loss: 5 }, 1));
+    history.add(trainer(1, { "loss/mean": 1, "entropy/all/mean": 2 }));
+    history.add(trainer(1, { "mismatch_kl/all/mean": 3 }));
+    history.add(trainer(1, { "loss/mean": 10 }, 2));
+    history.add(trainer(1, { "loss/mean": 5 }, 1));
     const { steps } = history.add(orchestrator(1));
     expect(steps).toMatchObject([{ loss: 10, entropy: undefined, mismatchKl: undefined }]);
   });
@@ -81,7 +81,7 @@ describe("RunHistory", () => {
     const history = new RunHistory(3);
     const values = (reward: number, match: number) => ({
       "eval/reverse-text/all/agent/reward/mean": reward,
-      "eval/reverse-text/all/metrics/exact_match/mean": match,
+      "eval/reverse-text/all/agent/metrics/exact_match/mean": match,
       "eval/reverse-text/policy_version": 3,
       "eval/reverse-text/num": 64,
     });

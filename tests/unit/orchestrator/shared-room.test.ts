@@ -21,7 +21,8 @@ function arena({ limit, groupSize }: { limit: () => number; groupSize: number })
     training: () => dispatcher.inFlight,
     largestGroup: groupSize,
     onRoom: () => dispatcher.fill(),
-    patienceMs: 5_000,
+    // Evaluations that a test leaves waiting are not to end by it while the others run.
+    patienceMs: 600_000,
   });
   let wanted = 0;
   const dispatcher: GroupDispatcher = new GroupDispatcher({

@@ -224,11 +224,11 @@ test("stepMetrics: staleness is against the version that the step trains, reward
   expect(drops.take()).toEqual(emptyReport());
   expect(metrics).toMatchObject({
     "train/agg/all/agent/reward/mean": expect.closeTo(6 / 7, 12) as number,
-    "train/agg/all/metrics/exact/mean": expect.closeTo(6 / 7, 12) as number,
+    "train/agg/all/agent/metrics/exact/mean": expect.closeTo(6 / 7, 12) as number,
     "train/agg/all/has_error/mean": 2 / 9,
     // Four rollouts of two groups that became too old, beside the nine that ended.
     "train/agg/all/cancelled/mean": 4 / 13,
-    "train/agg/all/zero_variance_groups/mean": 3 / 4,
+    "train/agg/all/agent/zero_variance_groups/mean": 3 / 4,
     // Every token was sampled by version 4 at the latest; step 6 trains version 5.
     "off_policy/mean": (2 + 2 + 0 + 1 + 1) / 5,
     "off_policy/max": 2,

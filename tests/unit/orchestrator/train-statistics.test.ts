@@ -36,6 +36,10 @@ test("where there are several agents each has its rewards beside those of the ep
     "agent/reward/min": 0.5,
     "agent/reward/max": 0.5,
     "user/reward/mean": 0,
+    // Of each trace three tokens, of the episode six.
+    "user/num_total_tokens/mean": 3,
+    "agent/num_total_tokens/mean": 3,
+    "num_total_tokens/mean": 6,
   });
 });
 
@@ -53,17 +57,22 @@ test("each source has its own numbers beside those of all, and the batch beside 
     "train/b/all/agent/reward/mean": 1 / 2,
     "train/a/effective/agent/reward/mean": 1,
     "train/agg/effective/agent/reward/mean": 1,
-    "train/agg/all/is_admitted/mean": 3 / 7,
-    "train/agg/all/is_trainable/mean": 1 / 6,
-    "train/agg/all/solved_all/mean": 1 / 3,
-    "train/agg/all/solved_none/mean": 1 / 3,
-    "train/agg/all/solved_some/mean": 1 / 3,
-    "train/b/all/zero_variance_groups/mean": 1,
+    // Of the two traces of "a" both were admitted, and one trains.
+    "train/agg/all/agent/is_admitted/mean": 2 / 6,
+    "train/agg/all/agent/is_trainable/mean": 1 / 6,
+    "train/agg/all/agent/solved_all": 1 / 3,
+    "train/agg/all/agent/solved_none": 1 / 3,
+    "train/agg/all/agent/solved_some": 1 / 3,
+    "train/b/all/agent/zero_variance_groups/mean": 1,
     "train/a/all/has_error/mean": 1 / 3,
     "train/a/all/num_output_tokens/max": 2,
+    "train/a/all/agent/num_output_tokens/max": 2,
+    "train/a/all/agent/stop_condition/agent_completed": 1,
+    "train/a/all/agent/timing/total/p90": 0,
+    "train/a/all/cancelled/mean": 0,
   });
   const errors = Object.entries(values).filter(([name]) => name.startsWith("train/a/all/error/"));
-  expect(errors.map(([, share]) => share)).toEqual([1 / 3]);
+  expect(errors.map(([, count]) => count)).toEqual([1]);
   expect(Object.keys(values).filter((name) => name.startsWith("train/b/effective/"))).toEqual([]);
 });
 

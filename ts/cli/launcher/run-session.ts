@@ -196,7 +196,7 @@ export class RunSession {
       this.#lastSftStep = {
         step: line.step,
         maxSteps: this.#options.sftSteps ?? line.step,
-        loss: value("loss"),
+        loss: value("loss/mean"),
         valLoss: value("val/loss"),
         tokensPerSecond: value("perf/throughput"),
         learningRate: value("optim/lr"),

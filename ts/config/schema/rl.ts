@@ -227,7 +227,7 @@ function problems(config: RlInput): Problem[] {
   return found;
 }
 
-/** `train/agg/...`, `entropy/all`. */
+/** `train/agg/...`, `entropy/all/mean`. */
 const OF_ALL_SOURCES: ReadonlySet<string> = new Set(["agg", "all"]);
 
 type Source = { name: string | null; env: Parameters<typeof defaultSourceName>[0] };
