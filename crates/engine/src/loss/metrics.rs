@@ -7,6 +7,15 @@
 const SUM: &str = "/sum";
 const COUNT: &str = "/count";
 
+/// Log ratios are limited to plus and minus this before `exp`: one outlier would make a mean infinite.
+const LOG_RATIO_LIMIT: f64 = 20.0;
+
+/// The k3 estimate `r - log r - 1` of what a token brings to the divergence of trainer and sampler, whatever the loss makes of it.
+pub(crate) fn mismatch_kl(logprob: f64, inference_logprob: f64) -> f64 {
+    let log = (logprob - inference_logprob).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT);
+    log.exp_m1() - log
+}
+
 /// A sum over tokens and the number of tokens in it.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct MeanSum {

@@ -21,6 +21,7 @@ mod real;
 mod reference;
 mod streams;
 
+pub(crate) use metrics::mismatch_kl;
 pub use metrics::{MeanSum, mean_metrics, merge_metrics};
 pub use real::Real;
 
@@ -107,7 +108,7 @@ pub struct LossOutput<F> {
     pub grad_logprobs: Vec<F>,
     /// `<name>/sum` and `<name>/count` pairs; see [`merge_metrics`] and [`mean_metrics`].
     ///
-    /// `mismatch_kl` (over the policy and reference-KL streams), `masked_mismatch_kl`, `unmasked_mismatch_kl`, `is_masked`,
+    /// `mismatch_kl` (over the policy and reference-KL streams, log ratios within 20), `masked_mismatch_kl`, `unmasked_mismatch_kl`, `is_masked`,
     /// `is_masked_low`, `is_masked_high` (over the policy stream), `masked_advantage_positive`, `masked_advantage_negative`
     /// (over its dropped tokens), `clip_ratio/low`, `clip_ratio/high` (losses that clip), `correction/weight`, `correction/is_dropped`,
     /// `reference_kl`, `nll` (unweighted, over the cross-entropy stream), `ref_kl/kl`, `ref_kl/is_masked`. Without a member: absent.

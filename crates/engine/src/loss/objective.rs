@@ -72,11 +72,6 @@ impl<F: Real> Ratio<F> {
         }
     }
 
-    /// The k3 estimate `r - log r - 1` of the divergence.
-    pub(super) fn mismatch(&self) -> f64 {
-        (self.value - self.log - F::ONE).to_f64()
-    }
-
     /// `slope * dr/dlogprob`: 0 where the ratio is cut.
     fn chain(&self, slope: F) -> F {
         if self.flows { slope * self.value } else { F::ZERO }

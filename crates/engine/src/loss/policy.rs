@@ -4,7 +4,7 @@
 //! infinity under the mask cannot become NaN. Sums run in `f64` in ascending token order; the per-token terms are in the precision given.
 
 use super::aggregation::Scope;
-use super::metrics::Metrics;
+use super::metrics::{Metrics, mismatch_kl};
 use super::objective::{Bound, Objective, Ratio, Token};
 use super::params::PolicyParams;
 use super::streams::{in_policy, weight_at};
@@ -53,7 +53,8 @@ pub(super) fn policy<F: Real>(
             let whole = Ratio::new(inputs.logprobs[t] - inputs.inference_logprobs[t], limit);
             let ratio = shared.unwrap_or_else(|| Ratio::new(inputs.logprobs[t] - old[t], limit));
             let (mut value, mut slope) = (F::ZERO, F::ZERO);
-            metrics.mismatch_kl.add(whole.mismatch());
+            let mismatch = mismatch_kl(inputs.logprobs[t].to_f64(), inputs.inference_logprobs[t].to_f64());
+            metrics.mismatch_kl.add(mismatch);
             if let Some(objective) = params.objective {
                 let term = objective.term(&Token {
                     logprob: inputs.logprobs[t],
@@ -62,7 +63,7 @@ pub(super) fn policy<F: Real>(
                     whole,
                     ratio,
                 });
-                note_bound(metrics, objective, term.bound, inputs.advantages[t], whole.mismatch());
+                note_bound(metrics, objective, term.bound, inputs.advantages[t], mismatch);
                 (value, slope) = (term.value, term.slope);
                 if let Some(weights) = &corrections {
                     metrics.correction.add(weights[index].to_f64());

@@ -13,7 +13,7 @@
 //!
 //! Sums run in `f64` in ascending token order; the per-token terms are in the precision given.
 
-use super::metrics::Metrics;
+use super::metrics::{Metrics, mismatch_kl};
 use super::objective::Ratio;
 use super::params::{REF_KL_MASK_LOW, REF_KL_TAU};
 use super::{LossInputs, Real};
@@ -91,7 +91,8 @@ pub(super) fn reference_kl<F: Real>(
         metrics.ref_kl_kl.add(-advantage.to_f64());
         metrics.ref_kl_is_masked.add(f64::from(u8::from(dropped)));
         if !in_policy(inputs, t) {
-            metrics.mismatch_kl.add(ratio.mismatch());
+            let mismatch = mismatch_kl(inputs.logprobs[t].to_f64(), inputs.inference_logprobs[t].to_f64());
+            metrics.mismatch_kl.add(mismatch);
         }
     }
     total

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::batch::{Bin, TrainBatch};
-use crate::loss::{LossOutput, MeanSum, mean_metrics, merge_metrics};
+use crate::loss::{LossOutput, MeanSum, mean_metrics, merge_metrics, mismatch_kl};
 
 /// Loss and metrics of one [`crate::Trainer::forward_backward`].
 #[derive(Debug, Clone, PartialEq)]
@@ -62,11 +62,12 @@ impl Statistics {
                 continue;
             }
             for token in range.filter(|&token| batch.is_compared(token)) {
-                let ratio = log_ratio(batch, bin, logprobs, token);
-                on_policy.kl.add(ratio.exp_m1() - ratio);
+                let (logprob, inference) = compared(batch, bin, logprobs, token);
+                on_policy.kl.add(mismatch_kl(logprob, inference));
+                let diff = (logprob - inference).abs();
                 // A NaN is a difference too, and stays.
-                if ratio.is_nan() || ratio.abs() > on_policy.max_abs_diff {
-                    on_policy.max_abs_diff = ratio.abs();
+                if diff.is_nan() || diff > on_policy.max_abs_diff {
+                    on_policy.max_abs_diff = diff;
                 }
             }
         }
@@ -83,8 +84,8 @@ impl Statistics {
             }
             let range = batch.cu_seqlens[sequence] as usize..end;
             for token in range.filter(|&token| batch.is_compared(token)) {
-                let ratio = log_ratio(batch, bin, logprobs, token);
-                environment.mismatch_kl.add(ratio.exp_m1() - ratio);
+                let (logprob, inference) = compared(batch, bin, logprobs, token);
+                environment.mismatch_kl.add(mismatch_kl(logprob, inference));
             }
         }
     }
@@ -130,7 +131,8 @@ impl Statistics {
     }
 }
 
-/// How much likelier the trainer finds a sampled token than its sampler did, as a difference of logarithms.
-fn log_ratio(batch: &TrainBatch<'_>, bin: &Bin, logprobs: &[f32], token: usize) -> f64 {
-    f64::from(logprobs[token - bin.tokens.start]) - f64::from(batch.inference_logprobs[token])
+/// What the trainer makes of a sampled token, and what its sampler did.
+fn compared(batch: &TrainBatch<'_>, bin: &Bin, logprobs: &[f32], token: usize) -> (f64, f64) {
+    let (logprob, inference) = (logprobs[token - bin.tokens.start], batch.inference_logprobs[token]);
+    (f64::from(logprob), f64::from(inference))
 }
