@@ -77,11 +77,12 @@ export interface EngineFleetOptions {
 const LATE_PROBES = 3;
 const MOST_FAILURES = 8;
 const LONGEST_BACKOFF_MS = 10_000;
-/** The engine, or the way to it, may be better the next time. */
+/** The engine, the way to it, or the weights may be better the next time. */
 const PASSING: ReadonlySet<unknown> = new Set([
   "PRL_INFERENCE_UNREACHABLE",
   "PRL_INFERENCE_TIMEOUT",
   "PRL_INFERENCE_FAILED",
+  "PRL_WEIGHTS_SUPERSEDED",
 ]);
 
 export class EngineFleet {
@@ -91,6 +92,8 @@ export class EngineFleet {
   readonly #changes = new Changes();
   #members: Member[] = [];
   #target: AvailableWeights | null = null;
+  /** Why an engine will never have the target. */
+  #passedOver: PrlError | null = null;
   #fail: (error: unknown) => void = () => undefined;
   #probes: NodeJS.Timeout | undefined;
 
@@ -181,12 +184,13 @@ export class EngineFleet {
 
   /**
    * Moves the engines to these weights, which the fleet releases when the next ones have come. Resolves when every engine in service has
-   * them; one that takes longer than `swapMs`, or fails, is out of service until it has caught up. Rejects as `take` does, and with what the
-   * swap of an engine was refused for.
+   * them; one that takes longer than `swapMs`, or fails, is out of service until it has caught up. Rejects as `take` does, with what the swap of
+   * an engine was refused for, and with PRL_WEIGHTS_SUPERSEDED where no engine has them and one never will: the next ones are to be adopted.
    */
   async adopt(weights: AvailableWeights, signal: AbortSignal): Promise<void> {
     const previous = this.#target;
     this.#target = weights;
+    this.#passedOver = null;
     const wanted = keyOf(weights);
     const latest = performance.now() + this.#times.swapMs;
     const awaited = this.#members.filter(({ state }) => state !== "out");
@@ -198,9 +202,12 @@ export class EngineFleet {
       await this.#changes.next(left, signal);
       this.#throwIfEnded(signal);
     }
-    await this.#untilServing(signal, () =>
-      this.#members.find(({ state, held }) => state === "serving" && held === wanted),
-    );
+    const hasThem = ({ state, held }: Member): boolean => state === "serving" && held === wanted;
+    if (this.#passedOver !== null && !this.#members.some(hasThem)) {
+      await previous?.release();
+      throw this.#passedOver;
+    }
+    await this.#untilServing(signal, () => this.#members.find(hasThem));
     for (const member of this.#members) {
       if (member.state === "serving" && member.held !== wanted) this.#leave(member, "joining", "its swap is late");
     }
@@ -260,6 +267,7 @@ export class EngineFleet {
         member.held = wanted;
         member.failures = 0;
       } catch (error) {
+        if (target === this.#target && isPassedOver(error)) this.#passedOver = error;
         this.#failed(member, (await this.#isReplaced(member, error, wanted)) ? unreachable(member, error) : error);
         return;
       }
@@ -366,4 +374,8 @@ export class EngineFleet {
     if (state === "gone") member.life.abort(error);
     this.#changes.announce();
   }
+}
+
+function isPassedOver(error: unknown): error is PrlError {
+  return error instanceof PrlError && error.code === "PRL_WEIGHTS_SUPERSEDED";
 }

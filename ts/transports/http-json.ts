@@ -140,11 +140,13 @@ export function httpError(what: string, status: number, text: string): Inference
       ? "PRL_INFERENCE_UNSUPPORTED"
       : status === 504
         ? "PRL_INFERENCE_TIMEOUT"
-        : status < 400 || status >= 500
-          ? "PRL_INFERENCE_FAILED"
-          : code === "PRL_INFERENCE_CONTEXT" || VLLM_CONTEXT.test(message)
-            ? "PRL_INFERENCE_CONTEXT"
-            : "PRL_INFERENCE_REQUEST";
+        : code === "PRL_WEIGHTS_SUPERSEDED"
+          ? code
+          : status < 400 || status >= 500
+            ? "PRL_INFERENCE_FAILED"
+            : code === "PRL_INFERENCE_CONTEXT" || VLLM_CONTEXT.test(message)
+              ? "PRL_INFERENCE_CONTEXT"
+              : "PRL_INFERENCE_REQUEST";
   const detail = code === null ? message : `[${code}] ${message}`;
   return new InferenceHttpError(ours, `${what}: status ${status}: ${detail}`, status, code);
 }

@@ -61,6 +61,9 @@ pub enum TransportError {
     /// A weight version is not there, or its description contradicts itself.
     #[error("{0}")]
     Version(String),
+    /// A version is wanted in full, and will never be there so.
+    #[error("{0}")]
+    PassedOver(String),
     /// The operating system refused.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
@@ -82,7 +85,7 @@ pub enum TransportError {
 
 impl TransportError {
     /// Every code of this crate's own; those of [`WeightsError`] can come too.
-    pub const CODES: [&'static str; 11] = [
+    pub const CODES: [&'static str; 12] = [
         "PRL_TRANSPORT_ADDRESS",
         "PRL_TRANSPORT_TLS",
         "PRL_TRANSPORT_AUTH",
@@ -92,6 +95,7 @@ impl TransportError {
         "PRL_TRANSPORT_SUPERSEDED",
         "PRL_TRANSPORT_CORRUPT",
         "PRL_TRANSPORT_VERSION",
+        "PRL_WEIGHTS_SUPERSEDED",
         "PRL_TRANSPORT_IO",
         "PRL_TRANSPORT_CLOSED",
     ];
@@ -108,6 +112,7 @@ impl TransportError {
             Self::Superseded(_) => "PRL_TRANSPORT_SUPERSEDED",
             Self::Corrupt { .. } => "PRL_TRANSPORT_CORRUPT",
             Self::Version(_) => "PRL_TRANSPORT_VERSION",
+            Self::PassedOver(_) => "PRL_WEIGHTS_SUPERSEDED",
             Self::Io { .. } => "PRL_TRANSPORT_IO",
             Self::Closed => "PRL_TRANSPORT_CLOSED",
             Self::Weights(error) => error.code(),
@@ -123,7 +128,7 @@ impl TransportError {
     pub(crate) fn to_status(&self) -> Status {
         let grpc = match self {
             Self::Auth(_) => Code::Unauthenticated,
-            Self::Key(_) | Self::Conflict(_) | Self::Superseded(_) => Code::FailedPrecondition,
+            Self::Key(_) | Self::Conflict(_) | Self::Superseded(_) | Self::PassedOver(_) => Code::FailedPrecondition,
             Self::Version(_) => Code::NotFound,
             Self::Corrupt { .. } => Code::DataLoss,
             _ => Code::Unavailable,
@@ -165,6 +170,7 @@ impl From<Status> for Fault {
             Some("PRL_TRANSPORT_KEY") => Self::Final(TransportError::Key(inner())),
             Some("PRL_TRANSPORT_CONFLICT") => Self::Final(TransportError::Conflict(inner())),
             Some("PRL_TRANSPORT_SUPERSEDED") => Self::Final(TransportError::Superseded(inner())),
+            Some("PRL_WEIGHTS_SUPERSEDED") => Self::Final(TransportError::PassedOver(message.to_owned())),
             Some("PRL_TRANSPORT_VERSION") => Self::Absent(message.to_owned()),
             // The other side's disk or digest may be better at the next try or at the next source.
             _ => Self::Passing(describe(&status)),

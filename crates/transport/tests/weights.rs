@@ -160,6 +160,41 @@ async fn a_sparse_version_whose_base_is_gone_is_asked_for_in_full() {
     assert!(contents(&pulled.expect("pulled").directory) == full);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_version_that_will_never_come_is_named_by_its_publisher_and_by_no_relay() {
+    let dir = TempDir::new().expect("a folder");
+    let from = dir.path().join("from");
+    publish_on(&from, 2, Some(1), 1, 800, 1);
+    let (_publisher, address) = publisher(&from).await;
+    // A relay has another one that is newer, of which its publisher knows nothing.
+    let ahead = dir.path().join("ahead");
+    publish(&ahead, 3, 1, 9000, 1);
+    let (_ahead, ahead) = publisher(&ahead).await;
+    let relay = node(dir.path().join("relay"));
+    let relay_address = relay.listen("127.0.0.1:0").await.expect("listens");
+    let held = Wanted {
+        held: vec![(1, version_name(1, 1))],
+        ..version(2)
+    };
+    relay.pull(&held, &[to(address)]).await.expect("pulled");
+    relay.pull(&version(3), &[to(ahead)]).await.expect("pulled");
+
+    let receiver = node(dir.path().join("into"));
+    let sources = [to(relay_address), to(address)];
+    let wanted = version(2);
+    let publishing = async {
+        while !from.join("full.request").exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        publish(&from, 3, 1, 9000, 1);
+    };
+    let (pulled, ()) = tokio::join!(receiver.pull(&wanted, &sources), publishing);
+    let error = pulled.expect_err("there is a newer one");
+    assert_eq!(error.code(), "PRL_WEIGHTS_SUPERSEDED", "{error}");
+    assert!(from.join("full.request").exists(), "the next one is wanted in full");
+    receiver.pull(&version(3), &sources).await.expect("the newer one");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_relay_serves_what_it_is_still_receiving() {
     let dir = TempDir::new().expect("a folder");

@@ -4,6 +4,9 @@ import type { AddressInfo } from "node:net";
 
 import { afterEach, describe, expect, it } from "vitest";
 
+import { PrlError } from "../../../ts/errors.ts";
+import { InferenceAdmin } from "../../../ts/inference/clients/embedded.ts";
+import { toWire } from "../../../ts/inference/errors.ts";
 import { InferenceClient } from "../../../ts/transports/inference-client.ts";
 
 const ANSWER = {
@@ -64,6 +67,15 @@ describe("InferenceClient", () => {
     const { client } = await connect((_, response) => answer(response, 400, body));
     const sampling = { temperature: 1, maxTokens: 4, stopTokenIds: [] };
     await expect(client.generate({ tokenIds: Uint32Array.of(1), sampling })).rejects.toMatchObject({ code });
+  });
+
+  it("tells weights that will never be had by their own name, as a server does", async () => {
+    const { status, body } = toWire(new PrlError("PRL_WEIGHTS_SUPERSEDED", "there is a newer one"));
+    const { server } = await connect((_, response) => answer(response, status, body));
+    const admin = new InferenceAdmin({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+    const weights = { version: 1, digest: "0".repeat(16), source: { grpc: ["127.0.0.1:1"] } };
+    await expect(admin.prefetchWeights(weights)).rejects.toMatchObject({ code: "PRL_WEIGHTS_SUPERSEDED" });
+    await admin.close();
   });
 
   describe("as tokens are sampled", () => {

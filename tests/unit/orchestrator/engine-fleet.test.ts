@@ -24,6 +24,8 @@ class Server {
   isHung = false;
   failures = 0;
   swapMs = 0;
+  /** A version that cannot be brought there. */
+  neverHas = -1;
   /** Changes with the process. */
   life = 0;
 
@@ -63,6 +65,7 @@ class Server {
       updateWeights: async ({ version, digest }, signal) => {
         await this.#answer(signal);
         if (!this.isPaused) throw new Error("swapped while it ran");
+        if (version === this.neverHas) throw new PrlError("PRL_WEIGHTS_SUPERSEDED", "there is a newer one");
         const { life } = this;
         await sleep(this.swapMs, undefined, { signal });
         if (life !== this.life) throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the connection broke");
@@ -282,6 +285,30 @@ describe("an engine fleet", () => {
     expect(pauses).toHaveLength(3);
     pauses.forEach((pause, i) => expect(pause).toBeGreaterThanOrEqual(backoffMs * 2 ** i - 1));
     await fleet.stop();
+  });
+
+  test("weights that some engine will never have are passed over when none has them, and the next ones bring all back", async () => {
+    const real = new Real();
+    const released: number[] = [];
+    const next = (version: number) => {
+      real.version = version;
+      const own = weights(version, () => released.push(version));
+      return real.fleet.adopt(own, NEVER);
+    };
+    real.fleet.start((error) => real.errors.push(error));
+    await next(0);
+    for (const server of real.servers) server.neverHas = 1;
+    await expect(next(1)).rejects.toMatchObject({ code: "PRL_WEIGHTS_SUPERSEDED" });
+    expect(released).toEqual([0]);
+    await next(2);
+    await real.settled();
+    for (const server of real.servers.slice(1)) server.neverHas = 3;
+    await next(3);
+    expect(real.fleet.engines.map(({ engine }) => engine.url)).toEqual([real.servers[0]?.url]);
+    await next(4);
+    await real.settled();
+    await real.fleet.stop();
+    expect([released, real.errors]).toEqual([[0, 1, 2, 3, 4], []]);
   });
 
   test("weights are released when the next ones have come, and the last ones at the end", async () => {

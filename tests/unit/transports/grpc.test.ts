@@ -183,6 +183,20 @@ describe("weights over gRPC", () => {
     received.release();
   });
 
+  test("that cannot be read and are the newest no more end by name at once, and the newest one comes in full", async () => {
+    const sender = await trainer(5);
+    for (let version = 0; version < 4; version++) await sender.publish(version, save(version), canary);
+    const digestOf = async (version: number) =>
+      (await readManifest(join(dir, `trainer/weights/step_${version}`))).digest;
+    await rm(join(dir, "trainer/weights/step_1"), { recursive: true });
+    const puller = await engine(0);
+    const lost = puller.receive(2, await digestOf(2), [sender.address]);
+    await expect(lost).rejects.toMatchObject({ code: "PRL_WEIGHTS_SUPERSEDED" });
+    const received = await puller.receive(3, await digestOf(3), [sender.address]);
+    expect(await changedIn(received.dir)).toBe(3);
+    received.release();
+  });
+
   test("that do not come in time are PRL_DEADLINE, and waiting ends with its signal", async () => {
     const sender = await trainer();
     const follower = closed(grpcWeightFollower(join(dir, "orchestrator"), sender.address, options));

@@ -32,7 +32,7 @@ const CONNECTIONS = 4;
 const KEEP_ALIVE_MS = 30_000;
 const RETRIES = 5;
 
-/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _UNSUPPORTED, _FAILED; an abort rejects with its reason. */
+/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _UNSUPPORTED, _FAILED, of weights PRL_WEIGHTS_SUPERSEDED; an abort rejects with its reason. */
 export class ControlCalls {
   readonly url: string;
   readonly deadlines: AdminDeadlines;

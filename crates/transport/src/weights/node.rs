@@ -24,8 +24,8 @@ use crate::weights::shelf::Shelf;
 use crate::weights::stream::SendsChunks;
 use crate::{Address, Credentials, Times, TransportError};
 
-/// One receiving process per root holds it.
-const LOCK_FILE: &str = ".receiving.lock";
+/// One receiving process per root holds it; no publisher's root has one.
+pub(crate) const LOCK_FILE: &str = ".receiving.lock";
 
 /// Which version is wanted.
 #[derive(Debug, Clone, Default)]
@@ -100,7 +100,8 @@ impl WeightNode {
     /// The manifest of a version that one of `sources` has or is getting; waits for it.
     ///
     /// # Errors
-    /// [`TransportError::Version`] when it does not come within `wanted.wait`, [`TransportError::Unreachable`] when no source
+    /// [`TransportError::Version`] when it does not come within `wanted.wait`, [`TransportError::PassedOver`] when it is wanted in full and
+    /// the publisher has a newer one, which alone can become full, [`TransportError::Unreachable`] when no source
     /// answers, [`TransportError::Auth`], [`TransportError::Closed`].
     pub async fn describe(&self, wanted: &Wanted, sources: &[Address]) -> Result<Manifest, TransportError> {
         let pull = self.pull_from(sources)?;

@@ -53,6 +53,9 @@ impl Service {
         let shelf = Arc::clone(&self.shelf);
         spawn_blocking(move || {
             let digest = request.digest.as_deref();
+            // Looked for first: once there is a newer one, this one is in full already or never will be.
+            let wanted_full = request.version.filter(|_| request.full);
+            let newer = wanted_full.map_or(Ok(None), |version| shelf.published_after(version))?;
             let lookup = match request.version {
                 Some(version) => Lookup::Exactly(version, digest),
                 None => Lookup::Newest(request.after),
@@ -63,7 +66,12 @@ impl Service {
             }
             // Whoever publishes into this root sees it; a relay's root has no publisher, and the next source is asked.
             request_full(shelf.root())?;
-            Ok(None)
+            match (request.version, newer) {
+                (Some(version), Some(newer)) => Err(TransportError::PassedOver(format!(
+                    "weight version {version} cannot be had in full: only the newest becomes that, and it is {newer}: go on with it"
+                ))),
+                _ => Ok(None),
+            }
         })
         .await
         .map_err(|join| Status::internal(join.to_string()))?

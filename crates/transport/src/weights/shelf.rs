@@ -8,6 +8,7 @@ use prl_weights::{MANIFEST_FILE, Manifest, published_versions, version_directory
 
 use crate::TransportError;
 use crate::weights::description::{Description, manifest_text};
+use crate::weights::node::LOCK_FILE;
 use crate::weights::replica::Replica;
 
 /// Which version is looked for.
@@ -40,6 +41,15 @@ impl Shelf {
 
     pub(crate) fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The newest version that was published into this root, if it is newer than `version`; none in a root that receives.
+    pub(crate) fn published_after(&self, version: u64) -> Result<Option<u64>, TransportError> {
+        if self.root.join(LOCK_FILE).exists() {
+            return Ok(None);
+        }
+        let newest = published_versions(&self.root)?.pop();
+        Ok(newest.filter(|&newest| newest > version))
     }
 
     /// Where a version lies.
