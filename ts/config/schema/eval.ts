@@ -1,5 +1,6 @@
 /** Schema of `eval.toml`: evaluations of models behind endpoints. */
 import { z } from "zod";
+import { samplingOfAll, samplingOfOne, samplingOver } from "./sampling.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { defaultSourceName, environmentBlock, filePath, outputDir, runBlock, seed, sourceName } from "./fields.ts";
 
@@ -52,9 +53,6 @@ export const endpointsFileSchema = z.strictObject({
   ),
 });
 
-const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
-const topP = z.number().gt(0).max(1).describe("Nucleus sampling; 1 is off");
-const topK = z.int().min(-1).describe("Sample among the k likeliest tokens; -1 or 0 is off");
 const maxTokens = z
   .int()
   .positive()
@@ -78,9 +76,7 @@ const evaluation = z.strictObject({
   split: split.nullable().default(null).describe("Tasks of which split; unset: the one at the top"),
   sampling: z
     .strictObject({
-      temperature: temperature.nullable().default(null),
-      top_p: topP.nullable().default(null),
-      top_k: topK.nullable().default(null),
+      ...samplingOfOne,
       max_completion_tokens: maxTokens,
       extra,
     })
@@ -112,9 +108,7 @@ export const evalInputSchema = z
     pass_threshold: z.number().default(0.5).describe("Reward from which on a rollout counts as passed"),
     sampling: z
       .strictObject({
-        temperature: temperature.default(1),
-        top_p: topP.default(1),
-        top_k: topK.default(-1),
+        ...samplingOfAll,
         max_completion_tokens: maxTokens,
         extra,
       })
@@ -140,10 +134,7 @@ export const evalConfigSchema = evalInputSchema
       rollouts: one.rollouts ?? config.rollouts,
       split: one.split ?? config.split,
       sampling: {
-        temperature: one.sampling.temperature ?? config.sampling.temperature,
-        top_p: one.sampling.top_p ?? config.sampling.top_p,
-        top_k: one.sampling.top_k ?? config.sampling.top_k,
-        max_completion_tokens: one.sampling.max_completion_tokens ?? config.sampling.max_completion_tokens,
+        ...samplingOver(one.sampling, config.sampling),
         extra: { ...config.sampling.extra, ...one.sampling.extra },
       },
     })),

@@ -5,6 +5,7 @@ import { concurrencyBlock } from "./concurrency.ts";
 import { curriculumBlock } from "./curriculum.ts";
 import { engineClientBlock } from "./engine-client.ts";
 import { filterBlock } from "./filters.ts";
+import { samplingOfAll, samplingOfOne } from "./sampling.ts";
 import { automatic, environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
 
 const maxCompletionTokens = z
@@ -27,15 +28,9 @@ const trainSampling = z
   .prefault({})
   .describe("Sampling of training rollouts");
 
-const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
-const topP = z.number().gt(0).max(1).describe("Nucleus sampling; 1 is off");
-const topK = z.int().min(-1).describe("Sample among the k likeliest tokens; -1 or 0 is off");
-
 const evalSampling = z
   .strictObject({
-    temperature: temperature.default(1),
-    top_p: topP.default(1),
-    top_k: topK.default(-1),
+    ...samplingOfAll,
     max_completion_tokens: maxCompletionTokens,
   })
   .prefault({})
@@ -70,9 +65,7 @@ const evalSource = z.strictObject({
     .describe("Rollouts per task; unset: orchestrator.eval.group_size"),
   sampling: z
     .strictObject({
-      temperature: temperature.nullable().default(null),
-      top_p: topP.nullable().default(null),
-      top_k: topK.nullable().default(null),
+      ...samplingOfOne,
       max_completion_tokens: maxCompletionTokens,
     })
     .prefault({})

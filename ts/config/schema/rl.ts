@@ -17,6 +17,7 @@ import { lossProblems } from "./loss.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
 import { scheduleProblem, trainerBlock } from "./trainer.ts";
+import { samplingOver } from "./sampling.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { rolloutTransportBlock, weightBroadcastBlock } from "./transports.ts";
 
@@ -99,12 +100,7 @@ function resolveEval(block: RlInput["orchestrator"]["eval"], level: number) {
       name: source.name ?? defaultSourceName(source.env),
       num_examples: source.num_examples ?? block.num_examples,
       group_size: source.group_size ?? block.group_size,
-      sampling: {
-        temperature: source.sampling.temperature ?? block.sampling.temperature,
-        top_p: source.sampling.top_p ?? block.sampling.top_p,
-        top_k: source.sampling.top_k ?? block.sampling.top_k,
-        max_completion_tokens: source.sampling.max_completion_tokens ?? block.sampling.max_completion_tokens,
-      },
+      sampling: samplingOver(source.sampling, block.sampling),
     })),
   };
 }

@@ -1,0 +1,37 @@
+/** How the completions of evaluations are drawn: of all of them, of one, and the one's over those of all. */
+import { z } from "zod";
+
+const temperature = z.number().min(0).max(2).describe("Sampling temperature, 0 is greedy");
+const topP = z.number().gt(0).max(1).describe("Nucleus sampling; 1 is off");
+const topK = z.int().min(-1).describe("Sample among the k likeliest tokens; -1 or 0 is off");
+
+/** Keys of all evaluations. */
+export const samplingOfAll = {
+  temperature: temperature.default(1),
+  top_p: topP.default(1),
+  top_k: topK.default(-1),
+};
+
+/** Keys of one evaluation; null is what all have. */
+export const samplingOfOne = {
+  temperature: temperature.nullable().default(null),
+  top_p: topP.nullable().default(null),
+  top_k: topK.nullable().default(null),
+};
+
+export interface Sampling {
+  temperature: number;
+  top_p: number;
+  top_k: number;
+  max_completion_tokens: number | null;
+}
+
+/** What is unset in the one's comes from all's. */
+export function samplingOver(one: { [Key in keyof Sampling]: Sampling[Key] | null }, all: Sampling): Sampling {
+  return {
+    temperature: one.temperature ?? all.temperature,
+    top_p: one.top_p ?? all.top_p,
+    top_k: one.top_k ?? all.top_k,
+    max_completion_tokens: one.max_completion_tokens ?? all.max_completion_tokens,
+  };
+}
