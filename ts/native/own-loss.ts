@@ -7,24 +7,20 @@
 
 import { PrlError } from "../errors.ts";
 import type { LossCounts } from "./losses.ts";
+import type { LossStreams } from "./packing.ts";
 
 /** The columns of one micro-batch: T tokens in packed sequences. */
-export interface OwnLossInputs {
+export interface OwnLossInputs extends LossStreams {
   /** [T], of the policy being trained; 0 where nothing trains. */
   logprobs: Float32Array;
   /** [T], of the sampler. */
   inferenceLogprobs: Float32Array;
-  /** [T], of a reference policy, when the run has one. */
-  referenceLogprobs?: Float32Array;
   /** [T] */
   advantages: Float32Array;
   /** [T], 1 where the token was sampled and trains. */
   mask: Uint8Array;
   /** Sequence boundaries, from 0 to T. */
   cuSeqlens: Uint32Array;
-  rlWeights?: Float32Array;
-  ceWeights?: Float32Array;
-  refKlWeights?: Float32Array;
   /** Of the whole batch, over all micro-batches and ranks. */
   counts: Required<LossCounts>;
 }

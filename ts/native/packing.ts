@@ -8,8 +8,17 @@ import { addon } from "./addon.ts";
 import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
 
+/** What the three losses make of each token, [T]. Absent: 1 for `rl` on the mask, 0 for the others. */
+export interface LossStreams {
+  rlWeights?: Float32Array;
+  ceWeights?: Float32Array;
+  refKlWeights?: Float32Array;
+  /** Of a reference policy, where `refKlWeights` or the loss asks for it. */
+  referenceLogprobs?: Float32Array;
+}
+
 /** One training sample: a root-to-leaf branch of a trace. All arrays have one entry per token. */
-export interface Sample {
+export interface Sample extends LossStreams {
   tokenIds: Uint32Array;
   /** 1 where the token was sampled and trains. The first token's is 0. */
   mask: Uint8Array;
@@ -20,10 +29,6 @@ export interface Sample {
   envId: number;
   /** Pairs (token index, policy version), flat; version 0xFFFFFFFF where nothing was sampled; the first index is 0. */
   policyVersionSpans: Uint32Array;
-  rlWeights?: Float32Array;
-  ceWeights?: Float32Array;
-  refKlWeights?: Float32Array;
-  referenceLogprobs?: Float32Array;
   routedExperts?: RoutedExperts;
 }
 
@@ -39,7 +44,7 @@ export interface RoutedExperts {
 }
 
 /** One rank's batch: the columns of design section 6 (T tokens, S sequences, B bins, K version spans). */
-export interface Batch {
+export interface Batch extends LossStreams {
   inputIds: Uint32Array;
   inferenceLogprobs: Float32Array;
   advantages: Float32Array;
@@ -52,10 +57,6 @@ export interface Batch {
   binSeqOffsets: Uint32Array;
   /** 2 K numbers: (token index, version). */
   policyVersionSpans: Uint32Array;
-  rlWeights?: Float32Array;
-  ceWeights?: Float32Array;
-  refKlWeights?: Float32Array;
-  referenceLogprobs?: Float32Array;
   /** Present when a sample of the step records them; padding and the other samples have none. */
   routedExperts?: RoutedExperts;
   /** Members of the three loss streams over all ranks of the step: the denominators. */

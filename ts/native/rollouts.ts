@@ -5,7 +5,7 @@
 import { addon } from "./addon.ts";
 import { finite, whole } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
-import { batchOptions, PackedBatch, type BatchOptions, type FlopModel } from "./packing.ts";
+import { batchOptions, PackedBatch, type BatchOptions, type FlopModel, type LossStreams } from "./packing.ts";
 
 const INPUT = "PRL_PACKING_INPUT";
 
@@ -27,13 +27,9 @@ export interface TraceColumns {
 }
 
 /** What an algorithm says of each token of a trace: [T] each, over all its branches. Absent ones have the defaults of a sample. */
-export interface TraceStreams {
+export interface TraceStreams extends LossStreams {
   /** In place of one advantage for all sampled tokens. */
   advantages?: Float32Array;
-  rlWeights?: Float32Array;
-  ceWeights?: Float32Array;
-  refKlWeights?: Float32Array;
-  referenceLogprobs?: Float32Array;
 }
 
 /** What a rollout's tokens train with. */
