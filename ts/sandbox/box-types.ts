@@ -83,15 +83,11 @@ export interface ExecOptions {
 }
 
 /** How a process is started in a box. */
-export interface StartProcessOptions {
+export interface StartProcessOptions extends Pick<ExecOptions, "env" | "cwd" | "limits" | "user"> {
   /** All of its input. Default: input stays open for `BoxProcess.write`. */
   stdin?: FileContent;
-  env?: Readonly<Record<string, string>>;
-  cwd?: string;
   /** The same as `limits.wallMs`. Default: the box's, at first 10000. */
   timeoutMs?: number;
-  limits?: RunLimits;
-  user?: "sandbox" | "nobody";
   /** To attach to it again. Default: a new one. */
   id?: string;
   /** On a terminal of this size (true: 24 by 80); its errors come with its output. */

@@ -38,13 +38,9 @@ const CREATE: Readonly<Record<keyof BoxRequest, true>> = {
   id: true,
   signal: true,
 };
+const COMMAND = { stdin: true, env: true, cwd: true, timeoutMs: true, limits: true, user: true } as const;
 const EXEC: Readonly<Record<keyof ExecOptions, true>> = {
-  stdin: true,
-  env: true,
-  cwd: true,
-  timeoutMs: true,
-  limits: true,
-  user: true,
+  ...COMMAND,
   runtime: true,
   onStdout: true,
   onStderr: true,
@@ -52,12 +48,7 @@ const EXEC: Readonly<Record<keyof ExecOptions, true>> = {
   key: true,
 };
 const START: Readonly<Record<keyof StartProcessOptions, true>> = {
-  stdin: true,
-  env: true,
-  cwd: true,
-  timeoutMs: true,
-  limits: true,
-  user: true,
+  ...COMMAND,
   id: true,
   pty: true,
   lossless: true,
