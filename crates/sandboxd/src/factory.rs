@@ -135,6 +135,11 @@ impl Factory {
         })
     }
 
+    /// Whether programs are other users than this process.
+    pub(crate) fn has_own_users(&self) -> bool {
+        self.free_uids.is_some()
+    }
+
     /// Ends a spawner that is of no use.
     pub(crate) fn stop(self) {
         let Self { socket, child, .. } = self;

@@ -43,6 +43,7 @@ mod process;
 mod queue;
 mod run;
 mod sandbox;
+mod secrets;
 mod seldom;
 mod server;
 mod service;

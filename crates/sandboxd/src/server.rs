@@ -26,6 +26,7 @@ use crate::plan::{PATH, isolation_name};
 use crate::pool::Pool;
 use crate::probe::{Probe, probe};
 use crate::queue::Queue;
+use crate::secrets;
 use crate::service::Shop;
 use crate::tier::{self, Tier};
 use crate::zygote::{Installation, Maker, Warm};
@@ -122,6 +123,7 @@ async fn start(
 ) -> Result<(Arc<Factory>, Arc<Pool>, Warm, Probe, Images), SandboxError> {
     let chosen = tier::choose(options, layout, &images).await?;
     let factory = Arc::clone(&chosen.factory);
+    secrets::guard(options, factory.has_own_users())?;
     let warm = match chosen.tier {
         Tier::Process => Warm::none(&options.profiles, "needs namespaces"),
         Tier::Namespaces | Tier::Rootless => Warm::start(&factory, &options.profiles, path).await,

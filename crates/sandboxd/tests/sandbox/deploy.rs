@@ -64,6 +64,11 @@ fn recipes_name_arguments_that_the_daemon_has() -> Outcome {
             "{option} is not an argument of the daemon: {known:?}"
         );
     }
+    // Programs see nothing of /run.
+    let words = command.split('"').chain(given.iter().copied());
+    let tokens: Vec<_> = words.filter(|word| word.ends_with("/token")).collect();
+    assert_eq!(tokens, ["/run/prl/token"; 2]);
+    assert!(daemonset.contains("mountPath: /run/prl,"));
     Ok(())
 }
 

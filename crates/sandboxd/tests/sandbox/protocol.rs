@@ -1,5 +1,6 @@
 //! The interface itself: keys, cancelling, queueing, tokens, wrong requests, and what a killed daemon leaves.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -310,6 +311,45 @@ async fn tcp_needs_the_token() -> Outcome {
     assert!(client.health(request).await?.into_inner().serving);
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&daemon.socket)?.permissions());
     assert_eq!(mode & 0o777, 0o600);
+    Ok(())
+}
+
+#[test]
+fn a_token_that_programs_could_read_is_none() -> Outcome {
+    // Below a directory that is shown; temporary ones are covered by the boxes' own.
+    let shown = tempfile::tempdir_in("/srv");
+    let Ok(shown) = shown else {
+        skip("nothing can be written where programs could see it");
+        return Ok(());
+    };
+    let open = |path: &Path, mode| std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode));
+    let token = shown.path().join("token");
+    std::fs::write(&token, "secret")?;
+    open(shown.path(), 0o755)?;
+    let (shown, file) = (shown.path().to_string_lossy(), token.to_string_lossy());
+    let arguments = ["--park", "0", "--readable", &shown, "--token-file", &file];
+    for (mode, rootless) in [(0o644, false), (0o400, true), (0o400, false)] {
+        open(&token, mode)?;
+        let more: &[&str] = if rootless { &["--rootless"] } else { &[] };
+        match Daemon::start(&[&arguments, more].concat()) {
+            Ok(Some(daemon)) => {
+                assert!(
+                    mode == 0o400 && !rootless && daemon.is_root(),
+                    "{mode:o}, rootless {rootless}"
+                );
+                daemon.stop()?;
+            }
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let said = error.to_string();
+                assert!(
+                    said.contains("PRL_SANDBOX_USAGE") && said.contains("could read"),
+                    "{said}"
+                );
+                assert!(mode == 0o644 || rootless, "{said}");
+            }
+        }
+    }
     Ok(())
 }
 
