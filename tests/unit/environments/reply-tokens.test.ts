@@ -97,7 +97,7 @@ describe("a reply that is heard while it is sampled", () => {
       }),
       { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 2000 : 100_000 },
     );
-  });
+  }, 300_000);
 
   test("is looked at once: a few tokens are decoded for each that is sampled", () => {
     slowly();

@@ -91,7 +91,7 @@ describe("a growing reply", () => {
       }),
       { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 3000 : 100_000 },
     );
-  });
+  }, 300_000);
 
   const codec = codecOf(TAGS);
   const tellsOf = (

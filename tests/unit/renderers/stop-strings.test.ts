@@ -71,7 +71,7 @@ describe("a reply that a stop string ended", () => {
       }),
       { numRuns: process.env["PRL_TEST_LONG"] === undefined ? 3000 : 100_000 },
     );
-  });
+  }, 300_000);
 
   const codec = codecOf(TAGS);
   const read = (begun: string, said: string, stopReason: number | string | null) => {
