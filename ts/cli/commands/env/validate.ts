@@ -41,7 +41,7 @@ function textOf(name: string, { tasks, passed, failures, notes, perSecond }: Val
   const { tasks: read, scores, rollouts } = perSecond;
   const lines = [
     `${name}: ${tasks.train} train and ${tasks.eval} eval tasks looked at`,
-    `per second: ${rate(read)} tasks read, ${rate(scores)} replies scored, ${rate(rollouts)} rollouts`,
+    `per second: ${rate(read)} tasks read, ${scores === 0 ? "" : `${rate(scores)} replies scored, `}${rate(rollouts)} rollouts`,
     ...notes.map((note) => `note: ${note}`),
   ];
   if (failures.length === 0) return [...lines, `valid: ${passed.join(", ")}`];
