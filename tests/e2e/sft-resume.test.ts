@@ -38,7 +38,7 @@ async function outcome(name: string) {
   const numbers = new Map(
     lines.map(({ time: _time, attempt: _attempt, ...line }) => [
       line["step"],
-      Object.fromEntries(Object.entries(line).filter(([key]) => !/^(time|perf)\//.test(key))),
+      Object.fromEntries(Object.entries(line).filter(([key]) => !/^(time|perf|system)\//.test(key))),
     ]),
   );
   return { digest, numbers };

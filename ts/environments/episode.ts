@@ -89,10 +89,14 @@ const traceSchema = z.strictObject({
   is_truncated: z.boolean(),
   /** Tokens sent and sampled, over all turns. */
   usage: z.strictObject({ prompt_tokens: count, completion_tokens: count }),
-  /** `start`: seconds since 1970. `generation_ms` covers the rollout, environment code included. */
+  /**
+   * `start`: seconds since 1970. `generation_ms` covers the rollout, environment code included; `model_ms` is what of it the trace's agent waited for
+   * its own replies, where that was taken.
+   */
   timing: z.strictObject({
     start: z.number(),
     generation_ms: z.number(),
+    model_ms: z.number().optional(),
     scoring_ms: z.number(),
     total_ms: z.number(),
   }),

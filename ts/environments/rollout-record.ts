@@ -1,6 +1,7 @@
 /** What remains of a rollout: its episode and the token columns of its traces. */
 import { randomUUID } from "node:crypto";
 
+import type { BusyTime } from "./busy-time.ts";
 import type { RolloutOrder, Score } from "./configured-environment.ts";
 import type { RolloutEnd } from "./environment.ts";
 import type { EpisodeError, EpisodeTrace } from "./episode.ts";
@@ -27,6 +28,7 @@ export interface SeatRecord<Agent extends string = string> {
   readonly role: AgentRole<Agent>;
   readonly trace: TraceGraph;
   readonly sampler?: Pick<Sampler, "rerendered" | "recycled">;
+  readonly calls?: Pick<BusyTime, "ms">;
 }
 
 export interface RolloutOutcome {
@@ -66,7 +68,7 @@ export function toFrame(
 }
 
 function recordOf(
-  { role, trace, sampler }: SeatRecord,
+  { role, trace, sampler, calls }: SeatRecord,
   score: Score | null,
   { clock, end }: RolloutOutcome,
   now: number,
@@ -108,6 +110,8 @@ function recordOf(
     timing: {
       start: clock.start,
       generation_ms: generated - clock.begun,
+      // A call that was given up may end later.
+      ...(calls !== undefined && { model_ms: Math.min(calls.ms, generated - clock.begun) }),
       scoring_ms: (clock.scored || now) - generated,
       total_ms: now - clock.begun,
     },

@@ -1,4 +1,5 @@
 /** The agents of one rollout: each with a trace and a sampler of its own, made when it is first asked for. */
+import { BusyTime } from "./busy-time.ts";
 import { PrlError } from "../errors.ts";
 import type { AgentOptions, AgentSeat, EnvironmentDefinition } from "./environment.ts";
 import type { EndpointRolloutRequest, RolloutRequest } from "./configured-environment.ts";
@@ -28,6 +29,8 @@ export interface Seat<Agent extends string = string> extends AgentSeat<Agent> {
   readonly role: AgentRole<Agent>;
   readonly trace: TraceGraph;
   readonly sampler: Sampler;
+  /** How long it waited for whoever samples for it. */
+  readonly calls: BusyTime;
 }
 
 /**
@@ -120,7 +123,9 @@ export class Seats<Agent extends string> {
         : "endpoint" in request
           ? createReplySampler({ ...request, seed }, trace)
           : createSampler({ ...request, seed, recorded: isFirst ? recordedOf(request) : null }, trace);
-    const seat = { name: role.name, role, index, trace, sampler, sample: sampler.sample };
+    const calls = new BusyTime();
+    const sample: Sampler["sample"] = (prompt, options) => calls.during(() => sampler.sample(prompt, options));
+    const seat = { name: role.name, role, index, trace, sampler, calls, sample };
     this.#taken.set(key, seat);
     return seat;
   }

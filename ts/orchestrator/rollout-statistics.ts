@@ -80,6 +80,10 @@ export class RolloutStatistics {
     this.add(`${agent}/is_truncated/mean`, Number(trace.is_truncated));
     this.add(`${agent}/is_completed/mean`, Number(trace.is_completed));
     spread("timing/agent", timing.generation_ms / 1000);
+    if (timing.model_ms !== undefined) {
+      spread("timing/agent/model", timing.model_ms / 1000);
+      spread("timing/agent/harness", (timing.generation_ms - timing.model_ms) / 1000);
+    }
     spread("timing/scoring", timing.scoring_ms / 1000);
     spread("timing/total", timing.total_ms / 1000);
     for (const [name, { score }] of Object.entries(trace.rewards)) spread(`rewards/${name}`, score);

@@ -27,6 +27,21 @@ test("a distribution has numpy's percentiles, and what never came has no number"
   });
 });
 
+test("what an agent waited for its replies and the rest of its time are told apart, where that was taken", () => {
+  const { episode } = rollout(1);
+  const timing = { start: 0, generation_ms: 1500, model_ms: 1000, scoring_ms: 250, total_ms: 2000 };
+  const statistics = new RolloutStatistics();
+  statistics.addEpisodes([{ ...episode, traces: episode.traces.map((trace) => ({ ...trace, timing })) }, episode]);
+  expect(statistics.metrics("")).toMatchObject({
+    "agent/timing/agent/max": 1.5,
+    "agent/timing/agent/mean": 0.75,
+    "agent/timing/agent/model/mean": 1,
+    "agent/timing/agent/harness/mean": 0.5,
+    "agent/timing/scoring/max": 0.25,
+    "agent/timing/total/max": 2,
+  });
+});
+
 test("where there are several agents each has its rewards beside those of the episodes, whatever it is called", () => {
   const { episode } = rollout(1);
   const own = (agent: string, reward: number) => episode.traces.map((trace) => ({ ...trace, agent, reward }));
