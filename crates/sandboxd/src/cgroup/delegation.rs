@@ -28,8 +28,15 @@ pub(super) fn without_leaf(own: &Path) -> &Path {
 /// Enables a controller for the groups below this one. `at_root`: it is the highest group to be seen. Where that cannot be, every
 /// process is where it was.
 pub(super) fn hand_down(group: &Path, controller: &str, at_root: bool) -> io::Result<()> {
-    let order = format!("+{controller}");
-    let enable = || fs::write(group.join("cgroup.subtree_control"), &order);
+    let switch = |sign: char| fs::write(group.join("cgroup.subtree_control"), format!("{sign}{controller}"));
+    let enable = || {
+        switch('+')?;
+        if is_threaded(group) {
+            switch('-')?;
+            return Err(io::Error::from_raw_os_error(libc::EBUSY));
+        }
+        Ok(())
+    };
     let done = enable();
     if !is_busy(&done) {
         return done;
@@ -45,6 +52,12 @@ pub(super) fn hand_down(group: &Path, controller: &str, at_root: bool) -> io::Re
         let _removed = fs::remove_dir(group.join(LEAF));
     }
     done
+}
+
+/// Whether processes in it and a controller that can tell threads apart have made it a group whose children take threads only.
+fn is_threaded(group: &Path) -> bool {
+    let kind = fs::read_to_string(group.join("cgroup.type"));
+    kind.is_ok_and(|kind| kind.trim_end() == "domain threaded")
 }
 
 fn is_busy(done: &io::Result<()>) -> bool {

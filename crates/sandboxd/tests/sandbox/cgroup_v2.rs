@@ -81,11 +81,11 @@ async fn limits_by_v2() -> Outcome {
         assert!(peak > 8 << 20, "files in memory are counted: {peak}\n{}", tell(&files));
     }
     if has("cpu") {
-        let spin = "import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass";
+        let spin = "import time\nend = time.monotonic() + 3\nwhile time.monotonic() < end: pass";
         let spun = run(python(spin)).await?;
         let used = spun.usage.unwrap_or_default().cpu_ms.unwrap_or_default();
-        // Half a processor, and a period of grace at either end.
-        let given = spun.timings.unwrap_or_default().run_ms / 2.0 + 200.0;
+        // Half a processor, and some periods of grace, which an emulated machine takes.
+        let given = spun.timings.unwrap_or_default().run_ms / 2.0 + 500.0;
         assert!((1.0..given).contains(&used), "{used} of {given} ms\n{}", tell(&spun));
         let mut endless = python("while True: pass");
         let limits = endless.limits.get_or_insert_default();
@@ -156,6 +156,7 @@ async fn a_group_that_is_not_ours_is_left_as_it_was() -> Outcome {
     let mut announced = String::new();
     BufReader::new(daemon.stdout.take().ok_or("no standard output")?).read_line(&mut announced)?;
     let members = std::fs::read_to_string(&entrance);
+    let place = std::fs::read_to_string(format!("/proc/{}/cgroup", daemon.id()));
     let leaf = shared.join("prl-sandboxd-self").exists();
     daemon.kill()?;
     daemon.wait()?;
@@ -166,11 +167,11 @@ async fn a_group_that_is_not_ours_is_left_as_it_was() -> Outcome {
     for pid in [daemon.id(), neighbour.id()] {
         assert!(
             members.lines().any(|one| one == pid.to_string()),
-            "{pid} is not among {members}"
+            "{pid} is not among {members}: {place:?}"
         );
     }
     assert!(!leaf, "an empty group is left");
-    assert!(announced.contains("isolation"), "{announced}");
+    assert!(announced.contains("\"isolation\":\"rootless\""), "{announced}");
     Ok(())
 }
 
