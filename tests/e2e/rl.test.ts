@@ -135,7 +135,9 @@ describe("prl rl", () => {
     "runs asynchronously with bounded staleness and prints one JSON document with --json",
     { timeout: 120_000 },
     async () => {
-      const args = ["rl", SYNC, "--max-async-level", "1", "--max-steps", "6", "--run.name", "async", "--json"];
+      // In the order in which groups are opened none can be overtaken, and staleness stays within the level; else within max_off_policy_steps.
+      const ordered = ["--max-async-level", "1", "--orchestrator.fifo-window", "1"];
+      const args = ["rl", SYNC, ...ordered, "--max-steps", "6", "--run.name", "async", "--json"];
       const run = await prl(args, options());
       expect(run.code).toBe(0);
       expect(JSON.parse(run.stdout)).toMatchObject({ status: "completed", steps: 6 });
