@@ -3,7 +3,6 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, mpsc};
@@ -153,9 +152,7 @@ impl EmbeddedDaemon {
             .args(&options.args)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            // The terminal's Ctrl-C is for this process, which ends the daemon in order.
-            .process_group(0);
+            .stderr(Stdio::piped());
         let (spawned, starting) = oneshot::channel();
         let (exited, exit) = watch::channel(None);
         let log = Arc::clone(log);

@@ -82,7 +82,6 @@ impl Factory {
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::null())
             .current_dir("/")
-            .process_group(0)
             .spawn()
             .map_err(setup("start the spawner"))?;
         let texts = |paths: &[PathBuf]| paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();

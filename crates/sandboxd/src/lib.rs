@@ -90,6 +90,12 @@ pub fn run(arguments: Vec<String>) -> ExitCode {
         };
     }
     let served = Options::parse(&arguments).and_then(|options| {
+        // Whoever started it for themselves ends it in order, and is in another session.
+        if options.stop_with_stdin
+            && let Err(error) = sys::own_session()
+        {
+            tracing::warn!(%error, "no session of its own");
+        }
         sys::return_large_blocks();
         if let Err(error) = sys::open_all_files_allowed() {
             tracing::warn!(%error, "the limit of open files stays as low as it was");

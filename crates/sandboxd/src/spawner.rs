@@ -17,7 +17,7 @@ use prost::Message;
 use crate::defence::Defence;
 use crate::filter::{self, Program};
 use crate::process::{self, Home};
-use crate::sys::{check, check_long, pidfd_signal, prctl, receive_with_fds, send_with_fds};
+use crate::sys::{check, check_long, own_session, pidfd_signal, prctl, receive_with_fds, send_with_fds};
 use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::zygote::interpreter;
@@ -49,6 +49,8 @@ pub(crate) fn run() -> u8 {
 }
 
 fn serve() -> io::Result<()> {
+    // Sandboxes being made take no time from the daemon.
+    own_session()?;
     let mut buffer = vec![0; MAX_MESSAGE_BYTES];
     let (length, _) = receive_with_fds(SOCKET, &mut buffer)?;
     let config = SpawnerConfig::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;

@@ -230,6 +230,13 @@ pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: libc::c_int) -> io::Re
     Ok(())
 }
 
+/// Makes this process the first of a new session, which a terminal's Ctrl-C does not reach. Where the kernel shares the
+/// processors out by session (autogroup) it has a share of its own then.
+pub(crate) fn own_session() -> io::Result<()> {
+    // SAFETY: no arguments.
+    check(unsafe { libc::setsid() }).map(|_| ())
+}
+
 /// prctl(2) with one argument.
 pub(crate) fn prctl(option: libc::c_int, argument: libc::c_ulong) -> io::Result<()> {
     // SAFETY: the options used here take numbers.

@@ -71,10 +71,8 @@ impl Layout {
         }
         layout.weight = layout.find(&hierarchies, "weight", &["cpu"], directory);
         if let Some((version, path)) = &layout.weight {
-            // All sandboxes together have the weight of an ordinary process on each processor. With more, bombs among them
-            // hold up those who make sandboxes: this process, the spawner and the templates.
-            let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-            if let Err(error) = weigh(*version, path, cores, 1) {
+            let (times, part) = weight_of_all(rivals_are_groups(*version, path));
+            if let Err(error) = weigh(*version, path, times, part) {
                 layout.missing.push(("weight", format!("{}: {error}", path.display())));
                 layout.weight = None;
             }
@@ -138,6 +136,30 @@ fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<
         hand_down(&path, controller, false)?;
     }
     Ok(path)
+}
+
+/// The weight of all sandboxes together, as `weigh` takes it: half of what a process beside them has on each processor, or
+/// as much as a group beside them has. With more, bombs among them hold up those who make and ask for sandboxes: whoever
+/// runs for a moment now and then, on one processor while the bombs are on all, gets its share of theirs late.
+fn weight_of_all(rivals_are_groups: bool) -> (u64, u64) {
+    // A group's weight is for all processors, a process's for the one that it is on.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    if rivals_are_groups { (1, 1) } else { (processors, 2) }
+}
+
+/// Whether this process and others beside the directory share the processor as groups: on v2 in a leaf, or, at the machine's
+/// root, session by session.
+fn rivals_are_groups(version: Version, directory: &Path) -> bool {
+    let Some(own) = directory.parent() else {
+        return false;
+    };
+    // Each of these files is at the root alone, or everywhere but there, and so are they in containers.
+    let is_root = match version {
+        Version::V1 => own.join("release_agent").exists(),
+        Version::V2 => !own.join("cgroup.events").exists(),
+    };
+    let by_session = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|on| on.trim() == "1");
+    if is_root { by_session } else { version == Version::V2 }
 }
 
 /// Gives a group this many times the weight that a new one has, or a part of it.

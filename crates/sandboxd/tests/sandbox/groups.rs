@@ -1,8 +1,10 @@
 //! Sandboxes one after the other in the same control groups: none is told of another's life.
 
+use std::fs;
+
 use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest};
 
-use crate::support::{Daemon, Outcome, cause, command, skip, tell, text};
+use crate::support::{Daemon, Outcome, cause, census, command, skip, tell, text};
 
 const MIB: u64 = 1 << 20;
 /// What an interpreter that prints a number takes at most.
@@ -110,4 +112,24 @@ async fn executed_programs_are_told_of_themselves() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn warm_programs_are_told_of_themselves() -> Outcome {
     one_after_the_other(&["--warm", "python=1"]).await
+}
+
+/// Of a process, as `proc_pid_stat(5)` has it.
+fn session(pid: u32) -> std::io::Result<Option<u32>> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let after_name = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    Ok(after_name.split(' ').nth(3).and_then(|number| number.parse().ok()))
+}
+
+/// Where the kernel shares the processors out by session, one that only now and then wants them would wait for those that
+/// sandboxes are made with.
+#[test]
+fn who_makes_sandboxes_is_in_a_session_of_its_own() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let spawner = census::spawner(daemon.pid())?;
+    assert_eq!(session(spawner)?, Some(spawner));
+    assert_ne!(session(daemon.pid())?, Some(spawner));
+    daemon.stop()
 }
