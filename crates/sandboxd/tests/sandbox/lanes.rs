@@ -177,13 +177,13 @@ async fn what_a_killed_sandbox_ran_is_run_again_once_or_has_no_result() -> Outco
         request.request.get_or_insert_default().idempotency_key = key.to_owned();
         request
     };
-    for (key, kills, whole) in [("", 1, true), ("", 2, false), ("a-key", 1, false)] {
-        let (told, end) = run_while_inits_die(&daemon, &client, patient(key), kills).await?;
+    for (key, again, whole) in [("", false, true), ("", true, false), ("a-key", false, false)] {
+        let (told, end) = run_while_inits_die(&daemon, &client, patient(key), again).await?;
         assert_eq!(end.completed as usize, told.len());
         assert_eq!(
             (told.len() == 8, end.error_code.is_empty()),
             (whole, whole),
-            "{key:?}, {kills}: {end:?}"
+            "{key:?}, {again}: {end:?}"
         );
         for (number, case) in told.iter().enumerate() {
             assert_eq!(case.exit_code, Some(0), "{}", tell(case));
@@ -213,35 +213,36 @@ fn inits_with_cases(daemon: u32) -> Result<BTreeSet<u32>, Failure> {
     Ok(inits)
 }
 
-/// Kills the sandboxes in which cases of this request run, so many times. Returns what was told.
+/// Kills the sandboxes in which cases of this request run, once or `again` and again. Returns what was told.
 async fn run_while_inits_die(
     daemon: &Daemon,
     client: &Client,
     request: RunTestsRequest,
-    kills: usize,
+    again: bool,
 ) -> Result<(Vec<RunOnceResult>, RunTestsEnd), Failure> {
     let mut stream = client.clone().run_tests(request).await?.into_inner();
-    let mut killed = BTreeSet::new();
-    for _ in 0..kills {
-        let mut inits = BTreeSet::new();
-        until("a case runs", async || {
-            inits = inits_with_cases(daemon.pid())?;
-            Ok(!inits.is_subset(&killed))
-        })
-        .await?;
+    let kill = || -> Result<bool, Failure> {
+        let inits = inits_with_cases(daemon.pid())?;
         for init in &inits {
             // SAFETY: numbers; the process is an init of this test's daemon.
             unsafe { libc::kill(init.cast_signed(), libc::SIGKILL) };
         }
-        killed.append(&mut inits);
-    }
+        Ok(!inits.is_empty())
+    };
+    until("a case runs", async || kill()).await?;
     let mut told = Vec::new();
-    while let Some(event) = stream.next().await {
-        match event?.event.ok_or("an empty event")? {
+    loop {
+        let event = tokio::select! {
+            event = stream.next() => event.ok_or("no end")??,
+            () = tokio::time::sleep(Duration::from_millis(20)), if again => {
+                kill()?;
+                continue;
+            }
+        };
+        match event.event.ok_or("an empty event")? {
             Event::Case(case) => told.push(case.result.ok_or("no result")?),
             Event::End(end) => return Ok((told, end)),
             Event::Build(_) => {}
         }
     }
-    Err("no end".into())
 }
