@@ -51,8 +51,8 @@ pub(super) struct Line {
     failure: OnceLock<SandboxError>,
     /// One for each case that is begun and not told.
     places: Arc<Semaphore>,
-    /// Cases that came back; nothing when none is taken back any more.
-    back: std::sync::Mutex<Option<BTreeMap<usize, Turn>>>,
+    /// Cases that came back, and why; nothing when none is taken back any more.
+    back: std::sync::Mutex<Option<Back>>,
     came_back: Notify,
     ledger: Mutex<Ledger>,
 }
@@ -68,7 +68,9 @@ struct Ledger {
 /// An event with the bytes that it counts for, or why there is none.
 type Ended = Result<(RunTestsEvent, [Kept; 2]), SandboxError>;
 
-/// A case that is to be run now. Dropped without a result, it leaves what comes after it untold.
+type Back = BTreeMap<usize, (Turn, SandboxError)>;
+
+/// A case that is to be run now. Not to be dropped: what comes after it waits for its result.
 pub(super) struct Turn {
     pub(super) index: usize,
     place: OwnedSemaphorePermit,
@@ -107,12 +109,12 @@ impl Line {
     pub(super) async fn begin(&self) -> Result<Option<Turn>, SandboxError> {
         let [all, own] = &self.results;
         let place = loop {
-            let wanted = self.wanted();
             let back = self.back().as_mut().and_then(BTreeMap::pop_first);
-            if let Some((index, turn)) = back {
-                if index < wanted {
+            if let Some((index, (turn, error))) = back {
+                if index < self.wanted() {
                     return Ok(Some(turn));
                 }
+                self.done(turn, Err(error)).await;
                 continue;
             }
             let place = async {
@@ -139,16 +141,16 @@ impl Line {
     /// Takes back a case that was begun and could not be run, for this reason.
     pub(super) async fn take_back(&self, turn: Turn, error: SandboxError) {
         let late = match self.back().as_mut() {
-            Some(back) => back.insert(turn.index, turn),
-            None => Some(turn),
+            Some(back) => back.insert(turn.index, (turn, error)),
+            None => Some((turn, error)),
         };
         match late {
-            Some(turn) => self.done(turn, Err(error)).await,
+            Some((turn, error)) => self.done(turn, Err(error)).await,
             None => self.came_back.notify_one(),
         }
     }
 
-    fn back(&self) -> MutexGuard<'_, Option<BTreeMap<usize, Turn>>> {
+    fn back(&self) -> MutexGuard<'_, Option<Back>> {
         self.back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -280,9 +282,12 @@ impl Line {
         self.wanted.send_modify(|wanted| *wanted = (index + 1).min(*wanted));
     }
 
-    /// Waits for all that was begun, when nothing is begun any more, and tells the end.
+    /// Waits for all that was begun, when nothing is begun any more, and tells the end. What came back has no result.
     pub(super) async fn end(&self) {
-        drop(self.back().take());
+        let back = self.back().take();
+        for (turn, error) in back.into_iter().flat_map(BTreeMap::into_values) {
+            self.done(turn, Err(error)).await;
+        }
         let _all = self.places.acquire_many(MAX_AHEAD).await;
         let mut ledger = self.ledger.lock().await;
         if ledger.told < self.wanted() {

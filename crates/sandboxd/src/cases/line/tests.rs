@@ -146,6 +146,46 @@ proptest! {
     }
 }
 
+/// Lanes that leave before anybody has run what came back: the end says so, and waits for nobody.
+#[tokio::test(start_paused = true)]
+async fn what_comes_back_and_is_not_run_ends_the_line() {
+    for (forsaken, begun_again) in [(false, false), (true, false), (true, true)] {
+        let (line, mut stream) = line(4, false, 1 << 30);
+        let mut turns = Vec::new();
+        for _ in 0..3 {
+            turns.push(line.begin().await.expect("room").expect("a case"));
+        }
+        let [first, second, third] = <[_; 3]>::try_from(turns).ok().expect("three");
+        line.done(first, Ok(result(0, 0))).await;
+        line.done(third, Ok(result(2, 0))).await;
+        line.take_back(second, SandboxError::InitDied).await;
+        if forsaken {
+            line.give_up();
+        } else {
+            line.fail(SandboxError::Cancelled);
+        }
+        let ended = async {
+            if begun_again {
+                assert!(line.is_left().await, "it is to be looked at");
+                assert!(line.begin().await.expect("room").is_none(), "nothing is wanted");
+                assert!(!line.is_left().await);
+            }
+            line.end().await;
+        };
+        let in_time = tokio::time::timeout(Duration::from_secs(60), ended).await;
+        in_time.expect("nothing is waited for");
+        let mut told = Vec::new();
+        while let Ok((event, _kept)) = stream.try_recv() {
+            told.extend(event.expect("no error").event);
+        }
+        let [Told::Case(_), Told::End(end)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!(end.completed, 1);
+        assert_eq!(end.error_code.is_empty(), forsaken, "{end:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn no_lane_runs_far_ahead_of_a_slow_case() {
     let (line, mut stream) = line(10_000, false, 1 << 30);
