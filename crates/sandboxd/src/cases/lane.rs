@@ -16,6 +16,7 @@ use super::line::{Line, Turn};
 use super::{Tests, case};
 use crate::boxes::{End, HeldBox, Standby};
 use crate::error::SandboxError;
+use crate::metrics::COUNTS;
 use crate::plan::Plan;
 use crate::pool::Pool;
 use crate::queue::Slot;
@@ -200,6 +201,7 @@ impl Lane {
                         tracing::warn!(error = %error.chain(), "a case is run again: its sandbox was lost");
                         line.take_back(turn, error).await;
                     } else {
+                        COUNTS.infra(&error);
                         line.done(turn, Err(error)).await;
                     }
                     break;

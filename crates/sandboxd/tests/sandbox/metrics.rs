@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
+use prl_sandbox_proto::run_tests_event::Event;
 use prl_sandbox_proto::{
     Cause, CloseRequest, CreateRequest, InputFile, Limits, RunOnceRequest, RunTestsRequest, TestCase,
 };
@@ -11,7 +12,8 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::boxes::{boxes, shell, small};
-use crate::support::{Daemon, Outcome, cause, command, tcp, tell, tight, until};
+use crate::support::census::kill_inits;
+use crate::support::{Daemon, Outcome, cause, command, skip, tcp, tell, tight, until};
 use crate::zygote::{kill_templates, warm};
 
 /// By name with labels.
@@ -346,6 +348,44 @@ async fn what_is_parked_for_tests_is_told_apart() -> Outcome {
         Ok(of(&values, name) == 2.0 && of(&values, "prl_sandbox_parked{runtime=\"python\"}") == 2.0)
     })
     .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_case_whose_sandbox_is_lost_is_counted() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--metrics-address", "0", "--park", "0"])? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("an init of its own per sandbox is looked for");
+        return Ok(());
+    }
+    // Under a key it is not run again.
+    let request = RunOnceRequest {
+        idempotency_key: "a-key".to_owned(),
+        ..command(&["sleep", "1000"])
+    };
+    let request = RunTestsRequest {
+        request: Some(request),
+        cases: vec![TestCase::default()],
+        ..RunTestsRequest::default()
+    };
+    let mut events = daemon.client().await?.run_tests(request).await?.into_inner();
+    kill_inits(daemon.pid(), "sleep").await?;
+    let mut told = Vec::new();
+    while let Some(event) = events.message().await? {
+        told.extend(event.event);
+    }
+    let [Event::End(end)] = &told[..] else {
+        panic!("{told:?}");
+    };
+    let (values, _) = page(&daemon).await?;
+    let errors = format!("prl_sandbox_errors_total{{code=\"{}\"}}", end.error_code);
+    assert_eq!(
+        (of(&values, &errors), ended(&values, Cause::Infra)),
+        (1.0, 1.0),
+        "{end:?}"
+    );
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use super::traces;
+use super::{traces, until};
 
 /// How long two censuses may differ.
 const SETTLE: Duration = Duration::from_secs(15);
@@ -65,6 +65,19 @@ pub(crate) fn spawner(daemon: u32) -> Result<u32, Box<dyn Error>> {
         [spawner] => Ok(spawner.pid),
         other => Err(format!("not one child: {other:?}").into()),
     }
+}
+
+/// Waits until a program of this name runs and kills the inits of all sandboxes that there are. For one init per sandbox.
+pub(crate) async fn kill_inits(daemon: u32, program: &str) -> Result<(), Box<dyn Error>> {
+    until("a program runs", async || {
+        Ok(tree(daemon).iter().any(|process| process.name == program))
+    })
+    .await?;
+    for init in children(daemon, spawner(daemon)?) {
+        // SAFETY: numbers; the process is an init of this test's daemon.
+        unsafe { libc::kill(init.pid.cast_signed(), libc::SIGKILL) };
+    }
+    Ok(())
 }
 
 /// Everything that must be as it was when nothing runs.
