@@ -375,8 +375,10 @@ async fn slow_and_hasty_callers() -> Outcome {
         for byte in &valid {
             slow.write_all(std::slice::from_ref(byte)).await?;
         }
+        // A connection of their own: with too many calls that were reset before they were looked at, it is ended.
+        let hasty = daemon.client().await?;
         for _ in 0..rounds(300) {
-            let mut client = client.clone();
+            let mut client = hasty.clone();
             let call = client.run_once(command(&["sleep", "3"]));
             let _hung_up = tokio::time::timeout(Duration::from_micros(300), call).await;
         }
