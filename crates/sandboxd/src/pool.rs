@@ -26,7 +26,6 @@ use crate::zygote::Maker;
 const MAKING_AT_ONCE: usize = 8;
 /// Pause before the pool tries again to fill itself after a failure.
 const AFTER_FAILURE: Duration = Duration::from_millis(500);
-static FAILURES: Seldom = Seldom::new();
 
 /// What makes the sandboxes of a pool.
 pub(crate) trait Make: Send + Sync + 'static {
@@ -62,6 +61,7 @@ pub(crate) struct Pool<M: Make = Maker> {
     maker: M,
     /// How long what is missing may be missing.
     patience: Duration,
+    failures: Seldom,
     state: Mutex<State<M::Made>>,
 }
 
@@ -106,6 +106,7 @@ impl<M: Make> Pool<M> {
         Arc::new(Self {
             maker,
             patience,
+            failures: Seldom::new(),
             state: Mutex::new(State {
                 target: 0,
                 idle: VecDeque::new(),
@@ -239,7 +240,7 @@ impl<M: Make> Pool<M> {
             None => {}
             Some(Ok(sandbox)) => sandbox.destroy().await,
             Some(Err(error)) => {
-                if let Some(more) = FAILURES.due() {
+                if let Some(more) = self.failures.due() {
                     tracing::error!(error = %error.chain(), more, "cannot make a sandbox in advance");
                 }
                 // It counts as being made meanwhile, so that others do not try more often.
