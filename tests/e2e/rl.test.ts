@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Episode } from "../../ts/environments/index.ts";
 import { openSafetensors } from "../../ts/native/weights.ts";
-import { missing, promisedNames } from "../support/promised-metrics.ts";
+import { listedNames, missing, promisedNames, unlisted } from "../support/promised-metrics.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");
@@ -101,6 +101,10 @@ describe("prl rl", () => {
         expect(promised.length).toBeGreaterThan(10);
         expect(own.length).toBeGreaterThanOrEqual(4);
         for (const line of own) expect([line.step, missing(promised, line)]).toEqual([line.step, []]);
+        const listed = await listedNames(component);
+        for (const line of lines.filter((one) => one.component === component)) {
+          expect([line.step, unlisted(listed, line)]).toEqual([line.step, []]);
+        }
       }
 
       const digests = await Promise.all(
