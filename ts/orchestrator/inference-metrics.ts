@@ -3,6 +3,8 @@
  * `inference/agg/<metric>/{min,max,sum,mean,median}` over all, the metrics by vLLM's names.
  */
 import type { EngineLoad } from "../inference/index.ts";
+import { median } from "./algorithms/statistics/summaries.ts";
+import { mean } from "./mean.ts";
 
 /** With the place of its server, `inference-0`. */
 export interface PlacedLoad extends EngineLoad {
@@ -24,15 +26,13 @@ export function inferenceMetrics(loads: readonly PlacedLoad[]): Record<string, n
     for (const load of loads) {
       values[`inference/${load.server.replace(/^inference-/u, "server")}.${load.engine}/${name}`] = of(load);
     }
-    const sorted = loads.map(of).toSorted((a, b) => a - b);
-    const sum = sorted.reduce((total, value) => total + value, 0);
-    const at = (index: number): number => sorted[index] ?? Number.NaN;
+    const own = loads.map(of);
     const agg = `inference/agg/${name}`;
-    values[`${agg}/min`] = at(0);
-    values[`${agg}/max`] = at(sorted.length - 1);
-    values[`${agg}/sum`] = sum;
-    values[`${agg}/mean`] = sum / sorted.length;
-    values[`${agg}/median`] = (at(Math.floor((sorted.length - 1) / 2)) + at(Math.ceil((sorted.length - 1) / 2))) / 2;
+    values[`${agg}/min`] = Math.min(...own);
+    values[`${agg}/max`] = Math.max(...own);
+    values[`${agg}/sum`] = own.reduce((sum, value) => sum + value, 0);
+    values[`${agg}/mean`] = mean(own);
+    values[`${agg}/median`] = median(own);
   }
   return values;
 }

@@ -6,6 +6,7 @@
  * knows what it would have become. Keeps numbers, no episodes.
  */
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
+import { quantileOfSorted } from "./algorithms/statistics/mean-interval.ts";
 import { mean } from "./mean.ts";
 
 /** Under which the rewards of episodes stand: of its one agent, as most environments call it, or the mean of those that train. */
@@ -100,8 +101,8 @@ export class RolloutStatistics {
       const sorted = Float64Array.from(numbers).sort();
       values[`${prefix}${name}/mean`] = mean(numbers);
       values[`${prefix}${name}/min`] = sorted[0] ?? Number.NaN;
-      values[`${prefix}${name}/p10`] = percentile(sorted, 0.1);
-      values[`${prefix}${name}/p90`] = percentile(sorted, 0.9);
+      values[`${prefix}${name}/p10`] = quantileOfSorted(sorted, 0.1);
+      values[`${prefix}${name}/p90`] = quantileOfSorted(sorted, 0.9);
       values[`${prefix}${name}/max`] = sorted.at(-1) ?? Number.NaN;
     }
     for (const [name, { sum, count }] of this.#means) values[prefix + name] = sum / count;
@@ -149,12 +150,4 @@ function sizesOf({ usage, nodes }: EpisodeTrace): readonly (readonly [string, nu
     ["num_turns", nodes.filter(({ sampled }) => sampled).length],
     ["num_branches", nodes.filter((_node, index) => !parents.has(index)).length],
   ];
-}
-
-/** Between the two nearest of the ascending `values`, as numpy's default; NaN of none. */
-function percentile(values: Float64Array, q: number): number {
-  const at = q * (values.length - 1);
-  const below = values[Math.floor(at)] ?? Number.NaN;
-  const above = values[Math.ceil(at)] ?? Number.NaN;
-  return below + (above - below) * (at - Math.floor(at));
 }
