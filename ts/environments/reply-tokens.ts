@@ -49,8 +49,9 @@ export function listenerOf(
   };
   return (sampled) => {
     for (const id of sampled) {
-      content += text.push(id);
-      if (!text.stopped) ids.push(id);
+      const said = text.push(id);
+      if (growing === null) content += said;
+      else if (!text.stopped) ids.push(id);
     }
     const now = performance.now();
     if (now - told < TELL_EVERY_MS) return;

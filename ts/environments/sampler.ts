@@ -130,10 +130,6 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
     const begunIds = typeof prompt === "string" ? ofText(options) : beginning({ tokenizer, renderer }, opened, options);
     const promptIds = joined(askedIds, begunIds);
     const thinks = opened && begunIds.length === 0;
-    const read = (ids: Uint32Array, stopReason: PolicyCompletion["stopReason"] = null): ParsedCompletion =>
-      typeof prompt === "string"
-        ? { content: textBefore(tokenizer, ids, stopReason), reasoning: null, toolCalls: [] }
-        : parseReply(renderer, joined(begunIds, ids), thinks, stoppedBy(stopReason, begunIds.length));
     limits.beforePrompt(promptIds.length);
     const turn = turns;
     turns += 1;
@@ -149,9 +145,13 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       throw new PrlError("PRL_INFERENCE_UNREACHABLE", "the engine aborted the request");
     if (completion.tokenIds.length === 0)
       throw new PrlError("PRL_INFERENCE_FAILED", "the engine's completion has no tokens");
-    const text = tokenizer.decode(completion.tokenIds, { skipSpecialTokens: true });
-    const { message, toolCalls } = toMessage(read(completion.tokenIds, completion.stopReason), turn);
-    const { tokenIds: completionIds, logprobs, policyVersions, finishReason } = completion;
+    const { tokenIds: completionIds, logprobs, policyVersions, finishReason, stopReason = null } = completion;
+    const text = tokenizer.decode(completionIds, { skipSpecialTokens: true });
+    const parsed: ParsedCompletion =
+      typeof prompt === "string"
+        ? { content: textBefore(tokenizer, completionIds, stopReason), reasoning: null, toolCalls: [] }
+        : parseReply(renderer, joined(begunIds, completionIds), thinks, stoppedBy(stopReason, begunIds.length));
+    const { message, toolCalls } = toMessage(parsed, turn);
     trace.commitTurn({
       prompt: promptMessages(prompt),
       promptIds,
@@ -160,7 +160,7 @@ export function createSampler(parts: SamplerParts, trace: TraceGraph): Sampler {
       policyVersions,
       response: message,
       finishReason,
-      stopReason: completion.stopReason ?? null,
+      stopReason,
       asked: promptForm(prompt, options),
     });
     if (isKept) {
