@@ -54,8 +54,8 @@ const TRAINER = "trainer";
 const ORCHESTRATOR = "orchestrator";
 const EVAL_PREFIX = "eval/";
 const EVAL_REWARD = /^eval\/(.+)\/all\/agent\/reward\/mean$/;
-
-const AGENT_METRIC = /^[^/]+\/metrics\/(.+)\/mean$/;
+/** Runs of an earlier version logged it without its agent. */
+const AGENT_METRIC = /^(?:[^/]+\/)?metrics\/(.+)\/mean$/;
 
 interface Half {
   attempt: number;

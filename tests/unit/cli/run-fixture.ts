@@ -32,7 +32,7 @@ export function step(number: number, reward: number, attempt = 1): object[] {
   const line = { attempt, step: number, time: 1_000 + number };
   return [
     { component: "orchestrator", ...line, "train/agg/all/agent/reward/mean": reward },
-    { component: "trainer", ...line, loss: reward / 10 },
+    { component: "trainer", ...line, "loss/mean": reward / 10 },
   ];
 }
 

@@ -151,6 +151,17 @@ describe("prl runs show", () => {
     expect(await readRun(path)).toMatchObject({ kind: "eval", reward: { first: 0.5, last: 0.5 }, problems: [] });
   });
 
+  test("a run of an earlier version, which named its loss and an evaluation's metrics otherwise", async () => {
+    const folder = await temporaryFolder();
+    const [collected] = step(1, 0.5);
+    const trained = { component: "trainer", attempt: 1, step: 1, time: 1, loss: 2.5 };
+    const held = { ...evaluation("held", 1, 0.5), "eval/held/all/metrics/exact_match/mean": 0.25 };
+    await writeRun(folder, "o", { "configs/rl.json": CONFIG, "metrics.jsonl": [collected, trained, held] });
+    const { stdout } = await prl(["runs", "show", "o", "--output-dir", folder]);
+    expect(stdout).toMatch(/^loss at the end +2\.5000$/m);
+    expect(stdout).toMatch(/^held +1 +0\.5000 +16 +exact_match 0\.2500$/m);
+  });
+
   test("an unknown run is named with the nearest one", async () => {
     const { code, stderr } = await prl(["runs", "show", "olt", "--output-dir", await twoRuns()]);
     expect(code).toBe(2);

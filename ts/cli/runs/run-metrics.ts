@@ -31,6 +31,8 @@ export interface RunMetrics {
 const WANTED: readonly { component: string; metric: string; field: Exclude<keyof StepRecord, "step"> }[] = [
   { component: "orchestrator", metric: "train/agg/all/agent/reward/mean", field: "reward" },
   { component: "orchestrator", metric: "off_policy/mean", field: "staleness" },
+  // As runs of an earlier version logged it.
+  { component: "trainer", metric: "loss", field: "loss" },
   { component: "trainer", metric: "loss/mean", field: "loss" },
   { component: "trainer", metric: "perf/throughput", field: "tokens_per_second" },
   { component: "trainer", metric: "time/step", field: "seconds" },
