@@ -78,6 +78,8 @@ export interface SimulationOptions {
   distort?: (answer: ReceivedEpisode, request: RunRequest) => ReceivedEpisode;
   /** Breaks a part: called before each of its actions, `canary 0 3` is that of engine 0 for version 3. */
   before?: (action: string, signal?: AbortSignal) => Promise<void> | void;
+  /** Told of each line of metrics. */
+  onLine?: (step: number) => void;
   signal?: AbortSignal;
   /** Keep a checkpoint of every step. */
   checkpoints?: boolean;
@@ -374,6 +376,7 @@ function makeParts(options: SimulationOptions, runDir: string) {
   const metrics = {
     log: (step: number, values: object) => {
       simulation.logged.set(step, { ...simulation.logged.get(step), ...values });
+      options.onLine?.(step);
     },
     event: (type: string, fields?: Record<string, unknown>) => {
       simulation.events.push({ type, ...fields });

@@ -188,10 +188,14 @@ test("progress is of the step, and of all steps up to it", () => {
 });
 
 test("a run waits for the policy at level 0 as long as the trainer takes, and says so", async () => {
-  const slow = async (action: string) => {
-    if (action === "receive 1") await sleep(300);
+  let endFirst: () => void = () => undefined;
+  const firstEnded = new Promise<void>((resolve) => (endFirst = resolve));
+  const before = async (action: string) => {
+    if (action !== "receive 1") return;
+    await firstEnded;
+    await sleep(300);
   };
-  const run = await simulate({ level: 0, maxSteps: 2, delayMs: 0, before: slow });
+  const run = await simulate({ level: 0, maxSteps: 2, delayMs: 0, before, onLine: endFirst });
   expect(run.logged.get(1)?.["time/wait_for_policy"]).toBeLessThan(0.1);
   expect(run.logged.get(2)?.["time/wait_for_policy"]).toBeGreaterThan(0.2);
 });
