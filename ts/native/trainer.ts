@@ -21,7 +21,7 @@ export type TrainBatch = Pick<
 
 export interface StepMetrics {
   loss: number;
-  /** prime-rl's names: entropy/all, mismatch_kl/all, is_masked, ...; of a batch with `envIds` also entropy/<id> and mismatch_kl/<id>. */
+  /** Means over tokens: entropy/all, mismatch_kl/all, is_masked, ...; of a batch with `envIds` also entropy/<id> and mismatch_kl/<id>. */
   metrics: Record<string, number>;
 }
 

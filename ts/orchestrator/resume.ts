@@ -45,6 +45,7 @@ const stateSchema = z.strictObject({
     ),
   }),
   worth: z.record(z.string(), z.record(z.string(), z.number())),
+  /** Of a checkpoint of an earlier version, which has none: counted from there on. */
   progress: progressSchema.default(noProgress),
   /** Groups that were opened. */
   opened: count,

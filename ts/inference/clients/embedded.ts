@@ -103,7 +103,7 @@ export class InferenceAdmin {
     return values;
   }
 
-  /** How busy the server is; null when its metrics do not say. */
+  /** How busy the server's engines are; none when its metrics do not say. */
   async load(signal?: AbortSignal): Promise<EngineLoad[]> {
     return this.#calls.load(signal);
   }
