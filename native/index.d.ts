@@ -1309,7 +1309,9 @@ export interface NativeTestCase {
 
 /** Many tests of one program. */
 export interface NativeTestsRequest {
-  /** The program; its limits are of each case. */
+  /** By which `cancel` finds it. */
+  cancel: string
+  /** The program; its limits are of each case. Without a key cases may be begun again. */
   run: NativeRunRequest
   /** In order. */
   cases: Array<NativeTestCase>

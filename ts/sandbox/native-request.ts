@@ -67,13 +67,19 @@ export function toNativeRequest(request: RunRequest, key: string, poolIsolation:
   };
 }
 
-export function toNativeTests(request: TestsRequest, key: string, poolIsolation: Isolation | null): NativeTestsRequest {
+/** `cancel` is by what they are called off. */
+export function toNativeTests(
+  request: TestsRequest,
+  cancel: string,
+  poolIsolation: Isolation | null,
+): NativeTestsRequest {
   knownKeys(request, TESTS, "");
   const { program, cases, limitsPerCase, stopOnFailure = false, build, buildLimits, ...common } = request;
   if (!Array.isArray(cases) || cases.length === 0) throw wrong("cases", "expected a list that is not empty");
   const command = words(program, "program");
   return {
-    run: toNativeRequest({ ...common, command, limits: limitsPerCase ?? {} }, key, poolIsolation),
+    cancel,
+    run: toNativeRequest({ ...common, command, limits: limitsPerCase ?? {} }, request.key ?? "", poolIsolation),
     cases: cases.map((one, i) => {
       knownKeys(one, CASE, `cases[${i}].`);
       const args = one.args ?? [];

@@ -171,11 +171,11 @@ export class SandboxPool {
    * over what the files and the build made. Rejects as `runOnce` does.
    */
   async runTests(request: TestsRequest): Promise<TestsResult> {
-    const { signal, key = randomUUID() } = request;
-    const checked = toNativeTests(request, key, this.#minIsolation);
+    const { signal, key: cancel = randomUUID() } = request;
+    const checked = toNativeTests(request, cancel, this.#minIsolation);
     if (signal?.aborted === true) return { build: null, results: checked.cases.map(() => cancelledResult()) };
     const running = nativeAsync(() => this.#handle.runTests(checked));
-    const abort = (): void => this.#handle.cancel(key);
+    const abort = (): void => this.#handle.cancel(cancel);
     signal?.addEventListener("abort", abort, { once: true });
     try {
       return toTestsResult(await running);

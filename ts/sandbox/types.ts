@@ -117,6 +117,8 @@ export interface TestsRequest extends ProgramOptions {
   /** Program and arguments, run once before the cases, for example a compiler; when it does not exit with 0 no case is run. */
   build?: readonly string[];
   buildLimits?: RunLimits;
+  /** Names this execution, of which nothing runs twice. Default: none; a case whose sandbox was lost is then begun again. */
+  key?: string;
 }
 
 /** How tests ended. */

@@ -67,7 +67,8 @@ enum End {
 impl Client {
     /// Runs a program against cases, each in a process of its own on a clean writable layer, all in one sandbox. `cancel` kills it.
     ///
-    /// It is never sent again once a daemon may have begun: what has no result then is INFRA.
+    /// It is never sent again once a daemon may have begun: what has no result then is INFRA. Without an idempotency key the daemon
+    /// begins a case whose sandbox was lost again.
     ///
     /// # Errors
     /// [`ClientError::Request`], [`ClientError::Closed`].

@@ -76,6 +76,7 @@ impl Client {
     ) -> Result<RunOutcome, ClientError> {
         let shared = &self.shared;
         let _running = shared.enter()?;
+        check_key(&request.idempotency_key)?;
         check(&request)?;
         let queue_ms = *request.queue_ms.get_or_insert(DEFAULT_QUEUE_MS);
         let run = Run {
@@ -274,7 +275,6 @@ pub(crate) fn check(request: &RunOnceRequest) -> Result<(), ClientError> {
     if request.command.is_empty() {
         return Err(ClientError::Request("the command is empty".to_owned()));
     }
-    check_key(&request.idempotency_key)?;
     check_size(request)
 }
 

@@ -53,7 +53,8 @@ pub struct RunOnceRequest {
 }
 /// What the program is and gets is as in RunOnce; `request.stdin` is not used, limits are per case, except disk and inodes,
 /// which the files and the build have too. A daemon that has nothing else to do may run several cases at a time, each in a
-/// sandbox of its own.
+/// sandbox of its own. A case whose sandbox was lost is begun again, unless the request has a key, a build, an image or large
+/// files: then the tests end there.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RunTestsRequest {
     #[prost(message, optional, tag = "1")]

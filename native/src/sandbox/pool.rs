@@ -142,7 +142,7 @@ impl NativeSandboxPool {
         env: &'env Env,
         request: NativeTestsRequest,
     ) -> napi::Result<PromiseRaw<'env, NativeTestsResult>> {
-        let flight = self.cancels.enter(&request.run.key);
+        let flight = self.cancels.enter(&request.cancel);
         let cases = request.cases.len();
         let request = request.into_proto()?;
         let client = self.client.clone();

@@ -111,7 +111,9 @@ pub struct NativeTestCase {
 /// Many tests of one program.
 #[napi(object, use_nullable = true)]
 pub struct NativeTestsRequest {
-    /// The program; its limits are of each case.
+    /// By which `cancel` finds it.
+    pub cancel: String,
+    /// The program; its limits are of each case. Without a key cases may be begun again.
     pub run: NativeRunRequest,
     /// In order.
     pub cases: Vec<NativeTestCase>,

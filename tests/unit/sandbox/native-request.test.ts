@@ -122,7 +122,8 @@ describe("tests crossing the border", () => {
       "key-2",
       "rootless",
     );
-    expect(native.run).toMatchObject({ key: "key-2", command: ["./a.out", "-q"], minIsolation: "rootless" });
+    expect(native.cancel).toBe("key-2");
+    expect(native.run).toMatchObject({ key: "", command: ["./a.out", "-q"], minIsolation: "rootless" });
     expect(native.run.limits.wallMs).toBe(7);
     expect(native.cases.map(({ stdin, args }) => [Buffer.from(stdin).toString(), args])).toEqual([
       ["1", []],
@@ -130,6 +131,11 @@ describe("tests crossing the border", () => {
     ]);
     expect(native).toMatchObject({ build: ["gcc", "a.c"], stopOnFailure: false });
     expect(native.buildLimits.wallMs).toBe(9);
+  });
+
+  test("promise that nothing runs twice under a key of the caller's alone", () => {
+    const native = toNativeTests({ program: ["true"], cases: [{}], key: "mine" }, "mine", null);
+    expect(native).toMatchObject({ cancel: "mine", run: { key: "mine" } });
   });
 
   test.each([

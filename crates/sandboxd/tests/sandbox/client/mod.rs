@@ -1,5 +1,6 @@
 //! The client of real daemons: certificates, tenants, several daemons, and what boxes hold.
 
+mod cases;
 mod certificates;
 mod fleet;
 mod held;
