@@ -38,6 +38,13 @@ pub(crate) fn judge(
         .map(|now| now.saturating_sub(before.cpu_ns.unwrap_or(0)))
         .or_else(|| main.as_ref().map(|main| main.cpu_us * 1000));
     let counts_cpu = seen.cpu_ns.is_some();
+    let status = main.as_ref().map(|main| main.status);
+    let exit_code = status
+        .filter(|status| libc::WIFEXITED(*status))
+        .map(|status| libc::WEXITSTATUS(status));
+    let signal = status
+        .filter(|status| libc::WIFSIGNALED(*status))
+        .map(|status| libc::WTERMSIG(status));
     let mut hit = Vec::new();
     let mut note = |happened: bool, limit: Limit| {
         if happened {
@@ -45,10 +52,10 @@ pub(crate) fn judge(
         }
     };
     note(verdict == Some(Verdict::Wall), Limit::Wall);
-    note(
-        cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos()) || verdict == Some(Verdict::Cpu),
-        Limit::Cpu,
-    );
+    let over = cpu_ns.is_some_and(|used| u128::from(used) > limits.cpu.as_nanos());
+    // The kernel's limit counts in ticks, and may end a process that has used a little less.
+    let by_itself = !counts_cpu && signal.is_some_and(|number| out_of_cpu(number, cpu_ns, limits));
+    note(over || by_itself || verdict == Some(Verdict::Cpu), Limit::Cpu);
     note(oom, Limit::Memory);
     note(refused_forks, Limit::Processes);
     note(
@@ -74,13 +81,6 @@ pub(crate) fn judge(
     if oom && verdict.is_none() {
         verdict = Some(Verdict::Oom);
     }
-    let status = main.as_ref().map(|main| main.status);
-    let exit_code = status
-        .filter(|status| libc::WIFEXITED(*status))
-        .map(|status| libc::WEXITSTATUS(status));
-    let signal = status
-        .filter(|status| libc::WIFSIGNALED(*status))
-        .map(|status| libc::WTERMSIG(status));
     let mut result = RunOnceResult {
         limits_hit: hit,
         exit_code,
@@ -124,7 +124,7 @@ pub(crate) fn judge(
         (None, None, None, None, Some(libc::SIGSYS)) => {
             (Cause::Policy, "killed for a system call that is not allowed".to_owned())
         }
-        (None, None, None, None, Some(number)) if !counts_cpu && out_of_cpu(number, cpu_ns, limits) => (
+        (None, None, None, None, Some(_)) if by_itself => (
             Cause::CpuTimeout,
             format!("a process used {} ms of CPU time", limits.cpu.as_millis()),
         ),

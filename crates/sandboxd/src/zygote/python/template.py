@@ -142,8 +142,9 @@ def live(link, namespaces, sole, passage, kept):
             passage.become()
         passage.take(streams[:3], int(open_files))
         if cpu_seconds != b'0':
-            most = rights.lower(resource.RLIMIT_CPU, int(cpu_seconds))
-            resource.setrlimit(resource.RLIMIT_CPU, (most, most))
+            # As of programs that are executed: the warning's signal says what it was.
+            warned, killed = (rights.lower(resource.RLIMIT_CPU, int(cpu_seconds) + more) for more in (0, 1))
+            resource.setrlimit(resource.RLIMIT_CPU, (warned, killed))
         refuse(link, 'working directory', go_to, directory)
         guest.set_environment(environment)
         guest.forget_the_template()
