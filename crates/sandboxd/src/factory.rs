@@ -21,12 +21,9 @@ use crate::process;
 use crate::sandbox::{self, Init, Sandbox, Uid};
 use crate::spawner;
 use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::users;
 use crate::wire::{Event, Order, Spawn, Spawned, SpawnerConfig, SpawnerReady};
 
-/// First of the user numbers of sandboxes; no machine's accounts are there.
-const FIRST_UID: u32 = 1_879_048_192;
-/// How many sandboxes can be alive at a time.
-const UIDS: u32 = 16_384;
 /// A set-up that takes longer is broken, not slow.
 const SETUP_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -47,6 +44,8 @@ pub(crate) struct Factory {
     /// Held while an order and its answer are on the socket.
     socket: Mutex<OwnedFd>,
     groups: Arc<Groups>,
+    /// How many sandboxes can be alive at a time, where each has a user of its own.
+    users: usize,
     free_uids: Option<Arc<Mutex<Vec<u32>>>>,
     /// In the process tier: how inits are ended.
     gently: bool,
@@ -117,17 +116,16 @@ impl Factory {
         } else {
             !options.rootless
         };
-        let free_uids = own_users.then(|| {
-            let mut uids: Vec<u32> = (FIRST_UID..FIRST_UID + UIDS).collect();
-            // What the kernel counts by user is not shared with every other daemon on the machine at once.
-            let first = std::process::id() as usize * 61 % uids.len();
-            uids.rotate_left(first);
-            Arc::new(Mutex::new(uids))
-        });
+        let users = if own_users {
+            users::free().map_err(setup("find users for sandboxes"))?
+        } else {
+            Vec::new()
+        };
         Ok(Self {
             socket: Mutex::new(ours),
             groups: Groups::new(layout),
-            free_uids,
+            users: users.len(),
+            free_uids: own_users.then(|| Arc::new(Mutex::new(users))),
             gently,
             next: AtomicU64::new(0),
             child: Mutex::new(child),
@@ -241,7 +239,7 @@ impl Factory {
         };
         let number = free.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let number = number.ok_or_else(|| SandboxError::Overloaded {
-            message: format!("{UIDS} sandboxes are alive"),
+            message: format!("{} sandboxes are alive", self.users),
             retry_after_ms: 1000,
         })?;
         Ok(Uid {

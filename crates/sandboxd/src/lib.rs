@@ -53,6 +53,7 @@ mod template;
 mod tenants;
 mod tier;
 mod tls;
+mod users;
 mod wire;
 mod zygote;
 

@@ -38,7 +38,7 @@ pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
     for (tier, reason) in &chosen.refused {
         let how = match tier {
             Tier::Namespaces => {
-                "needs root with CAP_SYS_ADMIN, and a container's seccomp and AppArmor profile out of the way"
+                "needs root with CAP_SYS_ADMIN and CAP_NET_ADMIN, and a container's seccomp and AppArmor profile out of the way"
             }
             Tier::Rootless => {
                 "needs user namespaces: user.max_user_namespaces > 0, kernel.apparmor_restrict_unprivileged_userns = 0, \

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::defence::Defence;
 use crate::sys::{c_path, check, check_long, make_directory, mount, seal_mount};
+use crate::users;
 use crate::zygote::node;
 
 /// Mounted over in the private namespace only; it exists everywhere.
@@ -72,6 +73,7 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
     if rootless {
         at("user namespace", enter_user_namespace())?;
     }
+    let nested = rootless || !users::are_the_machines();
     // SAFETY: one thread; file descriptors are not shared.
     at("mount namespace", check(unsafe { libc::unshare(libc::CLONE_NEWNS) }))?;
     at(
@@ -83,7 +85,7 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
     let readable = at("open readable directory", hold(readable))?;
     let images = at("open image", hold(images))?;
     at("root tmpfs", mount("prl", root, "tmpfs", libc::MS_NOSUID, ROOT_TMPFS))?;
-    compose(root, rootless, &readable, |root| {
+    compose(root, nested, &readable, |root| {
         SYSTEM
             .iter()
             .try_for_each(|source| bind_system(Path::new(source), root))
@@ -100,7 +102,7 @@ pub(crate) fn enter(rootless: bool, readable: &[PathBuf], images: &[PathBuf]) ->
             let root = all.join(u32::to_string(&number));
             at("image", make_directory(&root, 0o755, 0))?;
             at("image", mount("prl", &root, "tmpfs", libc::MS_NOSUID, ROOT_TMPFS))?;
-            compose(&root, rootless, &readable, |root| bind_image(image, root))?;
+            compose(&root, nested, &readable, |root| bind_image(image, root))?;
             at("read-only image", read_only(&root))?;
         }
     }
@@ -130,10 +132,10 @@ pub(crate) fn choose(image: u32, known: usize) -> Result<(), Step> {
     Ok(())
 }
 
-/// What every root has, around what `fill` puts there.
+/// What every root has, around what `fill` puts there. `nested`: in a user namespace other than the machine's.
 fn compose(
     root: &Path,
-    rootless: bool,
+    nested: bool,
     readable: &[(PathBuf, &Path)],
     fill: impl Fn(&Path) -> io::Result<()>,
 ) -> Result<(), Step> {
@@ -147,7 +149,7 @@ fn compose(
     for (source, path) in readable {
         at("readable directories", bind(source, path, root))?;
     }
-    if rootless {
+    if nested {
         // A new proc may be mounted in a user namespace only where a whole one can be seen.
         at(
             "proc",

@@ -90,6 +90,10 @@ pub(crate) async fn choose(options: &Options, layout: &Arc<Layout>, images: &Ima
             Err(error) => return Err(error),
         }
     }
+    refused.pop();
+    for (tier, reason) in &refused {
+        tracing::warn!(?tier, reason, "this isolation is not to be had");
+    }
     Err(last.unwrap_or(SandboxError::Unsupported("isolation on this machine")))
 }
 

@@ -33,6 +33,7 @@ use crate::sys::check;
 use crate::template::{Step, at};
 use crate::wire::files::{FileOperation, FileOrder};
 use crate::wire::{Event, Failure, Finish, Order, ToInit};
+pub(crate) use exec::NOBODY_OFFSET;
 pub(crate) use tree::children;
 
 use arrange::{arrange, keep_only, watch_signals};

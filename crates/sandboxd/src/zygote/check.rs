@@ -18,15 +18,28 @@ pub(super) fn check(sandbox: &Sandbox) -> Result<(), String> {
         ));
     };
     let status = fs::read_to_string(format!("/proc/{zygote}/status")).map_err(unseen)?;
-    let filters = filter::build().map_err(unseen)?.len();
+    let own = fs::read_to_string("/proc/self/status").map_err(unseen)?;
+    let filters = filters_of(&own) + filter::build().map_err(unseen)?.len();
     match shortcoming(&status, sandbox.uid.number, filters) {
         None => Ok(()),
         Some(line) => Err(format!("a zygote keeps what no program may have: {line}")),
     }
 }
 
+/// How many filters a process has: a container's is the daemon's, and everybody's below it.
+fn filters_of(status: &str) -> usize {
+    value(status, "Seccomp_filters").map_or(0, |number| number.parse().unwrap_or(0))
+}
+
+fn value<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    let mut lines = status.lines();
+    lines
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
+        .map(str::trim)
+}
+
 /// The first line of a process's status that is not as it must be. `user`: whom it must be; of user 0, who is somebody
-/// else in the daemon's view, the number says nothing.
+/// else in the daemon's view, the number says nothing. `filters`: those of the daemon and those of programs.
 fn shortcoming(status: &str, user: u32, filters: usize) -> Option<String> {
     let ids = [user.to_string().as_str(); 4].join("\t");
     let mut wanted = vec![];
@@ -46,13 +59,7 @@ fn shortcoming(status: &str, user: u32, filters: usize) -> Option<String> {
             wanted.extend([("Seccomp", "2".to_owned()), ("Seccomp_filters", filters.to_string())]);
         }
     }
-    let value = |name: &str| {
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
-        line.map(str::trim)
-    };
-    wanted.into_iter().find_map(|(name, wanted)| match value(name) {
+    wanted.into_iter().find_map(|(name, wanted)| match value(status, name) {
         // Older kernels do not count them.
         None if name == "Seccomp_filters" => None,
         Some(found) if found == wanted => None,
@@ -62,7 +69,7 @@ fn shortcoming(status: &str, user: u32, filters: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::shortcoming;
+    use super::{filters_of, shortcoming};
 
     const STATUS: &str = "Name:\tpython3\nUid:\t7\t7\t7\t7\nGid:\t7\t7\t7\t7\nGroups:\t \nCapInh:\t0000000000000000\n\
         CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nCapBnd:\t0000000000000000\nCapAmb:\t0000000000000000\n\
@@ -91,6 +98,10 @@ mod tests {
         }
         assert_eq!(shortcoming(&STATUS.replace("Seccomp_filters:\t4\n", ""), 7, 4), None);
         assert!(shortcoming("", 7, 4).is_some());
+        assert_eq!(
+            (filters_of(STATUS), filters_of("Seccomp:\t0\n"), filters_of("")),
+            (4, 0, 0)
+        );
         let rootless = STATUS.replace("Uid:\t7\t7\t7\t7", "Uid:\t1000\t1000\t1000\t1000");
         assert_eq!(shortcoming(&rootless, 0, 4), None);
     }

@@ -6,6 +6,7 @@ mod boxes;
 mod cases;
 mod cgroup_v2;
 mod client;
+mod container;
 #[cfg(feature = "switch-off")]
 mod defences;
 mod deploy;

@@ -17,7 +17,7 @@ use tar::{Builder, EntryType, Header};
 
 use super::link::Link;
 use super::{CHUNK_BYTES, Outcome, make_directories, place, refused};
-use crate::init::exec::NOBODY_OFFSET;
+use crate::init::NOBODY_OFFSET;
 use crate::sys::{c_path, check};
 use crate::wire::files::Answer;
 

@@ -57,14 +57,29 @@ impl Daemon {
 
     /// The same, with more in its environment.
     pub(crate) fn start_with(arguments: &[&str], environment: &[(&str, &str)]) -> Result<Option<Self>, Box<dyn Error>> {
-        let directory = tempfile::tempdir()?;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"));
+        command.envs(environment.iter().copied()).stdin(Stdio::null());
+        let Some(daemon) = Self::start_by(command, tempfile::tempdir()?, arguments)? else {
+            return Ok(None);
+        };
+        if daemon.announced["isolation"] == "process" && !arguments.contains(&"--tier") {
+            skip("this machine gives no namespaces; the process tier has tests of its own");
+            return Ok(None);
+        }
+        Ok(Some(daemon))
+    }
+
+    /// By a command that is the daemon, with arguments to come. `None` as in `start`, except that any tier will do.
+    pub(crate) fn start_by(
+        mut command: Command,
+        directory: tempfile::TempDir,
+        arguments: &[&str],
+    ) -> Result<Option<Self>, Box<dyn Error>> {
         let socket = directory.path().join("sandboxd.sock");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_prl-sandboxd"))
+        let mut child = command
             .arg("--socket")
             .arg(&socket)
             .args(arguments)
-            .envs(environment.iter().copied())
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
@@ -83,12 +98,6 @@ impl Daemon {
             return Err(format!("the daemon did not start: {complaint}").into());
         }
         let announced: serde_json::Value = serde_json::from_str(&line)?;
-        if announced["isolation"] == "process" && !arguments.contains(&"--tier") {
-            skip("this machine gives no namespaces; the process tier has tests of its own");
-            child.kill()?;
-            child.wait()?;
-            return Ok(None);
-        }
         Ok(Some(Self {
             child,
             socket,
