@@ -1,6 +1,6 @@
 //! The deployment recipes fit the daemon and each other: what they name is there, and what they forbid is not needed.
 //!
-//! There is no cluster and no builder of images here; this reads the files.
+//! There is no cluster and no builder of images in tests; this reads the files.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -127,6 +127,41 @@ fn manifests_agree_with_each_other() -> Outcome {
         );
         assert!(daemonset.contains(&format!("- name: {volume}\n")), "{volume}");
     }
+    Ok(())
+}
+
+#[test]
+fn containers_have_the_capabilities_that_the_daemon_uses() -> Outcome {
+    // A set-up without one of these is weaker, or has no warm runtimes.
+    const NEEDED: [&str; 12] = [
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "KILL",
+        "NET_ADMIN",
+        "NET_BIND_SERVICE",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_ADMIN",
+        "SYS_CHROOT",
+        "SYS_PTRACE",
+    ];
+    // What docker leaves out of them by itself.
+    const ADDED: [&str; 3] = ["NET_ADMIN", "SYS_ADMIN", "SYS_PTRACE"];
+    let daemonset = read("kubernetes/daemonset.yaml")?;
+    let mut lines = daemonset.lines().skip_while(|line| line.trim() != "add:").skip(1);
+    let listed = std::iter::from_fn(|| lines.next()?.trim().strip_prefix("- "));
+    let given: BTreeSet<&str> = listed.filter_map(|item| item.split_whitespace().next()).collect();
+    let missing: Vec<_> = NEEDED.iter().filter(|name| !given.contains(**name)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+    let readme = read("README.md")?;
+    let words: Vec<_> = readme.split_whitespace().collect();
+    let added = words
+        .windows(2)
+        .filter(|pair| pair[0] == "--cap-add")
+        .map(|pair| pair[1]);
+    assert_eq!(added.collect::<BTreeSet<_>>(), ADDED.into());
     Ok(())
 }
 
