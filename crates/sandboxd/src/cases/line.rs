@@ -5,7 +5,7 @@
 //! listens or reads: what is begun beyond its end is unwanted and never told. A case is begun when there is room for its
 //! result, so that those before it never wait for room, and only so far ahead of what was told. The end has its room from
 //! the beginning and waits for no reader. A case whose lane was lost comes back: the next lane that is free takes it, before others,
-//! and in the room that it has.
+//! and in the room that it has. One whose task ended without a word ends the line too, and nobody waits for its result.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use prl_sandbox_proto::run_tests_event::Event as Told;
 use prl_sandbox_proto::{CaseResult, RunOnceResult, RunTestsEnd, RunTestsEvent};
 use prost::Message;
-use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit, mpsc, watch};
 use tokio::time::Instant;
 
 use super::{Item, Stream, passed};
@@ -60,7 +60,7 @@ pub(super) struct Line {
 #[derive(Default)]
 struct Ledger {
     told: usize,
-    waiting: BTreeMap<usize, (Ended, OwnedSemaphorePermit)>,
+    waiting: BTreeMap<usize, (Ended, Turn)>,
     /// Room for the end.
     last: Option<mpsc::OwnedPermit<Item>>,
 }
@@ -70,10 +70,29 @@ type Ended = Result<(RunTestsEvent, [Kept; 2]), SandboxError>;
 
 type Back = BTreeMap<usize, (Turn, SandboxError)>;
 
-/// A case that is to be run now. Not to be dropped: what comes after it waits for its result.
+/// A case that is to be run now. Dropped before its result was told, it ends the line behind it: nothing that waits for that
+/// result will be told.
 pub(super) struct Turn {
     pub(super) index: usize,
-    place: OwnedSemaphorePermit,
+    wanted: watch::Sender<usize>,
+    told: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.told {
+            end_behind(&self.wanted, self.index);
+        }
+    }
+}
+
+fn end_behind(wanted: &watch::Sender<usize>, index: usize) {
+    wanted.send_if_modified(|wanted| {
+        let earlier = index + 1 < *wanted;
+        *wanted = (index + 1).min(*wanted);
+        earlier
+    });
 }
 
 impl Line {
@@ -135,7 +154,12 @@ impl Line {
         let wanted = self.wanted();
         let next = |begun| (begun < wanted).then_some(begun + 1);
         let begun = self.begun.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-        Ok(begun.ok().map(|index| Turn { index, place }))
+        Ok(begun.ok().map(|index| Turn {
+            index,
+            wanted: self.wanted.clone(),
+            told: false,
+            _place: place,
+        }))
     }
 
     /// Takes back a case that was begun and could not be run, for this reason.
@@ -154,7 +178,7 @@ impl Line {
         self.back.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a case is to be begun. No is said when there cannot be any: all that were begun are done.
+    /// Whether a case is to be begun. No is said when there cannot be any: all that were begun are done, or lost.
     pub(super) async fn is_left(&self) -> bool {
         loop {
             if self.back().as_ref().is_some_and(|back| !back.is_empty()) || self.begun() < self.wanted() {
@@ -163,7 +187,22 @@ impl Line {
             tokio::select! {
                 biased;
                 () = self.came_back.notified() => {}
-                _all = self.places.acquire_many(MAX_AHEAD) => return false,
+                _all = self.all_places() => return false,
+            }
+        }
+    }
+
+    /// All places, once nothing that was begun can be told any more: what waits behind the end of the line holds none of them.
+    async fn all_places(&self) -> Option<SemaphorePermit<'_>> {
+        let mut wanted = self.wanted.subscribe();
+        loop {
+            let end = *wanted.borrow_and_update();
+            self.ledger.lock().await.forget_from(end);
+            tokio::select! {
+                biased;
+                all = self.places.acquire_many(MAX_AHEAD) => return all.ok(),
+                // An error cannot be: the line has the sender.
+                _earlier = wanted.changed() => {}
             }
         }
     }
@@ -245,7 +284,7 @@ impl Line {
 
     /// The end of a case. It is told with those that waited for it.
     pub(super) async fn done(&self, turn: Turn, result: Result<RunOnceResult, SandboxError>) {
-        let Turn { index, place } = turn;
+        let index = turn.index;
         let last = result
             .as_ref()
             .map_or(true, |result| self.stop_on_failure && !passed(result));
@@ -255,13 +294,16 @@ impl Line {
             self.keep(Told::Case(CaseResult { index, result }))
         });
         if last {
-            self.end_behind(index);
+            end_behind(&self.wanted, index);
         }
         let mut ledger = self.ledger.lock().await;
-        ledger.waiting.insert(index, (ended, place));
-        while let Some((ended, _place)) = ledger.next(self.wanted()) {
+        ledger.waiting.insert(index, (ended, turn));
+        while let Some((ended, mut turn)) = ledger.next(self.wanted()) {
             match ended {
-                Ok((event, kept)) => ledger.told += usize::from(self.send(event, kept).await),
+                Ok((event, kept)) => {
+                    turn.told = self.send(event, kept).await;
+                    ledger.told += usize::from(turn.told);
+                }
                 Err(error) => self.fail(error),
             }
         }
@@ -278,17 +320,13 @@ impl Line {
         self.wanted.send_replace(0);
     }
 
-    fn end_behind(&self, index: usize) {
-        self.wanted.send_modify(|wanted| *wanted = (index + 1).min(*wanted));
-    }
-
     /// Waits for all that was begun, when nothing is begun any more, and tells the end. What came back has no result.
     pub(super) async fn end(&self) {
         let back = self.back().take();
         for (turn, error) in back.into_iter().flat_map(BTreeMap::into_values) {
             self.done(turn, Err(error)).await;
         }
-        let _all = self.places.acquire_many(MAX_AHEAD).await;
+        let _all = self.all_places().await;
         let mut ledger = self.ledger.lock().await;
         if ledger.told < self.wanted() {
             let early = || SandboxError::Protocol("the task of a case ended early".to_owned());
@@ -327,8 +365,12 @@ impl Line {
 
 impl Ledger {
     /// What is told next, or ends the telling. What is unwanted falls.
-    fn next(&mut self, wanted: usize) -> Option<(Ended, OwnedSemaphorePermit)> {
-        drop(self.waiting.split_off(&wanted));
+    fn next(&mut self, wanted: usize) -> Option<(Ended, Turn)> {
+        self.forget_from(wanted);
         self.waiting.remove(&self.told)
+    }
+
+    fn forget_from(&mut self, wanted: usize) {
+        drop(self.waiting.split_off(&wanted));
     }
 }

@@ -20,6 +20,8 @@ enum Way {
     IsLost,
     /// Its lane is lost, and it may be run again.
     ComesBack,
+    /// The task of its lane ends without a word of it.
+    IsForgotten,
 }
 
 fn case() -> impl Strategy<Value = (u64, Way)> {
@@ -28,6 +30,7 @@ fn case() -> impl Strategy<Value = (u64, Way)> {
         2 => Just(Way::Fails),
         1 => Just(Way::IsLost),
         1 => Just(Way::ComesBack),
+        1 => Just(Way::IsForgotten),
     ];
     (0_u64..50, way)
 }
@@ -66,6 +69,13 @@ async fn work(line: Arc<Line>, cases: Arc<Mutex<Vec<(u64, Way)>>>, is_first: boo
             Way::Passes => Ok(result(turn.index, 0)),
             Way::Fails => Ok(result(turn.index, 1)),
             Way::IsLost => Err(SandboxError::InitDied),
+            Way::IsForgotten => {
+                drop(turn);
+                if is_first {
+                    continue;
+                }
+                return;
+            }
             Way::ComesBack => {
                 cases.lock().expect("no panic")[turn.index].1 = Way::Passes;
                 line.take_back(turn, SandboxError::InitDied).await;
@@ -111,7 +121,8 @@ proptest! {
             let mut told = Vec::new();
             let mut end: Option<RunTestsEnd> = None;
             while end.is_none() {
-                let (event, _kept) = stream.recv().await.expect("an end");
+                let next = tokio::time::timeout(UNREAD, stream.recv()).await;
+                let (event, _kept) = next.expect("it goes on").expect("an end");
                 match event.expect("no error").event {
                     Some(Told::Case(case)) => {
                         assert_eq!(case.index as usize, told.len(), "order");
@@ -130,7 +141,7 @@ proptest! {
             let mut wanted = Vec::new();
             let mut lost = false;
             for (_, way) in &cases {
-                lost = *way == Way::IsLost;
+                lost = matches!(way, Way::IsLost | Way::IsForgotten);
                 if lost {
                     break;
                 }
@@ -183,6 +194,40 @@ async fn what_comes_back_and_is_not_run_ends_the_line() {
         };
         assert_eq!(end.completed, 1);
         assert_eq!(end.error_code.is_empty(), forsaken, "{end:?}");
+    }
+}
+
+/// It ends before its end is waited for or meanwhile, with others behind it done.
+#[tokio::test(start_paused = true)]
+async fn a_case_whose_task_ends_early_ends_the_line() {
+    for (early, looked_at) in [(true, true), (true, false), (false, true), (false, false)] {
+        let (line, mut stream) = line(4, false, 1 << 30);
+        let mut turns = Vec::new();
+        for _ in 0..4 {
+            turns.push(line.begin().await.expect("room").expect("a case"));
+        }
+        let [first, second, third, fourth] = <[_; 4]>::try_from(turns).ok().expect("four");
+        for turn in [fourth, third, first] {
+            let index = turn.index;
+            line.done(turn, Ok(result(index, 0))).await;
+        }
+        let forgotten = async {
+            if !early {
+                tokio::time::sleep(LOOK).await;
+            }
+            drop(second);
+        };
+        let ended = async {
+            if looked_at {
+                assert!(!line.is_left().await);
+            }
+            line.end().await;
+        };
+        let both = async { tokio::join!(forgotten, ended) };
+        let in_time = tokio::time::timeout(Duration::from_secs(60), both).await;
+        in_time.expect("nothing is waited for");
+        let (told, completed, code) = rest(&mut stream, Duration::ZERO).await;
+        assert_eq!((told, completed, code.as_str()), (1, 1, "PRL_SANDBOX_PROTOCOL"));
     }
 }
 
