@@ -17,7 +17,7 @@ use prost::Message;
 use crate::defence::Defence;
 use crate::filter::{self, Program};
 use crate::process::{self, Home};
-use crate::sys::{check, check_long, own_session, pidfd_signal, prctl, receive_with_fds, send_with_fds};
+use crate::sys::{check, check_long, has_ended, own_session, pidfd_signal, prctl, receive_with_fds, send_with_fds};
 use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::zygote::interpreter;
@@ -27,6 +27,8 @@ use crate::{cgroup, huge, init};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Rounds of killing strays, which may have children each time.
 const SWEEPS: u32 = 100;
+/// Of two that ended for each that begins, none is kept for long.
+const FORGOTTEN_PER_SPAWN: usize = 2;
 
 /// An init: its pid and pidfd.
 type Child = (libc::pid_t, OwnedFd);
@@ -116,33 +118,39 @@ fn serve() -> io::Result<()> {
     };
     let mut children = VecDeque::new();
     loop {
-        let (length, fds) = match receive_with_fds(SOCKET, &mut buffer) {
+        let spawned = match receive_with_fds(SOCKET, &mut buffer) {
             Ok((0, _)) => break,
             // The daemon is gone like that when it was killed before it read our last answer.
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => break,
-            received => received?,
+            // An order whose descriptors had no room, and there is nothing else to it.
+            Err(error) if is_full(&error) => Err(error),
+            received => {
+                let (length, fds) = received?;
+                let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
+                let home = homes
+                    .as_ref()
+                    .map(|homes| Home::new(homes.join(order.number.to_string()), readable.clone()));
+                spawn(&order, fds, &program, images.len(), home)
+            }
         };
-        let order = Spawn::decode(buffer.get(..length).unwrap_or_default()).map_err(io::Error::other)?;
-        let home = homes
-            .as_ref()
-            .map(|homes| Home::new(homes.join(order.number.to_string()), readable.clone()));
-        let reply = match spawn(&order, fds, &program, images.len(), home) {
+        let reply = match spawned {
             Ok((pid, pidfd)) => {
                 let sent = send_with_fds(SOCKET, &encode(&Spawned { pid }), &[pidfd.as_raw_fd()]);
-                forget_dead(&mut children);
+                forget_dead(&mut children, FORGOTTEN_PER_SPAWN);
                 children.push_back((pid, pidfd));
                 if homes.is_some() {
                     sweep(&children);
                 }
                 sent
             }
-            Err(error) => send_with_fds(
-                SOCKET,
-                &encode(&Spawned {
-                    pid: -error.raw_os_error().unwrap_or(libc::EIO),
-                }),
-                &[],
-            ),
+            Err(error) => {
+                if is_full(&error) {
+                    let all = children.len();
+                    forget_dead(&mut children, all);
+                }
+                let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                send_with_fds(SOCKET, &encode(&Spawned { pid: -errno }), &[])
+            }
         };
         // The daemon may have gone between its order and our answer: the next receive says so.
         if let Err(error) = reply {
@@ -206,17 +214,16 @@ fn end_gently(inits: &VecDeque<Child>) {
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
-/// Drops the pidfds of inits that have ended. Amortised: looks at two per spawn.
-fn forget_dead(children: &mut VecDeque<Child>) {
-    for _ in 0..2 {
+/// Whether this process may open no more files.
+fn is_full(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EMFILE)
+}
+
+/// Drops the pidfds of those that have ended among the next so many.
+fn forget_dead(children: &mut VecDeque<Child>, looked_at: usize) {
+    for _ in 0..looked_at {
         let Some(child) = children.pop_front() else { return };
-        let mut poll = libc::pollfd {
-            fd: child.1.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // SAFETY: one live pollfd; returns at once.
-        if unsafe { libc::poll(&raw mut poll, 1, 0) } == 0 {
+        if !has_ended(child.1.as_fd()) {
             children.push_back(child);
         }
     }

@@ -230,6 +230,17 @@ pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: libc::c_int) -> io::Re
     Ok(())
 }
 
+/// Whether the process behind a pidfd has ended.
+pub(crate) fn has_ended(pidfd: BorrowedFd<'_>) -> bool {
+    let mut poll = libc::pollfd {
+        fd: pidfd.as_raw_fd(),
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one live pollfd; returns at once.
+    unsafe { libc::poll(&raw mut poll, 1, 0) > 0 }
+}
+
 /// Makes this process the first of a new session, which a terminal's Ctrl-C does not reach. Where the kernel shares the
 /// processors out by session (autogroup) it has a share of its own then.
 pub(crate) fn own_session() -> io::Result<()> {
@@ -296,5 +307,49 @@ pub(crate) fn return_large_blocks() {
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 256 << 10);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// In a process of its own, since the limit is all its threads'.
+    #[test]
+    fn descriptors_of_a_message_that_had_too_little_room_are_closed() {
+        let mut role = Command::new(std::env::current_exe().unwrap());
+        let role = role.args(["--ignored", "--exact", "sys::tests::with_little_room"]);
+        let output = role.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    }
+
+    #[test]
+    #[ignore = "a role, not a test"]
+    fn with_little_room() {
+        let (ours, theirs) = socket_pair(libc::SOCK_SEQPACKET).unwrap();
+        let many = [theirs.as_raw_fd(); 4];
+        let next_number = || ours.try_clone().unwrap().as_raw_fd();
+        let (first, mut buffer) = (next_number(), [0; 8]);
+        for (sent, arrives) in [(4, false), (2, true), (4, false), (3, false), (1, true)] {
+            send_with_fds(theirs.as_raw_fd(), b"x", &many[..sent]).unwrap();
+            let room = libc::rlim_t::try_from(first + 2).unwrap();
+            let limit = libc::rlimit {
+                rlim_cur: room,
+                rlim_max: room,
+            };
+            // SAFETY: a live structure.
+            check(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) }).unwrap();
+            match receive_with_fds(ours.as_raw_fd(), &mut buffer) {
+                Ok((_, fds)) => assert!(arrives && fds.len() == sent, "{sent}"),
+                Err(error) => assert!(
+                    !arrives && error.raw_os_error() == Some(libc::EMFILE),
+                    "{sent}: {error}"
+                ),
+            }
+            assert_eq!(next_number(), first, "{sent}: something stays open");
+        }
     }
 }

@@ -10,6 +10,7 @@ mod container;
 #[cfg(feature = "switch-off")]
 mod defences;
 mod deploy;
+mod descriptors;
 mod fuzz;
 mod groups;
 mod health;
