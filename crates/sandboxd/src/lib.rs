@@ -10,6 +10,7 @@
 //!
 //! It does not know what programs mean, who calls, or other daemons.
 
+mod accept;
 mod boxes;
 mod calls;
 mod cases;

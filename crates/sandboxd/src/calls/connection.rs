@@ -18,14 +18,13 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::Request;
 use tonic::transport::server::Connected;
 
+use crate::accept::Failures;
 use crate::seldom::Seldom;
 
 /// From the accept to the first admitted call.
 const USELESS: Duration = Duration::from_secs(15);
-/// After an accept that failed for want of something.
-const AFTER_FAILURE: Duration = Duration::from_millis(100);
 static REFUSALS: Seldom = Seldom::new();
-static FAILURES: Seldom = Seldom::new();
+static FAILURES: Failures = Failures::new("callers");
 
 /// Lets connections in, one place for each.
 #[derive(Clone, Debug)]
@@ -49,13 +48,8 @@ impl Doorkeeper {
         S: Stream<Item = io::Result<IO>>,
     {
         let unhurried = incoming.then(async |accepted| {
-            if let Err(error) = &accepted
-                && is_want(error)
-            {
-                if let Some(more) = FAILURES.due() {
-                    tracing::warn!(%error, more, "a connection cannot be accepted");
-                }
-                sleep(AFTER_FAILURE).await;
+            if let Err(error) = &accepted {
+                FAILURES.pause(error).await;
             }
             accepted
         });
@@ -77,12 +71,6 @@ impl Doorkeeper {
             Err(error) => Some(Err(error)),
         })
     }
-}
-
-/// Whether an accept failed for what may be there later, and fails again until then.
-fn is_want(error: &io::Error) -> bool {
-    let wants = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
-    error.raw_os_error().is_some_and(|errno| wants.contains(&errno))
 }
 
 /// Whether a call of a connection was admitted; in the extensions of each of its requests.
@@ -178,6 +166,7 @@ mod tests {
     use tokio_stream::iter;
 
     use super::*;
+    use crate::accept::PAUSE;
 
     async fn guarded(places: usize, streams: Vec<DuplexStream>) -> Vec<Guarded<DuplexStream>> {
         let doorkeeper = Doorkeeper {
@@ -228,7 +217,7 @@ mod tests {
             let began = tokio::time::Instant::now();
             let all: Vec<_> = Doorkeeper::new(1).guard(iter(failures)).collect().await;
             assert!(all.len() == 20 && all.iter().all(Result::is_err), "{errno}");
-            let least = if waits { 20 * AFTER_FAILURE } else { Duration::ZERO };
+            let least = if waits { 20 * PAUSE } else { Duration::ZERO };
             assert!(
                 began.elapsed() >= least && (waits || began.elapsed() == least),
                 "{errno}"

@@ -25,13 +25,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::accept::Failures;
+
 /// Connections of one listener at a time; further ones wait in the kernel's queue.
 const MAX_CONNECTIONS: usize = 64;
 /// How long a program may take to say what it wants.
 const GREETING: Duration = Duration::from_secs(10);
 const BUFFER_BYTES: usize = 32 << 10;
-/// Pause after a refusal to accept (out of descriptors), which is not the program's doing.
-const AFTER_FAILURE: Duration = Duration::from_millis(100);
+static FAILURES: Failures = Failures::new("a box's programs");
 
 /// What goes in and out of one box. Dropped, every connection ends.
 #[derive(Debug, Default)]
@@ -77,10 +78,7 @@ impl Egress {
                     Ok((stream, _)) => {
                         connections.spawn(handle(stream));
                     }
-                    Err(error) => {
-                        tracing::warn!(%error, "cannot accept a box's connection");
-                        tokio::time::sleep(AFTER_FAILURE).await;
-                    }
+                    Err(error) => FAILURES.pause(&error).await,
                 }
             }
         });

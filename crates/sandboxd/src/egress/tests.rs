@@ -1,6 +1,7 @@
 //! The proxy over plain sockets of this machine, against a server that says what it was sent.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;
 
 use super::{Egress, Policy, Reach, Service};
+use crate::accept::PAUSE;
+use crate::accept::tests::Said;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -218,4 +221,22 @@ async fn services_are_read() {
         assert!(Service::parse(wrong).is_err(), "{wrong}");
     }
     assert!(matches!(Service::parse("db.internal:5432"), Ok(Service::Tcp(_))));
+}
+
+/// As when the daemon has no descriptors left: every accept fails.
+#[tokio::test]
+async fn a_listener_that_accepts_nothing_is_spoken_of_once() {
+    let (said, _guard) = Said::listen();
+    // SAFETY: numbers; a new socket, which nobody listens on.
+    let socket = unsafe { libc::socket(libc::AF_INET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0) };
+    assert!(socket >= 0);
+    // SAFETY: new and ours.
+    let socket = unsafe { OwnedFd::from_raw_fd(socket) };
+    let mut egress = Egress::default();
+    let reach = Reach::new(Arc::new(Policy::default()));
+    egress.proxy(socket, reach).expect("serve");
+    tokio::time::sleep(10 * PAUSE).await;
+    let lines = said.lines();
+    assert_eq!(lines.len(), 1, "{lines:?}");
+    assert!(lines[0].contains("a box's programs"), "{lines:?}");
 }

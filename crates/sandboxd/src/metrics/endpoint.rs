@@ -18,12 +18,12 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::counts::COUNTS;
 use super::page::{CONTENT_TYPE as PAGE_TYPE, Page};
+use crate::accept::Failures;
 use crate::error::SandboxError;
-use crate::seldom::Seldom;
 use crate::service::Shop;
 
 const MOST_CONNECTIONS: usize = 16;
@@ -31,9 +31,7 @@ const MOST_CONNECTIONS: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(10);
 const MOST_HEADER_BYTES: usize = 16 << 10;
 const MOST_HEADERS: usize = 64;
-/// After an accept that failed for want of something.
-const AFTER_FAILURE: Duration = Duration::from_millis(100);
-static FAILURES: Seldom = Seldom::new();
+static FAILURES: Failures = Failures::new("readers of metrics");
 /// How often it is seen whether the executor is late.
 const LAG_EVERY: Duration = Duration::from_millis(250);
 
@@ -68,10 +66,7 @@ async fn answer_all(listener: TcpListener, page: Arc<Page>) -> Infallible {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                if let Some(more) = FAILURES.due() {
-                    tracing::warn!(%error, more, "no connection for metrics");
-                }
-                sleep(AFTER_FAILURE).await;
+                FAILURES.pause(&error).await;
                 continue;
             }
         };
