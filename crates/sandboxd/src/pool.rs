@@ -1,6 +1,7 @@
 //! Sandboxes made in advance.
 //!
-//! A parked sandbox has never run anything and is given out once. The pool keeps as many as it was told to and makes
+//! A parked sandbox has never run anything and is given out once, unless it has died meanwhile: such a one is cleared away
+//! by who comes upon it, and made up for. The pool keeps as many as it was told to and makes
 //! more at once for those who wait; how many wait is bounded by the admission in `queue`, not here. Whoever waits may go
 //! away at any time: what was made for them is given to the next.
 //!
@@ -37,6 +38,9 @@ pub(crate) trait Make: Send + Sync + 'static {
 
 /// What must be ended, and not only dropped.
 pub(crate) trait Destroy: Send + 'static {
+    /// Whether it is of any use: nobody has ended it from outside.
+    fn lives(&self) -> bool;
+
     /// Returns when nothing of it is left.
     fn destroy(self) -> impl Future<Output = ()> + Send;
 }
@@ -50,6 +54,10 @@ impl Make for Maker {
 }
 
 impl Destroy for Sandbox {
+    fn lives(&self) -> bool {
+        self.init.lives()
+    }
+
     async fn destroy(self) {
         self.destroy().await;
     }
@@ -62,6 +70,7 @@ pub(crate) struct Pool<M: Make = Maker> {
     /// How long what is missing may be missing.
     patience: Duration,
     failures: Seldom,
+    deaths: Seldom,
     state: Mutex<State<M::Made>>,
 }
 
@@ -76,6 +85,14 @@ struct State<T> {
     making: usize,
     waiting: VecDeque<oneshot::Sender<Answer<T>>>,
     closed: bool,
+}
+
+/// What was found where the parked ones are.
+struct Found<T> {
+    alive: Option<T>,
+    dead: Vec<T>,
+    /// Few are left.
+    low: bool,
 }
 
 /// A place in the line. Dropped with a sandbox in it, it gives that back: nobody has used it.
@@ -107,6 +124,7 @@ impl<M: Make> Pool<M> {
             maker,
             patience,
             failures: Seldom::new(),
+            deaths: Seldom::new(),
             state: Mutex::new(State {
                 target: 0,
                 idle: VecDeque::new(),
@@ -130,30 +148,52 @@ impl<M: Make> Pool<M> {
         if image > 0 {
             return self.maker.make(image).await;
         }
-        let mut place = {
+        let (found, answer) = {
             let mut state = self.lock();
             if state.closed {
                 return Err(SandboxError::Draining);
             }
-            if let Some((sandbox, low)) = state.take() {
-                drop(state);
-                self.make_up(low);
-                return Ok(sandbox);
-            }
             let (sender, answer) = oneshot::channel();
-            state.waiting.push_back(sender);
-            let pool = Arc::clone(self);
-            Place { pool, answer }
+            let found = state.take();
+            if found.alive.is_none() {
+                state.waiting.push_back(sender);
+            }
+            (found, answer)
         };
+        let pool = Arc::clone(self);
+        let mut place = Place { pool, answer };
+        if let Some(sandbox) = self.look_after(found) {
+            return Ok(sandbox);
+        }
         self.fill();
         (&mut place.answer).await.unwrap_or(Err(SandboxError::Draining))
     }
 
     /// One that is parked, if there is any.
     pub(crate) fn take(self: &Arc<Self>) -> Option<M::Made> {
-        let (sandbox, low) = self.lock().take()?;
-        self.make_up(low);
-        Some(sandbox)
+        let found = self.lock().take();
+        self.look_after(found)
+    }
+
+    /// Clears the dead away and makes up for what is not there any more.
+    fn look_after(self: &Arc<Self>, found: Found<M::Made>) -> Option<M::Made> {
+        let Found { alive, dead, low } = found;
+        if !dead.is_empty()
+            && let Some(more) = self.deaths.due()
+        {
+            tracing::warn!(
+                dead = dead.len(),
+                more,
+                "parked sandboxes have died: their inits were killed"
+            );
+        }
+        if alive.is_some() || !dead.is_empty() {
+            self.make_up(low);
+        }
+        for sandbox in dead {
+            tokio::spawn(sandbox.destroy());
+        }
+        alive
     }
 
     /// How many are parked.
@@ -251,11 +291,19 @@ impl<M: Make> Pool<M> {
     }
 }
 
-impl<T> State<T> {
-    /// One that is parked, and whether few are left.
-    fn take(&mut self) -> Option<(T, bool)> {
-        let taken = self.idle.pop_front()?;
-        Some((taken, self.idle.len() < self.target / 2))
+impl<T: Destroy> State<T> {
+    /// One that is parked and lives, and those before it that do not.
+    fn take(&mut self) -> Found<T> {
+        let (mut alive, mut dead) = (None, Vec::new());
+        while let Some(next) = self.idle.pop_front() {
+            if next.lives() {
+                alive = Some(next);
+                break;
+            }
+            dead.push(next);
+        }
+        let low = self.idle.len() < self.target / 2;
+        Found { alive, dead, low }
     }
 
     /// Returns what nobody takes.

@@ -12,7 +12,7 @@ use tokio::net::UnixStream;
 use crate::cgroup::Group;
 use crate::error::SandboxError;
 use crate::run::Pipes;
-use crate::sys::{pidfd_signal, receive_with_fds, send_with_fds};
+use crate::sys::{has_ended, pidfd_signal, receive_with_fds, send_with_fds};
 use crate::wire::{self, Event, FromInit, Inbox, OpenSocket, Order, ToInit};
 
 /// Init makes a socket at once.
@@ -96,6 +96,11 @@ impl Init {
             }
             Err(error) => tracing::error!(%error, "cannot see an init to its end"),
         }
+    }
+
+    /// Whether it has not ended.
+    pub(crate) fn lives(&self) -> bool {
+        !has_ended(self.pidfd.get_ref().as_fd())
     }
 
     /// Returns when the process has ended, and so has everything in the sandbox.

@@ -2,7 +2,7 @@
 //! at a time as may be, and as many wait as shall.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use proptest::prelude::*;
@@ -17,6 +17,8 @@ enum Step {
     Take,
     /// A guest's run ends, or its sandbox dies: it is taken apart either way, and never comes back.
     Release(usize),
+    /// One that is parked dies.
+    Die(usize),
     /// A caller that waits goes away, before or after a sandbox was found for it.
     GoAway(usize),
     /// So many of the next set-ups fail.
@@ -32,6 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
         8 => Just(Step::Acquire),
         2 => Just(Step::Take),
         5 => any::<usize>().prop_map(Step::Release),
+        2 => any::<usize>().prop_map(Step::Die),
         3 => any::<usize>().prop_map(Step::GoAway),
         1 => (1_usize..4).prop_map(Step::Fail),
         5 => (0_u64..60).prop_map(Step::Pass),
@@ -59,9 +62,14 @@ impl World {
 struct Guest {
     id: usize,
     world: Arc<World>,
+    dead: AtomicBool,
 }
 
 impl Destroy for Guest {
+    fn lives(&self) -> bool {
+        !self.dead.load(Ordering::Relaxed)
+    }
+
     async fn destroy(self) {
         tokio::time::sleep(Duration::from_millis(3)).await;
         assert!(self.world.alive().remove(&self.id), "destroyed twice");
@@ -90,6 +98,7 @@ impl Make for Making {
         Ok(Guest {
             id,
             world: Arc::clone(world),
+            dead: AtomicBool::new(false),
         })
     }
 }
@@ -114,14 +123,23 @@ impl Callers {
                 self.waiting.push(tokio::spawn(async move { pool.acquire(0).await }));
             }
             Step::Take => {
-                let parked = self.pool.parked();
+                let lives = self.pool.lock().idle.iter().any(Guest::lives);
                 let taken = self.pool.take();
-                assert_eq!(taken.is_some(), parked > 0);
+                assert_eq!(taken.is_some(), lives);
                 taken.into_iter().for_each(|guest| self.run(guest));
             }
             Step::Release(which) if !self.running.is_empty() => {
                 let guest = self.running.swap_remove(which % self.running.len());
                 tokio::spawn(guest.destroy());
+            }
+            Step::Die(which) => {
+                let state = self.pool.lock();
+                let dies = which
+                    .checked_rem(state.idle.len())
+                    .and_then(|which| state.idle.get(which));
+                if let Some(guest) = dies {
+                    guest.dead.store(true, Ordering::Relaxed);
+                }
             }
             Step::GoAway(which) if !self.waiting.is_empty() => {
                 self.waiting.swap_remove(which % self.waiting.len()).abort();
@@ -137,7 +155,8 @@ impl Callers {
 
     fn run(&mut self, guest: Guest) {
         assert!(self.seen.insert(guest.id), "given out twice");
-        assert!(self.pool.maker.0.alive().contains(&guest.id), "given out dead");
+        assert!(self.pool.maker.0.alive().contains(&guest.id), "given out destroyed");
+        assert!(guest.lives(), "given out dead");
         self.running.push(guest);
     }
 
@@ -170,6 +189,32 @@ async fn failures_do_not_multiply() {
     world.to_fail.store(0, Ordering::Relaxed);
     tokio::time::sleep(LONG).await;
     assert_eq!(pool.parked(), 100, "it goes on when it can");
+    pool.close().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_that_died_are_made_up_for_as_late_as_those_that_were_taken() {
+    let world = Arc::new(World::default());
+    let (patience, most_making) = (Duration::from_millis(500), Duration::from_millis(40));
+    let pool = Pool::patient(Making(Arc::clone(&world)), patience);
+    pool.keep(4);
+    for (die, comes) in [(1, patience), (4, Duration::ZERO)] {
+        tokio::time::sleep(LONG).await;
+        assert_eq!((pool.parked(), world.alive().len()), (4, 4));
+        for guest in pool.lock().idle.iter().take(die) {
+            guest.dead.store(true, Ordering::Relaxed);
+        }
+        let taken = pool.take();
+        assert_eq!(taken.is_some(), die < 4);
+        let left = pool.parked();
+        if let Some(guest) = taken {
+            guest.destroy().await;
+        }
+        tokio::time::sleep(comes.saturating_sub(most_making)).await;
+        assert_eq!(pool.parked(), left, "too early");
+        tokio::time::sleep(2 * most_making).await;
+        assert_eq!((pool.parked(), world.alive().len()), (4, 4));
+    }
     pool.close().await;
 }
 

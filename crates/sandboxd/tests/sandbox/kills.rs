@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, RunOnceResult};
 
-use crate::support::census::{Census, children, spawner, tree};
+use crate::metrics::{of, page};
+use crate::run_tests::{judge, tests};
+use crate::support::census::{Census, Process, children, spawner, tree};
 use crate::support::load::Load;
 use crate::support::{Client, Daemon, Outcome, cause, command, connect, running, settles, skip, tell, text, until};
 
@@ -179,21 +181,86 @@ async fn parked_inits() -> Outcome {
     let client = daemon.client().await?;
     quiet(&client, 4).await?;
     let before = Census::settled(daemon.pid()).await?;
-    for init in children(daemon.pid(), spawner(daemon.pid())?) {
-        kill(init.pid, libc::SIGKILL);
-    }
-    for turn in 0..8 {
-        let result = answered(&client, &["echo", "well"]).await?;
-        // A sandbox that died while it was parked is not the program's doing, nor anybody's success.
-        let fine = cause(&result) == Cause::Infra || text(&result.stdout) == "well\n";
-        assert!(
-            fine && (turn < 4 || cause(&result) == Cause::Exited),
-            "turn {turn}: {}",
-            tell(&result)
-        );
+    assert_eq!(kill_all_inits(&daemon).await?, 4);
+    for _ in 0..8 {
+        run_well(&client, &["echo", "well"], "exec").await?;
     }
     quiet(&client, 4).await?;
     before.returns(daemon.pid()).await
+}
+
+/// Ends those of all sandboxes that there are, and waits for it. Returns how many there were.
+async fn kill_all_inits(daemon: &Daemon) -> Result<usize, Box<dyn Error>> {
+    let spawner = spawner(daemon.pid())?;
+    let is_init = |process: &Process| !process.name.starts_with("python");
+    let inits: Vec<_> = children(daemon.pid(), spawner).into_iter().filter(is_init).collect();
+    for init in &inits {
+        kill(init.pid, libc::SIGKILL);
+    }
+    until("dead", async || {
+        let left = children(daemon.pid(), spawner);
+        Ok(!left.iter().any(|process| inits.contains(process)))
+    })
+    .await?;
+    Ok(inits.len())
+}
+
+/// What died before it was given out is nobody's result.
+async fn run_well(client: &Client, argv: &[&str], runtime: &str) -> Outcome {
+    let result = answered(client, argv).await?;
+    assert_eq!(
+        (cause(&result), text(&result.stdout).as_str(), result.runtime.as_str()),
+        (Cause::Exited, "well\n", runtime),
+        "{}",
+        tell(&result)
+    );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parked_inits_of_warm_runtimes() -> Outcome {
+    let arguments = ["--park", "2", "--warm", "python=2", "--metrics-address", "0"];
+    let Some(daemon) = start(&arguments)? else {
+        return Ok(());
+    };
+    let client = daemon.client().await?;
+    let capabilities = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    if capabilities.runtimes.is_empty() {
+        skip("no warm Python");
+        return Ok(());
+    }
+    let pid = daemon.pid();
+    let print = ["python3", "-c", "print('well')"];
+    // Under a key nothing is begun again.
+    let judged = async |key: &str| {
+        let mut request = tests(command(&print), &[""; 8]);
+        request.request.get_or_insert_default().idempotency_key = key.to_owned();
+        let told = judge(&client, request).await?;
+        assert_eq!(told.outputs(), ["well\n"; 8]);
+        Outcome::Ok(())
+    };
+    let all_parked = async || {
+        quiet(&client, 4).await?;
+        until("nurseries", async || {
+            let name = "prl_sandbox_parked_for_tests{runtime=\"python\"}";
+            Ok(of(&page(&daemon).await?.0, name) == 2.0)
+        })
+        .await
+    };
+    // From now on nurseries are parked too.
+    judged("first").await?;
+    for key in ["second", "third"] {
+        all_parked().await?;
+        assert_eq!(kill_all_inits(&daemon).await?, 6);
+        judged(key).await?;
+        for _ in 0..4 {
+            run_well(&client, &print, "python").await?;
+            run_well(&client, &["echo", "well"], "exec").await?;
+        }
+    }
+    all_parked().await?;
+    daemon.stop()?;
+    settles(pid, |found| found.is_empty()).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

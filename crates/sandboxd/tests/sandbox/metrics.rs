@@ -35,7 +35,7 @@ async fn say(address: &str, request: &str) -> Result<String, Box<dyn Error>> {
     Ok(String::from_utf8(answer)?)
 }
 
-async fn page(daemon: &Daemon) -> Result<(Values, String), Box<dyn Error>> {
+pub(crate) async fn page(daemon: &Daemon) -> Result<(Values, String), Box<dyn Error>> {
     let answer = say(&address(daemon)?, "GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n").await?;
     let (head, body) = answer.split_once("\r\n\r\n").ok_or("no body")?;
     assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
@@ -107,7 +107,7 @@ fn parse(text: &str) -> Result<Values, Box<dyn Error>> {
     Ok(values)
 }
 
-fn of(values: &Values, name: &str) -> f64 {
+pub(crate) fn of(values: &Values, name: &str) -> f64 {
     values.get(name).copied().unwrap_or(f64::NAN)
 }
 
