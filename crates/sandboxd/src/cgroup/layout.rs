@@ -71,7 +71,9 @@ impl Layout {
         }
         layout.weight = layout.find(&hierarchies, "weight", &["cpu"], directory);
         if let Some((version, path)) = &layout.weight {
-            let (times, part) = weight_of_all(rivals_are_groups(*version, path));
+            let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+            let by_session = text("/proc/sys/kernel/sched_autogroup_enabled").trim() == "1";
+            let (times, part) = weight_of_all(rivals_are_groups(*version, path, by_session), processors);
             if let Err(error) = weigh(*version, path, times, part) {
                 layout.missing.push(("weight", format!("{}: {error}", path.display())));
                 layout.weight = None;
@@ -141,15 +143,14 @@ fn open(hierarchy: &Hierarchy, controller: &str, directory: &str) -> io::Result<
 /// The weight of all sandboxes together, as `weigh` takes it: half of what a process beside them has on each processor, or
 /// as much as a group beside them has. With more, bombs among them hold up those who make and ask for sandboxes: whoever
 /// runs for a moment now and then, on one processor while the bombs are on all, gets its share of theirs late.
-fn weight_of_all(rivals_are_groups: bool) -> (u64, u64) {
+fn weight_of_all(rivals_are_groups: bool, processors: u64) -> (u64, u64) {
     // A group's weight is for all processors, a process's for the one that it is on.
-    let processors = std::thread::available_parallelism().map_or(1, usize::from) as u64;
     if rivals_are_groups { (1, 1) } else { (processors, 2) }
 }
 
 /// Whether this process and others beside the directory share the processor as groups: on v2 in a leaf, or, at the machine's
-/// root, session by session.
-fn rivals_are_groups(version: Version, directory: &Path) -> bool {
+/// root, session by session where the kernel does that.
+fn rivals_are_groups(version: Version, directory: &Path, by_session: bool) -> bool {
     let Some(own) = directory.parent() else {
         return false;
     };
@@ -158,7 +159,6 @@ fn rivals_are_groups(version: Version, directory: &Path) -> bool {
         Version::V1 => own.join("release_agent").exists(),
         Version::V2 => !own.join("cgroup.events").exists(),
     };
-    let by_session = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|on| on.trim() == "1");
     if is_root { by_session } else { version == Version::V2 }
 }
 
@@ -240,9 +240,67 @@ fn own_path<'a>(membership: &'a str, version: Version, controllers: &[String]) -
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::Path;
 
-    use super::{Version, hierarchies};
+    use super::{Version, hierarchies, rivals_are_groups, weigh, weight_of_all};
+
+    #[test]
+    fn all_sandboxes_weigh_half_of_a_process_on_each_processor_or_as_much_as_a_group() {
+        let directory = tempfile::tempdir().unwrap();
+        for (version, file, numbers) in [
+            (
+                Version::V1,
+                "cpu.shares",
+                [
+                    (true, 1, "1024"),
+                    (true, 64, "1024"),
+                    (false, 1, "512"),
+                    (false, 2, "1024"),
+                    (false, 3, "1536"),
+                    (false, 64, "32768"),
+                    (false, 512, "262144"),
+                    (false, 1024, "262144"),
+                ],
+            ),
+            (
+                Version::V2,
+                "cpu.weight",
+                [
+                    (true, 1, "100"),
+                    (true, 64, "100"),
+                    (false, 1, "50"),
+                    (false, 2, "100"),
+                    (false, 3, "150"),
+                    (false, 64, "3200"),
+                    (false, 200, "10000"),
+                    (false, 1024, "10000"),
+                ],
+            ),
+        ] {
+            for (rivals_are_groups, processors, number) in numbers {
+                let (times, part) = weight_of_all(rivals_are_groups, processors);
+                weigh(version, directory.path(), times, part).unwrap();
+                let written = fs::read_to_string(directory.path().join(file)).unwrap();
+                assert_eq!(written, number, "{file}, {rivals_are_groups}, {processors} processors");
+            }
+        }
+    }
+
+    #[test]
+    fn rivals_are_groups_in_a_leaf_of_v2_and_at_a_root_that_shares_by_session() {
+        let own = tempfile::tempdir().unwrap();
+        let directory = own.path().join("prl-sandboxd-1-1");
+        let rivals = |version, by_session| rivals_are_groups(version, &directory, by_session);
+        // Neither file: below the root of v1, and the root of v2.
+        assert!(!rivals(Version::V1, true) && !rivals(Version::V1, false));
+        assert!(rivals(Version::V2, true) && !rivals(Version::V2, false));
+        for file in ["release_agent", "cgroup.events"] {
+            fs::write(own.path().join(file), "").unwrap();
+        }
+        assert!(rivals(Version::V1, true) && !rivals(Version::V1, false));
+        assert!(rivals(Version::V2, true) && rivals(Version::V2, false));
+    }
 
     #[test]
     fn a_hybrid_machine_has_its_own_group_per_hierarchy() {

@@ -90,6 +90,28 @@ fn v1_files() {
     assert_eq!((seen.refused_forks, seen.peak_processes), (None, None));
 }
 
+#[test]
+fn one_that_yields_weighs_a_tenth_until_it_does_not() {
+    for (version, file, yielding, ordinary) in [
+        (Version::V1, "cpu.shares", "102", "1024"),
+        (Version::V2, "cpu.weight", "10", "100"),
+    ] {
+        let directory = tempfile::tempdir().expect("directory");
+        let layout = Layout {
+            weight: Some((version, directory.path().to_owned())),
+            ..Layout::default()
+        };
+        let group = Group::create(&layout, "7").expect("a directory");
+        let weight = directory.path().join("7").join(file);
+        group.set_yielding(false);
+        assert!(!weight.exists(), "it has that weight");
+        group.set_yielding(true);
+        assert_eq!(read(&weight), yielding);
+        group.set_yielding(false);
+        assert_eq!(read(&weight), ordinary);
+    }
+}
+
 /// Groups of an ended sandbox with nothing to tell of it.
 fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
     let directory = tempfile::tempdir().expect("directory");

@@ -1,10 +1,12 @@
 //! Sandboxes one after the other in the same control groups: none is told of another's life.
 
+use std::error::Error;
 use std::fs;
+use std::path::{Path, PathBuf};
 
-use prl_sandbox_proto::{Cause, Limit, Limits, RunOnceRequest};
+use prl_sandbox_proto::{CapabilitiesRequest, Cause, Limit, Limits, RunOnceRequest};
 
-use crate::support::{Daemon, Outcome, cause, census, command, skip, tell, text};
+use crate::support::{Daemon, Outcome, cause, census, command, skip, tell, text, until};
 
 const MIB: u64 = 1 << 20;
 /// What an interpreter that prints a number takes at most.
@@ -112,6 +114,99 @@ async fn executed_programs_are_told_of_themselves() -> Outcome {
 #[tokio::test(flavor = "multi_thread")]
 async fn warm_programs_are_told_of_themselves() -> Outcome {
     one_after_the_other(&["--warm", "python=1"]).await
+}
+
+/// Does it with this thread, and what it starts, on one processor.
+fn on_one_processor<T>(act: impl FnOnce() -> T) -> std::io::Result<T> {
+    // SAFETY: both sets are plain data of the size that is told; 0 is this thread.
+    unsafe {
+        let mut before: libc::cpu_set_t = std::mem::zeroed();
+        let mut one: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        let mut done = libc::sched_getaffinity(0, size, &raw mut before);
+        let first = (0..libc::CPU_SETSIZE as usize).find(|cpu| libc::CPU_ISSET(*cpu, &before));
+        libc::CPU_SET(first.unwrap_or(0), &mut one);
+        done |= libc::sched_setaffinity(0, size, &raw const one);
+        let result = act();
+        done |= libc::sched_setaffinity(0, size, &raw const before);
+        if done == 0 {
+            Ok(result)
+        } else {
+            Err(std::io::Error::last_os_error())
+        }
+    }
+}
+
+/// Where processor time is shared out by weight: the version of that interface, and the daemon's directory.
+async fn place_of_weight(daemon: &Daemon) -> Result<Option<(String, PathBuf)>, Box<dyn Error>> {
+    let told = daemon
+        .client()
+        .await?
+        .capabilities(CapabilitiesRequest {})
+        .await?
+        .into_inner();
+    let facility = told.facilities.into_iter().find(|one| one.name == "cgroup.weight");
+    let facility = facility.ok_or("it is not told of")?;
+    let Some((version, directory)) = facility.detail.split_once(", ").filter(|_| facility.available) else {
+        skip(&facility.detail);
+        return Ok(None);
+    };
+    let own = format!("/prl-sandboxd-{}-", daemon.pid());
+    assert!(directory.contains(&own), "{directory}");
+    Ok(Some((version.to_owned(), directory.into())))
+}
+
+/// What is written there, and what should be: beside processes half of what one has on each processor, beside groups as much
+/// as one of them has.
+fn weight(version: &str, directory: &Path, processors: u64) -> Result<[String; 2], Box<dyn Error>> {
+    let own = directory.parent().ok_or("no parent")?;
+    let (file, ordinary, is_root) = match version {
+        "v1" => ("cpu.shares", 1024, own.join("release_agent").exists()),
+        "v2" => ("cpu.weight", 100, !own.join("cgroup.events").exists()),
+        other => return Err(format!("cgroup {other}").into()),
+    };
+    let by_session = fs::read_to_string("/proc/sys/kernel/sched_autogroup_enabled").is_ok_and(|on| on.trim() == "1");
+    let beside_groups = if is_root { by_session } else { version == "v2" };
+    let wanted = if beside_groups {
+        ordinary
+    } else {
+        ordinary * processors / 2
+    };
+    let written = fs::read_to_string(directory.join(file))?;
+    Ok([written.trim().to_owned(), wanted.to_string()])
+}
+
+#[tokio::test]
+async fn all_sandboxes_together_have_their_weight() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let Some((version, directory)) = place_of_weight(&daemon).await? else {
+        return daemon.stop();
+    };
+    let processors = std::thread::available_parallelism()?.get() as u64;
+    let [written, wanted] = weight(&version, &directory, processors)?;
+    assert_eq!(written, wanted, "{}", directory.display());
+    daemon.stop()?;
+    // What a new group weighs may be just that. Half of it is written: by a daemon with one processor, beside processes.
+    let own = directory.parent().ok_or("no parent")?;
+    let below = own.join(format!("prl-test-{}", std::process::id()));
+    if version != "v1" || fs::create_dir(&below).is_err() {
+        skip("a daemon is put in a group of its own on v1 only");
+        return Ok(());
+    }
+    fs::write(below.join("tasks"), "0")?;
+    let started = on_one_processor(|| Daemon::start(&["--park", "1"]));
+    fs::write(own.join("tasks"), "0")?;
+    let daemon = started??.ok_or("it does not start there")?;
+    let (version, directory) = place_of_weight(&daemon).await?.ok_or("no weight there")?;
+    assert_eq!(directory.parent(), Some(below.as_path()));
+    let told = weight(&version, &directory, 1)?;
+    daemon.stop()?;
+    // Its spawner is in there for a moment longer.
+    until("empty", async || Ok(fs::remove_dir(&below).is_ok())).await?;
+    assert_eq!(told, ["512"; 2]);
+    Ok(())
 }
 
 /// Of a process, as `proc_pid_stat(5)` has it.
