@@ -9,7 +9,7 @@ use std::io;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op, SeccompCondition as Condition,
-    SeccompFilter, SeccompRule, TargetArch,
+    SeccompFilter, SeccompRule, TargetArch, sock_filter,
 };
 
 /// Classic BPF ready for seccomp(2), in the order in which the programs are installed.
@@ -146,9 +146,7 @@ const OF_FILES: &[i64] = &[
 
 /// Fail with ENOSYS: callers fall back to something older.
 const ABSENT: &[i64] = &[
-    libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
     // Its flags lie in memory where a filter cannot see them; the C library falls back to clone.
     libc::SYS_clone3,
     libc::SYS_memfd_secret,
@@ -162,7 +160,7 @@ pub(crate) fn build() -> io::Result<Program> {
 }
 
 /// The same in two parts: one for a template interpreter, whose children inherit it, so that it costs them nothing, and
-/// the rest, which forbids what they do before they run a program: entering namespaces.
+/// the rest, which forbids what they do before they run a program: entering namespaces, and pinning pages.
 pub(crate) fn build_in_two() -> io::Result<(Program, Program)> {
     let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
     forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NAMESPACES)?)?);
@@ -179,13 +177,13 @@ pub(crate) fn build_in_two() -> io::Result<(Program, Program)> {
     );
     let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
     absent.extend((LAST_KNOWN + 1..LAST_KNOWN + 40).map(|call| (call, Vec::new())));
-    let entering = forbidden.remove_entry(&libc::SYS_setns).into_iter().collect();
+    forbidden.remove(&libc::SYS_setns);
     let first = vec![
         foreign_tables(),
         compile(absent, libc::ENOSYS)?,
         compile(forbidden, libc::EPERM)?,
     ];
-    Ok((first, vec![compile(entering, libc::EPERM)?]))
+    Ok((first, vec![before_a_program()]))
 }
 
 /// What the filter forbids besides where there are no namespaces: every socket but a pair, shared memory with a name, and
@@ -216,28 +214,61 @@ fn compile(rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32) -> io::Result<Bpf
 
 /// Kills on a call through another table than x86-64's own, and on numbers far beyond every table.
 fn foreign_tables() -> BpfProgram {
-    let load = |offset| seccompiler::sock_filter {
+    const AUDIT_ARCH_X86_64: u32 = 0xC000_003E;
+    vec![
+        load(ARCH),
+        jump(EQUAL, AUDIT_ARCH_X86_64, 0, 3),
+        load(NUMBER),
+        jump(AT_LEAST, X32_BIT, 1, 0),
+        give(libc::SECCOMP_RET_ALLOW),
+        give(libc::SECCOMP_RET_KILL_PROCESS),
+    ]
+}
+
+/// Forbids what is done before a program begins. One filter for both answers: each that is installed costs every run.
+fn before_a_program() -> BpfProgram {
+    vec![
+        load(NUMBER),
+        jump(EQUAL, number(libc::SYS_setns), 4, 0),
+        jump(EQUAL, number(libc::SYS_io_uring_setup), 2, 0),
+        jump(EQUAL, number(libc::SYS_io_uring_register), 1, 0),
+        give(libc::SECCOMP_RET_ALLOW),
+        give(libc::SECCOMP_RET_ERRNO | libc::ENOSYS.unsigned_abs()),
+        give(libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs()),
+    ]
+}
+
+/// Where the fields of a call are, and what can be asked of them.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+
+fn load(offset: u32) -> sock_filter {
+    sock_filter {
         code: 0x20,
         jt: 0,
         jf: 0,
         k: offset,
-    };
-    let jump = |code, k, jt, jf| seccompiler::sock_filter { code, jt, jf, k };
-    let give = |k| seccompiler::sock_filter {
+    }
+}
+
+/// Goes on behind so many instructions where it holds, and where it does not.
+fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+fn give(k: u32) -> sock_filter {
+    sock_filter {
         code: 0x06,
         jt: 0,
         jf: 0,
         k,
-    };
-    const AUDIT_ARCH_X86_64: u32 = 0xC000_003E;
-    vec![
-        load(4),
-        jump(0x15, AUDIT_ARCH_X86_64, 0, 3),
-        load(0),
-        jump(0x35, X32_BIT, 1, 0),
-        give(libc::SECCOMP_RET_ALLOW),
-        give(libc::SECCOMP_RET_KILL_PROCESS),
-    ]
+    }
+}
+
+fn number(call: i64) -> u32 {
+    u32::try_from(call).unwrap_or(u32::MAX)
 }
 
 fn rule(conditions: Vec<Condition>) -> io::Result<SeccompRule> {

@@ -6,6 +6,7 @@
 //!
 //! A lane whose sandbox is lost gives its case back, if that may be run again.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock};
 
 use prl_sandbox_proto::{CreateRequest, Isolation, RunOnceResult};
@@ -44,13 +45,13 @@ pub(super) struct Lane {
 struct Nursery {
     zygote: Arc<Parked>,
     layer: Option<Sizes>,
-    /// Of the first case.
-    first: Option<Parked>,
+    /// Of the first cases.
+    born: VecDeque<Parked>,
 }
 
 type Hatching<T = Parked> = JoinHandle<Result<T, SandboxError>>;
 /// A nursery, and what it has borne.
-pub(super) type Nest = Hatching<(Parked, Option<Parked>)>;
+pub(super) type Nest = Hatching<(Parked, VecDeque<Parked>)>;
 
 /// Whether another sandbox for it is made as soon as one that is parked for anybody.
 pub(super) fn is_light(tests: &Tests) -> bool {
@@ -148,9 +149,9 @@ async fn furnished(
         let held = Arc::clone(&held);
         tokio::spawn(async move {
             if has_one {
-                return Python::hatched(&held).map(|[nursery, first]| (nursery, Some(first)));
+                return Python::hatched(&held);
             }
-            python.hatch(&held).await.map(|nursery| (nursery, None))
+            python.hatch(&held).await.map(|nursery| (nursery, VecDeque::new()))
         })
     });
     Ok((held, nursery))
@@ -161,9 +162,9 @@ impl Lane {
         let enclosed = tests.program.start.enclosed.as_ref();
         let nursery = match nursery {
             Some(hatching) => {
-                let (zygote, first) = hatched(hatching).await?;
+                let (zygote, born) = hatched(hatching).await?;
                 let (zygote, layer) = (Arc::new(zygote), enclosed.and_then(|enclosed| enclosed.layer));
-                Some(Nursery { zygote, layer, first })
+                Some(Nursery { zygote, layer, born })
             }
             None => None,
         };
@@ -184,11 +185,7 @@ impl Lane {
         tests: &Tests,
         goes_on: impl Fn() -> bool,
     ) -> Result<(), SandboxError> {
-        let first = self.nursery.as_mut().and_then(|nursery| nursery.first.take());
-        let mut next = match first {
-            Some(first) => line.prepare().then(|| tokio::spawn(async move { Ok(first) })),
-            None => self.prepare(line),
-        };
+        let mut next = self.prepare(line);
         while goes_on() {
             let Some(turn) = line.begin().await? else {
                 break;
@@ -212,26 +209,30 @@ impl Lane {
     }
 
     /// The zygote of the next case, if there will be one.
-    fn prepare(&self, line: &Line) -> Option<Hatching> {
-        let nursery = self.nursery.as_ref().filter(|_| line.prepare())?;
-        Some(self.bear(nursery))
+    fn prepare(&mut self, line: &Line) -> Option<Hatching> {
+        if line.prepare() { self.zygote() } else { None }
     }
 
-    fn bear(&self, nursery: &Nursery) -> Hatching {
+    fn zygote(&mut self) -> Option<Hatching> {
+        let nursery = self.nursery.as_mut()?;
+        let born = nursery.born.pop_front();
         let (held, zygote, layer) = (Arc::clone(&self.held), Arc::clone(&nursery.zygote), nursery.layer);
-        tokio::spawn(async move { Python::bear(&held, &zygote, layer).await })
+        Some(tokio::spawn(async move {
+            match born {
+                Some(born) => Ok(born),
+                None => Python::bear(&held, &zygote, layer).await,
+            }
+        }))
     }
 
     async fn run(
-        &self,
+        &mut self,
         line: &Line,
         tests: &Tests,
         turn: &Turn,
         next: &mut Option<Hatching>,
     ) -> Result<RunOnceResult, SandboxError> {
-        let hatching = next
-            .take()
-            .or_else(|| self.nursery.as_ref().map(|nursery| self.bear(nursery)));
+        let hatching = next.take().or_else(|| self.zygote());
         let mut plan = tests.program.clone();
         let zygote = match hatching {
             Some(hatching) => match hatched(hatching).await {
@@ -250,9 +251,10 @@ impl Lane {
             plan.stdin = case.stdin.clone();
             plan.start.program.command.extend(case.args.iter().cloned());
         }
+        let held = Arc::clone(&self.held);
         // Nobody waits for the next one yet.
         let begun = || *next = self.prepare(line);
-        exec(&self.held, plan, line.unwanted(turn.index), begun).await
+        exec(&held, plan, line.unwanted(turn.index), begun).await
     }
 }
 

@@ -12,7 +12,7 @@
 //! starts is dead before the next one begins. A layer in which nothing has changed is used again. Where the program runs on
 //! a warm interpreter, one zygote in the sandbox is a nursery: while a case runs it bears the zygote of the next one, which
 //! waits with init's rights, out of the reach of every program in the sandbox and out of its groups. A parked
-//! sandbox has such a nursery and the zygote of the first case, which enters its layer when it is given its program.
+//! sandbox has such a nursery and the zygotes of the first two cases, which enter their layers when they are given their programs.
 
 mod case;
 mod key;

@@ -110,6 +110,8 @@ fn remove_tree(directory: &Path) -> usize {
                 Err(error) if error.raw_os_error() == Some(libc::EBUSY) && Instant::now() < deadline => {
                     std::thread::sleep(Duration::from_millis(5));
                 }
+                // Another daemon that starts now was faster.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => break,
                 Err(error) => {
                     tracing::warn!(%error, path = %entry.path().display(), "cannot remove a left-over cgroup");
                     break;
@@ -121,7 +123,9 @@ fn remove_tree(directory: &Path) -> usize {
             }
         }
     }
-    if let Err(error) = fs::remove_dir(directory) {
+    if let Err(error) = fs::remove_dir(directory)
+        && error.kind() != io::ErrorKind::NotFound
+    {
         tracing::warn!(%error, path = %directory.display(), "cannot remove a left-over cgroup");
     }
     removed

@@ -34,8 +34,8 @@ pub(crate) use python::{Parked, Python};
 
 /// The id by which the first zygote of a sandbox is known to init: no other order has it.
 pub(crate) const FIRST: u64 = u64::MAX;
-/// And that of the first that it bears.
-const FIRST_BORN: u64 = FIRST - 1;
+/// And those of the first that it bears, which wait with it: one less for each.
+const FIRST_BORN: [u64; 2] = [FIRST - 1, FIRST - 2];
 /// The number by which a zygote that was executed has its link.
 pub(crate) use node::LINK as LINK_OF_EXECUTED;
 

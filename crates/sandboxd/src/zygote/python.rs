@@ -1,5 +1,6 @@
 //! Python: its template, which is replaced when it dies, and the sandboxes with a zygote in them.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -65,7 +66,7 @@ impl Python {
     pub(crate) async fn start(factory: Arc<Factory>, profile: Profile, path: &str) -> Result<Self, String> {
         let mut environment = environment(path);
         environment.extend(profile.environment().iter().map(|entry| (*entry).to_owned()));
-        let template = Template::start(&factory, &environment, &profile.modules()).await?;
+        let template = Template::start(&factory, &environment, &profile).await?;
         let missing = profile
             .libraries()
             .iter()
@@ -103,8 +104,8 @@ impl Python {
         self.profile.environment()
     }
 
-    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne one. What
-    /// most of its requests want is done in advance: limits and layers of the default sizes.
+    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne the first.
+    /// What most of its requests want is done in advance: limits and layers of the default sizes.
     pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
         let order = Order::Hatch(Hatch {
             sole,
@@ -124,14 +125,17 @@ impl Python {
             }
             let limits = plan::default_limits_of_group().into();
             sandbox.group.limit(limits).map_err(|source| setup("limits", source))?;
-            let order = Order::Hatch(Hatch {
-                nursery: FIRST,
-                ahead: Some(plan::default_sizes()),
-                ..Hatch::default()
-            });
-            sandbox.orders.send(FIRST_BORN, order, &[]).await.map_err(failed)?;
-            let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
-            expect(matches!(event, Event::Hatched(_)), &event)
+            for id in FIRST_BORN {
+                let order = Order::Hatch(Hatch {
+                    nursery: FIRST,
+                    ahead: Some(plan::default_sizes()),
+                    ..Hatch::default()
+                });
+                sandbox.orders.send(id, order, &[]).await.map_err(failed)?;
+                let (event, _) = said(sandbox.events.receive().await.map_err(failed)?)?;
+                expect(matches!(event, Event::Hatched(_)), &event)?;
+            }
+            Ok(())
         });
         match born.await {
             Ok(()) => Ok(sandbox),
@@ -164,10 +168,11 @@ impl Python {
         .await
     }
 
-    /// The zygotes with which a sandbox was made that is a box now: the nursery, and what it has borne.
-    pub(crate) fn hatched(held: &HeldBox) -> Result<[Parked; 2], SandboxError> {
+    /// The zygotes with which a sandbox was made that is a box now: the nursery, and those that it has borne.
+    pub(crate) fn hatched(held: &HeldBox) -> Result<(Parked, VecDeque<Parked>), SandboxError> {
         let parked = |id| held.mux.listen(id).map(|exchange| Parked { exchange });
-        Ok([parked(FIRST)?, parked(FIRST_BORN)?])
+        let born: Result<_, _> = FIRST_BORN.into_iter().map(parked).collect();
+        Ok((parked(FIRST)?, born?))
     }
 
     /// Has a parked zygote bear another, that becomes a program alone in the sandbox, on a layer of these sizes.
@@ -209,7 +214,7 @@ impl Python {
             return Err(setup("template", io::ErrorKind::NotConnected.into()));
         }
         now.started = Instant::now();
-        let started = Template::start(&self.factory, &self.environment, &self.profile.modules()).await;
+        let started = Template::start(&self.factory, &self.environment, &self.profile).await;
         let template = Arc::new(started.map_err(|reason| setup("template", io::Error::other(reason)))?);
         now.template = Some(Arc::clone(&template));
         COUNTS.template_restarted();

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::Mutex;
 
+use super::profiles::Profile;
 use crate::defence;
 use crate::error::SandboxError;
 use crate::factory::Factory;
@@ -18,7 +19,8 @@ use crate::sys::{pidfd_signal, pipe, set_nonblocking};
 use crate::wire::{Program, Spawn};
 
 /// Parts of the bootstrap, in the order in which they need each other.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 10] = [
+    ("closure", include_str!("python/closure.py")),
     ("stash", include_str!("python/stash.py")),
     ("kernel", include_str!("python/kernel.py")),
     ("huge", include_str!("python/huge.py")),
@@ -80,14 +82,14 @@ impl Drop for Life {
 }
 
 impl Template {
-    /// Starts one that loads these modules, as far as the machine has them. The error says why there is none.
-    pub(crate) async fn start(factory: &Factory, environment: &[String], modules: &[&str]) -> Result<Self, String> {
-        tokio::time::timeout(START_DEADLINE, Self::begin(factory, environment, modules))
+    /// Starts one that loads this profile's modules, as far as the machine has them. The error says why there is none.
+    pub(crate) async fn start(factory: &Factory, environment: &[String], profile: &Profile) -> Result<Self, String> {
+        tokio::time::timeout(START_DEADLINE, Self::begin(factory, environment, profile))
             .await
             .unwrap_or_else(|_| Err(format!("not ready after {} s", START_DEADLINE.as_secs())))
     }
 
-    async fn begin(factory: &Factory, environment: &[String], modules: &[&str]) -> Result<Self, String> {
+    async fn begin(factory: &Factory, environment: &[String], profile: &Profile) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         let (socket, theirs) = Packets::pair().map_err(said)?;
         let (stdin_guest, stdin) = pipe().map_err(said)?;
@@ -107,7 +109,7 @@ impl Template {
         let (_, pidfd) = factory.order(&spawn, &fds).map_err(|error| error.chain())?;
         let life = Life(pidfd);
         drop((stdin_guest, stdout_guest, stderr_guest, theirs));
-        let ready = introduce(&socket, modules).await;
+        let ready = introduce(&socket, profile).await;
         let ready = ready.map_err(said)?.ok_or_else(|| last_words(&stderr))?;
         let mut fields = ready.split('\0').map(str::to_owned);
         if fields.next().as_deref() != Some("ready") {
@@ -191,15 +193,16 @@ impl Template {
 }
 
 /// Sends the bootstrap and the configuration. Returns what the template says when it is ready; nothing when it ended.
-async fn introduce(socket: &Packets, modules: &[&str]) -> io::Result<Option<String>> {
+async fn introduce(socket: &Packets, profile: &Profile) -> io::Result<Option<String>> {
     let (first, last) = filter::build_in_two()?;
     let filters = [first, last].map(|filters| filters.iter().map(hex).collect::<Vec<_>>().join(","));
     let off = defence::off().join(" ");
+    let libraries = profile.libraries().join(" ");
     let configuration: Vec<&str> = filters
         .iter()
         .map(String::as_str)
-        .chain([off.as_str()])
-        .chain(modules.iter().copied())
+        .chain([off.as_str(), libraries.as_str()])
+        .chain(profile.modules())
         .collect();
     for (name, source) in PARTS {
         socket.send(format!("{name}\0{source}").as_bytes(), &[]).await?;

@@ -152,11 +152,9 @@ fn a_lasting_want_of_descriptors_is_named_and_said_seldom() -> Outcome {
         "{said}"
     );
     let most = 2 + began.elapsed().as_secs() / 10;
-    assert!(
-        said.lines().count() as u64 <= most,
-        "{} lines:\n{said}",
-        said.lines().count()
-    );
+    // Beside what it says of others' groups, which other tests leave.
+    let lines = said.lines().filter(|line| line.contains("Too many open files")).count();
+    assert!(lines as u64 <= most, "{lines} lines:\n{said}");
     Ok(())
 }
 

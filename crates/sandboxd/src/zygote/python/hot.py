@@ -3,11 +3,13 @@
 After a fork parent and child have one copy of each page, and whoever writes first takes a fault and makes the second. For
 pages that every child writes to a fork can do that at once, at half the price: the kernel copies then what is pinned in
 the parent, as memory that a device may read is. So a template finds out which pages those are, by trying, and pins them,
-as buffers of an io_uring that nothing is ever asked of. Where the kernel gives none, each child takes its faults.
+as buffers of an io_uring that nothing is ever asked of; a nursery, whose memory is a copy of its template's, pins the same.
+Where the kernel gives no io_uring, each child takes its faults.
 
 Children do the finding: whatever the template does here moves what programs will write to.
 """
 import ctypes
+import itertools
 import os
 import struct
 
@@ -19,13 +21,18 @@ PLACE = struct.Struct('QQ')
 ENTRY_BYTES = 8
 # Of a page as proc tells of it: it is there, nobody else has it, and it is a file's.
 PRESENT, EXCLUSIVE, OF_A_FILE = 1 << 63, 1 << 56, 1 << 61
+# What a nursery pins.
+OF_CASES = b''
 
 
-def pin(live):
-    """`live`: does what every child does, and returns where two descriptors are then. Returns what holds the pages: a
-    descriptor, of no use to children. `None` where there is nothing to hold them by."""
+def find(live):
+    """Where those pages are. `live`: does what every child does, and returns where a descriptor is then."""
     places = in_child(lambda writer: os.write(writer, writable()))
-    pages = in_child(lambda writer: written(places, writer, live))
+    return in_child(lambda writer: written(places, writer, live))
+
+
+def pin(pages):
+    """Returns what holds them: a descriptor, of no use to children. `None` where there is nothing to hold them by."""
     if not 0 < len(pages) <= MOST_PAGES * PLACE.size:
         return None
     ring = kernel.LIBC.syscall(SYS_IO_URING_SETUP, 1, ctypes.c_void_p(kernel.pages(kernel.PAGE_BYTES)))
@@ -75,18 +82,26 @@ def writable():
 
 
 def written(places, writer, live):
-    """Tells of those pages in them that have been written to when it has been done."""
+    """Tells of those pages in them that a child has written to when it has done it. What it takes to find that out is made
+    before and here, where it counts for nothing: what both have is nobody's alone."""
     see_proc()
+    spans = list(PLACE.iter_unpack(places))
+    sizes = [length // kernel.PAGE_BYTES * ENTRY_BYTES for _, length in spans]
+    entries = kernel.memory(sum(sizes))
+    parts = [entries[end - size : end] for size, end in zip(sizes, itertools.accumulate(sizes))]
+    reads = [([part], first // kernel.PAGE_BYTES * ENTRY_BYTES) for part, (first, _) in zip(parts, spans)]
+    child = birth.fork()
+    if child:
+        os.waitpid(child, 0)
+        return
+    writer = live(writer)
     pages = os.open('/proc/self/pagemap', os.O_RDONLY)
-    pages, writer = live(pages, writer)
-    told = []
-    for first, length in PLACE.iter_unpack(places):
-        at, size = (number // kernel.PAGE_BYTES * ENTRY_BYTES for number in (first, length))
-        told.append((first, os.pread(pages, size, at)))
+    for part, at in reads:
+        os.preadv(pages, part, at)
     hot = (
         PLACE.pack(first + number * kernel.PAGE_BYTES, kernel.PAGE_BYTES)
-        for first, entries in told
-        for number, entry in enumerate(memoryview(entries).cast('Q'))
+        for part, (first, _) in zip(parts, spans)
+        for number, entry in enumerate(part.cast('Q'))
         if entry & (PRESENT | EXCLUSIVE | OF_A_FILE) == PRESENT | EXCLUSIVE
     )
     os.write(writer, b''.join(hot))

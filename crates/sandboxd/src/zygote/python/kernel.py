@@ -101,6 +101,11 @@ def pages(length):
     return checked('memory', LIBC.mmap(None, length, PROT_READ | PROT_WRITE, MAP_PRIVATE_ANONYMOUS, -1, 0))
 
 
+def memory(length):
+    """The same, to be read and written as bytes."""
+    return memoryview((ctypes.c_char * length).from_address(pages(length))).cast('B')
+
+
 def executable(code):
     """A function of one pointer."""
     at = pages(PAGE_BYTES)
@@ -132,4 +137,4 @@ def install(filters):
 
 
 # A message at a time is read into it. What no message has filled costs nothing.
-INBOX = memoryview((ctypes.c_char * MESSAGE_BYTES).from_address(pages(MESSAGE_BYTES))).cast('B')
+INBOX = memory(MESSAGE_BYTES)

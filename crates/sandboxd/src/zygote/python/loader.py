@@ -1,6 +1,6 @@
 import os, sys
 born, parts = dict(sys.modules), {}
-while len(parts) < 9:
+while len(parts) < 10:
     name, _, source = os.read(3, 1 << 18).decode().partition('\0')
     part = parts[name] = type(sys)(name)
     vars(part).update(parts, born=born)

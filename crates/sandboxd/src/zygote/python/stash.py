@@ -6,9 +6,10 @@ everything that was preloaded is taken out of `sys.modules`, and a finder at the
 back, with the modules that it had imported itself, when the ordinary search comes to the same file.
 
 Every object that is touched is a page that must be copied. So what a program cannot tell apart is not done: the search
-goes no further than where a program has files of its own, and what a package of ours needs of itself is put back at once.
+goes no further than where a program has files of its own, and what a module needs comes back with it at once (`closure`).
 """
 import builtins
+import os
 import sys
 import time
 
@@ -53,10 +54,10 @@ class Stash:
     """A finder and a loader in one."""
 
     def __init__(self, born, needs):
-        self._needs = needs
-        self._kept = {}
-        # Names of a package that hide a submodule of the same name.
-        self._hiding = {}
+        self.needs = needs
+        self.kept = {}
+        # Submodules that were taken from their packages, and what hides a submodule of the same name.
+        self.taken, self._hiding = {}, {}
         # What a module remembers of the process that loaded it is made anew when a program imports it.
         self.anew = {
             'random': lambda module: module.seed(),
@@ -64,43 +65,44 @@ class Stash:
             'logging': begin_log,
         }
         # What modules put into `sys.modules` that was not imported.
-        self._made = {}
+        self.made = {}
         self._import = builtins.__import__
         self._path = [entry for entry in sys.path if entry]
         loaded = {name: module for name, module in sys.modules.items() if name not in born}
         for name, module in loaded.items():
             if getattr(module, '__spec__', None) is None:
-                self._made.setdefault(name.rpartition('.')[0], {})[name] = sys.modules.pop(name)
+                self.made.setdefault(name.rpartition('.')[0], {})[name] = sys.modules.pop(name)
             else:
                 self._put_away(name, module, loaded)
+        self._closures = closure.closures(self, born)
         sys.meta_path.insert(0, self)
-        self._finders = list(sys.meta_path)
+        self._finders, self._hooks = list(sys.meta_path), list(sys.path_hooks)
 
     def _put_away(self, name, module, loaded):
-        self._kept[name] = module
+        self.kept[name] = module
         del sys.modules[name]
         package, _, child = name.rpartition('.')
         holder = vars(loaded.get(package) or sys.modules.get(package) or sys)
         if package and child in holder:
             if holder[child] is module:
-                del holder[child]
+                self.taken.setdefault(package, {})[child] = holder.pop(child)
             else:
                 self._hiding.setdefault(package, {})[child] = holder[child]
 
     def names(self):
-        return list(self._kept)
+        return list(self.kept)
 
     def holds(self, name, module):
-        return self._kept.get(name) is module
+        return self.kept.get(name) is module
 
     def get(self, name):
         """A preloaded module, whether or not the program imported it; or None."""
-        return self._kept.get(name)
+        return self.kept.get(name)
 
     # ---- finder ----
 
     def find_spec(self, name, path=None, target=None):
-        module = self._kept.get(name)
+        module = self.kept.get(name)
         if module is None or target is not None:
             return None
         spec = self._search(name, path)
@@ -109,14 +111,16 @@ class Stash:
         return ModuleSpec(name, self, origin=spec.origin)
 
     def _search(self, name, path):
-        package = self._kept.get(name.rpartition('.')[0])
+        package = self.kept.get(name.rpartition('.')[0])
         if package is not None and path is package.__spec__.submodule_search_locations:
             # Inside a package that was found to be ours there is nothing to look for.
-            return self._kept[name].__spec__
+            return self.kept[name].__spec__
         if path is None and self._ordinary() and sys.path[1:] == self._path:
             # What comes after the program's own directory is as it was when ours was found.
-            spec = self._kept[name].__spec__
-            own = None if spec.origin in ('built-in', 'frozen') else PathFinder.find_spec(name, sys.path[:1])
+            spec = self.kept[name].__spec__
+            if spec.origin in ('built-in', 'frozen') or self._not_its_own({name}):
+                return spec
+            own = PathFinder.find_spec(name, sys.path[:1])
             return spec if own is None or own.loader is None else own
         for finder in sys.meta_path:
             spec = None if finder is self else finder.find_spec(name, path)
@@ -127,7 +131,7 @@ class Stash:
     # ---- loader ----
 
     def create_module(self, spec):
-        module = self._kept[spec.name]
+        module = self.kept[spec.name]
         spec.loader_state = module.__spec__
         return module
 
@@ -141,11 +145,43 @@ class Stash:
         make_anew = self.anew.pop(name, None)
         if make_anew is not None:
             make_anew(module)
-        for needed in self._needs.get(name, ()):
+        known = self._closures.get(name)
+        if known is not None and self._bring(known):
+            return
+        for needed in self.needs.get(name, ()):
             if needed not in sys.modules:
                 self._need(needed)
         vars(module).update(self._hiding.get(name, {}))
-        sys.modules.update(self._made.get(name, {}))
+        sys.modules.update(self.made.get(name, {}))
+
+    def _bring(self, known):
+        """Puts all that comes with a module in place, where imports would do nothing else. Returns whether it did."""
+        if not self._ordinary() or not all(sys.modules.get(name) is module for name, module in known.standing.items()):
+            return False
+        if known.searched and not (sys.path[1:] == self._path and self._not_its_own(known.searched)):
+            return False
+        there = sys.modules.keys() & known.modules.keys()
+        if not all(sys.modules[name] is known.modules[name] for name in there):
+            return False
+        sys.modules.update(known.modules)
+        for name, package, child in known.attributes:
+            if name not in there:
+                package[child] = known.modules[name]
+        for name in known.anew:
+            make_anew = self.anew.pop(name, None)
+            if make_anew is not None:
+                make_anew(known.modules[name])
+        return True
+
+    def _not_its_own(self, names):
+        """Whether the program's own directory has nothing by these names. No is also said where that is not clear."""
+        if sys.path_hooks != self._hooks:
+            return False
+        try:
+            entries = os.listdir(sys.path[0] or '.')
+        except OSError:
+            return False
+        return names.isdisjoint([entry.partition('.')[0] for entry in entries])
 
     def _ordinary(self):
         """Whether modules are searched for as ever, as far as finders go."""
@@ -158,7 +194,7 @@ class Stash:
             self._need(package)
             if name in sys.modules:
                 return
-        module, holder = self._kept.get(name), self._kept.get(package)
+        module, holder = self.kept.get(name), self.kept.get(package)
         ours = module is not None and self._ordinary()
         if ours and package:
             ours = holder is not None and sys.modules[package] is holder

@@ -29,7 +29,7 @@ BEAR = b'bear'
 SYS_SETNS = 308
 # After some the interpreter has adapted the instructions to what they do.
 REHEARSALS = 20
-TRIED = 'print(end="")'
+TRIED = 'print(end="")\n'
 
 
 def message(*fields):
@@ -39,7 +39,7 @@ def message(*fields):
 def serve(number):
     """Serves until the daemon is gone. Returns only in a zygote whose program is to run: that program."""
     daemon = kernel.Socket(fileno=number)
-    first, last, off, *names = daemon.recv(kernel.MESSAGE_BYTES).split(b'\0')
+    first, last, off, libraries, *names = daemon.recv(kernel.MESSAGE_BYTES).split(b'\0')
     rights.OFF.update(off.decode().split())
     if not rights.stands('filter') or not rights.stands('no-new-privileges'):
         first = last = b''
@@ -70,7 +70,13 @@ def serve(number):
         guest.ORDINARY.update(guest.rehearse(kept))
     birth.fill_pools()
     gc.freeze()
-    ring = hot.pin(lambda pages, writer: try_out(last, pages, writer, kept))
+    tried = ''.join(f'import {name}\n' for name in libraries.decode().split()) + TRIED
+    passage = rights.Passage(last, 0, False)
+    passage.put((), os.geteuid())
+    gc.freeze()
+    pages = hot.find(lambda writer: try_out(passage, writer, kept, tried))
+    hot.OF_CASES = hot.find(lambda writer: try_out(passage, writer, kept, tried, nursed=True))
+    ring = hot.pin(pages)
     kernel.install(first)
     gc.freeze()
     passage = None
@@ -121,6 +127,7 @@ def live(link, namespaces, sole, passage, kept):
         if nursed:
             rights.go_first()
             link, arrive = nurse(link, descriptors)
+            link.send(message('ready', os.getpid()))
             arrive.make()
             guest.rehearse(kept, False)
             order, descriptors = kernel.receive(link)
@@ -166,17 +173,24 @@ def live(link, namespaces, sole, passage, kept):
     return program
 
 
-def try_out(filters, pages, writer, kept):
-    """Lives as a zygote does that has its sandbox alone, up to the end of its program. Returns these descriptors' new numbers."""
-    daemon, link = kernel.pair()
-    fields = '5', '1024', '0', '/', '3', 'python3', '-c', TRIED, *map(os.fsdecode, guest.ENVIRONMENT)
-    kernel.send(daemon, message(*fields), (0, 1, 2, pages, writer))
-    passage = rights.Passage(filters, 0, os.geteuid() == 0)
-    passage.put((), os.geteuid())
-    program = live(link, (), True, passage, kept)
+def try_out(passage, writer, kept, tried, nursed=False):
+    """Lives as a zygote does that has its sandbox alone, or as one for a case, up to the end of its program. Returns the
+    descriptor's new number."""
+    init, link = kernel.pair()
+    streams = [0, 1, 2, writer]
+    if nursed:
+        above, (init, own) = init, kernel.pair()
+        kernel.send(above, BEAR, (own.fileno(),))
+        # The nursery ends with what it bears.
+        streams.append(above.fileno())
+    fields = len(streams), 1024, 0, '/', 3, 'python3', '-c', tried, *guest.ENVIRONMENT
+    kernel.send(init, message(*fields), streams)
+    if nursed:
+        above.close()
+    program = live(link, (), not nursed, passage, kept)
     exec(program.compiled(), program.namespace)
     guest.flushed()
-    return 3, 4
+    return 3
 
 
 def refuse(link, step, act, *arguments):
@@ -191,6 +205,7 @@ def refuse(link, step, act, *arguments):
 def nurse(link, theirs):
     """Returns only in the zygotes: the link of each, and the calls by which it leaves the nursery for its layer if it has
     one yet."""
+    hot.pin(hot.OF_CASES)
     children = {}
     poll = select.poll()
     poll.register(link, select.POLLIN)
@@ -207,7 +222,6 @@ def nurse(link, theirs):
             if not child:
                 link.detach()
                 return kernel.socket(own), arrive
-            os.write(own, message('ready', child))
             for descriptor in theirs:
                 os.close(descriptor)
             theirs = None

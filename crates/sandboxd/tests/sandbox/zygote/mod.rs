@@ -8,8 +8,10 @@ mod programs;
 use std::collections::BTreeSet;
 
 use prl_sandbox_proto::{CapabilitiesRequest, Cause, HealthRequest, InputFile, RunOnceRequest, RunOnceResult};
+use tokio::task::JoinSet;
 use tonic::Code;
 
+use crate::run_tests::{judge, tests};
 use crate::support::{Client, Daemon, Outcome, cause, command, settles, tell, text};
 use programs::PROGRAMS;
 
@@ -89,6 +91,35 @@ async fn a_program_on_a_zygote_is_as_one_that_is_executed() -> Outcome {
         PROGRAMS.len(),
         wrong.join("\n")
     );
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_with_a_module_is_what_its_import_brings() -> Outcome {
+    let Some((_daemon, client)) = warm(&WARM).await? else {
+        return Ok(());
+    };
+    let told = client.clone().capabilities(CapabilitiesRequest {}).await?.into_inner();
+    let python3 = told
+        .runtimes
+        .iter()
+        .find(|one| one.name == "python")
+        .ok_or("no such runtime")?;
+    assert!(python3.preloads.len() > 40, "{:?}", python3.preloads);
+    let mut looks = JoinSet::new();
+    for name in python3.preloads.clone() {
+        let client = client.clone();
+        looks.spawn(async move {
+            let code = format!(
+                "import sys\nbefore = set(sys.modules)\nimport {name}\n\
+                 for one in list(sys.modules):\n    if one not in before: print(one, sorted(vars(sys.modules[one])))\n\
+                 print([(one, sorted(vars(sys.modules[one]))) for one in sorted(before) if hasattr(sys.modules[one], '__path__')])"
+            );
+            same(&client, &name, python(&code)).await.err()
+        });
+    }
+    let wrong: Vec<String> = looks.join_all().await.into_iter().flatten().collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
@@ -364,5 +395,14 @@ async fn what_every_program_writes_to_is_copied_when_it_is_forked() -> Outcome {
         faults < 250,
         "{faults} faults: without the copies there are more than 400"
     );
+    let cases = judge(&client, tests(python(FAULTS), &["", "", "", "", ""])).await?;
+    for told in cases.outputs() {
+        assert!(told.ends_with("[0, 1, 2, 3] False\n"), "{told}");
+        let faults: u32 = told.split(' ').next().unwrap_or_default().parse()?;
+        assert!(
+            faults < 220,
+            "a case: {faults} faults: without the copies there are more than 300"
+        );
+    }
     Ok(())
 }

@@ -254,6 +254,22 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "import sys\nb = len(sys.modules)\nimport json, random\nprint(list(sys.modules)[b:])",
     ),
     (
+        "a module of one's own among those that another needs",
+        "import sys, types, numbers\nmine = types.ModuleType('numbers'); vars(mine).update(vars(numbers)); sys.modules['numbers'] = mine\nimport fractions, statistics\nprint(sys.modules['numbers'] is mine, fractions.Fraction(1, 3))",
+    ),
+    (
+        "a file of one's own that is not one",
+        "import os, sys\nos.mkfifo('numbers.py'); open('heapq.txt', 'w').close()\nb = len(sys.modules)\nimport statistics\nprint(list(sys.modules)[b:])",
+    ),
+    (
+        "a lost directory",
+        "import os, sys\nos.mkdir('d'); os.chdir('d'); os.rmdir('../d')\nb = len(sys.modules)\nimport statistics\nprint(list(sys.modules)[b:])",
+    ),
+    (
+        "an attribute of a package that is not what was loaded",
+        "import collections, sys\ncollections.abc = 'mine'\nimport typing, statistics\nprint(collections.abc)",
+    ),
+    (
         "a file of its own that a module needs",
         "open('bisect.py', 'w').write('print(__file__)\\ndef bisect(*a): pass\\ninsort = bisect')\nimport sys, random\nprint(sys.modules['bisect'].__file__)",
     ),
