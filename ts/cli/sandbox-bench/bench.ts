@@ -19,7 +19,7 @@ import { burstOfRuns, nodePrint, numpySum, pythonPrint, shortestProgram, tenTest
 import { execInHeld, idleBoxes, manyBoxes, manyExecs } from "./held.ts";
 import { eventLoop, muchOutput, noisyNeighbours } from "./load.ts";
 import { Report } from "./report.ts";
-import { Floor, installedRivals } from "./rivals.ts";
+import { Floor, forgetRivals, installedRivals } from "./rivals.ts";
 
 const SCENARIOS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
   python: pythonPrint,
@@ -91,6 +91,7 @@ export async function runBench(options: BenchOptions, io: CommandIo): Promise<re
     return report.missed;
   } finally {
     await Promise.all([pool.close(), ...floors.map((floor) => floor.close())]);
+    forgetRivals();
   }
 }
 

@@ -10,6 +10,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { PrlError } from "../../errors.ts";
+import { Bundles } from "./runc.ts";
 
 export const PYTHON = "/usr/bin/python3";
 const FORK_SERVER = fileURLToPath(new URL("../../../benches/rivals/fork_server.py", import.meta.url));
@@ -17,7 +18,7 @@ const START_MS = 10_000;
 /** A refused connection means that its backlog is full. */
 const RETRY_MS = 1;
 
-/** What comes before a command to put it apart. `plain` does not. */
+/** What comes before a command to put it apart. `plain` does not; runc has a directory instead. */
 const PREFIXES: Readonly<Record<string, string>> = {
   plain: "",
   bubblewrap:
@@ -27,25 +28,49 @@ const PREFIXES: Readonly<Record<string, string>> = {
   firejail:
     "firejail --quiet --noprofile --net=none --private --private-tmp --private-dev --caps.drop=all --nonewprivs --noroot --seccomp " +
     "--rlimit-nproc=64 --",
+  runc: "",
   podman:
     "podman --cgroup-manager=cgroupfs run --rm -i --network=none --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 --rootfs /:O",
 };
 const ENVIRONMENT = { PATH: "/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", OPENBLAS_NUM_THREADS: "1" };
 
+const BUNDLES = new Bundles(ENVIRONMENT);
+
 /** Those of the known rivals that do run a program on this machine, `plain` first. */
 export function installedRivals(): string[] {
-  return Object.keys(PREFIXES).filter((name) => {
-    const [program = "", ...args] = rivalCommand(name, ["/bin/true"]);
-    return spawnSync(program, args, { stdio: "ignore", env: ENVIRONMENT }).status === 0;
+  return Object.keys(PREFIXES).filter((name) => runs(name, ["/bin/true"]));
+}
+
+/** Those of them that can run this command too: firejail, for one, shows nothing of homes. `note` is told of the others. */
+export function ableRivals(
+  rivals: readonly string[],
+  command: readonly string[],
+  note: (text: string) => void,
+): readonly string[] {
+  return rivals.filter((name) => {
+    const able = runs(name, command);
+    if (!able) note(`${name}: not measured with ${command[0] ?? ""}, which it cannot run`);
+    return able;
   });
 }
 
-/** The whole command line of a rival. */
-export function rivalCommand(rival: string, command: readonly string[]): string[] {
+function runs(rival: string, command: readonly string[]): boolean {
+  const [program = "", ...args] = rivalCommand(rival, command);
+  return spawnSync(program, args, { stdio: "ignore", env: ENVIRONMENT }).status === 0;
+}
+
+/** The whole command line of a rival. `container`: a name that nothing else has meanwhile, where one is needed. */
+export function rivalCommand(rival: string, command: readonly string[], container?: string): string[] {
+  const own = homes(command[0] ?? "");
+  if (rival === "runc") return BUNDLES.command(command, own, container);
   const prefix = (PREFIXES[rival] ?? "").split(" ").filter((word) => word !== "");
-  if (rival === "bubblewrap")
-    prefix.splice(-1, 0, ...homes(command[0] ?? "").flatMap((home) => ["--ro-bind", home, home]));
+  if (rival === "bubblewrap") prefix.splice(-1, 0, ...own.flatMap((home) => ["--ro-bind", home, home]));
   return [...prefix, ...command];
+}
+
+/** Removes what rivals needed. */
+export function forgetRivals(): void {
+  BUNDLES.remove();
 }
 
 /** Where an interpreter of one's own lives, and where the one lives that its environment was made from. */
