@@ -7,7 +7,7 @@ import { SandboxPool } from "../../sandbox/index.ts";
 import { burst, type Contender, interleaved, percentile } from "./measure.ts";
 import { type Bench, outputOf } from "./context.ts";
 import { proportionalBytes, settled } from "./memory.ts";
-import { ableRivals, Floor, PYTHON, rivalCommand, runRival } from "./rivals.ts";
+import { ableRivals, Floor, PYTHON, rarity, rivalCommand, runRival } from "./rivals.ts";
 
 const PRINT = "print(1)";
 /** The largest sum of neighbours. */
@@ -21,7 +21,11 @@ export async function pythonPrint({ pool, floor, rivals, rounds, report, signal 
   const contenders: Contender[] = [
     { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["python3", "-c", PRINT] }), "1\n") },
     { name: "floor", run: async () => floor.run(PRINT, "", "1\n") },
-    ...rivals.map((name) => ({ name, run: async () => runRival(name, [PYTHON, "-c", PRINT], "", "1\n") })),
+    ...rivals.map((name) => ({
+      name,
+      every: rarity(name),
+      run: async () => runRival(name, [PYTHON, "-c", PRINT], "", "1\n"),
+    })),
   ];
   const samples = await interleaved(contenders, rounds, signal);
   const bars = [
@@ -35,7 +39,7 @@ export async function pythonPrint({ pool, floor, rivals, rounds, report, signal 
 export async function shortestProgram({ pool, rivals, rounds, report, signal }: Bench): Promise<void> {
   const contenders: Contender[] = [
     { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["/bin/true"] }), "") },
-    ...rivals.map((name) => ({ name, run: async () => runRival(name, ["/bin/true"], "", "") })),
+    ...rivals.map((name) => ({ name, every: rarity(name), run: async () => runRival(name, ["/bin/true"], "", "") })),
   ];
   quantiles("sandbox_true", await interleaved(contenders, rounds, signal), [], report);
 }
@@ -60,6 +64,7 @@ export async function nodePrint({ rivals, rounds, report, signal }: Bench): Prom
       { name: "executed", run: async () => on("exec") },
       ...rivals.map((name) => ({
         name,
+        every: rarity(name),
         run: async () => runRival(name, [process.execPath, ...command.slice(1)], "", "1\n"),
       })),
     ];
@@ -98,7 +103,7 @@ export async function numpySum({ python, rivals, rounds, report, signal }: Bench
     const contenders: Contender[] = [
       { name: "ours", run: ours },
       { name: "floor", run: async () => server.run(SUM, "", "45\n") },
-      ...able.map((name) => ({ name, run: async () => runRival(name, command, "", "45\n") })),
+      ...able.map((name) => ({ name, every: rarity(name), run: async () => runRival(name, command, "", "45\n") })),
     ];
     const samples = await interleaved(contenders, rounds, signal);
     quantiles("sandbox_numpy", samples, [{ of: "bubblewrap", factor: 0.1 }], report);
@@ -130,6 +135,7 @@ export async function tenTests({ pool, floor, rivals, rounds, report, signal }: 
     { name: "floor", run: async () => each(async (stdin, output) => floor.run(BEST_SUM, stdin, output)) },
     ...rivals.map((name) => ({
       name,
+      every: rarity(name),
       run: async () => each(async (stdin, output) => runRival(name, [PYTHON, "-c", BEST_SUM], stdin, output)),
     })),
   ];
@@ -145,7 +151,7 @@ function bestSum(list: readonly number[]): number {
 
 /**
  * A thousand runs, 64 at once, again and again in turn. The rivals are driven by xargs, which costs them less than this process would. Slow
- * ones, which no bar is about, do a tenth.
+ * ones do a part of it.
  */
 export async function burstOfRuns({ pool, floor, rivals, report, signal, quick }: Bench): Promise<void> {
   const count = quick ? 200 : 1000;
@@ -168,7 +174,7 @@ export async function burstOfRuns({ pool, floor, rivals, report, signal, quick }
     add("floor", count, bare.wallMs);
     for (const name of rivals) {
       signal.throwIfAborted();
-      const runs = name === "plain" || name === "bubblewrap" ? count : count / 10;
+      const runs = count / rarity(name);
       const command = rivalCommand(name, [PYTHON, "-c", PRINT], `prl-burst-${round}-{}`).map((word) => `'${word}'`);
       const startedAt = performance.now();
       const script = `seq ${runs} | xargs -P 64 -I {} ${command.join(" ")} | grep -c '^1$'`;

@@ -3,12 +3,15 @@
 /** One way to do the same thing; `run` rejects when the outcome is not exactly the expected one. */
 export interface Contender {
   readonly name: string;
+  /** Takes part in every so many rounds only (1): a slow one would otherwise take most of the time, and the others' caches. */
+  readonly every?: number;
   run(): Promise<void>;
 }
 
 /**
  * Milliseconds of every sample of every contender, taken one at a time and in turn, each round beginning with another contender, so that
- * a slow moment of the machine meets all of them alike. The first round warms up and is not kept.
+ * a slow moment of the machine meets all of them alike; every second round goes backwards, so that nobody always follows the same one. The
+ * first round warms up and is not kept.
  */
 export async function interleaved(
   contenders: readonly Contender[],
@@ -19,8 +22,9 @@ export async function interleaved(
   for (let round = 0; round <= rounds; round++) {
     for (let turn = 0; turn < contenders.length; turn++) {
       signal.throwIfAborted();
-      const contender = contenders[(round + turn) % contenders.length];
-      if (contender === undefined) continue;
+      const place = (round + (round % 2 === 0 ? turn : contenders.length - turn)) % contenders.length;
+      const contender = contenders[place];
+      if (contender === undefined || round % (contender.every ?? 1) !== 0) continue;
       const startedAt = performance.now();
       await contender.run();
       if (round > 0) samples.get(contender.name)?.push(performance.now() - startedAt);

@@ -15,6 +15,8 @@ import { Bundles } from "./runc.ts";
 export const PYTHON = "/usr/bin/python3";
 const FORK_SERVER = fileURLToPath(new URL("../../../benches/rivals/fork_server.py", import.meta.url));
 const START_MS = 10_000;
+/** Rivals that no bar is about take from ten to forty times as long as we do: of them there are fewer samples. */
+const SLOW = 5;
 /** A refused connection means that its backlog is full. */
 const RETRY_MS = 1;
 
@@ -66,6 +68,11 @@ export function rivalCommand(rival: string, command: readonly string[], containe
   const prefix = (PREFIXES[rival] ?? "").split(" ").filter((word) => word !== "");
   if (rival === "bubblewrap") prefix.splice(-1, 0, ...own.flatMap((home) => ["--ro-bind", home, home]));
   return [...prefix, ...command];
+}
+
+/** Of so many rounds of a measurement this rival takes part in one, and of so many runs of a burst it does one. */
+export function rarity(rival: string): number {
+  return rival === "plain" || rival === "bubblewrap" ? 1 : SLOW;
 }
 
 /** Removes what rivals needed. */

@@ -5,15 +5,31 @@ import { burst, interleaved, percentile } from "../../../../ts/cli/sandbox-bench
 const { signal } = new AbortController();
 
 describe("measuring side by side", () => {
-  test("contenders take turns, each round begins with another one, and the first round is not kept", async () => {
+  test("contenders take turns, forwards and backwards from another one each, and the first round is not kept", async () => {
     const order: string[] = [];
     const contender = (name: string) => ({ name, run: async () => void order.push(name) });
     const samples = await interleaved(["a", "b", "c"].map(contender), 2, signal);
-    expect(order.join("")).toBe("abcbcacab");
+    expect(order.join("")).toBe("abcbaccab");
     expect([...samples].map(([name, { length }]) => [name, length])).toEqual([
       ["a", 2],
       ["b", 2],
       ["c", 2],
+    ]);
+  });
+
+  test("one that takes part in every third round only has fewer samples", async () => {
+    const nothing = async (): Promise<void> => {};
+    const samples = await interleaved(
+      [
+        { name: "a", run: nothing },
+        { name: "slow", every: 3, run: nothing },
+      ],
+      7,
+      signal,
+    );
+    expect([...samples].map(([name, { length }]) => [name, length])).toEqual([
+      ["a", 7],
+      ["slow", 2],
     ]);
   });
 
