@@ -14,7 +14,7 @@ const APART: Range<u32> = 1_879_048_192..1_879_048_192 + MOST;
 const MOST: u32 = NOBODY_OFFSET;
 /// The account that stands for everybody without a number, and what is above it.
 const NOBODY: u32 = 65_534;
-/// Below are accounts.
+/// Below are accounts of services. People may have such a number: in a container with few of them they are not there.
 const FIRST: u32 = 1000;
 
 /// All of them, in the order in which they are taken, from the end.

@@ -24,7 +24,7 @@ export async function interleaved(
       signal.throwIfAborted();
       const place = (round + (round % 2 === 0 ? turn : contenders.length - turn)) % contenders.length;
       const contender = contenders[place];
-      if (contender === undefined || round % (contender.every ?? 1) !== 0) continue;
+      if (contender === undefined || round % Math.min(contender.every ?? 1, rounds) !== 0) continue;
       const startedAt = performance.now();
       await contender.run();
       if (round > 0) samples.get(contender.name)?.push(performance.now() - startedAt);

@@ -42,7 +42,7 @@ impl Doorkeeper {
     }
 
     /// Connections beyond the number of places are closed at once: one that waits in the dark would be worse. Those that cannot be
-    /// accepted for want of descriptors or memory wait with the kernel.
+    /// accepted, most often for want of descriptors, wait with the kernel.
     pub(crate) fn guard<S, IO>(self, incoming: S) -> impl Stream<Item = io::Result<Guarded<IO>>>
     where
         S: Stream<Item = io::Result<IO>>,

@@ -27,6 +27,9 @@ const MEASURE_EVERY: Duration = Duration::from_millis(40);
 const SHORT: Duration = Duration::from_millis(30);
 /// A program whose forks keep being refused for this long does not cope: PIDS.
 const REFUSED_FORKS_PATIENCE: Duration = Duration::from_millis(500);
+/// Nor does one that is refused so many. Each refused fork copies and lets go of a whole process under locks that every other
+/// process with the same files waits for.
+const MOST_REFUSED_FORKS: u64 = 1000;
 /// When an exec is not over in this time after it was to be killed, it is ended from outside.
 const KILL_PATIENCE: Duration = Duration::from_secs(5);
 /// When what a finished run left is not ended and collected in this time, the sandbox is killed too.
@@ -135,6 +138,7 @@ pub(crate) async fn follow<E: Exec>(
         group.set_yielding(false);
     }
     let mut forks = RefusedForks {
+        before: before.refused_forks.unwrap_or(0),
         count: before.refused_forks.unwrap_or(0),
         ..RefusedForks::default()
     };
@@ -240,6 +244,7 @@ pub(crate) async fn follow<E: Exec>(
 /// The history of forks that the limit refused.
 #[derive(Default)]
 struct RefusedForks {
+    before: u64,
     count: u64,
     since: Option<Instant>,
     last: Option<Instant>,
@@ -271,9 +276,10 @@ impl RefusedForks {
         (last - started) * 3 > started.elapsed()
     }
 
-    /// Whether forks have been refused again and again.
+    /// Whether forks have been refused again and again, for long or in great number.
     fn persistent(&self) -> bool {
         let span = self.since.zip(self.last).map(|(since, last)| last - since);
-        self.recent() && span.is_some_and(|span| span >= REFUSED_FORKS_PATIENCE)
+        let long = self.recent() && span.is_some_and(|span| span >= REFUSED_FORKS_PATIENCE);
+        long || self.count - self.before >= MOST_REFUSED_FORKS
     }
 }

@@ -58,7 +58,7 @@ pub(crate) struct Warm {
 struct Running {
     python: Arc<Python>,
     pool: Arc<Pool>,
-    /// With a zygote that bears those of many cases, and has borne the first. None are kept before there was a request of such.
+    /// With a zygote that bears those of many cases, and has borne the first two. None are kept before there was a request of such.
     nurseries: Arc<Pool>,
     most_nurseries: usize,
 }

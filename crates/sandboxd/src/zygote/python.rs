@@ -104,7 +104,7 @@ impl Python {
         self.profile.environment()
     }
 
-    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne the first.
+    /// Makes a sandbox with a zygote. A `sole` one becomes its one program, any other bears more and has borne the first two.
     /// What most of its requests want is done in advance: limits and layers of the default sizes.
     pub(crate) async fn make(&self, sole: bool) -> Result<Sandbox, SandboxError> {
         let order = Order::Hatch(Hatch {

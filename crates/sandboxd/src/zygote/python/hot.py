@@ -3,7 +3,7 @@
 After a fork parent and child have one copy of each page, and whoever writes first takes a fault and makes the second. For
 pages that every child writes to a fork can do that at once, at half the price: the kernel copies then what is pinned in
 the parent, as memory that a device may read is. So a template finds out which pages those are, by trying, and pins them,
-as buffers of an io_uring that nothing is ever asked of; a nursery, whose memory is a copy of its template's, pins the same.
+as buffers of an io_uring that nothing is ever asked of; so does a nursery, for its cases (`OF_CASES`).
 Where the kernel gives no io_uring, each child takes its faults.
 
 Children do the finding: whatever the template does here moves what programs will write to.
@@ -11,6 +11,7 @@ Children do the finding: whatever the template does here moves what programs wil
 import ctypes
 import itertools
 import os
+import signal
 import struct
 
 SYS_IO_URING_SETUP, SYS_IO_URING_REGISTER, REGISTER_BUFFERS = 425, 427, 0
@@ -21,6 +22,8 @@ PLACE = struct.Struct('QQ')
 ENTRY_BYTES = 8
 # Of a page as proc tells of it: it is there, nobody else has it, and it is a file's.
 PRESENT, EXCLUSIVE, OF_A_FILE = 1 << 63, 1 << 56, 1 << 61
+# A trial that takes longer hangs, and is ended: then nothing is pinned.
+TRIAL_SECONDS = 5
 # What a nursery pins.
 OF_CASES = b''
 
@@ -94,6 +97,7 @@ def written(places, writer, live):
     if child:
         os.waitpid(child, 0)
         return
+    signal.alarm(TRIAL_SECONDS)
     writer = live(writer)
     pages = os.open('/proc/self/pagemap', os.O_RDONLY)
     for part, at in reads:

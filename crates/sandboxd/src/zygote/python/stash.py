@@ -53,8 +53,9 @@ class Recorder:
 class Stash:
     """A finder and a loader in one."""
 
-    def __init__(self, born, needs):
-        self.needs = needs
+    def __init__(self, born, needs, names, told):
+        """`names`: modules that were asked for; of those in `told` it is known what they leave."""
+        self.needs = {**needs, **told}
         self.kept = {}
         # Submodules that were taken from their packages, and what hides a submodule of the same name.
         self.taken, self._hiding = {}, {}
@@ -74,7 +75,9 @@ class Stash:
                 self.made.setdefault(name.rpartition('.')[0], {})[name] = sys.modules.pop(name)
             else:
                 self._put_away(name, module, loaded)
-        self._closures = closure.closures(self, born)
+        self._closures = closure.closures(self, names, told, born)
+        # What a program has from the beginning, and what it has been given: it may have removed some.
+        self._born, self._given = frozenset(born), set()
         sys.meta_path.insert(0, self)
         self._finders, self._hooks = list(sys.meta_path), list(sys.path_hooks)
 
@@ -142,9 +145,8 @@ class Stash:
         self._give_back(name, module)
 
     def _give_back(self, name, module):
-        make_anew = self.anew.pop(name, None)
-        if make_anew is not None:
-            make_anew(module)
+        self._make_anew(name, module)
+        self._given.add(name)
         known = self._closures.get(name)
         if known is not None and self._bring(known):
             return
@@ -156,30 +158,36 @@ class Stash:
 
     def _bring(self, known):
         """Puts all that comes with a module in place, where imports would do nothing else. Returns whether it did."""
-        if not self._ordinary() or not all(sys.modules.get(name) is module for name, module in known.standing.items()):
+        if not self._ordinary() or not sys.modules.keys() >= self._born or not sys.modules.keys() >= self._given:
             return False
         if known.searched and not (sys.path[1:] == self._path and self._not_its_own(known.searched)):
             return False
         there = sys.modules.keys() & known.modules.keys()
         if not all(sys.modules[name] is known.modules[name] for name in there):
             return False
+        # Before anybody sees them: another thread may use at once what it finds.
+        for name in known.anew:
+            if name not in there:
+                self._make_anew(name, known.modules[name])
         sys.modules.update(known.modules)
+        self._given.update(known.modules)
         for name, package, child in known.attributes:
             if name not in there:
                 package[child] = known.modules[name]
-        for name in known.anew:
-            make_anew = self.anew.pop(name, None)
-            if make_anew is not None:
-                make_anew(known.modules[name])
         return True
+
+    def _make_anew(self, name, module):
+        act = self.anew.pop(name, None)
+        if act is not None:
+            act(module)
 
     def _not_its_own(self, names):
         """Whether the program's own directory has nothing by these names. No is also said where that is not clear."""
-        if sys.path_hooks != self._hooks:
+        if sys.path_hooks != self._hooks or type(sys.path[0]) is not str:
             return False
         try:
             entries = os.listdir(sys.path[0] or '.')
-        except OSError:
+        except (OSError, ValueError):
             return False
         return names.isdisjoint([entry.partition('.')[0] for entry in entries])
 
@@ -191,6 +199,10 @@ class Stash:
         """As `import` does it. What can only be ours is put back without its machinery."""
         package, _, child = name.rpartition('.')
         if package and package not in sys.modules:
+            if name in self.kept and package not in self.kept:
+                # It is left of a package that could not be imported.
+                sys.modules[name] = self.kept[name]
+                return
             self._need(package)
             if name in sys.modules:
                 return
@@ -203,6 +215,7 @@ class Stash:
         if not ours:
             __import__(name)
             return
+        self._make_anew(name, module)
         sys.modules[name] = module
         self._give_back(name, module)
         # It comes after what it needs.

@@ -44,9 +44,11 @@ def serve(number):
     if not rights.stands('filter') or not rights.stands('no-new-privileges'):
         first = last = b''
     last = kernel.filters(last)
+    libraries, names = libraries.decode().split(), [name.decode() for name in names]
+    told = closure.ask(libraries, born)
     for name in names:
         try:
-            __import__(name.decode())
+            __import__(name)
         except ImportError:
             pass
     stash.RECORDER.stop()
@@ -55,7 +57,7 @@ def serve(number):
         birth.HOOKS.leave_to_the_interpreter()
     else:
         huge.settle()
-    kept = stash.Stash(born, stash.RECORDER.needs)
+    kept = stash.Stash(born, stash.RECORDER.needs, names, told)
     for name in kept.anew:
         birth.HOOKS.leave_out(name)
     sys.path[:] = guest.PATH
@@ -70,7 +72,7 @@ def serve(number):
         guest.ORDINARY.update(guest.rehearse(kept))
     birth.fill_pools()
     gc.freeze()
-    tried = ''.join(f'import {name}\n' for name in libraries.decode().split()) + TRIED
+    tried = ''.join(f'import {name}\n' for name in libraries) + TRIED
     passage = rights.Passage(last, 0, False)
     passage.put((), os.geteuid())
     gc.freeze()
@@ -181,7 +183,7 @@ def try_out(passage, writer, kept, tried, nursed=False):
     if nursed:
         above, (init, own) = init, kernel.pair()
         kernel.send(above, BEAR, (own.fileno(),))
-        # The nursery ends with what it bears.
+        # What it bears has the only other end of the nursery's link, which ends with it.
         streams.append(above.fileno())
     fields = len(streams), 1024, 0, '/', 3, 'python3', '-c', tried, *guest.ENVIRONMENT
     kernel.send(init, message(*fields), streams)

@@ -11,12 +11,13 @@ use crate::boxes::{boxes, exec, small};
 use crate::support::{Client, Daemon, Outcome, command, skip, tell, text};
 
 const CALCULATION: &str = "import sys, os\n\
+    born = set(sys.modules)\n\
     print([name for name in sys.modules if name.startswith('numpy')], os.environ['OPENBLAS_NUM_THREADS'])\n\
     import numpy as np, pickle\n\
     print(np.arange(10).sum(), np.linalg.inv(np.eye(2)).tolist(), np.fft.fft([1, 0, 0]).real.tolist())\n\
     print(np.random.RandomState(1).rand(3), 0 <= np.random.default_rng().random() < 1, (np.ones((99, 99)) @ np.ones((99, 9))).shape)\n\
     print(pickle.loads(pickle.dumps(np.arange(3))), np.array(['a', 'b']), repr(np.float64(1.5)))\n\
-    print(sorted(name for name in sys.modules if name.startswith('numpy')))\n\
+    print([name for name in sys.modules if name not in born])\n\
     np.array([1, 2]) + np.array([1, 2, 3])";
 
 async fn with(arguments: &[&str]) -> Result<Option<(Daemon, Client)>, Box<dyn Error>> {
@@ -197,6 +198,21 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
     // What is installed to be edited has a finder behind all others.
     let finder = "import sys; sys.meta_path.append(type('Finder', (), {'find_spec': lambda *_: None})())\n";
     std::fs::write(site_packages.join("editable.pth"), finder)?;
+    // A library that imports in a way that nobody sees, and one that it does without, since that is broken.
+    for (path, content) in [
+        (
+            "unseen/__init__.py",
+            "import importlib\nimportlib.import_module('unseen.part')\nimportlib.import_module('textwrap')\ntry:\n    import broken\nexcept ImportError:\n    pass\n",
+        ),
+        ("unseen/part.py", ""),
+        ("broken/__init__.py", "from . import a\nraise ImportError\n"),
+        ("broken/a.py", "from . import b\n"),
+        ("broken/b.py", ""),
+    ] {
+        let path = site_packages.join(path);
+        std::fs::create_dir_all(path.parent().ok_or("no directory")?)?;
+        std::fs::write(path, content)?;
+    }
     // By another of its names than the one that programs use.
     let own = venv.join("bin/python").to_string_lossy().into_owned();
     let arguments = [
@@ -205,7 +221,7 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
         "--warm",
         "ours=2",
         "--preload",
-        "ours=of_the_venv",
+        "ours=of_the_venv,unseen",
         "--python",
         &own,
     ];
@@ -233,6 +249,14 @@ async fn a_virtual_environment_is_shown_with_all_that_it_needs() -> Outcome {
             );
         }
     }
+    let source = "import sys\nbefore = set(sys.modules)\nimport unseen\n\
+        print([one for one in sys.modules if one not in before], unseen.part, 'textwrap' in sys.modules)";
+    let told = [
+        run(&client, on("ours", python(source))).await?,
+        run(&client, on("exec", python(source))).await?,
+    ];
+    assert_eq!(outward(&told[0]), outward(&told[1]));
+    assert_eq!(told[0].runtime, "ours", "{}", tell(&told[0]));
     let hostile = format!("echo x > {}", site.trim());
     let result = run(&client, command(&["sh", "-c", &format!("{hostile}/x.py")])).await?;
     assert!(text(&result.stderr).contains("Read-only"), "{}", tell(&result));

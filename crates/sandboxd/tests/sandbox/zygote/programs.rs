@@ -262,6 +262,14 @@ pub(crate) const PROGRAMS: &[(&str, &str)] = &[
         "import os, sys\nos.mkfifo('numbers.py'); open('heapq.txt', 'w').close()\nb = len(sys.modules)\nimport statistics\nprint(list(sys.modules)[b:])",
     ),
     (
+        "modules that were removed",
+        "import re, sys\ndel sys.modules['enum'], sys.modules['functools']\nimport string\nprint('enum' in sys.modules, 'functools' in sys.modules)",
+    ),
+    (
+        "a path of bytes",
+        "import sys\nsys.path[0] = b'/work'\nimport json\nprint(json.dumps([1]))",
+    ),
+    (
         "a lost directory",
         "import os, sys\nos.mkdir('d'); os.chdir('d'); os.rmdir('../d')\nb = len(sys.modules)\nimport statistics\nprint(list(sys.modules)[b:])",
     ),

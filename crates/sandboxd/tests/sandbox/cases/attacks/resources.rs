@@ -61,6 +61,14 @@ while time.monotonic() < end:
         if os.fork() == 0: time.sleep(4); os._exit(0)
     except OSError: time.sleep(0.01)
 print('escaped'); os._exit(0)"#), "").ends(Cause::Pids),
+    case("forks that are refused by the thousand", By("pids-verdict"), Py(r#"
+import time
+refused = 0
+for i in range(3000):
+    try:
+        if os.fork() == 0: time.sleep(4); os._exit(0)
+    except OSError: refused += 1
+print('escaped', refused); os._exit(0)"#), "").ends(Cause::Pids).hits(Limit::Processes),
     case("stopped double forks in new sessions", Layers("pid namespace"), Py(r#"
 for i in range(10):
     if os.fork() == 0:
