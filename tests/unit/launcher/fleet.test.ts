@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
+import type { RunChild } from "../../../ts/cli/launcher/child-process.ts";
 import { Fleet, FLEET_TIMES, type FleetOptions } from "../../../ts/cli/launcher/fleet.ts";
 import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
 import { writeLoad } from "../../../ts/monitors/index.ts";
@@ -36,8 +37,8 @@ afterEach(async () => {
   await rm(runDir, { recursive: true, force: true });
 });
 
-/** A process that says that it is ready, and then does `then`. */
-async function start(then: string, options: Partial<FleetOptions> = {}): Promise<void> {
+/** Processes that say that they are ready, and then do `then`. */
+async function begin(then: string, options: Partial<FleetOptions> = {}): Promise<RunChild[]> {
   const file = join(runDir, "worker.mjs");
   await writeFile(
     file,
@@ -64,7 +65,12 @@ async function start(then: string, options: Partial<FleetOptions> = {}): Promise
     times: TIMES,
     ...options,
   });
-  await supervisor.ready(fleet.start(), PATIENCE.timeout);
+  return fleet.start();
+}
+
+/** Resolves when they are ready. For those that stay: of one that dies at once, nobody may see that it was. */
+async function start(then: string, options: Partial<FleetOptions> = {}): Promise<void> {
+  await supervisor.ready(await begin(then, options), PATIENCE.timeout);
 }
 
 const STAYS = "setInterval(() => {}, 1000);";
@@ -112,7 +118,7 @@ test("one that dies early is started again after pauses that double", PATIENCE, 
   const firstPauseMs = 100;
   const deaths: number[] = [];
   const died = () => void deaths.push(performance.now());
-  await start("process.exit(7);", { times: { ...TIMES, firstPauseMs }, onRestart: died });
+  await begin("process.exit(7);", { times: { ...TIMES, firstPauseMs }, onRestart: died });
   // Polls may miss a death.
   await expect.poll(() => deaths.length, PATIENCE).toBeGreaterThanOrEqual(4);
   const pauses = deaths.slice(1, 4).map((at, i) => at - (deaths[i] ?? 0));
@@ -120,7 +126,7 @@ test("one that dies early is started again after pauses that double", PATIENCE, 
 });
 
 test("one that dies again and again fails the run in the end", { timeout: 60_000 }, async () => {
-  await start("process.exit(7);");
+  await begin("process.exit(7);");
   await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
   expect(notes.length).toBe(10);
 });
