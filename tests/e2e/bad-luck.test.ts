@@ -1,5 +1,5 @@
 /** What a run makes of damaged files, impatient users and readers that go away. */
-import { cp, mkdir, readdir, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -41,7 +41,13 @@ test("a warm start that was damaged in the cache is trained again, and said to b
 });
 
 test("Ctrl-C that arrives twice, as under npx, still ends in a summary", { timeout: 60_000 }, async () => {
-  const run = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "twice"], options());
+  // Long enough that it is still under way when the signals come.
+  const steps = (await readFile(join(import.meta.dirname, "configs/sft.toml"), "utf8"))
+    .replace(/^max_steps = .*$/m, "max_steps = 5000")
+    .replace("../../../configs", join(import.meta.dirname, "../../configs"));
+  const sft = join(place.dir, "sft.toml");
+  await writeFile(sft, steps);
+  const run = start(["rl", SYNC, "--warm-start.sft", sft, "--run.name", "twice"], options());
   await printed(run, "SFT step 1/");
   run.child.kill("SIGINT");
   await sleep(10);

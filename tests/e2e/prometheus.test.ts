@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, test } from "vitest";
 
-import { childPids, readJson, type Running, start, workspace } from "../support/prl.ts";
+import { childPids, type Finished, readJson, type Running, start, workspace } from "../support/prl.ts";
 import { writeBoxedRun } from "./boxed-run.ts";
 
 const CONFIGS = join(import.meta.dirname, "configs");
 const PATIENCE_MS = 60_000;
-/** Where the orchestrator answers; the others on the next three. */
-const PORT = 30_000 + (process.pid % 10_000);
+/** Where the orchestrator answers; the others on the next three. Below the ports that the system gives to others. */
+const PORT = 20_000 + 4 * (process.pid % 3_000);
 
 let place: Awaited<ReturnType<typeof workspace>>;
 let running: Running[];
@@ -32,12 +32,16 @@ function begin(...args: string[]): string {
 /** The values that it shows, by name with labels, once it shows all that are wanted. */
 async function shown(address: string, ...wanted: RegExp[]): Promise<string> {
   let text = "";
+  let ended: Finished | undefined;
+  void running[0]?.finished.then((how) => (ended = how));
   for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(100)) {
     text = await fetch(address).then(
       (answer) => answer.text(),
       () => "",
     );
     if (wanted.every((line) => line.test(text))) return text;
+    if (ended !== undefined)
+      throw new Error(`the run ended (${ended.code}) before that:\n${ended.stdout}${ended.stderr}`);
   }
   throw new Error(`${address} never showed ${wanted.join(", ")}:\n${text}`);
 }

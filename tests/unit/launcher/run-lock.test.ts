@@ -32,10 +32,15 @@ test("a directory is taken once, and free again when it is released", async () =
 });
 
 test("a process that has ended is gone, though its parent has not asked how it ended", async () => {
-  const parent = spawn("sh", ["-c", "true & echo $!; exec sleep 60"], { stdio: ["ignore", "pipe", "ignore"] });
+  // The child ends when it may: once its parent is a program that asks nobody how they ended.
+  const parent = spawn("sh", ["-c", "exec 3<&0; read _ <&3 & echo $!; exec sleep 60"], {
+    stdio: ["pipe", "pipe", "ignore"],
+  });
   try {
     const [line] = (await once(parent.stdout, "data")) as [Buffer];
     const pid = Number(String(line));
+    await expect.poll(() => readFile(`/proc/${parent.pid}/comm`, "utf8"), { timeout: 10_000 }).toBe("sleep\n");
+    parent.stdin.end();
     await expect.poll(() => processStart(pid), { timeout: 10_000 }).toBe(null);
     expect(await readFile(`/proc/${pid}/stat`, "utf8")).toContain(") Z ");
     expect(await processStart(process.pid)).toMatch(/^\d+$/);

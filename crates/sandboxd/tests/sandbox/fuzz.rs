@@ -313,7 +313,8 @@ async fn recording(daemon: &Daemon) -> Result<Vec<u8>, Box<dyn Error>> {
         let mut seen = Vec::new();
         let mut buffer = [0; 4096];
         loop {
-            let length = from_client.read(&mut buffer).await?;
+            // A client that is dropped with something unread resets the connection: that is its end, too.
+            let length = from_client.read(&mut buffer).await.unwrap_or(0);
             if length == 0 {
                 break;
             }
