@@ -1,9 +1,9 @@
 /**
  * Hands the engine's increments, which arrive for all requests together, to the `generate` call that each belongs to.
  *
- * One pump pulls while any request is unfinished. Increments of a call wait in its own queue; a call that stops early aborts what is
- * left of it. The engine knows requests by numbers of ours, so that an id can be used again while the engine still ends the request
- * that had it.
+ * One pump pulls while the engine has any request of ours. Increments of a call wait in its own queue; a call that stops early aborts
+ * what is left of it, and the pump goes on until the engine has ended that. The engine knows requests by numbers of ours, so that an id
+ * can be used again while the engine still ends the request that had it.
  */
 
 import type { NativeEngine, NativeIncrement } from "#native";
@@ -25,13 +25,17 @@ interface Call {
   unfinished: Map<string, string>;
   wake: (() => void) | undefined;
   failure: unknown;
+  /** Its caller has stopped reading; what the engine still ends of it is dropped. */
+  isLeft: boolean;
 }
 
 export class IncrementRouter {
   readonly #engine: Pick<NativeEngine, "submit" | "abort" | "next">;
   readonly #calls = new Map<string, Call>();
   #submitted = 0;
-  #pump: Promise<void> | undefined;
+  /** True from the moment the pump starts until it has seen that no request is left. */
+  #isPumping = false;
+  #pump: Promise<void> = Promise.resolve();
 
   constructor(engine: Pick<NativeEngine, "submit" | "abort" | "next">) {
     this.#engine = engine;
@@ -39,13 +43,11 @@ export class IncrementRouter {
 
   async *generate(requests: GenerateRequest[], signal?: AbortSignal): AsyncGenerator<GenerateIncrement> {
     signal?.throwIfAborted();
-    const call: Call = { queue: [], unfinished: new Map(), wake: undefined, failure: undefined };
-    const accepted = this.#accept(requests, call);
+    const call: Call = { queue: [], unfinished: new Map(), wake: undefined, failure: undefined, isLeft: false };
     const abort = () => this.#abort(call);
     signal?.addEventListener("abort", abort, { once: true });
     try {
-      if (accepted.length > 0) native(() => this.#engine.submit(accepted));
-      this.#pump ??= this.#run();
+      this.#submit(requests, call);
       while (call.unfinished.size > 0 || call.queue.length > 0) {
         const increment = call.queue.shift();
         if (increment !== undefined) {
@@ -59,8 +61,8 @@ export class IncrementRouter {
       signal?.throwIfAborted();
     } finally {
       signal?.removeEventListener("abort", abort);
+      call.isLeft = true;
       abort();
-      for (const key of call.unfinished.keys()) this.#calls.delete(key);
     }
   }
 
@@ -69,24 +71,34 @@ export class IncrementRouter {
     await this.#pump;
   }
 
-  /** The requests that the engine gets; those that are wrong have their refusal in the call's queue. */
-  #accept(requests: readonly GenerateRequest[], call: Call): NativeRequest[] {
+  /** Hands the requests to the engine, and pulls from then on; those that are wrong have their refusal in the call's queue. */
+  #submit(requests: readonly GenerateRequest[], call: Call): void {
+    const accepted = this.#accept(requests, call);
+    if (accepted.size === 0) return;
+    native(() => this.#engine.submit([...accepted.values()].map(({ converted }) => converted)));
+    for (const [key, { id }] of accepted) {
+      this.#calls.set(key, call);
+      call.unfinished.set(key, id);
+    }
+    if (!this.#isPumping) this.#pump = this.#run();
+  }
+
+  /** The requests that the engine gets, by the engine's ids. */
+  #accept(requests: readonly GenerateRequest[], call: Call): Map<string, { id: string; converted: NativeRequest }> {
     const ids = new Set<string>();
-    return requests.flatMap((request) => {
+    const accepted = new Map<string, { id: string; converted: NativeRequest }>();
+    for (const request of requests) {
       try {
         if (ids.has(request.id)) throw invalid(`two requests of one call have the id "${request.id}"`);
         ids.add(request.id);
         const key = String(this.#submitted++);
-        const converted = toNative(request, key);
-        this.#calls.set(key, call);
-        call.unfinished.set(key, request.id);
-        return [converted];
+        accepted.set(key, { id: request.id, converted: toNative(request, key) });
       } catch (error) {
         if (!(error instanceof PrlError)) throw error;
         call.queue.push(refused(request.id, error));
-        return [];
       }
-    });
+    }
+    return accepted;
   }
 
   /** Ends what is left of a call. An engine that is closed or gone has ended it already, and says so to the pump. */
@@ -101,6 +113,7 @@ export class IncrementRouter {
   }
 
   async #run(): Promise<void> {
+    this.#isPumping = true;
     try {
       while (this.#calls.size > 0) {
         for (const increment of await this.#engine.next(PULL_DEADLINE_MS)) this.#deliver(increment);
@@ -112,7 +125,7 @@ export class IncrementRouter {
       }
       this.#calls.clear();
     } finally {
-      this.#pump = undefined;
+      this.#isPumping = false;
     }
   }
 
@@ -125,6 +138,7 @@ export class IncrementRouter {
       this.#calls.delete(increment.id);
       call.unfinished.delete(increment.id);
     }
+    if (call.isLeft) return;
     call.queue.push(converted);
     call.wake?.();
     call.wake = undefined;
