@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadModel, openTrainer, randomCheckpoint } from "prl/engine";
+import { loadModel, openTrainer, randomCheckpoint } from "prl-lm/engine";
 import { best, report, rival, threads } from "./report.mjs";
 
 const SEQUENCES = 64;

@@ -4,8 +4,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTrainer, randomCheckpoint } from "prl/engine";
-import { openSafetensors, WeightPublisher, WeightReceiver, writeSafetensors } from "prl/weights";
+import { openTrainer, randomCheckpoint } from "prl-lm/engine";
+import { openSafetensors, WeightPublisher, WeightReceiver, writeSafetensors } from "prl-lm/weights";
 import { report, rival, threads } from "./report.mjs";
 
 const LEARNING_RATES = [1e-6, 1e-5, 1e-4];

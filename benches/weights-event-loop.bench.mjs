@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { openSafetensors, readManifest, WeightPublisher, WeightReceiver, writeSafetensors } from "prl/weights";
+import { openSafetensors, readManifest, WeightPublisher, WeightReceiver, writeSafetensors } from "prl-lm/weights";
 import { report } from "./report.mjs";
 import { longestStalls } from "./stall.mjs";
 

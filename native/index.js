@@ -95,8 +95,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-android-arm64')
-        const bindingPackageVersion = require('@prl/native-android-arm64/package.json').version
+        const binding = require('prl-lm-native-android-arm64')
+        const bindingPackageVersion = require('prl-lm-native-android-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -111,8 +111,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-android-arm-eabi')
-        const bindingPackageVersion = require('@prl/native-android-arm-eabi/package.json').version
+        const binding = require('prl-lm-native-android-arm-eabi')
+        const bindingPackageVersion = require('prl-lm-native-android-arm-eabi/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -132,8 +132,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-win32-x64-gnu')
-          const bindingPackageVersion = require('@prl/native-win32-x64-gnu/package.json').version
+          const binding = require('prl-lm-native-win32-x64-gnu')
+          const bindingPackageVersion = require('prl-lm-native-win32-x64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -148,8 +148,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-win32-x64-msvc')
-          const bindingPackageVersion = require('@prl/native-win32-x64-msvc/package.json').version
+          const binding = require('prl-lm-native-win32-x64-msvc')
+          const bindingPackageVersion = require('prl-lm-native-win32-x64-msvc/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -165,8 +165,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-win32-ia32-msvc')
-        const bindingPackageVersion = require('@prl/native-win32-ia32-msvc/package.json').version
+        const binding = require('prl-lm-native-win32-ia32-msvc')
+        const bindingPackageVersion = require('prl-lm-native-win32-ia32-msvc/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -181,8 +181,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-win32-arm64-msvc')
-        const bindingPackageVersion = require('@prl/native-win32-arm64-msvc/package.json').version
+        const binding = require('prl-lm-native-win32-arm64-msvc')
+        const bindingPackageVersion = require('prl-lm-native-win32-arm64-msvc/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -200,8 +200,8 @@ function requireNative() {
       loadErrors.push(e)
     }
     try {
-      const binding = require('@prl/native-darwin-universal')
-      const bindingPackageVersion = require('@prl/native-darwin-universal/package.json').version
+      const binding = require('prl-lm-native-darwin-universal')
+      const bindingPackageVersion = require('prl-lm-native-darwin-universal/package.json').version
       if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
         throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
       }
@@ -216,8 +216,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-darwin-x64')
-        const bindingPackageVersion = require('@prl/native-darwin-x64/package.json').version
+        const binding = require('prl-lm-native-darwin-x64')
+        const bindingPackageVersion = require('prl-lm-native-darwin-x64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -232,8 +232,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-darwin-arm64')
-        const bindingPackageVersion = require('@prl/native-darwin-arm64/package.json').version
+        const binding = require('prl-lm-native-darwin-arm64')
+        const bindingPackageVersion = require('prl-lm-native-darwin-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -252,8 +252,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-freebsd-x64')
-        const bindingPackageVersion = require('@prl/native-freebsd-x64/package.json').version
+        const binding = require('prl-lm-native-freebsd-x64')
+        const bindingPackageVersion = require('prl-lm-native-freebsd-x64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -268,8 +268,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-freebsd-arm64')
-        const bindingPackageVersion = require('@prl/native-freebsd-arm64/package.json').version
+        const binding = require('prl-lm-native-freebsd-arm64')
+        const bindingPackageVersion = require('prl-lm-native-freebsd-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -284,8 +284,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-freebsd-ppc64')
-        const bindingPackageVersion = require('@prl/native-freebsd-ppc64/package.json').version
+        const binding = require('prl-lm-native-freebsd-ppc64')
+        const bindingPackageVersion = require('prl-lm-native-freebsd-ppc64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -305,8 +305,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-x64-musl')
-          const bindingPackageVersion = require('@prl/native-linux-x64-musl/package.json').version
+          const binding = require('prl-lm-native-linux-x64-musl')
+          const bindingPackageVersion = require('prl-lm-native-linux-x64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -321,8 +321,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-x64-gnu')
-          const bindingPackageVersion = require('@prl/native-linux-x64-gnu/package.json').version
+          const binding = require('prl-lm-native-linux-x64-gnu')
+          const bindingPackageVersion = require('prl-lm-native-linux-x64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -339,8 +339,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-arm64-musl')
-          const bindingPackageVersion = require('@prl/native-linux-arm64-musl/package.json').version
+          const binding = require('prl-lm-native-linux-arm64-musl')
+          const bindingPackageVersion = require('prl-lm-native-linux-arm64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -355,8 +355,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-arm64-gnu')
-          const bindingPackageVersion = require('@prl/native-linux-arm64-gnu/package.json').version
+          const binding = require('prl-lm-native-linux-arm64-gnu')
+          const bindingPackageVersion = require('prl-lm-native-linux-arm64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -373,8 +373,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-arm-musleabihf')
-          const bindingPackageVersion = require('@prl/native-linux-arm-musleabihf/package.json').version
+          const binding = require('prl-lm-native-linux-arm-musleabihf')
+          const bindingPackageVersion = require('prl-lm-native-linux-arm-musleabihf/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -389,8 +389,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-arm-gnueabihf')
-          const bindingPackageVersion = require('@prl/native-linux-arm-gnueabihf/package.json').version
+          const binding = require('prl-lm-native-linux-arm-gnueabihf')
+          const bindingPackageVersion = require('prl-lm-native-linux-arm-gnueabihf/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -407,8 +407,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-loong64-musl')
-          const bindingPackageVersion = require('@prl/native-linux-loong64-musl/package.json').version
+          const binding = require('prl-lm-native-linux-loong64-musl')
+          const bindingPackageVersion = require('prl-lm-native-linux-loong64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -423,8 +423,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-loong64-gnu')
-          const bindingPackageVersion = require('@prl/native-linux-loong64-gnu/package.json').version
+          const binding = require('prl-lm-native-linux-loong64-gnu')
+          const bindingPackageVersion = require('prl-lm-native-linux-loong64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -441,8 +441,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-riscv64-musl')
-          const bindingPackageVersion = require('@prl/native-linux-riscv64-musl/package.json').version
+          const binding = require('prl-lm-native-linux-riscv64-musl')
+          const bindingPackageVersion = require('prl-lm-native-linux-riscv64-musl/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -457,8 +457,8 @@ function requireNative() {
           loadErrors.push(e)
         }
         try {
-          const binding = require('@prl/native-linux-riscv64-gnu')
-          const bindingPackageVersion = require('@prl/native-linux-riscv64-gnu/package.json').version
+          const binding = require('prl-lm-native-linux-riscv64-gnu')
+          const bindingPackageVersion = require('prl-lm-native-linux-riscv64-gnu/package.json').version
           if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
             throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
@@ -474,8 +474,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-linux-ppc64-gnu')
-        const bindingPackageVersion = require('@prl/native-linux-ppc64-gnu/package.json').version
+        const binding = require('prl-lm-native-linux-ppc64-gnu')
+        const bindingPackageVersion = require('prl-lm-native-linux-ppc64-gnu/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -490,8 +490,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-linux-s390x-gnu')
-        const bindingPackageVersion = require('@prl/native-linux-s390x-gnu/package.json').version
+        const binding = require('prl-lm-native-linux-s390x-gnu')
+        const bindingPackageVersion = require('prl-lm-native-linux-s390x-gnu/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -510,8 +510,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-openharmony-arm64')
-        const bindingPackageVersion = require('@prl/native-openharmony-arm64/package.json').version
+        const binding = require('prl-lm-native-openharmony-arm64')
+        const bindingPackageVersion = require('prl-lm-native-openharmony-arm64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -526,8 +526,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-openharmony-x64')
-        const bindingPackageVersion = require('@prl/native-openharmony-x64/package.json').version
+        const binding = require('prl-lm-native-openharmony-x64')
+        const bindingPackageVersion = require('prl-lm-native-openharmony-x64/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -542,8 +542,8 @@ function requireNative() {
         loadErrors.push(e)
       }
       try {
-        const binding = require('@prl/native-openharmony-arm')
-        const bindingPackageVersion = require('@prl/native-openharmony-arm/package.json').version
+        const binding = require('prl-lm-native-openharmony-arm')
+        const bindingPackageVersion = require('prl-lm-native-openharmony-arm/package.json').version
         if (bindingPackageVersion !== '0.1.0' && process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
           throw new Error(`Native binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
         }
@@ -681,16 +681,16 @@ if (!nativeBinding || forceWasi) {
     let candidateError = null
     let candidateFailed = false
     try {
-      candidateError = __napiWasiResolveCandidate('@prl/native-wasm32-wasi', true, undefined)
+      candidateError = __napiWasiResolveCandidate('prl-lm-native-wasm32-wasi', true, undefined)
       candidateFailed = candidateError !== null
       if (!candidateFailed) {
         if (process.env.NAPI_RS_ENFORCE_VERSION_CHECK && process.env.NAPI_RS_ENFORCE_VERSION_CHECK !== '0') {
-          const bindingPackageVersion = require('@prl/native-wasm32-wasi/package.json').version
+          const bindingPackageVersion = require('prl-lm-native-wasm32-wasi/package.json').version
           if (bindingPackageVersion !== '0.1.0') {
             throw new Error(`WASI binding package version mismatch, expected 0.1.0 but got ${bindingPackageVersion}. You can reinstall dependencies to fix this issue.`)
           }
         }
-        wasiBinding = require('@prl/native-wasm32-wasi')
+        wasiBinding = require('prl-lm-native-wasm32-wasi')
         nativeBinding = wasiBinding
         __napiLoadedBindingTarget = 'wasm32-wasi'
         wasiBindingLoaded = true

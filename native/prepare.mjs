@@ -1,4 +1,4 @@
-// Runs on `npm install` in a checkout (and for git dependencies), never for consumers of a published package.
+// Runs on `npm install` in a checkout and for git dependencies. An installed tarball holds what its checkout built: nothing to do there.
 // Plain JavaScript without dependencies: it must be able to say what is missing when nothing else is there.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -10,6 +10,8 @@ const run = (command, args) => spawnSync(command, args, { cwd: root, stdio: "inh
 
 // `npx prl` in a checkout links it into npx's own cache and runs this again: `npm install` has done the work.
 if (process.env.npm_command === "exec" && existsSync(join(root, "dist", "cli", "main.js"))) process.exit(0);
+
+if (!existsSync(join(root, "native", "Cargo.toml"))) process.exit(0);
 
 const tsc = join(root, "node_modules", ".bin", "tsc");
 

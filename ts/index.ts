@@ -2,7 +2,7 @@
  * prl: reinforcement-learning post-training for language models.
  *
  * `rl`, `sft` and `evaluate` run what the commands `prl rl`, `sft` and `eval` run; `loadConfig` reads their configs. The parts below have entry points of
- * their own: `prl/engine`, `prl/tokenizer`, `prl/algorithms`, `prl/packing`, `prl/weights`, `prl/environments`.
+ * their own: `prl-lm/engine`, `prl-lm/tokenizer`, `prl-lm/algorithms`, `prl-lm/packing`, `prl-lm/weights`, `prl-lm/environments`.
  */
 export { evaluate, rl, sft } from "./cli/launcher/index.ts";
 export type {

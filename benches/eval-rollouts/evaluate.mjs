@@ -1,6 +1,6 @@
 // One evaluation in a process of its own: prints rollouts per second, per second of CPU, and how late timers of 5 ms were, as JSON.
 // evaluate.mjs <base url> <rollouts> <in flight> <folder>
-import { evaluate, loadConfig } from "prl";
+import { evaluate, loadConfig } from "prl-lm";
 
 const [url, rollouts, inFlight, dir] = process.argv.slice(2);
 const config = async (examples, name) =>

@@ -10,11 +10,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { advantages } from "prl/algorithms";
-import { loadModel, openTrainer, randomCheckpoint } from "prl/engine";
-import { defineEnvironment, endless, scoreGroup, singleTurn, z } from "prl/environments";
-import { buildBatch, packSequences } from "prl/packing";
-import { loadTokenizer } from "prl/tokenizer";
+import { advantages } from "prl-lm/algorithms";
+import { loadModel, openTrainer, randomCheckpoint } from "prl-lm/engine";
+import { defineEnvironment, endless, scoreGroup, singleTurn, z } from "prl-lm/environments";
+import { buildBatch, packSequences } from "prl-lm/packing";
+import { loadTokenizer } from "prl-lm/tokenizer";
 
 const STEPS = Number(process.argv[2] ?? 30);
 const TASKS = 4; // of a step ...

@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from "node:url";
 
-import { loadConfig, PrlError, rl } from "prl";
+import { loadConfig, PrlError, rl } from "prl-lm";
 
 const target = Number(process.argv[2] ?? 0.9);
 const file = process.argv[3] ?? fileURLToPath(new URL("../reverse-text/rl.toml", import.meta.url));

@@ -9,7 +9,7 @@
  * bytes. The template is ChatML with Qwen's tool calls; of a tool it shows only the name, because a model of this size
  * learns what tools take from demonstrations.
  */
-import { loadEnvironment } from "prl/environments";
+import { loadEnvironment } from "prl-lm/environments";
 
 import { addedToken, byteCharacters, writeSmallModel } from "../small-model.mjs";
 

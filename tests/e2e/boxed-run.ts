@@ -6,9 +6,9 @@ const SYNC = join(import.meta.dirname, "configs/sync.toml");
 
 /** Reverse-text, scored by what a program in the rollout's sandbox says. */
 const ENVIRONMENT = `
-import { defineEnvironment, endless, z } from "prl/environments";
-import { sequenceRatio } from "prl/environments/verify";
-import { requireRun } from "prl/sandbox";
+import { defineEnvironment, endless, z } from "prl-lm/environments";
+import { sequenceRatio } from "prl-lm/environments/verify";
+import { requireRun } from "prl-lm/sandbox";
 function* rows(rng) {
   for (;;) {
     const letters = Array.from({ length: 2 + rng.integer(3) }, () => rng.pick("abcdefghij"));

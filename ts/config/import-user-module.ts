@@ -2,7 +2,7 @@
  * The one loader of user code by path: environments, advantages, losses, filters.
  *
  * `./my.ts#name` is a file and an export (without `#name`: the default export). JavaScript and TypeScript, with relative imports of
- * either, on every Node we support; `prl` and `prl/...` mean the running package wherever the user's folder is.
+ * either, on every Node we support; `prl-lm` and `prl-lm/...` mean the running package wherever the user's folder is.
  */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { createRequire, register } from "node:module";

@@ -1,5 +1,5 @@
 /**
- * Module hooks for user code: TypeScript on every Node, and `prl` from anywhere.
+ * Module hooks for user code: TypeScript on every Node, and `prl-lm` from anywhere.
  *
  * Runs on Node's hooks thread, registered by `import-user-module.ts` before the first user module. It imports nothing of ours: what it
  * needs comes as data. Modules keep their own URL, so `import.meta.url`, relative imports and the packages of the user's own
@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 export interface HookData {
   /** URL of the TypeScript transformer's module. */
   readonly transformer: string;
-  /** URL by public specifier: `prl`, `prl/environments`, ... */
+  /** URL by public specifier: `prl-lm`, `prl-lm/environments`, ... */
   readonly exports: Readonly<Record<string, string>>;
   /** URL prefix of our own sources, which whoever started us knows how to load. */
   readonly ownSources: string;

@@ -1,5 +1,5 @@
 /**
- * Environments: tasks, rollouts, rewards, and the processes that run them. Public as `prl/environments`.
+ * Environments: tasks, rollouts, rewards, and the processes that run them. Public as `prl-lm/environments`.
  *
  * What authors use comes first (`z` is zod, for `config`); below it is what the orchestrator and the command line use.
  */

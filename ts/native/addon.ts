@@ -5,6 +5,7 @@
 
 import { createRequire } from "node:module";
 import { PrlError } from "../errors.ts";
+import { cureForMissing } from "./missing-binary.ts";
 
 type Addon = typeof import("#native");
 
@@ -18,12 +19,11 @@ export function addon(): Addon {
   if (loaded !== undefined) return loaded;
   const specifier = process.env["PRL_NATIVE_ADDON"] ?? "#native";
   try {
-    // Synchronous, because packing, losses and codecs are (design section 16); the generated loader is an ES module without await.
+    // Synchronous, because packing, losses and codecs are; the generated loader is an ES module without await.
     loaded = createRequire(import.meta.url)(specifier) as Addon;
     return loaded;
   } catch (cause) {
-    const message =
-      "the native addon is not built or does not load: run `npm run build:native -- --release` (needs Rust)";
-    throw new PrlError("PRL_NATIVE_MISSING", message, { cause });
+    const cure = cureForMissing("the native addon", "build:native", cause);
+    throw new PrlError("PRL_NATIVE_MISSING", `the native addon is not there or does not load: ${cure}`, { cause });
   }
 }

@@ -1,6 +1,6 @@
 /**
  * The embedded engine: scores and samples with a Hugging Face checkpoint of the Qwen2, Qwen3 or Llama family, in f32 on the CPU.
- * Public as `prl/engine`. It knows token ids, never text.
+ * Public as `prl-lm/engine`. It knows token ids, never text.
  */
 
 import { PrlError } from "../errors.ts";

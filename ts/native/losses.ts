@@ -1,4 +1,4 @@
-/** The policy losses of the engine as pure functions over flat arrays. Public through `prl/algorithms`. */
+/** The policy losses of the engine as pure functions over flat arrays. Public through `prl-lm/algorithms`. */
 
 import { addon } from "./addon.ts";
 import { native } from "./errors.ts";

@@ -1,5 +1,5 @@
 /**
- * Packing samples into bins and bins into the columnar batch of design section 6. Public as `prl/packing`.
+ * Packing samples into bins and bins into the columnar batch of design section 6. Public as `prl-lm/packing`.
  * Synchronous.
  */
 

@@ -4,19 +4,21 @@ import { accessSync, constants } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { PrlError } from "../errors.ts";
+import { cureForMissing } from "./missing-binary.ts";
 
 const NAME = "prl-sandboxd";
 
 /** The path of the daemon's program. Throws `PRL_SANDBOX_MISSING` with the cure when it is not there. */
 export function sandboxDaemonPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
   const named = env["PRL_SANDBOXD"];
-  const path = named ?? join(addonFolder(env), NAME);
+  let path = named ?? NAME;
   try {
+    path = named ?? join(addonFolder(env), NAME);
     accessSync(path, constants.X_OK);
     return path;
   } catch (cause) {
     const cure =
-      named === undefined ? "run `npm run build:sandboxd -- --release` (needs Rust)" : "PRL_SANDBOXD names it";
+      named === undefined ? cureForMissing("the sandbox daemon", "build:sandboxd", cause) : "PRL_SANDBOXD names it";
     throw new PrlError("PRL_SANDBOX_MISSING", `the sandbox daemon ${path} cannot be run: ${cure}`, { cause });
   }
 }

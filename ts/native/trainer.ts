@@ -1,4 +1,4 @@
-/** The embedded trainer: forward, hand-written backward, AdamW with f32 state. Part of the public `prl/engine`. */
+/** The embedded trainer: forward, hand-written backward, AdamW with f32 state. Part of the public `prl-lm/engine`. */
 
 import { PrlError } from "../errors.ts";
 import { addon } from "./addon.ts";

@@ -1,5 +1,5 @@
 /**
- * Publishing and receiving weight versions by folders, checking and comparing them. Part of the public `prl/weights`; the rules are those
+ * Publishing and receiving weight versions by folders, checking and comparing them. Part of the public `prl-lm/weights`; the rules are those
  * of crates/weights/README.md ("Roots").
  */
 

@@ -1,5 +1,5 @@
 /**
- * safetensors files, their digests, and weight versions. Public as `prl/weights`.
+ * safetensors files, their digests, and weight versions. Public as `prl-lm/weights`.
  * The format's rules and the digests: crates/weights/README.md.
  */
 

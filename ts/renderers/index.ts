@@ -1,4 +1,4 @@
-/** The text layer: tokenizers, streaming decoding, chat templates. Public as `prl/tokenizer`. */
+/** The text layer: tokenizers, streaming decoding, chat templates. Public as `prl-lm/tokenizer`. */
 
 export { loadTokenizer } from "./tokenizer.ts";
 export type { ChatTemplateOptions, RenderedChat, Tokenizer } from "./tokenizer.ts";

@@ -1,5 +1,5 @@
 /**
- * Text to token ids and back, streaming, chat templates: `loadTokenizer`, public as `prl/tokenizer`.
+ * Text to token ids and back, streaming, chat templates: `loadTokenizer`, public as `prl-lm/tokenizer`.
  *
  * It stands on the `tokenizers` crate for ids and on the model's own Jinja template for conversations. Text becomes tokens once, here;
  * sampled tokens are never tokenised again.

@@ -1,4 +1,4 @@
-/** Sandboxes: untrusted programs under limits, with a truthful cause for every end. Public as `prl/sandbox`. */
+/** Sandboxes: untrusted programs under limits, with a truthful cause for every end. Public as `prl-lm/sandbox`. */
 
 export { SandboxPool, type ConnectOptions, type StartOptions, type TlsOptions } from "./pool.ts";
 export { Box } from "./box.ts";

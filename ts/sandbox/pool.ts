@@ -1,5 +1,5 @@
 /**
- * Runs untrusted programs, each in a sandbox of its own that never served another run, and holds sandboxes. Public as `prl/sandbox`.
+ * Runs untrusted programs, each in a sandbox of its own that never served another run, and holds sandboxes. Public as `prl-lm/sandbox`.
  *
  * However a run ends, its promise resolves to a result with a cause; only mistakes of the caller reject. A lost connection or a dead
  * daemon is INFRA, never success. A reply that was lost is fetched again by its key, which a daemon runs at most once.

@@ -1,7 +1,7 @@
 /** An environment that goes wrong in the way that it is told. */
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
-import { defineEnvironment, singleTurn, z } from "prl/environments";
+import { defineEnvironment, singleTurn, z } from "prl-lm/environments";
 
 const config = z.strictObject({
   how: z.enum(["not", "zero", "nan", "throws"]).default("not"),

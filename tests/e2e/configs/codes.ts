@@ -1,5 +1,5 @@
 /** Each letter has a code that nothing but a hint says. */
-import { defineEnvironment, reward, singleTurn, z } from "prl/environments";
+import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
 
 const LETTERS = Array.from("abcdefgh");
 

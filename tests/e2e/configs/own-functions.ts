@@ -1,4 +1,4 @@
-import { policyLoss, type AdvantageGroup, type OwnLossInputs } from "prl/algorithms";
+import { policyLoss, type AdvantageGroup, type OwnLossInputs } from "prl-lm/algorithms";
 
 /** GRPO's advantages, and twice as much for the first token. */
 export function advantages({ rollouts }: AdvantageGroup): Float32Array[] {

@@ -1,5 +1,5 @@
 /** The shortest reply of a group wins; replies of random weights differ in length. */
-import { defineEnvironment, groupReward, singleTurn, z } from "prl/environments";
+import { defineEnvironment, groupReward, singleTurn, z } from "prl-lm/environments";
 
 export default defineEnvironment({
   name: "shortest",

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { matchJsonSchema, matchPattern } from "prl/environments/verify";
+import { matchJsonSchema, matchPattern } from "prl-lm/environments/verify";
 
 describe("matchPattern", () => {
   test.each([

@@ -3,15 +3,15 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { advantages, policyLoss } from "prl/algorithms";
-import { loadModel, openTrainer, randomCheckpoint, type Model } from "prl/engine";
-import { defineEnvironment, reward, singleTurn } from "prl/environments";
-import { sequenceRatio } from "prl/environments/verify";
-import { buildBatch, flopModel, packSequences, type Sample } from "prl/packing";
-import { SandboxPool } from "prl/sandbox";
-import { loadTokenizer } from "prl/tokenizer";
-import { openSafetensors, writeSafetensors } from "prl/weights";
-import * as prl from "prl";
+import { advantages, policyLoss } from "prl-lm/algorithms";
+import { loadModel, openTrainer, randomCheckpoint, type Model } from "prl-lm/engine";
+import { defineEnvironment, reward, singleTurn } from "prl-lm/environments";
+import { sequenceRatio } from "prl-lm/environments/verify";
+import { buildBatch, flopModel, packSequences, type Sample } from "prl-lm/packing";
+import { SandboxPool } from "prl-lm/sandbox";
+import { loadTokenizer } from "prl-lm/tokenizer";
+import { openSafetensors, writeSafetensors } from "prl-lm/weights";
+import * as prl from "prl-lm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ROOT } from "../../support/prl.ts";
 
@@ -44,7 +44,7 @@ async function sample(requests: Parameters<Model["generate"]>[0]) {
   return { tokens, logprobs, ends };
 }
 
-describe("prl/engine", () => {
+describe("prl-lm/engine", () => {
   test("logits predict the next token and agree with logprobs", async () => {
     const ids = Uint32Array.from(PROMPT);
     const cuSeqlens = Uint32Array.of(0, 5, ids.length);
@@ -156,7 +156,7 @@ describe("prl/engine", () => {
   });
 });
 
-describe("prl/tokenizer", () => {
+describe("prl-lm/tokenizer", () => {
   test("encodes bytes and decodes them", async () => {
     const tokenizer = await loadTokenizer(CONFIG);
     expect([...tokenizer.encode("reverse: ab\n")]).toEqual([...Buffer.from("reverse: ab\n")]);
@@ -165,7 +165,7 @@ describe("prl/tokenizer", () => {
   });
 });
 
-describe("prl/algorithms", () => {
+describe("prl-lm/algorithms", () => {
   test("policyLoss and advantages compute in the precision given", () => {
     const inputs = {
       logprobs: Float64Array.of(0, -1),
@@ -186,7 +186,7 @@ describe("prl/algorithms", () => {
   });
 });
 
-describe("prl/packing and prl/weights", () => {
+describe("prl-lm/packing and prl/weights", () => {
   const sampleOf = (length: number): Sample => ({
     tokenIds: new Uint32Array(length).fill(7),
     mask: new Uint8Array(length).fill(1, 1),
@@ -223,7 +223,7 @@ describe("prl/packing and prl/weights", () => {
   });
 });
 
-describe("prl/sandbox", () => {
+describe("prl-lm/sandbox", () => {
   test("runs on a warm interpreter, tests in one sandbox, and says what is not implemented by its code", async () => {
     await using pool = await SandboxPool.start({ warm: { python: 2 } });
     const run = await pool.runOnce({ command: ["python3", "-c", "print(6 * 7)"] });
@@ -235,7 +235,7 @@ describe("prl/sandbox", () => {
   });
 });
 
-describe("prl and prl/environments", () => {
+describe("prl-lm and prl-lm/environments", () => {
   test("define, load and score an environment", async () => {
     expect(sequenceRatio("abcd", "bcde")).toBe(0.75);
     expect(typeof defineEnvironment).toBe("function");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { embeddingScorer, rewardModelScorer } from "prl/environments/verify";
+import { embeddingScorer, rewardModelScorer } from "prl-lm/environments/verify";
 
 import { loadOnnxRuntime } from "../../../ts/environments/verify/scorers/onnx-runtime.ts";
 import { embeddingModel, rewardModel, strangeModel } from "../../support/onnx-file.ts";

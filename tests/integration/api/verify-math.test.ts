@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { verifyMath } from "prl/environments/verify";
+import { verifyMath } from "prl-lm/environments/verify";
 
 describe("verifyMath", () => {
   test.each([

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await writeFile(join(place.dir, "quiz.csv"), `question,answer\n${quiz}`);
   await writeFile(join(place.dir, "package.json"), '{"type": "module"}');
   await mkdir(join(place.dir, "node_modules"));
-  await symlink(ROOT, join(place.dir, "node_modules/prl"));
+  await symlink(ROOT, join(place.dir, "node_modules/prl-lm"));
 });
 afterAll(async () => {
   await endpoint.close();

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Environment, loadEnvironment, OWN_SANDBOXES, validateEnvironment, z } from "prl/environments";
+import { type Environment, loadEnvironment, OWN_SANDBOXES, validateEnvironment, z } from "prl-lm/environments";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { chatCompletion, mockEndpoint, type MockEndpoint } from "../../support/mock-endpoint.ts";

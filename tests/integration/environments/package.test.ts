@@ -21,7 +21,7 @@ beforeAll(async () => {
   const modules = join(dir, "node_modules");
   await mkdir(join(modules, ".bin"), { recursive: true });
   await mkdir(join(modules, "@types"));
-  await symlink(ROOT, join(modules, "prl"));
+  await symlink(ROOT, join(modules, "prl-lm"));
   for (const name of ["typescript", "@types/node"])
     await symlink(join(ROOT, "node_modules", name), join(modules, name));
   await symlink("../typescript/bin/tsc", join(modules, ".bin/tsc"));

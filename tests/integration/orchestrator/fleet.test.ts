@@ -147,7 +147,7 @@ test("code that hangs or crashes its worker is the loss of its own rollouts alon
   const path = join(runDir, "bad.ts");
   await writeFile(
     path,
-    `import { defineEnvironment, z } from "prl/environments";
+    `import { defineEnvironment, z } from "prl-lm/environments";
     export default defineEnvironment({
       name: "bad", version: "1.0.0", config: z.strictObject({}),
       tasks: () => ["good", "hangs", "leaves", "fills its memory"].map((what) => ({ prompt: what, what })),

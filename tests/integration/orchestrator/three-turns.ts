@@ -1,5 +1,5 @@
 /** Conversations of three turns, in which the environment always says the same. */
-import { defineEnvironment, multiTurn, reward, z } from "prl/environments";
+import { defineEnvironment, multiTurn, reward, z } from "prl-lm/environments";
 
 export default defineEnvironment({
   name: "three-turns",

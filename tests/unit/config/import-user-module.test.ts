@@ -24,7 +24,7 @@ export class Counter { constructor(readonly value: number) {} }
   "plain.mjs": "export default 7;\n",
   "broken.ts": "export default {;\n",
   "throws.ts": `throw new Error("at load");\n`,
-  "uses-prl.ts": `import { defineEnvironment } from "prl/environments";
+  "uses-prl.ts": `import { defineEnvironment } from "prl-lm/environments";
 export default defineEnvironment;
 `,
 };

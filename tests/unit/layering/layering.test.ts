@@ -14,7 +14,7 @@ const LAYERS = [
 ];
 /**
  * The orchestrator drives the engines through the admin clients of design section 7, which live beside the server that they talk to;
- * evaluations use the statistics of `prl/algorithms`; a checkpoint's manifest is replaced whole, as every file of a run directory is.
+ * evaluations use the statistics of `prl-lm/algorithms`; a checkpoint's manifest is replaced whole, as every file of a run directory is.
  */
 const SAME_LAYER = new Set([
   "orchestrator -> inference",

@@ -1,5 +1,5 @@
 /**
- * Verification toolbox for rewards: no model, no network; programs run in sandboxes that are given. Public as `prl/environments/verify`.
+ * Verification toolbox for rewards: no model, no network; programs run in sandboxes that are given. Public as `prl-lm/environments/verify`.
  */
 export { extractAnswer, type ExtractAnswerOptions } from "./extract-answer.ts";
 export { verifyMath, type MathVerdict, type VerifyMathOptions } from "./math/verify-math.ts";

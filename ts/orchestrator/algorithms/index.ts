@@ -1,6 +1,6 @@
 /**
  * Advantage estimators, policy losses and the statistics of evaluations as pure functions: the same numbers as inside a run. Public as
- * `prl/algorithms`.
+ * `prl-lm/algorithms`.
  */
 export {
   policyLoss,

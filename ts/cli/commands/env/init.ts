@@ -28,7 +28,7 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   const dir = resolve(io.cwd, options.get("--dir") ?? name);
   if (existsSync(dir) && readdirSync(dir).length > 0)
     throw new PrlError("PRL_CLI_USAGE", `prl env init: ${dir} is not empty; name another folder with --dir`);
-  const files = templateFiles({ packageName, name, prl: prlFor(dir) });
+  const files = templateFiles({ packageName, name, prlSpec: prlSpecFor(dir) });
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(dir, path)), { recursive: true });
     writeFileSync(join(dir, path), text);
@@ -44,8 +44,8 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   return EXIT.done;
 }
 
-/** What npm is to install: this version, or this very folder when it is a checkout. */
-function prlFor(dir: string): string {
+/** The specifier of prl for npm: this version, or this very folder when it is a checkout. */
+function prlSpecFor(dir: string): string {
   if (ROOT.split(sep).includes("node_modules")) return `^${packageManifest().version}`;
   const parent = dirname(dir);
   const from = existsSync(parent) ? join(realpathSync(parent), "x") : dir;

@@ -1,13 +1,16 @@
 /** The files of a new environment package: a small task that is whole, to be replaced piece by piece. */
 import { ENVIRONMENT_KEYWORD } from "../../../environments/index.ts";
 
+/** The npm package of prl; `prl` itself is the name of its command. */
+const PRL_PACKAGE = "prl-lm";
+
 export interface TemplateNames {
   /** Of the npm package: `shout`, `@owner/shout`. */
   readonly packageName: string;
   /** Of the environment. */
   readonly name: string;
-  /** What npm is to install as `prl`. */
-  readonly prl: string;
+  /** The specifier that npm installs `prl-lm` from. */
+  readonly prlSpec: string;
 }
 
 /** Contents by path within the package. */
@@ -25,7 +28,7 @@ export function templateFiles(names: TemplateNames): Readonly<Record<string, str
   };
 }
 
-function manifest({ packageName, prl }: TemplateNames): object {
+function manifest({ packageName, prlSpec }: TemplateNames): object {
   return {
     name: packageName,
     version: "0.1.0",
@@ -42,9 +45,9 @@ function manifest({ packageName, prl }: TemplateNames): object {
       test: "npm run build && node --test dist/index.test.js",
       validate: "prl env validate .",
     },
-    peerDependencies: { prl: "*" },
-    peerDependenciesMeta: { prl: { optional: true } },
-    devDependencies: { "@types/node": "^20.19.0", prl, typescript: ">=5.8" },
+    peerDependencies: { [PRL_PACKAGE]: "*" },
+    peerDependenciesMeta: { [PRL_PACKAGE]: { optional: true } },
+    devDependencies: { "@types/node": "^20.19.0", [PRL_PACKAGE]: prlSpec, typescript: ">=5.8" },
   };
 }
 
@@ -65,8 +68,8 @@ const TSCONFIG = {
 const environment = ({
   name,
 }: TemplateNames): string => `/** ${name}: a word is to be answered in capital letters. Replace task, rewards and demonstrations with yours. */
-import { defineEnvironment, endless, ofSplit, type Rng, singleTurn, z } from "prl/environments";
-import { sequenceRatio, stripWhitespace } from "prl/environments/verify";
+import { defineEnvironment, endless, ofSplit, type Rng, singleTurn, z } from "prl-lm/environments";
+import { sequenceRatio, stripWhitespace } from "prl-lm/environments/verify";
 
 const LETTERS = "abcdefghijklmnopqrstuvwxyz";
 
@@ -117,7 +120,7 @@ export default defineEnvironment({
 const TEST = `import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { scoreGroup, validateEnvironment } from "prl/environments";
+import { scoreGroup, validateEnvironment } from "prl-lm/environments";
 
 import environment from "./index.js";
 

@@ -1,0 +1,35 @@
+/** How the user gets a compiled part (the addon, the sandbox daemon) that is not where it belongs. */
+import { existsSync } from "node:fs";
+import { arch, platform } from "node:os";
+import { fileURLToPath } from "node:url";
+
+/** Sources and build output lie equally deep below the package's folder. */
+const PACKAGE_ROOT = new URL("../../", import.meta.url);
+
+/**
+ * One sentence with what to do. A checkout builds the part; an installed package got it from the checkout that packed it, and cannot
+ * build it; in a bundle the package's folder is gone, so that nothing beside it can be found.
+ *
+ * @param what the part, with its article: `the native addon`
+ * @param script the npm script of a checkout that builds it
+ * @param cause what the lookup threw
+ */
+export function cureForMissing(what: string, script: string, cause: unknown): string {
+  if (isBundled(cause))
+    return `prl-lm was bundled, and ${what} is loaded from the package's own folder: leave prl-lm out of the bundle (esbuild: --external:prl-lm)`;
+  if (existsSync(fileURLToPath(new URL("native/Cargo.toml", PACKAGE_ROOT))))
+    return `run \`npm run ${script} -- --release\` in the checkout (needs Rust)`;
+  return (
+    `this copy of prl-lm was packed without ${what} for ${platform()}-${arch()}: on such a machine run \`npm install\` and \`npm pack\` ` +
+    "in a checkout (needs Rust), and install the tarball that it makes"
+  );
+}
+
+/** `#native` is a name of this package's manifest: where it is unknown, the code has left its package. */
+function isBundled(cause: unknown): boolean {
+  if (!(cause instanceof Error)) return false;
+  const code = "code" in cause ? cause.code : undefined;
+  const isUnknownName = code === "ERR_PACKAGE_IMPORT_NOT_DEFINED" || code === "MODULE_NOT_FOUND";
+  // A bundle of CommonJS modules has no import.meta.url.
+  return (isUnknownName && cause.message.includes("#native")) || code === "ERR_INVALID_ARG_VALUE";
+}
