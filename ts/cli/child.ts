@@ -5,7 +5,7 @@ import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { MonitorsBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { type Metrics, openMetrics, showMetrics, writeTensorBoard } from "../monitors/index.ts";
+import { logSteps, type Metrics, openMetrics, showMetrics, writeTensorBoard } from "../monitors/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "./command.ts";
 
 export const CHILD_OPTIONS: readonly CommandOption[] = [
@@ -65,16 +65,18 @@ export interface ChildMonitors {
   portOffset: number;
   /** Step that the process goes on from; 0 for a new run. */
   startStep: number;
+  /** The process's log. */
+  log: CommandIo["stderr"];
 }
 
 /** Opens the run's metrics, in every way that `[monitors]` asks for. */
 export async function openChildMetrics(
   component: string,
   { runDir, attempt }: Pick<ChildOptions, "runDir" | "attempt">,
-  { monitors: { prometheus, tensorboard }, portOffset, startStep }: ChildMonitors,
+  { monitors: { prometheus, tensorboard }, portOffset, startStep, log }: ChildMonitors,
 ): Promise<Metrics> {
   const run = basename(runDir);
-  let metrics = openMetrics(runDir, component, attempt);
+  let metrics = logSteps(component, openMetrics(runDir, component, attempt), (text) => log.write(text));
   try {
     if (tensorboard !== null) {
       const folder = tensorboard.path === null ? join(runDir, "tensorboard") : join(tensorboard.path, run);

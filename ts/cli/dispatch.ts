@@ -25,6 +25,11 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   { name: "runs", summary: "List, show and compare runs", load: () => import("./commands/runs.ts") },
   {
+    name: "watch",
+    summary: "Show the progress of a run that is going on elsewhere",
+    load: () => import("./commands/watch.ts"),
+  },
+  {
     name: "logs",
     summary: "Print or follow the logs of a run's processes",
     load: () => import("./commands/logs.ts"),

@@ -129,12 +129,21 @@ function reinforcedLines(state: LiveState, last: RlStep, width: number): Line[] 
     titleLine(state, "RL"),
     progressLine(last.step, state.maxSteps, mean(seconds), width),
     ["Reward", number(last.reward), curve(rewards, width, "yellow"), bestOf(known, Math.max)],
+    ...sourceLines(steps, width),
     ...evaluationLines(state.evaluations),
     ["Policy", [policyText(last)]],
     ["Speed", [`${formatCount(last.tokensPerSecond)} tokens/s`], [waitText(steps), "dim"]],
     ["Async", [asyncText(last)], [droppedText(last), "dim"], [restartText(state.restarts), "red"]],
     ...loadLines(state, width),
   ];
+}
+
+/** One curve per source, where there are several: the mean over them hides which one learns. */
+function sourceLines(steps: readonly RlStep[], width: number): Line[] {
+  return Object.entries(steps.at(-1)?.rewards ?? {}).map(([source, reward]) => {
+    const rewards = steps.map((step) => step.rewards[source]);
+    return ["", number(reward), curve(rewards, width, "yellow"), [`  ${source}`, "dim"]];
+  });
 }
 
 function bestOf(values: readonly number[], best: (...values: number[]) => number): Part {

@@ -23,7 +23,7 @@ export interface LiveTerminal {
 
 export class LiveProgress implements ProgressView {
   readonly #terminal: LiveTerminal;
-  readonly #started = performance.now();
+  readonly #started: number;
   readonly #steps: RlStep[] = [];
   readonly #evaluations: EvaluationReport[] = [];
   #sft: SftStep[] = [];
@@ -34,8 +34,10 @@ export class LiveProgress implements ProgressView {
   #ended = false;
   readonly #ticker: NodeJS.Timeout;
 
-  constructor(terminal: LiveTerminal, title: string) {
+  /** `elapsed`: seconds that the run has been going on. */
+  constructor(terminal: LiveTerminal, title: string, elapsed = 0) {
     this.#terminal = terminal;
+    this.#started = performance.now() - 1000 * elapsed;
     this.#state = { title, phase: "starting", maxSteps: null, restarts: 0, load: null };
     this.#ticker = setInterval(() => this.#draw(false), REDRAW_INTERVAL_MS * 2);
     this.#ticker.unref();

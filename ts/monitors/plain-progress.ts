@@ -18,7 +18,7 @@ export function stepLine(step: RlStep): string {
   return [
     `Step ${stepCount(step.step, step.maxSteps)}`,
     formatSeconds(step.seconds),
-    `Reward ${formatNumber(step.reward)}`,
+    `Reward ${rewardText(step)}`,
     `Loss ${formatNumber(step.loss)}`,
     `Entropy ${formatNumber(step.entropy)}`,
     `Mismatch KL ${formatNumber(step.mismatchKl)}`,
@@ -27,7 +27,13 @@ export function stepLine(step: RlStep): string {
   ].join(" | ");
 }
 
-/** `12/40`, or `12` when nobody knows how many there will be. */
+/** `0.6312`, or of several sources `0.6312 (math 0.31, code 0.95)`. */
+function rewardText({ reward, rewards }: RlStep): string {
+  const sources = Object.entries(rewards).map(([source, value]) => `${source} ${formatNumber(value)}`);
+  return formatNumber(reward) + (sources.length === 0 ? "" : ` (${sources.join(", ")})`);
+}
+
+/** `12/40`, or `12` where the number of steps is open. */
 export function stepCount(step: number, maxSteps: number | null): string {
   return maxSteps === null ? String(step) : `${step}/${maxSteps}`;
 }

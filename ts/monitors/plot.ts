@@ -7,8 +7,11 @@
 export interface RewardPlot {
   title: string;
   subtitle: string;
-  /** Training: x is the step, y the mean reward; values that are not finite are left out. */
-  training: readonly PlotPoint[];
+  /**
+   * Training, one curve per source: x is the step, y the mean reward; values that are not finite are left out. A run of one source has one
+   * curve, which needs no name.
+   */
+  training: readonly { name: string; points: readonly PlotPoint[] }[];
   /** Held-out evaluation of one source: x is the policy version. */
   evaluations: readonly { name: string; points: readonly PlotPoint[] }[];
 }
@@ -25,10 +28,15 @@ const FONT = "ui-sans-serif, system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans'
 const INK = "#1f2933";
 const MUTED = "#66727f";
 const GRID = "#e6eaee";
-const TRAINING_COLOUR = "#2f6fdf";
+const TRAINING_COLOURS = ["#2f6fdf", "#c2255c", "#5c940d", "#e67700", "#6741d9", "#087f5b"] as const;
 const EVALUATION_COLOURS = ["#d9480f", "#2b8a3e", "#862e9c", "#0b7285"] as const;
 const MOVING_MEAN_STEPS = 5;
 const LABEL_LINE_PX = 15;
+
+interface Curve {
+  name: string;
+  points: PlotPoint[];
+}
 
 interface Scale {
   low: number;
@@ -39,11 +47,12 @@ interface Scale {
 
 /** The SVG document. With no finite value at all it is an empty frame that says so. */
 export function rewardPlot(plot: RewardPlot): string {
-  const training = plot.training.filter(isFinitePoint);
-  const evaluations = plot.evaluations
-    .map(({ name, points }) => ({ name, points: points.filter(isFinitePoint) }))
-    .filter(({ points }) => points.length > 0);
-  const all = [...training, ...evaluations.flatMap(({ points }) => points)];
+  const [training, evaluations] = [plot.training, plot.evaluations].map((curves) =>
+    curves
+      .map(({ name, points }) => ({ name, points: points.filter(isFinitePoint) }))
+      .filter(({ points }) => points.length > 0),
+  ) as [Curve[], Curve[]];
+  const all = [...training, ...evaluations].flatMap(({ points }) => points);
   const x = scale(0, Math.max(1, ...all.map((point) => point.x)), true, MARGIN.left, WIDTH - MARGIN.right);
   const ys = all.map((point) => point.y);
   const y = scale(Math.min(0, ...ys), Math.max(1, ...ys), false, HEIGHT - MARGIN.bottom, MARGIN.top);
@@ -56,20 +65,20 @@ export function rewardPlot(plot: RewardPlot): string {
     all.length === 0
       ? text(WIDTH / 2, HEIGHT / 2, "no rewards were logged", { size: 13, fill: MUTED, anchor: "middle" })
       : "",
-    ...trainingMarks(training, x, y),
-    ...evaluations.map(({ points }, index) => evaluationMarks(points, colourOf(index), x, y)),
+    ...training.flatMap(({ points }, index) => trainingMarks(points, trainingColour(index), x, y)),
+    ...evaluations.map(({ points }, index) => evaluationMarks(points, evaluationColour(index), x, y)),
     ...labelledMarks(
       evaluations.flatMap(({ points }, index) =>
         points.map((point) => ({
           left: x.toPixel(point.x),
           top: y.toPixel(point.y),
           value: point.y,
-          colour: colourOf(index),
+          colour: evaluationColour(index),
         })),
       ),
     ),
     ...legend(
-      training.length > 0,
+      training.map(({ name }) => name),
       evaluations.map(({ name }) => name),
     ),
   ];
@@ -123,13 +132,12 @@ function grid(x: Scale, y: Scale): string[] {
   ];
 }
 
-function trainingMarks(points: readonly PlotPoint[], x: Scale, y: Scale): string[] {
-  if (points.length === 0) return [];
+function trainingMarks(points: readonly PlotPoint[], colour: string, x: Scale, y: Scale): string[] {
   const smooth = movingMean(points, MOVING_MEAN_STEPS);
   const dots = points.map((point) => `<circle cx="${px(x.toPixel(point.x))}" cy="${px(y.toPixel(point.y))}" r="2.4"/>`);
   return [
-    `<g fill="${TRAINING_COLOUR}" fill-opacity="0.35">${dots.join("")}</g>`,
-    `<polyline fill="none" stroke="${TRAINING_COLOUR}" stroke-width="2.5" stroke-linejoin="round" stroke-linecap="round" points="${polyline(smooth, x, y)}"/>`,
+    `<g fill="${colour}" fill-opacity="0.35">${dots.join("")}</g>`,
+    `<polyline fill="none" stroke="${colour}" stroke-width="2.5" stroke-linejoin="round" stroke-linecap="round" points="${polyline(smooth, x, y)}"/>`,
   ];
 }
 
@@ -165,12 +173,13 @@ function labelledMarks(marks: readonly Mark[]): string[] {
   return [...circles, ...labels];
 }
 
-function legend(hasTraining: boolean, evaluations: readonly string[]): string[] {
+function legend(training: readonly string[], evaluations: readonly string[]): string[] {
   const entries = [
-    ...(hasTraining
-      ? [{ label: `training (mean of ${MOVING_MEAN_STEPS} steps)`, colour: TRAINING_COLOUR, point: false }]
-      : []),
-    ...evaluations.map((name, index) => ({ label: `held-out: ${name}`, colour: colourOf(index), point: true })),
+    ...training.map((name, index) => {
+      const what = training.length === 1 ? "training" : name;
+      return { label: `${what} (mean of ${MOVING_MEAN_STEPS} steps)`, colour: trainingColour(index), point: false };
+    }),
+    ...evaluations.map((name, index) => ({ label: `held-out: ${name}`, colour: evaluationColour(index), point: true })),
   ];
   const top = HEIGHT - 22;
   let left: number = MARGIN.left;
@@ -229,6 +238,10 @@ function isFinitePoint(point: PlotPoint): boolean {
   return Number.isFinite(point.x) && Number.isFinite(point.y);
 }
 
-function colourOf(index: number): string {
+function trainingColour(index: number): string {
+  return TRAINING_COLOURS[index % TRAINING_COLOURS.length] ?? INK;
+}
+
+function evaluationColour(index: number): string {
   return EVALUATION_COLOURS[index % EVALUATION_COLOURS.length] ?? INK;
 }

@@ -15,6 +15,8 @@ export interface RlStep {
   maxSteps: number | null;
   /** Mean reward over the step's rollouts. */
   reward: number | undefined;
+  /** Mean reward by source, in the order in which the run logs them; empty for a run of one source. */
+  rewards: Record<string, number>;
   loss: number | undefined;
   /** Mean entropy per token, in nats. */
   entropy: number | undefined;
@@ -22,7 +24,7 @@ export interface RlStep {
   mismatchKl: number | undefined;
   /** Trained tokens per second. */
   tokensPerSecond: number | undefined;
-  /** Mean of (step - 1) - dispatch version over the batch. */
+  /** Versions that the tokens which train are behind the trained one: mean and maximum of (step - 1) - version. */
   staleness: number | undefined;
   maxStaleness: number | undefined;
   gradNorm: number | undefined;
@@ -54,6 +56,7 @@ const TRAINER = "trainer";
 const ORCHESTRATOR = "orchestrator";
 const EVAL_PREFIX = "eval/";
 const EVAL_REWARD = /^eval\/(.+)\/all\/agent\/reward\/mean$/;
+const SOURCE_REWARD = /^train\/(.+)\/all\/agent\/reward\/mean$/;
 /** Runs of an earlier version logged it without its agent. */
 const AGENT_METRIC = /^(?:[^/]+\/)?metrics\/(.+)\/mean$/;
 
@@ -147,6 +150,15 @@ function numbersOf(line: MetricsLine): Record<string, number> {
   return Object.fromEntries(entries);
 }
 
+function rewardsBySource(orchestrator: Record<string, number>): Record<string, number> {
+  const rewards: Record<string, number> = {};
+  for (const [name, value] of Object.entries(orchestrator)) {
+    const [, source] = SOURCE_REWARD.exec(name) ?? [];
+    if (source !== undefined && source !== "agg") rewards[source] = value;
+  }
+  return rewards;
+}
+
 function evaluationMetrics(values: Record<string, number>, source: string): Record<string, number> {
   const prefix = `eval/${source}/all/`;
   const found: Record<string, number> = {};
@@ -170,12 +182,14 @@ function mergeStep(
     step,
     maxSteps,
     reward: orchestrator["train/agg/all/agent/reward/mean"],
+    rewards: rewardsBySource(orchestrator),
     loss: trainer["loss/mean"],
     entropy: trainer["entropy/all/mean"],
     mismatchKl: trainer["mismatch_kl/all/mean"],
     tokensPerSecond: trainer["perf/throughput"],
-    staleness: orchestrator["off_policy/mean"],
-    maxStaleness: orchestrator["off_policy/max"],
+    // Runs of an earlier version logged the staleness of rollouts alone.
+    staleness: trainer["off_policy/tokens/mean"] ?? orchestrator["off_policy/mean"],
+    maxStaleness: trainer["off_policy/tokens/max"] ?? orchestrator["off_policy/max"],
     gradNorm: trainer["optim/grad_norm"],
     learningRate: trainer["optim/lr"],
     seconds: trainer["time/step"] ?? orchestrator["time/step"],

@@ -254,7 +254,7 @@ class Orchestrator {
       );
       cut.worth = this.#worth.state;
       if (batch.samples === 0) {
-        if (attempt + 1 === MAX_EMPTY_BATCHES) throw starved(step, groups, MAX_EMPTY_BATCHES);
+        if (attempt + 1 === MAX_EMPTY_BATCHES) throw await this.#starved(groups);
         metrics.event("empty_batch", { step, groups: groups.length });
         this.#cuts.undo();
         this.#drop("empty", groups);
@@ -412,7 +412,17 @@ class Orchestrator {
     this.#drop(reason, [group]);
     this.#fruitless += units;
     const most = this.#admission.batchSize * MAX_EMPTY_BATCHES;
-    if (this.#fruitless >= most) this.#fail(starved(this.#step, [group], MAX_EMPTY_BATCHES));
+    const fail = (error: unknown): void => this.#fail(error);
+    if (this.#fruitless >= most) this.#starved([group]).then(fail, fail);
+  }
+
+  /** The end of a run that has nothing to train on, with the traces of these groups in a file that it names. */
+  async #starved(groups: readonly Group[]): Promise<PrlError> {
+    const dir = rolloutsDir(this.#job.runDir, this.#step);
+    await mkdir(dir, { recursive: true });
+    const file = join(dir, "starved.jsonl");
+    await atomicWriteFile(file, traceLines(groups, []));
+    return starved(groups, { step: this.#step, batches: MAX_EMPTY_BATCHES, file });
   }
 
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {

@@ -8,7 +8,11 @@ export function firstError(groups: readonly Group[]): EpisodeError | undefined {
   return groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors))[0];
 }
 
-export function starved(step: number, groups: readonly Group[], batches: number): PrlError {
+/** @param where the step that waits, how many batches' worth of groups came to nothing, and the file that has the traces of `groups` */
+export function starved(
+  groups: readonly Group[],
+  { step, batches, file }: { step: number; batches: number; file: string },
+): PrlError {
   const example = firstError(groups);
   const isAlone = groups.every(({ rollouts }) => rollouts.length === 1);
   const why =
@@ -19,6 +23,6 @@ export function starved(step: number, groups: readonly Group[], batches: number)
       : `rollouts fail, the last one with [${example.code}] ${example.message}`;
   return new PrlError(
     "PRL_ORCHESTRATOR_STARVED",
-    `step ${step}: ${batches} batches' worth of groups gave nothing to train on: ${why}`,
+    `step ${step}: ${batches} batches' worth of groups gave nothing to train on: ${why}; see the traces in ${file}`,
   );
 }

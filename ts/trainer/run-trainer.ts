@@ -24,6 +24,7 @@ import { checkpointDisk } from "./checkpoint-disk.ts";
 import { configuredLoss } from "./configured-loss.ts";
 import { openReference } from "./reference.ts";
 import { learningRate } from "./schedule.ts";
+import { tokenStaleness } from "./token-staleness.ts";
 import { peakMemory, trainMetrics } from "./train-metrics.ts";
 import { TrainSteps } from "./train-step.ts";
 
@@ -99,6 +100,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
         ...trainMetrics(outcome.metrics, batch.envNames),
+        ...tokenStaleness(batch, step),
         "optim/lr": lr,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
         "perf/peak_memory": peakMemory(),

@@ -6,7 +6,7 @@ import { type RewardPlot, rewardPlot } from "../../../ts/monitors/index.ts";
 const PLOT: RewardPlot = {
   title: "Reward · reverse-text",
   subtitle: "40 steps",
-  training: Array.from({ length: 40 }, (_, i) => ({ x: i + 1, y: 0.5 + i / 100 })),
+  training: [{ name: "training", points: Array.from({ length: 40 }, (_, i) => ({ x: i + 1, y: 0.5 + i / 100 })) }],
   evaluations: [
     {
       name: "sampled",
@@ -82,9 +82,16 @@ describe("rewardPlot", () => {
   });
 
   it("leaves out values that are not finite and survives having none", () => {
-    const holes = rewardPlot({ ...PLOT, training: [...PLOT.training, { x: 41, y: NaN }] });
+    const holes = rewardPlot({
+      ...PLOT,
+      training: [{ name: "training", points: [...(PLOT.training[0]?.points ?? []), { x: 41, y: NaN }] }],
+    });
     expect(holes).not.toContain("NaN");
-    const empty = rewardPlot({ ...PLOT, training: [{ x: 1, y: NaN }], evaluations: [] });
+    const empty = rewardPlot({
+      ...PLOT,
+      training: [{ name: "training", points: [{ x: 1, y: NaN }] }],
+      evaluations: [],
+    });
     expect(empty).not.toContain("NaN");
     expect(texts(empty)).toContain("no rewards were logged");
     elements(empty);
@@ -94,8 +101,13 @@ describe("rewardPlot", () => {
     const svg = rewardPlot({
       ...PLOT,
       training: [
-        { x: 1, y: -3 },
-        { x: 2, y: 12 },
+        {
+          name: "training",
+          points: [
+            { x: 1, y: -3 },
+            { x: 2, y: 12 },
+          ],
+        },
       ],
       evaluations: [],
     });
@@ -104,6 +116,21 @@ describe("rewardPlot", () => {
       expect(y).toBeGreaterThan(0);
       expect(y).toBeLessThan(480);
     }
+  });
+
+  it("has a curve of its own colour, and a name, for each of several sources", () => {
+    const points = PLOT.training[0]?.points ?? [];
+    const svg = rewardPlot({
+      ...PLOT,
+      training: [
+        { name: "maths", points },
+        { name: "code", points },
+      ],
+      evaluations: [],
+    });
+    const curves = [...svg.matchAll(/<polyline fill="none" stroke="(#\w+)"/g)].map(([, colour]) => colour);
+    expect(new Set(curves).size).toBe(2);
+    expect(texts(svg)).toEqual(expect.arrayContaining(["maths (mean of 5 steps)", "code (mean of 5 steps)"]));
   });
 
   it("keeps values at the same step readable", () => {

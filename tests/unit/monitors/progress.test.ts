@@ -20,6 +20,7 @@ function step(values: Partial<RlStep> = {}): RlStep {
     step: 12,
     maxSteps: 40,
     reward: 0.63,
+    rewards: {},
     loss: -0.0123,
     entropy: 0.41,
     mismatchKl: 2.3e-6,

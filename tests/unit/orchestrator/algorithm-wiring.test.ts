@@ -96,6 +96,8 @@ describe("an algorithm's config", () => {
   });
 });
 
+const STARVED = { step: 3, batches: 10, file: "rollouts/step_3/starved.jsonl" };
+
 describe("bad numbers", () => {
   test("a group of one has an advantage of 0, or its reward when told so; a run of them is starved and says why", async () => {
     const groups = [group(rollout(1))];
@@ -108,9 +110,9 @@ describe("bad numbers", () => {
       advantages: [[1]],
       samples: 1,
     });
-    expect(starved(3, groups, 10)).toMatchObject({
+    expect(starved(groups, STARVED)).toMatchObject({
       code: "PRL_ORCHESTRATOR_STARVED",
-      message: expect.stringContaining("raise group_size") as string,
+      message: expect.stringMatching(/raise group_size.*rollouts\/step_3\/starved\.jsonl$/) as string,
     });
   });
 
@@ -119,7 +121,7 @@ describe("bad numbers", () => {
       const batch = await buildTrainBatch([group(rollout(0), rollout(0))], config({ type }));
       expect(batch, type).toMatchObject({ samples: 0, zeroAdvantage: 2, batches: [] });
     }
-    expect(starved(3, [group(rollout(0), rollout(0))], 10).message).toContain("rewards were all equal");
+    expect(starved([group(rollout(0), rollout(0))], STARVED).message).toContain("rewards were all equal");
   });
 
   test("an infinite reward is named", async () => {

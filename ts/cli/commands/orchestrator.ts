@@ -60,7 +60,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   // Otherwise the launcher has the run directory.
   const byHand = member.supervised ? null : await import("../launcher/index.ts");
   await byHand?.takeLock(runDir);
-  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 0, startStep });
+  const metrics = await openChildMetrics(
+    COMPONENT,
+    { runDir, attempt },
+    { monitors, portOffset: 0, startStep, log: io.stderr },
+  );
   const work = async (signal: AbortSignal) => {
     const warmsUp = byHand !== null && config.warm_start !== null;
     // By hand a trainer of before may have left its ready file; with --resume that is gone.

@@ -70,7 +70,11 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   const member = joinRun({ component: "sft", index, runDir });
   // Evaluated, it takes the trainer's place beside an orchestrator.
   const portOffset = isEvaluated ? 1 : 0;
-  const metrics = await openChildMetrics("sft", { runDir, attempt }, { monitors, portOffset, startStep });
+  const metrics = await openChildMetrics(
+    "sft",
+    { runDir, attempt },
+    { monitors, portOffset, startStep, log: io.stderr },
+  );
   await member.ready();
   const signal = AbortSignal.any([io.signal, member.launcherGone]);
   const publisher = isEvaluated ? await SftPublisher.open(runDir, config, startStep) : undefined;

@@ -12,7 +12,7 @@ import { join, killSession, openSession, type Pane, sessions } from "../tmux.ts"
 const KILL = "kill";
 const PREFIX = "prl-";
 /** In this order, what else has a log behind them. */
-const FIRST = ["orchestrator", "trainer", "inference", "env-worker"];
+const FIRST = ["launcher", "orchestrator", "trainer", "inference", "env-worker"];
 
 export const command: Command = {
   name: "tmux",

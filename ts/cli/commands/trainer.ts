@@ -36,7 +36,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<TrainerChildConfig>(configPath);
   const { monitors, start_step: startStep } = config;
-  const metrics = await openChildMetrics(COMPONENT, { runDir, attempt }, { monitors, portOffset: 1, startStep });
+  const metrics = await openChildMetrics(
+    COMPONENT,
+    { runDir, attempt },
+    { monitors, portOffset: 1, startStep, log: io.stderr },
+  );
   const work = async () => {
     const { rollouts, weights, addresses } = await openTrainerTransports(
       { runDir, runId: config.run_id, attempt },

@@ -44,7 +44,7 @@ export async function checkModel(
 ): Promise<void> {
   try {
     const folder = modelFolder(name);
-    const entries = await modelFiles(folder);
+    const entries = await modelFiles(folder, name);
     const { vocab_size: rows } = await readModelConfig(join(folder, "config.json"));
     const tokenizer = await loadTokenizer(folder);
     if (typeof rows === "number" && tokenizer.vocabSize > rows) {
@@ -81,16 +81,19 @@ async function readModelConfig(path: string): Promise<{ vocab_size?: unknown }> 
 }
 
 /** Names of the files of a model folder. */
-async function modelFiles(folder: string): Promise<string[]> {
+/** A name that looks like one of the Hugging Face Hub is most often meant as one. */
+function howToGet(folder: string, name: string): string {
+  if (/^[\w.-]+\/[\w.-]+$/u.test(name))
+    return `prl downloads no models: \`hf download ${name} --local-dir ${folder}\` does (pip install huggingface_hub), or name a folder that has one`;
+  return "A path begins with ./, ../ or /; any other name is that of a folder in prl's cache";
+}
+
+async function modelFiles(folder: string, name: string): Promise<string[]> {
   let entries: string[];
   try {
     entries = await readdir(folder);
   } catch (cause) {
-    throw new PrlError(
-      "PRL_CONFIG_FILE",
-      `there is no model folder ${folder}; a path begins with ./, ../ or /, a plain name is looked up in the cache`,
-      { cause },
-    );
+    throw new PrlError("PRL_CONFIG_FILE", `there is no model folder ${folder}. ${howToGet(folder, name)}`, { cause });
   }
   if (entries.includes("config.json")) return entries;
   throw new PrlError("PRL_CONFIG_FILE", `${folder} has no config.json, so it is no Hugging Face model folder`);
@@ -103,7 +106,7 @@ async function modelFiles(folder: string): Promise<string[]> {
  */
 export async function ensureBaseModel(name: string, seed: number): Promise<BaseModel> {
   const folder = modelFolder(name);
-  const entries = await modelFiles(folder);
+  const entries = await modelFiles(folder, name);
   const weights = await weightsDigest(folder);
   if (entries.some((entry) => entry.endsWith(".safetensors"))) {
     const files = await folderKey(folder, (file) => file.endsWith(".json"));

@@ -15,5 +15,5 @@ export { rl, sft } from "./run-handle.ts";
 export type { Run, RunOptions } from "./run-handle.ts";
 export { processStart, releaseLock, takeLock } from "./run-lock.ts";
 export { selfCommand } from "./self-command.ts";
-export { resumeRequest, RUN_OPTIONS, showRun } from "./show-run.ts";
+export { progressView, resumeRequest, RUN_OPTIONS, showRun } from "./show-run.ts";
 export type { EvaluationSummary, RunSummary } from "./summary.ts";

@@ -14,16 +14,18 @@ import {
   type MetricsLine,
   MetricsTail,
   openMetrics,
+  type RewardPlot,
   rewardPlot,
   type RunEvent,
-  RunHistory,
+  RunFeed,
+  type RunHistory,
   showMetrics,
   type RlStep,
   type RunPhase,
-  type SftStep,
 } from "../../monitors/index.ts";
 import { MemoryPeak } from "./memory-peak.ts";
 import type { Restart } from "./fleet.ts";
+import { ProgressLog } from "./progress-log.ts";
 import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
 import { releaseLock } from "./run-lock.ts";
 import type { StageOptions } from "./stage.ts";
@@ -57,10 +59,11 @@ export const PLOT_FILE = "reward.svg";
 export class RunSession {
   readonly directory: RunDirectory;
   readonly logs: string;
-  readonly history: RunHistory;
   readonly #options: SessionOptions;
   readonly #events: Metrics;
   readonly #tail: MetricsTail;
+  readonly #feed: RunFeed;
+  readonly #progress: ProgressLog;
   readonly #startedAt = performance.now();
   readonly #phases = new Map<RunPhase, number>();
   /** Processes that were started again, by component. */
@@ -72,7 +75,6 @@ export class RunSession {
   };
   #phase: { name: RunPhase; since: number } | null = null;
   #supervisor: Supervisor | null = null;
-  #lastSftStep: SftStep | undefined;
   #toldOfSmallerBatch = false;
 
   static async open(options: SessionOptions): Promise<RunSession> {
@@ -94,7 +96,9 @@ export class RunSession {
     this.#options = options;
     this.directory = options.directory;
     this.logs = logs;
-    this.history = new RunHistory(options.maxSteps);
+    this.#progress = new ProgressLog(logs);
+    const { maxSteps, sftSteps } = options;
+    this.#feed = new RunFeed({ maxSteps, sftSteps, onEvent: (event) => this.#emit(event) });
     this.#events = events;
     for (const component of REPLACEABLE) {
       const name = `restarts_${component.replaceAll("-", "_")}`;
@@ -109,6 +113,10 @@ export class RunSession {
     this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
     options.signal.addEventListener("abort", this.#onAbort, { once: true });
     this.#events.event("started", { run: options.directory.name, pid: process.pid });
+  }
+
+  get history(): RunHistory {
+    return this.#feed.history;
   }
 
   enter(phase: RunPhase): void {
@@ -161,7 +169,7 @@ export class RunSession {
       phaseSeconds: Object.fromEntries([...this.#phases].map(([phase, seconds]) => [phase.replace(" ", "_"), seconds])),
       peakMemoryBytes: this.#memory.bytes,
       error,
-      supervised: this.#options.supervised ? this.#lastSftStep : undefined,
+      supervised: this.#options.supervised ? this.#feed.lastSftStep : undefined,
       evaluationSources: this.#options.evaluationSources,
     });
     const failures: unknown[] = [];
@@ -179,38 +187,19 @@ export class RunSession {
       }
     }
     // A disk that is full often is why the run failed: then that is the error of the run, and these are only told.
-    if (error === undefined && failures.length > 0) throw failures[0];
-    for (const failure of failures) this.#emit({ type: "note", message: `Warning: ${explain(failure)}` });
+    try {
+      if (error === undefined && failures.length > 0) throw failures[0];
+      for (const failure of failures) this.#emit({ type: "note", message: `Warning: ${explain(failure)}` });
+    } finally {
+      this.#progress.close();
+    }
     return summary;
   }
 
   #take(line: MetricsLine): void {
     // What an earlier attempt did beyond the checkpoint is done again.
     if (line.attempt < this.directory.attempt && line.step > this.#options.startStep) return;
-    if (line.component === "sft") {
-      if (line.step === 0) return; // A validation before the first step.
-      const value = (name: string): number | undefined => {
-        const found = line[name];
-        return typeof found === "number" ? found : undefined;
-      };
-      this.#lastSftStep = {
-        step: line.step,
-        maxSteps: this.#options.sftSteps ?? line.step,
-        loss: value("loss/mean"),
-        valLoss: value("val/loss"),
-        tokensPerSecond: value("perf/throughput"),
-        learningRate: value("optim/lr"),
-        seconds: value("time/step"),
-      };
-      this.#emit({ type: "sft-step", step: this.#lastSftStep });
-      return;
-    }
-    const { steps, evaluations } = this.history.add(line);
-    for (const report of evaluations) this.#emit({ type: "evaluation", report });
-    for (const step of steps) {
-      this.#emit({ type: "step", step });
-      this.#tellOfSmallerBatch(step);
-    }
+    this.#feed.take(line);
   }
 
   /** Once: the metrics count it for every step. */
@@ -232,7 +221,7 @@ export class RunSession {
     const svg = rewardPlot({
       title: `Reward · ${this.directory.name}`,
       subtitle: [`${summary.steps} steps`, ...held, `${summary.wall_seconds.toFixed(1)} s`].join(" · "),
-      training: this.history.steps.map(({ step, reward }) => ({ x: step, y: reward ?? NaN })),
+      training: this.#trainingCurves(),
       evaluations: sources.map((name) => ({
         name,
         points: evaluations
@@ -241,6 +230,17 @@ export class RunSession {
       })),
     });
     await atomicWriteFile(join(this.directory.path, PLOT_FILE), svg);
+  }
+
+  #trainingCurves(): RewardPlot["training"] {
+    const { steps } = this.history;
+    const sources = [...new Set(steps.flatMap(({ rewards }) => Object.keys(rewards)))];
+    if (sources.length === 0)
+      return [{ name: "training", points: steps.map(({ step, reward }) => ({ x: step, y: reward ?? NaN })) }];
+    return sources.map((name) => ({
+      name,
+      points: steps.map(({ step, rewards }) => ({ x: step, y: rewards[name] ?? NaN })),
+    }));
   }
 
   #childPids(): number[] {
@@ -256,5 +256,8 @@ export class RunSession {
 
   #emit(event: RunEvent): void {
     this.#options.onEvent(event);
+    const failure = this.#progress.add(event);
+    if (failure !== null) this.note(`Warning: ${explain(failure)}`);
+    if (event.type === "step") this.#tellOfSmallerBatch(event.step);
   }
 }

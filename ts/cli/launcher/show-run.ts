@@ -46,10 +46,11 @@ export async function showRun(
   return exitCode(summary, io.signal);
 }
 
-function progressView(io: CommandIo, title: string): ProgressView {
+/** A block that is redrawn on a terminal, else lines. `elapsed`: seconds that the run has been going on. */
+export function progressView(io: CommandIo, title: string, elapsed = 0): ProgressView {
   if (io.isTerminal) {
     const colour = (io.env["NO_COLOR"] ?? "") === "";
-    return new LiveProgress({ write: (text) => io.stdout.write(text), columns: io.columns, colour }, title);
+    return new LiveProgress({ write: (text) => io.stdout.write(text), columns: io.columns, colour }, title, elapsed);
   }
   const lines = io.json ? io.stderr : io.stdout;
   return new PlainProgress((text) => lines.write(text));

@@ -30,7 +30,7 @@ export interface RunMetrics {
 /** Which metric of which component stands for what. */
 const WANTED: readonly { component: string; metric: string; field: Exclude<keyof StepRecord, "step"> }[] = [
   { component: "orchestrator", metric: "train/agg/all/agent/reward/mean", field: "reward" },
-  { component: "orchestrator", metric: "off_policy/mean", field: "staleness" },
+  { component: "trainer", metric: "off_policy/tokens/mean", field: "staleness" },
   // As runs of an earlier version logged it.
   { component: "trainer", metric: "loss", field: "loss" },
   { component: "trainer", metric: "loss/mean", field: "loss" },

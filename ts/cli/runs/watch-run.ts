@@ -1,0 +1,83 @@
+/**
+ * The events of a run that another process has, read from its directory: what has happened so far, then what comes, until no process has
+ * the run any more. Nothing is written.
+ */
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import {
+  EVENTS_FILE,
+  METRICS_FILE,
+  type MetricsLine,
+  MetricsTail,
+  readRunLoad,
+  type RunEvent,
+  RunFeed,
+  type RunPhase,
+} from "../../monitors/index.ts";
+import { lockHolder } from "../launcher/run-lock.ts";
+import { asObject, type JsonObject, parseObject } from "./json-lines.ts";
+import { LogTail } from "./log-tail.ts";
+import type { RunRecord } from "./read-run.ts";
+
+const POLL_MS = 250;
+
+/** Hands out the events of `run`, of its newest attempt and of the steps that earlier ones left; ends with the run or the signal. */
+export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => void, signal: AbortSignal): Promise<void> {
+  const { run_dir: runDir, kind, config } = run;
+  const steps = {
+    rl: numberOf(config["max_steps"]),
+    warmStart: numberOf(asObject(config["warm_start"])?.["max_steps"]),
+  };
+  const feed = new RunFeed({
+    maxSteps: kind === "sft" ? null : steps.rl,
+    sftSteps: kind === "sft" ? steps.rl : steps.warmStart,
+    onEvent,
+  });
+  const metrics = new MetricsTail(join(runDir, METRICS_FILE));
+  const events = new LogTail(join(runDir, EVENTS_FILE));
+  onEvent({ type: "started", runDir, maxSteps: kind === "sft" ? null : steps.rl });
+  let shown = "";
+  for (;;) {
+    // Looked up first: what was written before the run ended is then still read.
+    const isLive = (await lockHolder(runDir)) !== null;
+    await events.poll((line) => {
+      const event = eventOf(parseObject(line), run.attempts);
+      if (event !== null) onEvent(event);
+    });
+    for (const line of newestAttempts(await metrics.poll())) feed.take(line);
+    if (!isLive || signal.aborted) return;
+    const load = await readRunLoad(runDir);
+    const text = JSON.stringify(load);
+    if (load !== null && text !== shown) onEvent({ type: "load", load });
+    shown = text;
+    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** What the launcher said and did; null for what other processes log, for earlier attempts, and for lines that cannot be read. */
+function eventOf(line: JsonObject | null, attempts: number): RunEvent | null {
+  if (line === null || line["component"] !== "launcher" || (numberOf(line["attempt"]) ?? 0) < attempts) return null;
+  switch (line["type"]) {
+    case "phase":
+      return { type: "phase", phase: String(line["phase"]) as RunPhase };
+    case "note":
+      return { type: "note", message: String(line["message"]) };
+    case "restart":
+      return { type: "restart", process: String(line["process"]).replace(/-\d+$/, "") };
+    default:
+      return null;
+  }
+}
+
+/** For equal (component, step) the lines of the last attempt count; lines of one attempt add up. */
+function newestAttempts(lines: readonly MetricsLine[]): MetricsLine[] {
+  const newest = new Map<string, number>();
+  const keyOf = ({ component, step }: MetricsLine): string => `${component}/${step}`;
+  for (const line of lines) newest.set(keyOf(line), Math.max(newest.get(keyOf(line)) ?? 0, line.attempt));
+  return lines.filter((line) => line.attempt === newest.get(keyOf(line)));
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" && Number.isFinite(value) ? value : null;
+}
