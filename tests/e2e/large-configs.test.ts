@@ -28,7 +28,9 @@ describe("configs for larger models", () => {
     const config = join(ROOT, "configs", name, "rl.toml");
     const missing = await prl(["rl", config, "--dry-run"], options());
     expect(missing.code).toBe(2);
-    expect(missing.stderr).toContain(`there is no model folder ${join(place.cache, "models", model)}`);
+    const folder = join(place.cache, "models", model);
+    expect(missing.stderr).toContain(`there is no model folder ${folder}`);
+    expect(missing.stderr).toContain(`hf download ${model} --local-dir ${folder}`);
 
     await cp(join(ROOT, "configs/small-chat/model"), join(place.cache, "models", model), { recursive: true });
     const { code, stdout, stderr } = await prl(["rl", config, "--dry-run", "--json"], options());

@@ -25,6 +25,15 @@ process.on("uncaughtException", (error) => {
   process.exit(EXIT.failed);
 });
 
+// Each process of a run inherits a socket from the launcher. Under Bun that socket ends at once, which stands for the launcher's end: the
+// process would stop.
+if ("bun" in process.versions) {
+  process.stderr.write(
+    "prl: the command runs on Node (20.19 or newer, 22.12 or newer), not on Bun: start it with npx prl or node\n",
+  );
+  process.exit(EXIT.usage);
+}
+
 const { runCommandLine } = await loadCommands();
 const code = await runCommandLine(process.argv.slice(2), {
   stdout: process.stdout,

@@ -66,13 +66,15 @@ export function packageIn(folder: string): EnvironmentPackage {
   return { name, version, dir, entry: path };
 }
 
-/** Names of all environment packages that a folder sees. */
-export function environmentPackages(from: string): string[] {
-  const names = new Set<string>();
+/** The environment packages that a folder sees, by name: what their package.json says of them, which may be nothing. */
+export function environmentPackages(from: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
   const consider = (dir: string): void => {
     if (!existsSync(join(dir, "package.json"))) return;
-    const { name, prl } = manifestOf(dir);
-    if (typeof name === "string" && isRecord(prl) && typeof prl["environment"] === "string") names.add(name);
+    const { name, description, prl } = manifestOf(dir);
+    if (typeof name !== "string" || found.has(name)) return;
+    if (!isRecord(prl) || typeof prl["environment"] !== "string") return;
+    found.set(name, typeof description === "string" ? description : "");
   };
   for (const folder of upwards(from)) {
     consider(folder);
@@ -82,7 +84,7 @@ export function environmentPackages(from: string): string[] {
       else for (const scoped of subfolders(join(modules, entry))) consider(join(modules, entry, scoped));
     }
   }
-  return [...names].toSorted();
+  return new Map([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function* upwards(from: string): Generator<string> {

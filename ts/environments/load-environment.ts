@@ -60,8 +60,8 @@ export function environmentReference(text: string): EnvironmentReference {
 }
 
 async function byId(id: string, from: string): Promise<LocatedEnvironment> {
-  const load = BUILTIN.get(id);
-  if (load !== undefined) return { environment: (await load()).default, origin: { kind: "builtin" } };
+  const builtin = BUILTIN.get(id);
+  if (builtin !== undefined) return { environment: (await builtin.load()).default, origin: { kind: "builtin" } };
   const asked = parsePackageId(id);
   const found = asked === null ? null : findEnvironmentPackage(asked.name, from);
   if (found === null) throw unknown(id, from);
@@ -94,7 +94,7 @@ async function importEnvironment(path: string, from: string): Promise<Environmen
 }
 
 function unknown(id: string, from: string): PrlError {
-  const names = [...BUILTIN.keys(), ...environmentPackages(from)];
+  const names = [...BUILTIN.keys(), ...environmentPackages(from).keys()];
   const near = nearest(id, names);
   const advice = near === null ? `there are ${names.join(", ")};` : `did you mean "${near}"?`;
   return new PrlError(

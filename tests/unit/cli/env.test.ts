@@ -94,8 +94,10 @@ test("prl env list names what is built in and what is installed", async () => {
   install("@owner/say");
   install("plain", { prl: undefined });
   const { stdout } = await prl(["env", "list", "--json"], join(dir, "node_modules"));
-  expect(JSON.parse(stdout)).toMatchObject({ installed: ["@owner/say"] });
-  expect((JSON.parse(stdout) as { builtin: string[] }).builtin).toContain("reverse-text");
+  expect(JSON.parse(stdout)).toMatchObject({ installed: [{ id: "@owner/say", description: "" }] });
+  const { builtin } = JSON.parse(stdout) as { builtin: { id: string; description: string }[] };
+  expect(builtin.map(({ id }) => id)).toContain("reverse-text");
+  expect(builtin.filter(({ description }) => description.length < 20)).toEqual([]);
 });
 
 test("an unknown form names the nearest", async () => {
