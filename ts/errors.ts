@@ -77,6 +77,7 @@ export const ERROR_CODES = {
   PRL_TOKENIZER_UNSUPPORTED: "the tokenizer or renderer feature is not implemented",
   PRL_RENDERER_UNKNOWN: "no renderer has this name",
   PRL_TEMPLATE: "the chat template failed",
+  PRL_TEMPLATE_UNSUPPORTED: "the chat template uses something of jinja2 that is not implemented",
   // ---- inference ----
   PRL_INFERENCE_REQUEST: "a request to the inference server is malformed",
   PRL_INFERENCE_CONTEXT: "a prompt leaves no room for a reply in the model's context",

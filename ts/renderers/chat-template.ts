@@ -1,13 +1,12 @@
 /**
  * Chat templates: messages to text by the Jinja template that a model ships, as transformers' `apply_chat_template` renders them.
  *
- * `{% generation %}` spans (what the assistant is to produce) come out as character ranges of the text: the tags are replaced by
- * sentinels, the template is rendered a second time, the sentinels are cut out, and the rest must equal the plain text. This module
- * knows nothing of tokens.
+ * `{% generation %}` spans (what the assistant is to produce) come out as character ranges of the text: the template is rendered a second
+ * time with sentinels around each block, the sentinels are cut out, and the rest must equal the plain text. This module knows nothing of
+ * tokens.
  */
-import { Template } from "@huggingface/jinja";
-
 import { PrlError } from "../errors.ts";
+import { type GenerationMarks, Template, TemplateFailure, TemplateUnsupported } from "../jinja/index.ts";
 
 /** A message of a conversation; templates may read further keys. */
 export interface ChatMessage {
@@ -25,6 +24,8 @@ export interface RenderOptions {
   templateKwargs?: Readonly<Record<string, unknown>>;
   /** Special tokens by key (`eos_token`, ...). */
   specialTokens?: Readonly<Record<string, string>>;
+  /** What error messages call the template. Default `the chat template`. */
+  templateName?: string;
 }
 
 /** A half-open range of UTF-16 units. */
@@ -33,31 +34,46 @@ export interface TextSpan {
   end: number;
 }
 
-const GENERATION_TAG = /\{%(-?)\s*(end)?generation\s*(-?)%\}/g;
 /** Two private-use characters around a digit: no tokenizer, template or sensible message has them. */
 const SPAN_START = "\uE0F1\uF8E10\uE0F1";
 const SPAN_END = "\uE0F1\uF8E11\uE0F1";
+const MARKS: GenerationMarks = { start: SPAN_START, end: SPAN_END };
 
 const MAX_COMPILED = 64;
 const compiled = new Map<string, Template>();
 
-/** Renders a conversation. Errors: PRL_TEMPLATE, also for a template's own `raise_exception`. */
+/** Renders a conversation. Errors: PRL_TEMPLATE, also for a template's own `raise_exception`; PRL_TEMPLATE_UNSUPPORTED. */
 export function renderChat(template: string, messages: readonly ChatMessage[], options: RenderOptions = {}): string {
+  return render(template, messages, options, null);
+}
+
+function render(
+  template: string,
+  messages: readonly ChatMessage[],
+  options: RenderOptions,
+  marks: GenerationMarks | null,
+): string {
   if (!Array.isArray(messages)) {
     throw new PrlError("PRL_TEMPLATE", "messages must be a list of { role, content } objects");
   }
   try {
-    return compile(template).render({
+    const variables = {
       ...options.specialTokens,
       documents: null,
       ...options.templateKwargs,
       messages,
       tools: options.tools ?? null,
       add_generation_prompt: options.addGenerationPrompt ?? false,
-    });
+    };
+    return compile(template).render(variables, marks === null ? {} : { marks });
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new PrlError("PRL_TEMPLATE", `the chat template failed: ${reason}`, { cause });
+    const { templateName = "the chat template" } = options;
+    if (cause instanceof TemplateUnsupported) {
+      const cure = "rewrite that part of the template";
+      throw new PrlError("PRL_TEMPLATE_UNSUPPORTED", `${templateName}, ${cause.message}: ${cure}`, { cause });
+    }
+    if (!(cause instanceof TemplateFailure)) throw cause;
+    throw new PrlError("PRL_TEMPLATE", `${templateName} failed: ${cause.message}`, { cause });
   }
 }
 
@@ -67,32 +83,24 @@ export function renderChatWithSpans(
   messages: readonly ChatMessage[],
   options: RenderOptions = {},
 ): { text: string; spans: TextSpan[] } {
-  if (template.search(GENERATION_TAG) < 0) {
+  const text = renderChat(template, messages, options);
+  if (!compile(template).hasGeneration) {
     const cure = "give a chatTemplate that has them";
     throw new PrlError(
       "PRL_TEMPLATE",
       `the template has no {% generation %} blocks, which assistantMask needs: ${cure}`,
     );
   }
-  const text = renderChat(template, messages, options);
   if (text.includes(SPAN_START) || text.includes(SPAN_END)) {
     throw new PrlError("PRL_TEMPLATE", "the messages contain the private-use characters that assistantMask works with");
   }
-  const marked = renderChat(withSentinels(template), messages, options);
+  const marked = render(template, messages, options, MARKS);
   const { text: unmarked, spans } = cutSentinels(marked);
   if (unmarked !== text) {
     const why = "its {% generation %} blocks change the text around them";
     throw new PrlError("PRL_TEMPLATE", `assistantMask cannot be found for this template: ${why}`);
   }
   return { text, spans };
-}
-
-/** The tags stay block tags, so that whitespace control around them does not change. */
-function withSentinels(template: string): string {
-  return template.replace(GENERATION_TAG, (_tag, before: string, end: string | undefined, after: string) => {
-    const sentinel = end === undefined ? SPAN_START : SPAN_END;
-    return `{%${before} if true %}{{ "${sentinel}" }}{% endif ${after}%}`;
-  });
 }
 
 function cutSentinels(marked: string): { text: string; spans: TextSpan[] } {

@@ -11,6 +11,8 @@ import { PrlError } from "../errors.ts";
 import { isMissing } from "../file-presence.ts";
 
 export interface TokenizerConfig {
+  /** The folder that it was read from. */
+  readonly dir: string;
   /** Special tokens by their key (`eos_token`, `pad_token`, ...), as text. */
   readonly specialTokens: Readonly<Record<string, string>>;
   /** Chat templates by name; the usual one is `default`. */
@@ -28,7 +30,7 @@ export async function readTokenizerConfig(dir: string): Promise<TokenizerConfig>
     const token = tokenText(config[key]) ?? tokenText(map[key]);
     if (token !== null) specialTokens[key] = token;
   }
-  return { specialTokens, chatTemplates: await readChatTemplates(dir, config["chat_template"]) };
+  return { dir, specialTokens, chatTemplates: await readChatTemplates(dir, config["chat_template"]) };
 }
 
 async function readChatTemplates(dir: string, configured: unknown): Promise<Map<string, string>> {

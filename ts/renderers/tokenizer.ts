@@ -73,8 +73,8 @@ function applyChatTemplate(
   messages: readonly ChatMessage[],
   { chatTemplate, assistantMask = false, ...options }: ChatTemplateOptions,
 ): RenderedChat {
-  const template = chooseTemplate(config, chatTemplate, options.tools ?? null);
-  const renderOptions: RenderOptions = { ...options, specialTokens: config.specialTokens };
+  const { template, templateName } = chooseTemplate(config, chatTemplate, options.tools ?? null);
+  const renderOptions: RenderOptions = { ...options, specialTokens: config.specialTokens, templateName };
   if (!assistantMask) {
     const text = renderChat(template, messages, renderOptions);
     return { text, ids: native.encode(text, false), assistantMask: null };
@@ -85,13 +85,19 @@ function applyChatTemplate(
 }
 
 /** transformers' rule: the template asked for, else `tool_use` when there are tools and such a template, else `default`. */
-function chooseTemplate(config: TokenizerConfig, asked: string | undefined, tools: readonly unknown[] | null): string {
-  if (asked !== undefined) return config.chatTemplates.get(asked) ?? asked;
-  const toolUse = tools === null ? undefined : config.chatTemplates.get("tool_use");
-  const template = toolUse ?? config.chatTemplates.get("default");
-  if (template !== undefined) return template;
-  const names = [...config.chatTemplates.keys()];
-  const cure = names.length === 0 ? "give one as chatTemplate" : `choose one as chatTemplate: ${names.join(", ")}`;
+function chooseTemplate(
+  { dir, chatTemplates }: TokenizerConfig,
+  asked: string | undefined,
+  tools: readonly unknown[] | null,
+): { template: string; templateName: string } {
+  const names = asked === undefined ? [...(tools === null ? [] : ["tool_use"]), "default"] : [asked];
+  for (const name of names) {
+    const template = chatTemplates.get(name);
+    if (template !== undefined) return { template, templateName: `the chat template "${name}" of ${dir}` };
+  }
+  if (asked !== undefined) return { template: asked, templateName: "the chat template that was given" };
+  const known = [...chatTemplates.keys()];
+  const cure = known.length === 0 ? "give one as chatTemplate" : `choose one as chatTemplate: ${known.join(", ")}`;
   throw new PrlError("PRL_TEMPLATE", `the tokenizer has no default chat template: ${cure}`);
 }
 

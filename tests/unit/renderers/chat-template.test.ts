@@ -63,6 +63,24 @@ describe("renderChat", () => {
   });
 });
 
+describe("what a template does wrong", () => {
+  it("ends by a budget and names the template and the line", () => {
+    const template = "x\n{% for a in range(100000) %}{% for b in range(1000) %}{{ b }}{% endfor %}{% endfor %}";
+    expect(() => renderChat(template, [], { templateName: 'the chat template "default" of /models/m' })).toThrow(
+      expect.objectContaining({
+        code: "PRL_TEMPLATE",
+        message: expect.stringMatching(/^the chat template "default" of \/models\/m failed: line 2: it does not end/),
+      }),
+    );
+  });
+
+  it("is refused as PRL_TEMPLATE_UNSUPPORTED where jinja2 has it and this renderer has not", () => {
+    expect(() => renderChat("{{ messages | pprint }}", [])).toThrow(
+      expect.objectContaining({ code: "PRL_TEMPLATE_UNSUPPORTED", message: expect.stringContaining("'pprint'") }),
+    );
+  });
+});
+
 describe("renderChatWithSpans", () => {
   const template =
     "{% for message in messages %}\n" +
@@ -94,6 +112,15 @@ describe("renderChatWithSpans", () => {
       expect(spans.map(({ start, end }) => text.slice(start, end).trim())).toEqual(["hey"]);
     },
   );
+
+  it("finds blocks inside of macros, and variables of a block stay in it", () => {
+    const source =
+      "{% macro reply(m) %}{% generation %}{% set a = m.content %}{{ a }}{% endgeneration %}{{ a }}!{% endmacro %}" +
+      "{% for m in messages %}{{ reply(m) }}{% endfor %}";
+    const { text, spans } = renderChatWithSpans(source, [{ role: "assistant", content: "  x" }]);
+    expect(text).toBe("  x!");
+    expect(spans).toEqual([{ start: 0, end: 3 }]);
+  });
 
   it("refuses a template without generation blocks", () => {
     expect(() => renderChatWithSpans(CHATML, CONVERSATION)).toThrow(expect.objectContaining({ code: "PRL_TEMPLATE" }));

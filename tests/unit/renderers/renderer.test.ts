@@ -19,6 +19,7 @@ import {
   type RendererName,
   type Tokenizer,
 } from "../../../ts/renderers/index.ts";
+import { THINKING } from "./templates.ts";
 
 const EXAMPLE = fileURLToPath(new URL("../../../configs/reverse-text/model", import.meta.url));
 const SPECIAL: Record<string, string[]> = {
@@ -71,6 +72,19 @@ beforeAll(async () => {
 });
 
 afterAll(() => Promise.all(dirs.map((dir) => rm(dir, { recursive: true, force: true }))));
+
+describe("renderReply", () => {
+  it("keeps the blanks that a template is told to leave: what is learnt is what was written", async () => {
+    const dir = await folder(SPECIAL["qwen3"] ?? [], THINKING);
+    const [renderer, tokenizer] = await Promise.all([loadRenderer(dir), loadTokenizer(dir)]);
+    const reply = (content: string, more = {}): string =>
+      tokenizer.decode(renderer.renderReply([{ role: "user", content: "x" }], { role: "assistant", content, ...more }));
+    expect(reply("    return x")).toBe("<think>\n\n</think>\n\n    return x<|im_end|>");
+    expect(reply("\n\treturn x \n")).toBe("<think>\n\n</think>\n\n\treturn x \n<|im_end|>");
+    expect(reply("<think>\n  a\n\tb\n</think>\n\n    c")).toBe("<think>\n  a\n\tb\n</think>\n\n    c<|im_end|>");
+    expect(reply(" c", { reasoning_content: "\n  a \n" })).toBe("<think>\n  a \n</think>\n\n c<|im_end|>");
+  });
+});
 
 function family(name: string) {
   const found = loaded.get(name);

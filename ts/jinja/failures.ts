@@ -1,0 +1,7 @@
+/** The two ways in which a template ends early. Whoever renders adds the template's name and line. */
+
+/** The template, or what it was given, is wrong: Python's jinja2 would raise here too. */
+export class TemplateFailure extends Error {}
+
+/** The template asks for something of Python's jinja2 that is not implemented here. */
+export class TemplateUnsupported extends Error {}
