@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use crate::sys::{receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
+use crate::sys::{check, receive_with_fds, send_with_fds, set_nonblocking, socket_pair};
 
 /// One end of such a socket.
 #[derive(Debug)]
@@ -42,7 +42,8 @@ impl Packets {
             })
             .await;
         match received {
-            Ok((0, _)) => Ok(None),
+            // An empty message looks the same.
+            Ok((0, _)) if self.is_closed()? => Ok(None),
             Ok((length, fds)) => {
                 buffer.truncate(length);
                 Ok(Some((buffer, fds)))
@@ -50,5 +51,16 @@ impl Packets {
             Err(error) if error.kind() == io::ErrorKind::ConnectionReset => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn is_closed(&self) -> io::Result<bool> {
+        let mut poll = libc::pollfd {
+            fd: self.0.get_ref().as_raw_fd(),
+            events: 0,
+            revents: 0,
+        };
+        // SAFETY: one live pollfd.
+        check(unsafe { libc::poll(&raw mut poll, 1, 0) })?;
+        Ok(poll.revents & libc::POLLHUP != 0)
     }
 }

@@ -31,6 +31,14 @@ pub(crate) fn check_long(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
+/// A name that cannot be guessed, in hexadecimal.
+pub(crate) fn random_name() -> io::Result<String> {
+    let mut random = [0_u8; 16];
+    // SAFETY: a live buffer of the stated length, which the kernel fills at once: it never gives fewer of so few bytes.
+    check_long(unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) } as libc::c_long)?;
+    Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// A path for the kernel.
 pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)

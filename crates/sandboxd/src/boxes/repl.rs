@@ -2,14 +2,17 @@
 //!
 //! Each evaluation of Python brings the streams that its output goes to, so that what it printed is known exactly. Node
 //! cannot change its streams: what is written between two evaluations is thrown away when the next begins, and whoever
-//! writes more than a pipe holds waits until then. An evaluation that must be ended ends the interpreter. What the socket
-//! says is said by the program itself: it can lie about itself only.
+//! writes more than a pipe holds waits until then. An evaluation that must be ended ends the interpreter.
+//!
+//! An answer carries the evaluation's name, which is new and not to be guessed, and the interpreter's pid. Whatever else comes
+//! through the socket is ignored: a fork of the interpreter or a program that writes there cannot put its words into
+//! another evaluation's answer. What an evaluation says of itself is said by the program: it can lie about itself only.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::fchown;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use prl_sandbox_proto::{EvaluateReply, Limits, RunOnceResult};
@@ -21,6 +24,7 @@ use crate::error::SandboxError;
 use crate::packets::Packets;
 use crate::plan;
 use crate::run::{Exec, Flood, follow, judge, pipes, record, record_part};
+use crate::sys::random_name;
 use crate::wire::{Ended, Event};
 
 /// Run by the interpreter; its own program is what it is sent.
@@ -47,6 +51,8 @@ pub(super) fn command(name: &str) -> Result<Vec<String>, SandboxError> {
 pub(super) struct Repl {
     /// Held while an evaluation goes on: they are done one at a time, in order.
     socket: Mutex<Packets>,
+    /// Of the process that answers, since its first answer.
+    pid: OnceLock<String>,
     /// Standard output and error of an interpreter that cannot change them.
     own: Option<[OwnedFd; 2]>,
 }
@@ -61,7 +67,8 @@ impl Repl {
             _ => None,
         };
         let socket = Mutex::new(socket);
-        Ok((Self { socket, own }, theirs))
+        let pid = OnceLock::new();
+        Ok((Self { socket, pid, own }, theirs))
     }
 
     /// Whether nobody else reads its standard output and error.
@@ -82,7 +89,9 @@ fn discard(pipe: &OwnedFd) -> io::Result<()> {
 struct Evaluation<'a> {
     held: &'a HeldBox,
     process: &'a Process,
+    repl: &'a Repl,
     socket: &'a Packets,
+    name: &'a str,
     ended: watch::Receiver<Option<Arc<RunOnceResult>>>,
     /// Value and error.
     said: Option<(String, String)>,
@@ -105,10 +114,10 @@ impl Exec for Evaluation<'_> {
         }
         let said = tokio::select! {
             biased;
-            said = self.socket.receive(REPLY_BYTES) => said?,
+            said = answer(self.socket, self.repl, self.name) => said?,
             _ = self.ended.wait_for(Option::is_some) => None,
         };
-        let Some((said, _)) = said else {
+        let Some([how, value, error]) = said else {
             // It does not say any more: its process tells how it ended.
             let mut ended = self.ended.clone();
             let result = ended.wait_for(Option::is_some).await.map_err(io::Error::other)?;
@@ -116,12 +125,9 @@ impl Exec for Evaluation<'_> {
             self.ended_told = true;
             return Ok(code.map(|code| code << 8).or(signal).map(|status| self.end(status)));
         };
-        let text = String::from_utf8_lossy(&said).into_owned();
-        let mut fields = text.split('\0').map(str::to_owned);
-        let raised = fields.next().as_deref() == Some("raised");
-        self.said = Some((fields.next().unwrap_or_default(), fields.next().unwrap_or_default()));
+        self.said = Some((value, error));
         self.ended_told = true;
-        Ok(Some(self.end(i32::from(raised) << 8)))
+        Ok(Some(self.end(i32::from(how == "raised") << 8)))
     }
 
     async fn kill(&mut self) {
@@ -146,6 +152,24 @@ impl Evaluation<'_> {
             run_us: u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX),
             ..Ended::default()
         })
+    }
+}
+
+/// How the evaluation of this name ended, its value and its error; `None` when nobody is left who could say so. May be dropped
+/// and called again without loss.
+async fn answer(socket: &Packets, repl: &Repl, evaluation: &str) -> io::Result<Option<[String; 3]>> {
+    loop {
+        let Some((said, _)) = socket.receive(REPLY_BYTES).await? else {
+            return Ok(None);
+        };
+        let text = String::from_utf8_lossy(&said);
+        if let [name, pid, how, value, error] = *text.split('\0').collect::<Vec<_>>()
+            && name == evaluation
+            && pid == repl.pid.get_or_init(|| pid.to_owned())
+        {
+            return Ok(Some([how, value, error].map(str::to_owned)));
+        }
+        tracing::debug!("an interpreter's socket says what is no answer");
     }
 }
 
@@ -203,12 +227,15 @@ pub(super) async fn evaluate(
     let began = Instant::now();
     // When it is gone, its end says so.
     let ends: Vec<_> = sent.iter().map(AsRawFd::as_raw_fd).collect();
-    let _gone = socket.send(format!(" {code}").as_bytes(), &ends).await.is_err();
+    let name = random_name().map_err(setup)?;
+    let _gone = socket.send(format!("{name}\0{code}").as_bytes(), &ends).await.is_err();
     drop(sent);
     let mut evaluation = Evaluation {
         held,
         process,
+        repl,
         socket: &socket,
+        name: &name,
         ended: process.watch_result(),
         said: None,
         began,

@@ -1,5 +1,5 @@
-// The interpreter behind `Evaluate` of Node: Node's own REPL without its terminal. Each message on descriptor 3 is code
-// behind one byte that keeps it from being empty; the answer tells how it ended, its value and its error.
+// The interpreter behind `Evaluate` of Node: Node's own REPL without its terminal. Each message on descriptor 3 is an
+// evaluation's name and its code; the answer repeats the name, and tells this process's pid, how it ended, its value and its error.
 "use strict";
 const { read, writeSync, closeSync } = require("fs");
 const { Readable, Writable } = require("stream");
@@ -7,6 +7,7 @@ const { inspect } = require("util");
 
 const CONTROL = 3;
 const MOST = 1 << 16;
+const own = process.pid;
 const input = new Readable({ read() {} });
 const output = new Writable({ write: (_text, _encoding, done) => done() });
 const server = require("repl").start({ prompt: "", input, output, terminal: false, useGlobal: true });
@@ -23,10 +24,11 @@ function caught(thrown) {
 server._domain?.removeAllListeners("error").on("error", caught);
 process.on("uncaughtException", caught);
 
-function say(how, value, error) {
+function say(evaluation, how, value, error) {
   const cut = (text) => Buffer.from(text.replaceAll("\0", "")).subarray(0, MOST);
   const separator = Buffer.alloc(1);
-  writeSync(CONTROL, Buffer.concat([Buffer.from(how), separator, cut(value), separator, cut(error)]));
+  const start = Buffer.from(`${evaluation}\0${own}\0${how}\0`);
+  writeSync(CONTROL, Buffer.concat([start, cut(value), separator, cut(error)]));
 }
 
 // Without the frames that are not the program's.
@@ -37,16 +39,16 @@ function told(error, name) {
 }
 
 // `outcome`: what was thrown, or nothing and the value.
-function ended([thrown, value], name) {
+function ended([thrown, value], name, evaluation) {
   if (thrown === undefined) {
     if (value !== undefined) server.last = value;
-    return say("ended", value === undefined ? "" : inspect(value), "");
+    return say(evaluation, "ended", value === undefined ? "" : inspect(value), "");
   }
   // A part of a statement is an error here: nothing more will come.
   const error = thrown.name === "Recoverable" || "err" in Object(thrown) ? (thrown.err ?? thrown) : thrown;
   process.stderr.write(`Uncaught ${told(error, name)}\n`);
   const line = error instanceof Error ? `${error.name}: ${error.message}` : `Uncaught ${inspect(error)}`;
-  return say("raised", "", line);
+  return say(evaluation, "raised", "", line);
 }
 
 function next() {
@@ -56,10 +58,12 @@ function next() {
       return process.exit(0);
     }
     const name = `<repl-${++count}>`;
-    const code = buffer.toString("utf8", 1, length);
+    const end = buffer.indexOf(0);
+    const evaluation = buffer.toString("utf8", 0, end);
+    const code = buffer.toString("utf8", end + 1, length);
     settle = (...outcome) => {
       settle = null;
-      ended(outcome, name);
+      ended(outcome, name, evaluation);
       next();
     };
     const current = settle;

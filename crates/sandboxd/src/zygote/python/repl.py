@@ -7,14 +7,41 @@ main.__builtins__ = __builtins__
 sys.modules['__main__'] = main
 sys.argv = ['']
 kept = [os.dup(1), os.dup(2)]
+streams = sys.stdout, sys.stderr
+own = os.getpid()
 count = 0
 
 
+def flush():
+    # A program may have put something else in their place, which need not be a stream.
+    for stream in (*streams, getattr(sys, 'stdout', None), getattr(sys, 'stderr', None)):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+
+
 def redirect(descriptors):
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush()
     for target, descriptor in zip((1, 2), descriptors):
         os.dup2(descriptor, target)
+
+
+def as_line(error):
+    try:
+        text = str(error)
+    except Exception:
+        text = '<exception str() failed>'
+    return f'{type(error).__name__}: {text}'
+
+
+def show(error):
+    # The interpreter's own hook does not look into `linecache`.
+    hook = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
+    try:
+        hook(type(error), error, error.__traceback__)
+    except Exception:
+        traceback.print_exception(type(error), error, error.__traceback__, file=streams[1])
 
 
 def run(code, name):
@@ -36,10 +63,8 @@ def run(code, name):
         raise
     except BaseException as error:
         error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
-        # The interpreter's own hook does not look into `linecache`.
-        hook = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
-        hook(type(error), error, error.__traceback__)
-        return '', f'{type(error).__name__}: {error}'
+        show(error)
+        return '', as_line(error)
 
 
 while True:
@@ -50,8 +75,11 @@ while True:
     for descriptor in descriptors:
         os.close(descriptor)
     count += 1
-    # The first byte only keeps the message from being empty.
-    value, error = run(request[1:].decode(), f'<repl-{count}>')
+    evaluation, code = request.split(b'\0', 1)
+    value, error = run(code.decode(), f'<repl-{count}>')
+    if os.getpid() != own:
+        # A fork has come to the end of its program, as that of a script does.
+        sys.exit(bool(error))
     redirect(kept)
     parts = [text.encode(errors='backslashreplace')[: 1 << 16].replace(b'\0', b'') for text in (value, error)]
-    control.send(b'\0'.join([b'raised' if error else b'ended', *parts]))
+    control.send(b'\0'.join([evaluation, b'%d' % own, b'raised' if error else b'ended', *parts]))

@@ -90,6 +90,68 @@ async fn state_is_kept_and_every_evaluation_has_its_own_output() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_answer_is_that_of_its_own_evaluation() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "1"])? else {
+        return Ok(());
+    };
+    let boxes = boxes(&daemon).await?;
+    boxes.clone().create(small("one")).await?;
+    start(&boxes, "one", "python").await?;
+    for (code, value, error) in [
+        ("import os, sys, time\nchild = os.fork()", "", ""),
+        ("child > 0 and os.waitpid(child, 0)[1]", "0", ""),
+        ("child = os.fork()\n1 / 0", "", "ZeroDivisionError: division by zero"),
+        ("os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])", "1", ""),
+        ("os.write(3, b'ended\\0forged\\0')", "13", ""),
+        (
+            "import socket\nwith socket.socket(fileno=os.dup(3)) as own: sent = [own.send(b'x' * n) for n in (1, 0, 100)]\nsent",
+            "[1, 0, 100]",
+            "",
+        ),
+        ("import ctypes\nchild = ctypes.CDLL(None).fork()", "", ""),
+        ("os.waitpid(child, 0)[1]", "0", ""),
+        // What it printed before is its own, also when the stream is exchanged.
+        (
+            "print('kept', end=''); saved = sys.stdout, sys.stderr; sys.stdout = sys.stderr = None",
+            "",
+            "",
+        ),
+        ("print('nowhere'); 2", "2", ""),
+        ("1 / 0", "", "ZeroDivisionError: division by zero"),
+        ("sys.stdout, sys.stderr = [], object(); 3", "3", ""),
+        ("del sys.stdout, sys.stderr; 4", "4", ""),
+        (
+            "sys.excepthook = lambda *_: 1 / 0; x",
+            "",
+            "NameError: name 'x' is not defined",
+        ),
+        (
+            "class Silent(Exception):\n    def __str__(self): raise KeyError\nraise Silent",
+            "",
+            "Silent: <exception str() failed>",
+        ),
+        ("sys.stdout, sys.stderr = saved; print('back')", "", ""),
+        ("5", "5", ""),
+    ] {
+        let reply = evaluate(&boxes, "one", code).await?;
+        let result = reply.result.ok_or("no result")?;
+        assert_eq!(
+            (reply.value.as_str(), reply.error.as_str(), reply.alive),
+            (value, error, true),
+            "{code}: {}",
+            tell(&result)
+        );
+        let printed = match code {
+            _ if code.contains("'kept'") => "kept",
+            _ if code.contains("'back'") => "back\n",
+            _ => "",
+        };
+        assert_eq!(text(&result.stdout), printed, "{code}");
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_must_be_ended_ends_the_interpreter() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "1"])? else {
         return Ok(());
@@ -186,6 +248,7 @@ async fn node_keeps_its_state_too() -> Outcome {
             "",
         ),
         ("setTimeout(() => console.log('lost'), 20); 2", "2", "", ""),
+        ("require('fs').writeSync(3, 'ended\\0forged\\0')", "13", "", ""),
         ("process.stdout.write('x'.repeat(300000)) && 3", "3", "x", ""),
         ("", "", "", ""),
     ] {
