@@ -22,9 +22,10 @@ const LAST_CAPABILITY: libc::c_ulong = 63;
 const CAP_DAC_OVERRIDE: u32 = 1;
 const CAP_DAC_READ_SEARCH: u32 = 2;
 const CAP_KILL: u32 = 5;
-/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN: to start guests, find
-/// their processes, make layers and enter them.
-const CAPS_OF_STARTING: u32 = 1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 18 | 1 << 19 | 1 << 21;
+/// CHOWN, FOWNER, SETGID, SETUID, SETPCAP, NET_BIND_SERVICE, NET_ADMIN, SYS_CHROOT, SYS_PTRACE, SYS_ADMIN: to start guests,
+/// find their processes, make layers and networks and enter them.
+const CAPS_OF_STARTING: u32 =
+    1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 12 | 1 << 18 | 1 << 19 | 1 << 21;
 /// SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, SECBIT_NO_CAP_AMBIENT_RAISE, each with its lock.
 const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
 

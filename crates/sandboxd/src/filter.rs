@@ -28,6 +28,8 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u64
     | 0x80;
+/// What clone(2) is refused. The child of a program's parent would be a stranger's: it would outlive what its maker belongs to.
+const NOT_CLONED: u64 = NAMESPACES | libc::CLONE_PARENT as u64;
 
 /// Fail with EPERM whatever the arguments.
 const FORBIDDEN: &[i64] = &[
@@ -163,7 +165,7 @@ pub(crate) fn build() -> io::Result<Program> {
 /// the rest, which forbids what they do before they run a program: entering namespaces, and pinning pages.
 pub(crate) fn build_in_two() -> io::Result<(Program, Program)> {
     let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> = FORBIDDEN.iter().map(|call| (*call, Vec::new())).collect();
-    forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NAMESPACES)?)?);
+    forbidden.insert(libc::SYS_clone, vec_of(any_bit(0, NOT_CLONED)?)?);
     forbidden.insert(libc::SYS_ioctl, terminal_injection()?);
     forbidden.insert(libc::SYS_personality, other_personality()?);
     forbidden.insert(libc::SYS_socket, other_sockets()?);

@@ -306,7 +306,7 @@ pub(crate) struct FromInit {
     /// How many descriptors came with it.
     #[prost(uint32, tag = "2")]
     pub(crate) descriptors: u32,
-    #[prost(oneof = "Event", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 30, 31, 32")]
+    #[prost(oneof = "Event", tags = "3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 30, 31, 32, 33")]
     pub(crate) event: Option<Event>,
 }
 
@@ -357,6 +357,9 @@ pub(crate) enum Event {
     /// Before `Started`: the zygote had to execute the command after all, and why.
     #[prost(string, tag = "32")]
     Executing(String),
+    /// Before `Finished`: the sandbox has a new network, and sockets that were opened for it are to be opened again.
+    #[prost(bool, tag = "33")]
+    Moved(bool),
 }
 
 /// The end of an exec's main process, seen by the one that waited for it.

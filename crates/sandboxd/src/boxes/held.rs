@@ -4,6 +4,7 @@
 //! waits for that and takes it apart; `gone` says when nothing of it is left.
 
 use std::collections::HashMap;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -17,7 +18,7 @@ use super::registry::Labelled;
 use super::snapshots::Snapshot;
 use super::standby::Standby;
 use crate::cgroup::{Group, Observed};
-use crate::egress::Egress;
+use crate::egress::{Egress, NetworkPlan};
 use crate::error::SandboxError;
 use crate::mux::Mux;
 use crate::plan::{LimitsOfGroup, Plan};
@@ -61,9 +62,9 @@ pub(crate) struct HeldBox {
     pub(crate) standby: Standby,
     init: Init,
     uid: Uid,
-    _egress: Egress,
-    /// What its network adds to the environment of its programs.
-    pub(crate) told: Vec<(&'static str, String)>,
+    ways_out: Mutex<WaysOut>,
+    /// Whether it has another network than the one in which those were opened.
+    moved: AtomicBool,
     processes_limit: AtomicU64,
     /// Whether a leader and a guest-to-be wait for the next exec.
     paired: AtomicBool,
@@ -75,6 +76,9 @@ pub(crate) struct HeldBox {
     end: watch::Sender<Option<End>>,
     gone: watch::Sender<bool>,
 }
+
+/// What its network lets through, and what that adds to the environment of its programs.
+type WaysOut = (Egress, Vec<(&'static str, String)>);
 
 /// A call that names the box; its lease does not run out meanwhile.
 #[derive(Debug)]
@@ -94,15 +98,9 @@ impl HeldBox {
         standby: Standby,
         isolation: Isolation,
     ) -> Result<Arc<Self>, SandboxError> {
-        let network = match sandbox.open(plan.network.sockets()).await {
-            Ok(sockets) => plan.network.serve(sockets).map_err(|source| SandboxError::Setup {
-                step: "network".to_owned(),
-                source,
-            }),
-            Err(error) => Err(error),
-        };
-        let (egress, told) = match network {
-            Ok(network) => network,
+        let sockets = sandbox.open(plan.network.sockets()).await;
+        let ways_out = match sockets.and_then(|sockets| serve(&plan.network, sockets)) {
+            Ok(ways_out) => Mutex::new(ways_out),
             Err(error) => {
                 sandbox.destroy().await;
                 return Err(error);
@@ -131,8 +129,8 @@ impl HeldBox {
             standby,
             init,
             uid,
-            _egress: egress,
-            told,
+            ways_out,
+            moved: AtomicBool::new(false),
             paired: AtomicBool::new(false),
             nursed: AtomicBool::new(false),
             processes_limit: AtomicU64::new(plan.limits.group.processes),
@@ -178,6 +176,37 @@ impl HeldBox {
         if self.isolation == Isolation::Process {
             return Err(SandboxError::Unsupported(what));
         }
+        Ok(())
+    }
+
+    /// What its network adds to the environment of its programs.
+    pub(crate) fn told(&self) -> Vec<(&'static str, String)> {
+        lock(&self.ways_out).1.clone()
+    }
+
+    /// It has a new network.
+    pub(crate) fn moved(&self) {
+        self.moved.store(true, Ordering::Release);
+    }
+
+    /// Opens the ways out again where it has a new network; connections through the old one end.
+    pub(crate) async fn follow_network(&self, plan: &NetworkPlan) -> Result<(), SandboxError> {
+        if !self.moved.swap(false, Ordering::AcqRel) || plan.is_none() {
+            return Ok(());
+        }
+        let mut sockets = Vec::new();
+        for wanted in plan.sockets() {
+            let mut exchange = self.mux.call(Order::Open(wanted), Vec::new()).await?;
+            match exchange.answer().await? {
+                (Event::Socket(_), fds) => sockets.extend(fds),
+                (Event::Failed(Failure { step, errno }), _) => {
+                    let source = std::io::Error::from_raw_os_error(errno);
+                    return Err(SandboxError::Setup { step, source });
+                }
+                (other, _) => return Err(SandboxError::Protocol(format!("{other:?} for a socket"))),
+            }
+        }
+        *lock(&self.ways_out) = serve(plan, sockets)?;
         Ok(())
     }
 
@@ -391,6 +420,13 @@ impl Drop for Seat {
             tracing::debug!(error = %error.chain(), "cannot lower a limit");
         }
     }
+}
+
+fn serve(plan: &NetworkPlan, sockets: Vec<OwnedFd>) -> Result<WaysOut, SandboxError> {
+    plan.serve(sockets).map_err(|source| SandboxError::Setup {
+        step: "network".to_owned(),
+        source,
+    })
 }
 
 /// Milliseconds since 1970.

@@ -467,7 +467,7 @@ fn plan_exec(request: &ExecRequest, held: &HeldBox, shop: &Shop) -> Result<plan:
             "user \"nobody\" where the daemon is not root",
         ));
     }
-    add_missing(&mut plan.start.program.env, &held.told);
+    add_missing(&mut plan.start.program.env, &held.told());
     // A box without a runtime executes what does not ask for one.
     let runtimes = [&request.runtime, &held.request.runtime];
     let runtime = runtimes.into_iter().find(|name| !name.is_empty());

@@ -25,7 +25,12 @@ impl Exec for Enclosed<'_> {
     const FIRST: bool = false;
 
     async fn event(&mut self) -> io::Result<Option<Event>> {
-        Ok(self.exchange.event().await.map(|(event, _)| event))
+        loop {
+            match self.exchange.event().await {
+                Some((Event::Moved(_), _)) => self.held.moved(),
+                other => return Ok(other.map(|(event, _)| event)),
+            }
+        }
     }
 
     async fn kill(&mut self) {
@@ -57,7 +62,8 @@ pub(super) async fn run(
         }
     };
     let _seat = held.seat()?;
-    egress::add_missing(&mut plan.start.program.env, &held.told);
+    held.follow_network(&plan.network).await?;
+    egress::add_missing(&mut plan.start.program.env, &held.told());
     let before = held.count();
     let warm = plan.warm();
     let flood = Flood::new(plan.limits.output_kill_bytes);

@@ -9,7 +9,9 @@
 //! key, a build or much to place. Otherwise the request ends there. Either way a loss of ours is no result of a case.
 //!
 //! A case has a process of its own, and a clean writable layer over what the files and the build made; whatever it
-//! starts is dead before the next one begins. A layer in which nothing has changed is used again. Where the program runs on
+//! starts is dead before the next one begins, its IPC objects are removed, and behind one that used the network comes a new one,
+//! with the request's ways out. A layer in which nothing has changed is used again; any other is let go of first, since what lies in it
+//! counts as the sandbox's memory. Where the program runs on
 //! a warm interpreter, one zygote in the sandbox is a nursery: while a case runs it bears the zygote of the next one, which
 //! waits with init's rights, out of the reach of every program in the sandbox and out of its groups. A parked
 //! sandbox has such a nursery and the zygotes of the first two cases, which enter their layers when they are given their programs.

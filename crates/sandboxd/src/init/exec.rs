@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use prost::Message;
 
+use super::Control;
 use super::layer::Layer;
 use super::leader::{self, LEAVE, Pair, STAY};
 use super::zygote::{self, Born, Zygote};
-use super::{Control, tree};
 use crate::child::{self, Confinement, Launch};
 use crate::collect;
 use crate::sys::{check, check_long, receive_from_mortal, send_with_fds};
@@ -51,9 +51,8 @@ pub(super) enum Exec {
 pub(super) struct Nursed {
     pid: libc::pid_t,
     main: OwnedFd,
-    nursery: libc::pid_t,
     started: Instant,
-    enclosure: Option<Enclosure>,
+    enclosure: Enclosure,
 }
 
 pub(super) struct Led {
@@ -73,7 +72,7 @@ pub(super) struct Led {
 }
 
 /// What an exec that leaves nothing behind ends with.
-struct Enclosure {
+pub(super) struct Enclosure {
     finish: Finish,
     layer: Option<Layer>,
 }
@@ -102,8 +101,12 @@ impl Enclosure {
         self.layer.as_ref().map(Layer::namespace)
     }
 
+    pub(super) fn into_layer(self) -> Option<Layer> {
+        self.layer
+    }
+
     /// Says what is there when everybody in it is dead.
-    fn finished(&self) -> io::Result<Event> {
+    pub(super) fn finished(&self) -> io::Result<Event> {
         let finished = || collect::finished(&self.finish);
         Ok(Event::Finished(if self.finish.collect.is_empty() {
             // Nothing is looked at.
@@ -119,6 +122,12 @@ impl Enclosure {
             None => Ok(act()),
         }
     }
+}
+
+/// What was made for a program after its zygote was born.
+pub(super) struct Finds {
+    pub(super) layer: Option<Layer>,
+    pub(super) network: Option<RawFd>,
 }
 
 /// Why a zygote has not taken a program, of which nothing has begun then.
@@ -213,13 +222,13 @@ impl Exec {
     }
 
     /// Hands one to a zygote, which becomes it, and then is still to be heard until it begins, or leads it. A zygote that is
-    /// gone is told by its own. `clean`: a layer for one that was not born for its own.
+    /// gone is told by its own. `finds`: what was made for one that was born before it.
     pub(super) fn adopt(
         start: &Start,
         fds: &[OwnedFd],
         uid: u32,
         mut zygote: Zygote,
-        clean: Option<Layer>,
+        finds: Finds,
     ) -> Result<(Self, Option<Zygote>), NotAdopted> {
         let ([input, output, errors] | [input, output, errors, _]) = fds else {
             return Err(("stdio".to_owned(), io::Error::from_raw_os_error(libc::EBADMSG)).into());
@@ -227,21 +236,22 @@ impl Exec {
         let stdio = [input, output, errors].map(AsRawFd::as_raw_fd);
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
         give(&stdio, uid)?;
-        let (nursery, own) = match zygote.born() {
-            Born::Here | Born::Executed(_) => (None, None),
-            Born::Nursed { nursery, layer } => (Some(*nursery), layer.take()),
+        let (nursed, own) = match zygote.born() {
+            Born::Here | Born::Executed(_) => (false, None),
+            Born::Nursed(layer) => (true, layer.take()),
         };
         // One that was born for its layer is there already.
         let arrived = own.is_some();
-        let mut ready = own.or(clean);
+        let mut ready = own.or(finds.layer);
         ready.iter_mut().for_each(Layer::begin);
         let enclosure = Enclosure::make(start, uid, ready, false)?;
         let namespace = enclosure.as_ref().and_then(Enclosure::namespace);
         let namespace = namespace.filter(|_| !arrived);
+        let namespaces: Vec<RawFd> = namespace.into_iter().chain(finds.network).collect();
         // Before it begins: its nursery may have reaped it when this goes on.
-        let main = nursery.map(|_| pidfd_of(zygote.pid())).transpose();
+        let main = nursed.then(|| pidfd_of(zygote.pid())).transpose();
         let main = main.map_err(|error| NotAdopted::Gone(error.to_string()))?;
-        let handed = zygote.start(&start.program, &stdio, control, namespace);
+        let handed = zygote.start(&start.program, &stdio, control, &namespaces);
         let pid = handed.map_err(|error| NotAdopted::Gone(error.to_string()))?;
         if let Some(finish) = &start.finish {
             let sole = Self::Sole {
@@ -251,16 +261,18 @@ impl Exec {
             };
             return Ok((sole, Some(zygote)));
         }
-        if let (Some(nursery), Some(main)) = (nursery, main) {
-            let nursed = Self::Nursed(Nursed {
-                pid,
-                main,
-                nursery,
-                started: Instant::now(),
-                enclosure,
-            });
-            return Ok((nursed, Some(zygote)));
-        }
+        let enclosure = match (main, enclosure) {
+            (Some(main), Some(enclosure)) => {
+                let nursed = Self::Nursed(Nursed {
+                    pid,
+                    main,
+                    started: Instant::now(),
+                    enclosure,
+                });
+                return Ok((nursed, Some(zygote)));
+            }
+            (_, enclosure) => enclosure,
+        };
         let led = Self::Led(Led {
             zygote: true,
             enclosure,
@@ -306,26 +318,14 @@ fn open_terminal(size: &Terminal) -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 impl Nursed {
-    /// Tells of its end, and kills what it leaves. Returns its layer, which takes time to let go of.
-    fn end(self, id: u64, status: i32, cpu_us: u64, control: &Control) -> io::Result<Option<Layer>> {
-        let layer = self.enclosure.as_ref().and_then(|enclosure| enclosure.layer.as_ref());
-        let fullness = match layer {
+    /// What is to be told of its end.
+    fn end(self, status: i32, cpu_us: u64) -> io::Result<(Event, Enclosure)> {
+        let fullness = match &self.enclosure.layer {
             Some(layer) => layer.fullness()?,
             None => collect::fullness(Path::new("/work")),
         };
         let ended = leader::ended(status, self.started, false, fullness);
-        let mut told = vec![Event::Ended(Ended { cpu_us, ..ended })];
-        if !tree::alone(self.nursery) {
-            // To end what it leaves takes time.
-            control.tell_all(id, told.drain(..))?;
-            tree::kill_strangers(self.nursery);
-        }
-        if let Some(enclosure) = &self.enclosure {
-            told.push(enclosure.finished()?);
-        }
-        told.push(Event::Gone(true));
-        control.tell_all(id, told)?;
-        Ok(self.enclosure.and_then(|enclosure| enclosure.layer))
+        Ok((Event::Ended(Ended { cpu_us, ..ended }), self.enclosure))
     }
 }
 

@@ -8,11 +8,14 @@
 
 mod arrange;
 mod control;
+mod ending;
 mod exec;
 mod files;
+mod ipc;
 mod layer;
 mod leader;
 mod nest;
+mod network;
 mod set_up;
 mod socket;
 mod tree;
@@ -38,6 +41,7 @@ pub(crate) use tree::children;
 
 use arrange::{arrange, keep_only, watch_signals};
 use control::{CONTROL, Control};
+use ending::Shared;
 use exec::{Exec, Execs, Reaped};
 use zygote::Zygote;
 
@@ -83,6 +87,7 @@ fn converse(
         zygotes: BTreeMap::new(),
         entrances: Vec::new(),
         killed: false,
+        shared: None,
     };
     loop {
         server.turn()?;
@@ -108,6 +113,8 @@ struct Server<'a> {
     entrances: Vec<OwnedFd>,
     /// Everybody was told to die.
     killed: bool,
+    /// Known from the first exec on that leaves nothing behind.
+    shared: Option<Shared>,
 }
 
 impl<'a> Server<'a> {
@@ -179,6 +186,7 @@ impl<'a> Server<'a> {
             }
             match self.execs.reaped(ended, status, &self.control)? {
                 Reaped::Sole(id, finish) => self.finish(id, &finish)?,
+                Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure)?,
                 Reaped::OfOne => {}
                 Reaped::OfNone => self.lose_zygote(ended)?,
             }
@@ -293,6 +301,9 @@ impl<'a> Server<'a> {
             return self.control.tell(id, Event::NotFurnished(failure(error)));
         }
         self.guests_ran = true;
+        if start.enclosed.is_some() {
+            self.begin_enclosed()?;
+        }
         if start.enclosed.as_ref().is_none_or(|enclosed| enclosed.layer.is_none()) {
             self.execs.forget_layers();
         }

@@ -3,8 +3,9 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::exec::{self, Exec, NotAdopted};
-use super::layer::Layer;
+use super::ending::Shared;
+use super::exec::{self, Exec, Finds, NotAdopted, Reaped};
+use super::network::Network;
 use super::zygote::{Born, Instead, Word, Zygote};
 use super::{Server, died, failure};
 use crate::child;
@@ -42,7 +43,10 @@ impl Server<'_> {
                 self.execs.began(id);
                 self.control.tell(id, event)
             }
-            Word::Buried(buried) => self.execs.buried(buried, &self.control),
+            Word::Buried(buried) => match self.execs.buried(buried)? {
+                Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure),
+                _ => Ok(()),
+            },
             Word::Nothing if self.killed => Ok(()),
             Word::Nothing => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
         }
@@ -112,8 +116,8 @@ impl Server<'_> {
         let zygote = self.zygotes.remove(&start.zygote);
         let adopted = match zygote {
             Some(zygote) => self
-                .clean_layer(start, &zygote)
-                .and_then(|clean| Exec::adopt(start, fds, self.uid, zygote, clean)),
+                .finds(start, &zygote)
+                .and_then(|finds| Exec::adopt(start, fds, self.uid, zygote, finds)),
             None => Err(NotAdopted::Gone(died().to_string())),
         };
         match adopted {
@@ -141,11 +145,19 @@ impl Server<'_> {
         }
     }
 
-    /// For a zygote that has none yet.
-    fn clean_layer(&mut self, start: &crate::wire::Start, zygote: &Zygote) -> Result<Option<Layer>, NotAdopted> {
+    /// A layer for a zygote that has none yet, and the network where that is another one than the zygote's.
+    fn finds(&mut self, start: &crate::wire::Start, zygote: &Zygote) -> Result<Finds, NotAdopted> {
         let sizes = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer);
         let sizes = sizes.filter(|_| zygote.wants_a_layer());
         let layer = sizes.map(|sizes| self.execs.layer(&sizes, self.uid)).transpose();
-        layer.map_err(|(step, error)| NotAdopted::Failed((step.to_owned(), error)))
+        let network = self
+            .shared
+            .as_ref()
+            .and_then(Shared::network)
+            .and_then(Network::namespace);
+        Ok(Finds {
+            layer: layer.map_err(|(step, error)| NotAdopted::Failed((step.to_owned(), error)))?,
+            network,
+        })
     }
 }

@@ -115,7 +115,7 @@ fn layer_flags() -> libc::c_ulong {
     flag(Defence::NoSetUserId, libc::MS_NOSUID) | flag(Defence::NoDevices, libc::MS_NODEV)
 }
 
-fn loopback_up() -> io::Result<()> {
+pub(super) fn loopback_up() -> io::Result<()> {
     // SAFETY: plain numbers.
     let socket = check(unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) })?;
     // SAFETY: new and ours.

@@ -9,12 +9,12 @@ use std::fs;
 struct Process {
     pid: libc::pid_t,
     parent: libc::pid_t,
+    /// It has ended and was not reaped yet.
+    dead: bool,
     /// Its own and that of the children it waited for.
     ticks: u64,
 }
 
-/// Of this process, which has one thread. Not every kernel has it.
-const OWN_CHILDREN: &str = "/proc/1/task/1/children";
 /// Rounds in which new processes are looked for before killing begins.
 const STOP_ROUNDS: usize = 50;
 
@@ -33,19 +33,49 @@ pub(super) fn kill(leader: libc::pid_t) {
     signal(&below(&processes(), leader), libc::SIGKILL);
 }
 
-/// Whether nobody is left but a nursery and its children, as far as that is easily told: whoever has lost its parent is a
-/// child of this process, dead ones too until they are reaped here.
-pub(super) fn alone(nursery: libc::pid_t) -> bool {
-    fs::read_to_string(OWN_CHILDREN).is_ok_and(|children| children.trim() == nursery.to_string())
+/// The processes of ours that live on from one exec to the next.
+#[derive(Default)]
+pub(super) struct Kin {
+    /// Children of this process that bear others.
+    pub(super) nurseries: Vec<libc::pid_t>,
+    /// Children of those that wait for a program.
+    pub(super) waiting: Vec<libc::pid_t>,
+    /// One more is being born by a nursery, and its pid is not known yet.
+    pub(super) unborn: bool,
 }
 
-/// Kills and reaps every process of this namespace but this one, a nursery and that one's children.
-pub(super) fn kill_strangers(nursery: libc::pid_t) {
-    // SAFETY: reads an attribute of this process.
-    let own = unsafe { libc::getpid() };
+impl Kin {
+    /// Whether a child of a nursery is one of ours.
+    fn has_borne(&self, pid: libc::pid_t) -> bool {
+        self.unborn || self.waiting.contains(&pid)
+    }
+
+    fn includes(&self, process: &Process) -> bool {
+        let borne = || self.nurseries.contains(&process.parent);
+        // A dead one there is the nursery's to reap, and does nothing any more.
+        self.nurseries.contains(&process.pid) || (borne() && (process.dead || self.has_borne(process.pid)))
+    }
+}
+
+/// Whether nobody is left but kin, as far as that is easily told. Whoever has lost its parent is a child of this process, dead
+/// ones too until they are reaped here, and a child of a nursery is known to it.
+pub(super) fn alone(kin: &Kin) -> bool {
+    let all = |parent, known: &dyn Fn(&libc::pid_t) -> bool| {
+        listed_children(parent).is_some_and(|children| children.iter().all(known))
+    };
+    all(own_pid(), &|child| kin.nurseries.contains(child))
+        && kin
+            .nurseries
+            .iter()
+            .all(|nursery| all(*nursery, &|child| kin.has_borne(*child)))
+}
+
+/// Kills and reaps every process of this namespace but this one and kin.
+pub(super) fn kill_strangers(kin: &Kin) {
+    let own = own_pid();
     let strangers = || -> Vec<libc::pid_t> {
         let all = processes().into_iter();
-        all.filter(|process| ![own, nursery].contains(&process.pid) && process.parent != nursery)
+        all.filter(|process| process.pid != own && !kin.includes(process))
             .map(|process| process.pid)
             .collect()
     };
@@ -69,6 +99,17 @@ pub(super) fn kill_strangers(nursery: libc::pid_t) {
             unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
         }
     }
+}
+
+fn own_pid() -> libc::pid_t {
+    // SAFETY: reads an attribute of this process.
+    unsafe { libc::getpid() }
+}
+
+/// The children of a process of one thread. `None` where the kernel has no such list, or no such process.
+fn listed_children(parent: libc::pid_t) -> Option<Vec<libc::pid_t>> {
+    let children = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children")).ok()?;
+    children.split_whitespace().map(|pid| pid.parse().ok()).collect()
 }
 
 fn signal(pids: &[libc::pid_t], number: libc::c_int) {
@@ -142,6 +183,7 @@ fn parse(pid: libc::pid_t, stat: &str) -> Option<Process> {
     Some(Process {
         pid,
         parent: fields.get(1)?.parse().ok()?,
+        dead: *fields.first()? == "Z",
         ticks,
     })
 }
@@ -154,12 +196,46 @@ mod tests {
     fn names_cannot_forge_a_parent() {
         let stat = "7 (a) S 1 (b)) R 3 7 7 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 5";
         let process = parse(7, stat).expect("a whole line");
-        assert_eq!((process.parent, process.ticks), (3, 100));
+        assert_eq!((process.parent, process.ticks, process.dead), (3, 100, false));
+        let process = parse(8, "8 (b) Z 3 7 7 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 5").expect("a whole line");
+        assert!(process.dead);
+    }
+
+    fn process(pid: libc::pid_t, parent: libc::pid_t) -> Process {
+        Process {
+            pid,
+            parent,
+            dead: false,
+            ticks: 0,
+        }
+    }
+
+    #[test]
+    fn only_what_is_known_is_kin() {
+        let mut kin = Kin {
+            nurseries: vec![2],
+            waiting: vec![3],
+            unborn: false,
+        };
+        let dead = |process| Process { dead: true, ..process };
+        for (of, wanted) in [
+            (process(2, 1), true),
+            (process(3, 2), true),
+            (process(4, 2), false),
+            (process(5, 1), false),
+            (process(3, 1), false),
+            (dead(process(4, 2)), true),
+            (dead(process(5, 1)), false),
+        ] {
+            assert_eq!(kin.includes(&of), wanted, "{} below {}", of.pid, of.parent);
+        }
+        kin.unborn = true;
+        assert!(kin.includes(&process(4, 2)), "it may be the one that is being born");
+        assert!(!kin.includes(&process(5, 1)));
     }
 
     #[test]
     fn a_tree_is_everything_below_its_leader() {
-        let process = |pid, parent| Process { pid, parent, ticks: 0 };
         let all = [
             process(2, 1),
             process(3, 2),

@@ -48,7 +48,7 @@ pub(super) enum Born {
     /// Init's, which executed it. With what to do instead from when it is given its program until that begins.
     Executed(Option<Box<Instead>>),
     /// A nursery's. With the layer that was made for its program.
-    Nursed { nursery: libc::pid_t, layer: Option<Layer> },
+    Nursed(Option<Layer>),
 }
 
 /// A program that was handed to a zygote, for the case that it must be executed.
@@ -146,14 +146,10 @@ impl Zygote {
             .chain(layer.as_ref().map(Layer::namespace))
             .collect();
         send_with_fds(self.link(), BEAR, &needed).map_err(|error| ("nursery", error))?;
-        let born = Born::Nursed {
-            nursery: self.pid,
-            layer,
-        };
         Ok(Self {
             link,
             pid: 0,
-            born,
+            born: Born::Nursed(layer),
             rules: None,
         })
     }
@@ -164,7 +160,7 @@ impl Zygote {
 
     /// Whether it is a nursery's that was born before anybody knew what layer it is for.
     pub(super) fn wants_a_layer(&self) -> bool {
-        matches!(self.born, Born::Nursed { layer: None, .. })
+        matches!(self.born, Born::Nursed(None))
     }
 
     /// 0 before it has told it.
@@ -176,14 +172,14 @@ impl Zygote {
         self.link.as_raw_fd()
     }
 
-    /// Hands the program over, with its streams, what becomes its 3, and the layer that it is to live on. Returns the
+    /// Hands the program over, with its streams, what becomes its 3, and the namespaces that it has yet to enter. Returns the
     /// pid that it will have.
     pub(super) fn start(
         &self,
         program: &Program,
         stdio: &[RawFd],
         control: Option<RawFd>,
-        layer: Option<RawFd>,
+        namespaces: &[RawFd],
     ) -> io::Result<libc::pid_t> {
         if self.pid == 0 {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
@@ -202,7 +198,11 @@ impl Zygote {
         let descriptors: Vec<RawFd> = match self.born {
             // It has its streams.
             Born::Executed(_) => Vec::new(),
-            _ => streams.into_iter().chain(rules).chain(layer).collect(),
+            _ => streams
+                .into_iter()
+                .chain(rules)
+                .chain(namespaces.iter().copied())
+                .collect(),
         };
         send_with_fds(self.link(), fields.join("\0").as_bytes(), &descriptors)?;
         Ok(self.pid)

@@ -9,7 +9,7 @@ use super::super::layer::Layer;
 use super::super::leader::{self, Pair};
 use super::super::zygote::Buried;
 use super::super::{Control, tree};
-use super::{Exec, KILL_AGAIN_MS, Led, Nursed, QUIET_MS};
+use super::{Enclosure, Exec, KILL_AGAIN_MS, Led, Nursed, QUIET_MS};
 use crate::child::Confinement;
 use crate::sys::pidfd_signal;
 use crate::template::Step;
@@ -22,6 +22,8 @@ const CLEAN_LAYERS: usize = 2;
 pub(in crate::init) enum Reaped {
     /// The sandbox's sole exec; what it is to finish with.
     Sole(u64, Finish),
+    /// One that leaves nothing behind, and what is to be told of its end.
+    Enclosed(u64, Vec<Event>, Enclosure),
     OfOne,
     OfNone,
 }
@@ -36,14 +38,11 @@ pub(in crate::init) struct Execs {
     expected: bool,
     /// Made in advance, or of execs that are gone, and nothing has changed in them.
     clean: Vec<Layer>,
-    /// Of execs that are gone. Let go of while the next one runs.
-    spent: Vec<Layer>,
 }
 
 impl Execs {
     pub(in crate::init) fn insert(&mut self, id: u64, exec: Exec) {
         self.all.insert(id, exec);
-        self.spent.clear();
     }
 
     /// The program that was handed to a zygote begins now.
@@ -132,6 +131,7 @@ impl Execs {
                 while !led.closed {
                     led.hear(id, control)?;
                 }
+                let mut told = Vec::new();
                 if !led.ended {
                     // Where guest and leader are one user, a guest killed it, and those who wait were no safer.
                     self.pair = None;
@@ -139,18 +139,18 @@ impl Execs {
                         // Nobody would learn its end any more. That it has ended is no error.
                         let _ended = pidfd_signal(main.as_fd(), libc::SIGKILL);
                     }
-                    control.tell(id, Event::Ended(leader::ended_here(status, led.started, true)))?;
+                    told.push(Event::Ended(leader::ended_here(status, led.started, true)));
                 }
-                if let Some(enclosure) = &led.enclosure {
-                    control.tell(id, enclosure.finished()?)?;
+                if let Some(enclosure) = led.enclosure {
+                    return Ok(Reaped::Enclosed(id, told, enclosure));
                 }
-                control.tell(id, Event::Gone(true))?;
+                told.push(Event::Gone(true));
+                control.tell_all(id, told)?;
                 Ok(Reaped::OfOne)
             }
             Some(Exec::Nursed(nursed)) => {
-                let layer = nursed.end(id, status, 0, control)?;
-                self.keep(layer);
-                Ok(Reaped::OfOne)
+                let (told, enclosure) = nursed.end(status, 0)?;
+                Ok(Reaped::Enclosed(id, vec![told], enclosure))
             }
             Some(Exec::Helper { .. }) => {
                 control.tell(id, Event::Gone(true))?;
@@ -161,25 +161,23 @@ impl Execs {
     }
 
     /// A nursery's child has ended; one that no program was handed to is of no matter.
-    pub(in crate::init) fn buried(&mut self, buried: Buried, control: &Control) -> io::Result<()> {
+    pub(in crate::init) fn buried(&mut self, buried: Buried) -> io::Result<Reaped> {
         let is_it = |exec: &Exec| matches!(exec, Exec::Nursed(nursed) if nursed.pid == buried.pid);
         let found = self.all.iter().find(|(_, exec)| is_it(exec)).map(|(id, _)| *id);
-        let Some(id) = found else { return Ok(()) };
+        let Some(id) = found else { return Ok(Reaped::OfNone) };
         match self.all.remove(&id) {
             Some(Exec::Nursed(nursed)) => {
-                let layer = nursed.end(id, buried.status, buried.cpu_us, control)?;
-                self.keep(layer);
-                Ok(())
+                let (told, enclosure) = nursed.end(buried.status, buried.cpu_us)?;
+                Ok(Reaped::Enclosed(id, vec![told], enclosure))
             }
-            _ => Ok(()),
+            _ => Ok(Reaped::OfNone),
         }
     }
 
-    fn keep(&mut self, layer: Option<Layer>) {
-        match layer {
-            Some(layer) if self.clean.len() < CLEAN_LAYERS && layer.untouched() => self.clean.push(layer),
-            other => self.spent.extend(other),
-        }
+    /// Of an exec that has ended: it is let go of unless it can be used again.
+    pub(in crate::init) fn keep(&mut self, layer: Option<Layer>) {
+        let spare = self.clean.len() < CLEAN_LAYERS;
+        self.clean.extend(layer.filter(|layer| spare && layer.untouched()));
     }
 
     /// A layer that cannot be told from a new one.
@@ -188,7 +186,7 @@ impl Execs {
             Some(place) => Ok(self.clean.swap_remove(place)),
             None => {
                 // The next ones will have these sizes too: others would only be in the way of theirs.
-                self.spent.append(&mut self.clean);
+                self.clean.clear();
                 Layer::make(sizes, uid)
             }
         }

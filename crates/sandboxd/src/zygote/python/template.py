@@ -2,8 +2,8 @@
 
 Messages are fields separated by NUL bytes. The daemon sends the filters and the names of the modules, then per zygote
 an id and a user, with a link to the sandbox's init, that init's pidfd or its namespaces, and the files by which its cgroups are entered.
-Over the link the zygote says that it is ready, and init sends it a program with its streams, and the mount namespace that
-it is to have, once.
+Over the link the zygote says that it is ready, and init sends it a program with its streams, and the namespaces that it is
+yet to enter, once.
 
 One that is told to bear others is a nursery from then on: it forks a zygote for each link that init sends, for programs
 that run one after the other in one sandbox, and tells of the end of each.
@@ -144,7 +144,7 @@ def live(link, namespaces, sole, passage, kept):
         else:
             passage.join.make()
             if nursed:
-                live_on(rest)
+                live_in(rest)
             else:
                 lead(link, streams, rest, passage.alone)
                 rights.go_first()
@@ -227,35 +227,43 @@ def nurse(link, theirs):
             for descriptor in theirs:
                 os.close(descriptor)
             theirs = None
-            pidfd = kernel.pidfd(child)
-            children[pidfd] = child
-            poll.register(pidfd, select.POLLIN)
+            children[child] = kernel.pidfd(child)
+            poll.register(children[child], select.POLLIN)
         for ready, _ in poll.poll():
-            child = children.pop(ready, None)
-            if child is None:
+            if ready == link.fileno():
                 order, theirs = kernel.receive(link)
                 if order != BEAR:
                     os._exit(0)
-                continue
-            poll.unregister(ready)
-            os.close(ready)
-            _, status, usage = os.wait4(child, 0)
+        bury(link, children, poll)
+
+
+def bury(link, children, poll):
+    """Reaps whoever has ended, and tells of those that were borne here. Others, whom init has killed, are no program's main
+    process."""
+    while children:
+        child, status, usage = os.wait4(-1, os.WNOHANG)
+        if not child:
+            return
+        pidfd = children.pop(child, None)
+        if pidfd is not None:
+            poll.unregister(pidfd)
+            os.close(pidfd)
             micros = int((usage.ru_utime + usage.ru_stime) * 1e6)
             link.send(message('buried', child, status, micros))
 
 
-def live_on(layer):
-    for namespace in layer:
-        kernel.enter(namespace, kernel.CLONE_NEWNS)
+def live_in(namespaces):
+    for namespace in namespaces:
+        kernel.enter(namespace, 0)
         os.close(namespace)
 
 
-def lead(link, streams, layer, mortal):
+def lead(link, streams, namespaces, mortal):
     """Forks, and returns in the child. The parent keeps what the program leaves behind below itself, tells of its end
     and waits to be told whether that is to be given to init or waited for. `mortal`: programs can kill it, and its own does
     not go on without it."""
     kernel.prctl('subreaper', kernel.PR_SET_CHILD_SUBREAPER, 1)
-    live_on(layer)
+    live_in(namespaces)
     began, own = time.monotonic(), os.getpid()
     child = refuse(link, 'fork', birth.fork)
     if not child:

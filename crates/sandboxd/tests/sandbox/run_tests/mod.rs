@@ -1,5 +1,6 @@
 //! Many tests of one program in one sandbox: each case alone, on a clean layer, and told as it was.
 
+mod apart;
 mod layers;
 
 use std::time::Duration;
@@ -86,8 +87,13 @@ const RUNTIMES: [(&str, &[&str]); 2] = [
 
 /// Does the same on every runtime that the machine has.
 async fn on_each(act: impl AsyncFn(&str, &Client) -> Outcome) -> Outcome {
+    on_each_with(&[], act).await
+}
+
+/// The same with more arguments of the daemon.
+async fn on_each_with(more: &[&str], act: impl AsyncFn(&str, &Client) -> Outcome) -> Outcome {
     for (runtime, arguments) in RUNTIMES {
-        let Some(daemon) = Daemon::start(arguments)? else {
+        let Some(daemon) = Daemon::start(&[arguments, more].concat())? else {
             continue;
         };
         let client = daemon.client().await?;

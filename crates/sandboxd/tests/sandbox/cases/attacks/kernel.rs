@@ -30,6 +30,7 @@ pub(crate) const CASES: &[Case] = &[
         "sc(56, 0x10000000 | 0x80, 0, 0, 0, 0)",
         "EPERM",
     ),
+    filtered("child of its parent", "sc(56, 0x8000 | 0x10000, 0, 0, 0, 0)", "EPERM"),
     filtered("clone with flags out of sight", "sc(435, 0, 0)", "ENOSYS"),
     filtered("enter a namespace", "sc(308, -1, 0)", "EPERM"),
     filtered("mount", "sc(165, 1, 1, 1, 0, 1)", "EPERM"),

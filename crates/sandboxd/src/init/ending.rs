@@ -1,0 +1,93 @@
+//! An exec that leaves nothing behind: what could outlive it is ended, removed or let go of before it is told that it is gone,
+//! and before the next one begins nobody is there.
+
+use std::io;
+
+use super::exec::Enclosure;
+use super::ipc::Ipc;
+use super::network::Network;
+use super::tree::{self, Kin};
+use super::zygote::Born;
+use super::{Server, end_everybody};
+use crate::defence::Defence;
+use crate::wire::Event;
+
+/// What the execs of a sandbox share beside its files. None where it has no such namespaces of its own.
+pub(super) struct Shared {
+    ipc: Option<Ipc>,
+    network: Option<Network>,
+}
+
+impl Shared {
+    fn own() -> io::Result<Self> {
+        let ipc = Defence::IpcNamespace.stands().then(Ipc::own).transpose()?;
+        let network = Defence::NetworkNamespace.stands().then(Network::own).transpose()?;
+        Ok(Self { ipc, network })
+    }
+
+    pub(super) fn network(&self) -> Option<&Network> {
+        self.network.as_ref()
+    }
+}
+
+impl Server<'_> {
+    /// Before such an exec begins.
+    pub(super) fn begin_enclosed(&mut self) -> io::Result<()> {
+        self.end_strangers(|_| Ok(()))?;
+        if self.home.is_none() && self.shared.is_none() {
+            self.shared = Some(Shared::own()?);
+        }
+        match self.shared.as_mut().and_then(|shared| shared.network.as_mut()) {
+            Some(network) => network.begin(),
+            None => Ok(()),
+        }
+    }
+
+    /// The main process of such an exec has ended. `told`: what is to be said of that.
+    pub(super) fn end_enclosed(&mut self, id: u64, mut told: Vec<Event>, enclosure: Enclosure) -> io::Result<()> {
+        // To end what it leaves takes time.
+        self.end_strangers(|server| server.control.tell_all(id, told.drain(..)))?;
+        if let Some(shared) = &mut self.shared {
+            shared.ipc.as_ref().map_or(Ok(()), Ipc::clear)?;
+            if shared.network.as_mut().map_or(Ok(false), Network::renew)? {
+                told.push(Event::Moved(true));
+            }
+        }
+        told.extend([enclosure.finished()?, Event::Gone(true)]);
+        // Its memory and the time that this takes would count as the next one's.
+        self.execs.keep(enclosure.into_layer());
+        self.control.tell_all(id, told)
+    }
+
+    /// Ends whoever is neither this process nor its kin. `found`: called before, when there is somebody.
+    fn end_strangers(&mut self, found: impl FnOnce(&mut Self) -> io::Result<()>) -> io::Result<()> {
+        let Some(kin) = self.kin() else {
+            return Ok(());
+        };
+        if tree::alone(&kin) {
+            return Ok(());
+        }
+        found(self)?;
+        if kin.nurseries.is_empty() {
+            end_everybody();
+        } else {
+            tree::kill_strangers(&kin);
+        }
+        Ok(())
+    }
+
+    /// None while a template bears a zygote here: until that has told its pid it cannot be told from a stranger.
+    fn kin(&mut self) -> Option<Kin> {
+        let mut kin = Kin::default();
+        for zygote in self.zygotes.values_mut() {
+            let pid = zygote.pid();
+            match (zygote.born(), pid) {
+                (Born::Nursed(_), 0) => kin.unborn = true,
+                (Born::Nursed(_), _) => kin.waiting.push(pid),
+                (Born::Here | Born::Executed(_), 0) => return None,
+                (Born::Here | Born::Executed(_), _) => kin.nurseries.push(pid),
+            }
+        }
+        Some(kin)
+    }
+}
