@@ -1415,6 +1415,7 @@ export interface NativeTrainerInfo {
 
 /** How to open a checkpoint for training. */
 export interface NativeTrainerOptions {
+  companions: string | null
   /** 0 takes every core. */
   threads: number
   /** Instruction-set tier; null picks the best. */

@@ -1,8 +1,9 @@
 /**
  * What a process of a run says of its own failure: `run/failure-<component>-<index>.json`, written as the last thing it does, for whoever
- * started it. A process that was killed leaves none. Written without waiting: the process may be about to exit.
+ * started it. A process that was killed leaves none. Written without waiting: the process may be about to exit. Room for it is taken when the
+ * process joins the run, because a full disk may be what ends it.
  */
-import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -19,10 +20,20 @@ export interface RunPlace {
 /** Of this process; null: it is no part of a run. */
 let ownPlace: RunPlace | null = null;
 
-/** From now on this process's failure is noted there; what one before it noted is gone. */
+/** Enough for nearly every message; a longer one needs room that a full disk does not have. */
+const RESERVED_BYTES = 8192;
+
+/** From now on this process's failure is noted there; what one before it noted is gone. Errors: PRL_IO when there is no room for a note. */
 export function tellFailureAt(place: RunPlace): void {
   ownPlace = place;
-  rmSync(notePath(place), { force: true });
+  const path = notePath(place);
+  try {
+    mkdirSync(join(place.runDir, "run"), { recursive: true });
+    rmSync(path, { force: true });
+    writeFileSync(`${path}.tmp`, Buffer.alloc(RESERVED_BYTES, " "));
+  } catch (cause) {
+    throw new PrlError("PRL_IO", `cannot write ${path}.tmp`, { cause });
+  }
 }
 
 /** Leaves a note of what ends this process, when it is part of a run. */
@@ -31,11 +42,23 @@ export function noteFailure(error: unknown): void {
   const path = notePath(ownPlace);
   try {
     mkdirSync(join(ownPlace.runDir, "run"), { recursive: true });
-    writeFileSync(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error) }));
+    writeInPlace(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error) }));
     renameSync(`${path}.tmp`, path);
   } catch (cause) {
     // A full disk may be what ends it; its log and its exit code say the rest.
     process.stderr.write(`prl: no note of the failure: ${explain(cause)}\n`);
+  }
+}
+
+/** Into the blocks that the file has. JSON may end with blanks. */
+function writeInPlace(path: string, text: string): void {
+  const bytes = Buffer.from(text);
+  const padding = Buffer.alloc(Math.max(0, RESERVED_BYTES - bytes.length), " ");
+  const file = openSync(path, constants.O_WRONLY | constants.O_CREAT, 0o666);
+  try {
+    writeSync(file, Buffer.concat([bytes, padding]), 0, undefined, 0);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -56,6 +56,8 @@ pub struct NativeTrainerOptions {
     pub optim: NativeOptim,
     /// auto | keep | recompute.
     pub activations: String,
+    /// Folder whose tokenizer files every saved folder gets; null: the opened one, whatever it has.
+    pub companions: Option<String>,
 }
 
 fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, NativeError> {
@@ -106,6 +108,7 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
             decay_1d,
         },
         activations,
+        companions: options.companions.as_ref().map(PathBuf::from),
     })
 }
 

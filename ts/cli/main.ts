@@ -11,6 +11,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   // A reader that goes away (`prl config schema | head`) is no error; a run without one is interrupted as by Ctrl-C, children and all.
   const isReaderGone = error.code === "EPIPE";
   const isStopping = process.listenerCount("SIGINT") > 0;
+  if (!isReaderGone) noteFailure(new PrlError("PRL_IO", "stdout cannot be written any more", { cause: error }));
   if (!isReaderGone || isStopping) process.stderr.write(`prl: stdout cannot be written any more: ${error.message}\n`);
   if (isStopping) process.kill(process.pid, "SIGINT");
   else process.exit(isReaderGone ? EXIT.done : EXIT.failed);

@@ -20,6 +20,7 @@ export type { PrometheusOptions, ShownMetrics } from "./prometheus.ts";
 export type { RunEvent, RunPhase, SftStep } from "./run-event.ts";
 export { RunFeed } from "./run-feed.ts";
 export { RunHistory } from "./run-history.ts";
+export { keepStep } from "./step-list.ts";
 export { readRunLoad, type RunLoad, writeRunLoad } from "./run-load.ts";
 export type { EvaluationReport, RlStep } from "./run-history.ts";
 export { logSteps } from "./step-log.ts";

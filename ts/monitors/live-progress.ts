@@ -8,6 +8,7 @@ import { liveBlock, type LiveState } from "./live-block.ts";
 import { evaluationLine, type ProgressView } from "./plain-progress.ts";
 import type { RunEvent, SftStep } from "./run-event.ts";
 import type { EvaluationReport, RlStep } from "./run-history.ts";
+import { keepStep } from "./step-list.ts";
 
 const REDRAW_INTERVAL_MS = 100;
 const HIDE_CURSOR = "\u001b[?25l";
@@ -65,7 +66,7 @@ export class LiveProgress implements ProgressView {
         this.#draw(event.step.step === event.step.maxSteps);
         break;
       case "step":
-        this.#steps.push(event.step);
+        keepStep(this.#steps, event.step);
         this.#draw(event.step.step === event.step.maxSteps);
         break;
       case "load":

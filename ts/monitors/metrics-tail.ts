@@ -29,35 +29,39 @@ export class MetricsTail {
   }
 
   /**
-   * Everything appended since the last call, in file order; nothing while the file does not exist. Calls must not overlap.
+   * Everything appended since the last call, in file order, as it is read; nothing while the file does not exist. Calls must not overlap.
    *
    * @throws PrlError `PRL_IO` when the file exists and cannot be read.
    */
-  async poll(): Promise<MetricsLine[]> {
+  async *poll(): AsyncGenerator<MetricsLine, void, undefined> {
     let file: FileHandle;
     try {
       file = await open(this.#path, "r");
     } catch (cause) {
-      if (isMissing(cause)) return [];
+      if (isMissing(cause)) return;
       throw new PrlError("PRL_IO", `cannot read ${this.#path}`, { cause });
     }
     try {
-      const lines: MetricsLine[] = [];
       const chunk = Buffer.alloc(CHUNK_BYTES);
-      for (;;) {
-        const { bytesRead } = await file.read(chunk, 0, chunk.length, this.#offset);
-        if (bytesRead === 0) return lines;
+      for (let bytesRead = await this.#read(file, chunk); bytesRead > 0; bytesRead = await this.#read(file, chunk)) {
         this.#offset += bytesRead;
-        this.#take(Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]), lines);
+        yield* this.#linesOf(Buffer.concat([this.#rest, chunk.subarray(0, bytesRead)]));
       }
-    } catch (cause) {
-      throw new PrlError("PRL_IO", `cannot read ${this.#path}`, { cause });
     } finally {
       await file.close();
     }
   }
 
-  #take(bytes: Buffer, lines: MetricsLine[]): void {
+  async #read(file: FileHandle, chunk: Buffer): Promise<number> {
+    try {
+      return (await file.read(chunk, 0, chunk.length, this.#offset)).bytesRead;
+    } catch (cause) {
+      throw new PrlError("PRL_IO", `cannot read ${this.#path}`, { cause });
+    }
+  }
+
+  #linesOf(bytes: Buffer): MetricsLine[] {
+    const lines: MetricsLine[] = [];
     let start = 0;
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, start)) {
       const line = parseLine(bytes.toString("utf8", start, end));
@@ -66,6 +70,7 @@ export class MetricsTail {
       start = end + 1;
     }
     this.#rest = bytes.subarray(start);
+    return lines;
   }
 }
 

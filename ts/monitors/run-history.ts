@@ -6,6 +6,7 @@
  * up. Evaluations are lines of the orchestrator with `eval/...` names whose step is the policy version. Knows nothing of drawing.
  */
 import type { MetricsLine } from "./metrics.ts";
+import { keepStep } from "./step-list.ts";
 
 /** One training step as shown to people and programs. Absent: the run did not log it. */
 export interface RlStep {
@@ -35,7 +36,10 @@ export interface RlStep {
   tokens: number | undefined;
   /** Comparison with the sampler over tokens sampled by the version being trained. */
   onPolicy: { tokens: number; maxAbsLogprobDiff: number; kl: number | undefined } | undefined;
-  /** Everything that each of the two logged for this step, by metric name. */
+  /**
+   * Everything that each of the two logged for this step, by metric name. Of the newest steps alone: whoever reads a step later than 64 steps
+   * after its end finds none here, and all of them in `metrics.jsonl`.
+   */
   metrics: { trainer: Record<string, number>; orchestrator: Record<string, number> };
 }
 
@@ -68,7 +72,7 @@ interface Half {
 export class RunHistory {
   readonly #maxSteps: number | null;
   readonly #halvesOfStep: "both" | "orchestrator";
-  /** By `component/step`. */
+  /** By `component/step`, of steps that are not reported yet. */
   readonly #halves = new Map<string, Half>();
   readonly #evaluations = new Map<string, { attempt: number; report: EvaluationReport }>();
   readonly #steps: RlStep[] = [];
@@ -100,6 +104,7 @@ export class RunHistory {
   }
 
   #addHalf(line: MetricsLine, values: Record<string, number>): void {
+    if (line.step <= this.#steps.length) return;
     const key = `${line.component}/${line.step}`;
     const known = this.#halves.get(key);
     if (known !== undefined && known.attempt > line.attempt) return;
@@ -132,11 +137,12 @@ export class RunHistory {
     const done: RlStep[] = [];
     for (;;) {
       const step = this.#steps.length + 1;
-      const trainer = this.#halves.get(`${TRAINER}/${step}`);
-      const orchestrator = this.#halves.get(`${ORCHESTRATOR}/${step}`);
+      const keys = [`${TRAINER}/${step}`, `${ORCHESTRATOR}/${step}`] as const;
+      const [trainer, orchestrator] = keys.map((key) => this.#halves.get(key));
       if (orchestrator === undefined || (trainer === undefined && this.#halvesOfStep === "both")) return done;
       const report = mergeStep(step, this.#maxSteps, trainer?.values ?? {}, orchestrator.values);
-      this.#steps.push(report);
+      keepStep(this.#steps, report);
+      for (const key of keys) this.#halves.delete(key);
       done.push(report);
     }
   }

@@ -50,6 +50,11 @@ export interface TrainerOptions {
   };
   /** keep stores what backward needs, recompute stores layer inputs only; same bits. Default auto. */
   activations?: "auto" | "keep" | "recompute";
+  /**
+   * Folder of the model whose tokenizer, chat template and generation config go with every folder that is saved: the one that the run began
+   * with. They are read when the trainer is opened. Default: those beside the weights in `dir`, if there are any.
+   */
+  companions?: string;
 }
 
 export interface Trainer {
@@ -78,7 +83,10 @@ export interface Trainer {
   close(): Promise<void>;
 }
 
-/** Opens a checkpoint for training. Errors as `loadModel`, and PRL_LOSS_* for an unknown loss or parameter. */
+/**
+ * Opens a checkpoint for training. Errors as `loadModel`, PRL_LOSS_* for an unknown loss or parameter, and PRL_WEIGHTS_IO when `companions`
+ * has no tokenizer.json.
+ */
 export async function openTrainer(dir: string, options: TrainerOptions = {}): Promise<Trainer> {
   if (options.dtype !== undefined && options.dtype !== "float32") {
     throw new PrlError(
@@ -99,6 +107,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       lossParams: JSON.stringify(lossParams),
       optim: optimizer(options.optim ?? { type: "adamw" }),
       activations: options.activations ?? "auto",
+      companions: options.companions ?? null,
     }),
   );
   const info = trainer.info();

@@ -15,6 +15,7 @@ import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.t
 import {
   type CheckpointRules,
   type CheckpointWriter,
+  pruneRollouts,
   rolloutsDir,
   type RolloutSender,
   type WeightFollower,
@@ -464,6 +465,7 @@ class Orchestrator {
           this.#checkpoints.save(this.#snapshot(version));
           this.#checkpoints.saved.catch(this.#fail);
         }
+        await pruneRollouts(this.#job.runDir, version, this.#job.config.rollout_transport.keep);
       }
       this.#allowDispatch();
       // That of the last version comes after everything else, with the engines to itself.

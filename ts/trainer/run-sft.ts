@@ -21,6 +21,8 @@ import { validate } from "./sft-validation.ts";
 export interface SftJob {
   /** Checkpoint to start from, tokenizer included. */
   modelDir: string;
+  /** The model that the run began with: its tokenizer goes with every folder that is saved. */
+  baseDir: string;
   /** Folder that gets the trained checkpoint. */
   outDir: string;
   config: SftConfig;
@@ -53,6 +55,7 @@ export async function runSft(job: SftJob): Promise<SftResult> {
     threads: config.threads ?? 0,
     optim: optimOptions(config.optim),
     activations: config.activations,
+    companions: job.baseDir,
   });
   const startStep = job.start?.step ?? 0;
   const result: SftResult = { steps: startStep, loss: Number.NaN, tokens: 0 };

@@ -34,6 +34,8 @@ const BATCH_DEADLINE_MS = 6 * 3_600_000;
 const OPTIMIZER_FILE = "optimizer.safetensors";
 export interface TrainerJob {
   modelDir: string;
+  /** The model that the run began with: its tokenizer goes with every folder that is saved. */
+  baseDir: string;
   /** The model that a KL term pulls towards; null or absent: none. */
   referenceDir?: string | null;
   /** Digest of the weights of the folder that the run's model has its name from; null or absent: checkpoints are not bound to it. */
@@ -49,6 +51,8 @@ export interface TrainerJob {
   weights: WeightSender;
   metrics: Metrics;
   signal: AbortSignal;
+  /** Called when a step is trained and its weights are published. */
+  onTrained?: (step: number) => Promise<void>;
   /** Called when v0 is published. */
   onReady: (info: { isa: string; dtype: string; version: number }) => Promise<void>;
 }
@@ -63,6 +67,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
     loss: ownLoss.loss,
     optim: optimOptions(config.optim),
     activations: config.activations,
+    companions: job.baseDir,
   });
   const threads = config.threads ?? 0;
   const { referenceDir = null, baseWeights = null } = job;
@@ -86,6 +91,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const trainedAt = performance.now();
       await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();
+      await job.onTrained?.(step);
       const { checkpoints } = job;
       if (checkpoints !== null && isCheckpointStep(step, checkpoints.rules, job.maxSteps)) {
         saving = writeHalf(checkpoints, step, "trainer", async (dir) => {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { ifThere } from "../file-presence.ts";
+import { ifThere, isThere } from "../file-presence.ts";
 import { atomicWriteJson } from "../monitors/index.ts";
 import { digestFile } from "../native/index.ts";
 import { waitForFile } from "./rollouts.ts";
@@ -114,9 +114,13 @@ export interface FoundCheckpoint {
   skipped: { step: number; reason: string }[];
 }
 
+/** Damaged checkpoints that a message lists. */
+const MAX_LISTED = 8;
+
 /**
- * The newest whole checkpoint, or that of `step`; null when there is none. Torn and damaged ones are passed over, unless one was asked for by
- * its step: then PRL_CHECKPOINT_CORRUPT says what is wrong with it, or PRL_CHECKPOINT_UNKNOWN which there are.
+ * The newest whole checkpoint, or that of `step`; null when none was ever finished. Torn and damaged ones are passed over, unless one was
+ * asked for by its step: then PRL_CHECKPOINT_CORRUPT says what is wrong with it, or PRL_CHECKPOINT_UNKNOWN which there are. When checkpoints
+ * were finished and all of them are damaged, PRL_CHECKPOINT_CORRUPT says what is wrong with each.
  */
 export async function findCheckpoint(root: string, step: number | null = null): Promise<FoundCheckpoint | null> {
   const steps = (await stepsIn(root)).toSorted((a, b) => b - a);
@@ -138,7 +142,15 @@ export async function findCheckpoint(root: string, step: number | null = null): 
       skipped.push({ step: candidate, reason: error.message });
     }
   }
-  return null;
+  const finished = await Promise.all(steps.map((found) => isThere(join(checkpointDir(root, found), MANIFEST_FILE))));
+  if (!finished.includes(true)) return null;
+  const listed = skipped.slice(0, MAX_LISTED).map(({ step: damaged, reason }) => `\n  step ${damaged}: ${reason}`);
+  const more = skipped.length > MAX_LISTED ? `\n  ... and ${skipped.length - MAX_LISTED} more` : "";
+  throw new PrlError(
+    "PRL_CHECKPOINT_CORRUPT",
+    `none of the checkpoints in ${root} is whole:${listed.join("")}${more}\n` +
+      "Put back what was changed, for example from a copy, or start the run again with --clean, which deletes all of it",
+  );
 }
 
 /** Compares every file of a checkpoint with its digest. Errors: PRL_CHECKPOINT_CORRUPT naming the file, what was expected and what is there. */

@@ -20,6 +20,7 @@ export {
   type RolloutSender,
   waitForFile,
 } from "./rollouts.ts";
+export { pruneRollouts } from "./rollout-retention.ts";
 export {
   filesystemWeights,
   type AvailableWeights,

@@ -28,7 +28,7 @@ export interface ReceivedBatch extends Batch {
 export interface RolloutReceiver {
   /**
    * Waits for the batch of a step. Errors: PRL_DEADLINE when it does not come in time, PRL_BATCH_INVALID when it is of another run,
-   * attempt, step or rank or does not match its digest, PRL_WEIGHTS_FORMAT when the file is no safetensors file.
+   * attempt, step or rank, does not match its digest, or is no safetensors file.
    */
   receive(step: number, rank: number, options: { deadlineMs: number; signal: AbortSignal }): Promise<ReceivedBatch>;
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
     async receive(step, rank, { deadlineMs, signal }) {
       const path = file(step, rank);
       await waitForFile(path, deadlineMs, signal, `the batch of step ${step} for rank ${rank}`);
-      const { batch, key } = await readBatch(path);
+      const { batch, key } = await readSound(path);
       const found = nameOf(key);
       const wanted = nameOf({ runId, attempt, step, rank });
       if (found !== wanted) {
@@ -71,6 +71,16 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
     },
     close: async () => {},
   };
+}
+
+/** What arrives at the trainer is the run's own: a file that was cut is no mistake in what a user gave (PRL_WEIGHTS_FORMAT). */
+async function readSound(path: string): ReturnType<typeof readBatch> {
+  try {
+    return await readBatch(path);
+  } catch (error) {
+    if (!(error instanceof PrlError) || error.code !== "PRL_WEIGHTS_FORMAT") throw error;
+    throw new PrlError("PRL_BATCH_INVALID", error.message, { cause: error.cause });
+  }
 }
 
 function nameOf({ runId, attempt, step, rank }: Omit<BatchKey, "envNames">): string {

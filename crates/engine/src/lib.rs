@@ -4,6 +4,7 @@
 //! for the same weights and tier, [`Model::logprobs`], [`Model::forward_cached`] with [`Model::head_logits`] and the trainer agree bit for
 //! bit. Gradients do not depend on the number of threads. The crate knows token ids, never text, and nothing of its host language.
 
+mod companions;
 mod compute;
 mod config;
 mod error;

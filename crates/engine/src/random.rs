@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use crate::companions::Companions;
 use crate::config::ModelConfig;
 use crate::error::EngineError;
 use crate::kernels::Plain;
@@ -29,7 +30,8 @@ pub fn random_checkpoint(config_dir: &Path, out_dir: &Path, seed: u64) -> Result
             &mut flat[slot.range.clone()],
         );
     }
-    crate::train::save_flat(config_dir, out_dir, &config, &layout, &flat)
+    let companions = Companions::read(config_dir)?;
+    crate::train::save_flat(out_dir, &config, &companions, &layout, &flat)
 }
 
 fn fill(slot: &Slot, seed: u64, deviation: f32, out: &mut [f32]) {

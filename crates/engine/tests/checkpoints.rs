@@ -9,7 +9,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use prl_engine::{EngineError, Model, Tier};
+use prl_engine::{EngineError, Model, Tier, Trainer, TrainerOptions};
 use prl_weights::{Checkpoint, Dtype, TensorToWrite, write_checkpoint};
 use support::{LLAMA, QWEN2, QWEN3, bits, compute, write_model};
 
@@ -213,4 +213,84 @@ fn a_config_without_a_model_type_is_saved_with_one() {
     let saved: serde_json::Value = serde_json::from_str(&saved).expect("it parses");
     assert_eq!(saved["model_type"], "llama");
     assert_eq!(saved["dtype"], "float32");
+}
+
+const COMPANIONS: [&str; 3] = ["tokenizer.json", "chat_template.jinja", "generation_config.json"];
+
+fn with_companions(config: &str) -> Folder {
+    let folder = Folder::new(config);
+    for name in COMPANIONS {
+        std::fs::write(folder.path().join(name), format!("{{\"of\": \"{name}\"}}")).expect("it is written");
+    }
+    folder
+}
+
+/// By the reference implementation of the format, not by this workspace's.
+fn tensors_by_reference(dir: &Path) -> Vec<(String, Vec<u8>)> {
+    let bytes = std::fs::read(dir.join("model.safetensors")).expect("there are weights");
+    let read = safetensors::SafeTensors::deserialize(&bytes).expect("they are sound");
+    let mut tensors: Vec<_> = read
+        .tensors()
+        .into_iter()
+        .map(|(name, view)| (name, view.data().to_vec()))
+        .collect();
+    tensors.sort();
+    tensors
+}
+
+#[test]
+fn a_chain_of_saves_and_openings_keeps_every_companion_though_each_link_is_removed() {
+    for config in [QWEN3, LLAMA] {
+        let base = with_companions(config);
+        let weights = tensors_by_reference(base.path());
+        let pool = compute(1, Tier::Portable);
+        let root = tempfile::tempdir().expect("a folder");
+        let mut opened = base.path().to_path_buf();
+        for link in 0..4 {
+            let options = TrainerOptions {
+                companions: Some(base.path().to_path_buf()),
+                ..TrainerOptions::default()
+            };
+            let trainer = Trainer::open(&opened, &pool, options).expect("it opens");
+            if link > 0 {
+                // As a checkpoint is when there is a newer one.
+                std::fs::remove_dir_all(&opened).expect("it goes");
+            }
+            opened = root.path().join(format!("link-{link}"));
+            trainer.save(&opened).expect("it is saved");
+            for name in COMPANIONS {
+                let [saved, given] =
+                    [&opened, base.path()].map(|dir| std::fs::read(dir.join(name)).expect("it is there"));
+                assert_eq!(saved, given, "{name} of link {link}");
+            }
+            assert_eq!(tensors_by_reference(&opened), weights);
+        }
+    }
+}
+
+#[test]
+fn companions_are_those_of_the_opening_even_when_the_folder_goes() {
+    let folder = with_companions(QWEN2);
+    let pool = compute(1, Tier::Portable);
+    let trainer = Trainer::open(folder.path(), &pool, TrainerOptions::default()).expect("it opens");
+    drop(folder);
+    let out = tempfile::tempdir().expect("a folder");
+    trainer.save(out.path()).expect("it is saved");
+    for name in COMPANIONS {
+        assert!(out.path().join(name).exists(), "{name}");
+    }
+}
+
+#[test]
+fn a_model_without_a_tokenizer_cannot_give_its_companions() {
+    let (with, without) = (with_companions(QWEN3), Folder::new(QWEN3));
+    let options = TrainerOptions {
+        companions: Some(without.path().to_path_buf()),
+        ..TrainerOptions::default()
+    };
+    let refused = Trainer::open(with.path(), &compute(1, Tier::Portable), options)
+        .err()
+        .expect("refused");
+    assert_eq!(refused.code(), "PRL_WEIGHTS_IO");
+    assert!(refused.to_string().contains("tokenizer.json"), "{refused}");
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -162,6 +162,37 @@ describe("Supervisor", () => {
     supervisor.start(await spec("trainer", busy, true));
     await expect(supervisor.failure).rejects.toThrow("trainer-0 gave no sign of life");
     expect(beating.exit).toBeNull();
+    await supervisor.stop();
+  });
+
+  it("does not count the time to start as silence, however loaded the machine is, but does not wait for ever", async () => {
+    const times = { ...SUPERVISOR_TIMES, heartbeatTimeoutMs: 2_500, graceMs: 100 };
+    const slow = `await new Promise((resolve) => setTimeout(resolve, 4_000));\n${member("trainer")}`;
+    const supervisor = new Supervisor(runDir, times);
+    const blocked = `${JOIN} joinRun({ component: "env-worker", index: 0, runDir: process.argv[2] });
+      const end = Date.now() + 4_000; while (Date.now() < end);`;
+    const worker = supervisor.start(await spec("env-worker", blocked, true));
+    await supervisor.ready([supervisor.start(await spec("trainer", slow))], PATIENCE_MS);
+    await supervisor.finished(worker);
+    await supervisor.stop();
+
+    const never = new Supervisor(runDir, { ...times, startMs: 1_500 });
+    never.start(await spec("orchestrator", "setInterval(() => {}, 1000);"));
+    await expect(never.failure).rejects.toThrow(
+      /orchestrator-0 gave no sign of life for 2 s while it started; the machine/,
+    );
+    await never.stop();
+  });
+
+  it("names the full disk that left a child no room for a word", async () => {
+    // Their one writable place takes nothing: what is written to them fails as on a full disk.
+    const supervisor = new Supervisor(runDir, { ...SUPERVISOR_TIMES, graceMs: 100 });
+    await symlink("/dev/full", join(runDir, "logs", "trainer-0.log"));
+    await symlink("/dev/full", join(runDir, `.room-${process.pid}`));
+    supervisor.start(await spec("trainer", `console.log("loading"); process.exit(1);`, true));
+    const failure = await supervisor.failure.catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "PRL_IO", cause: { code: "PRL_PROCESS_DIED" } });
+    expect(String(failure)).toContain(`trainer-0: the disk of ${runDir} is full (ENOSPC); make room`);
     await supervisor.stop();
   });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { EVENTS_FILE, METRICS_FILE, MetricsTail, openMetrics } from "../../../ts/monitors/index.ts";
+import { EVENTS_FILE, METRICS_FILE, type MetricsLine, MetricsTail, openMetrics } from "../../../ts/monitors/index.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -60,17 +60,23 @@ describe("openMetrics", () => {
   });
 });
 
+async function linesOf(tail: MetricsTail): Promise<MetricsLine[]> {
+  const found: MetricsLine[] = [];
+  for await (const line of tail.poll()) found.push(line);
+  return found;
+}
+
 describe("MetricsTail", () => {
   it("gives nothing while the file is not there, then only what is new", async () => {
     const tail = new MetricsTail(join(dir, METRICS_FILE));
-    expect(await tail.poll()).toEqual([]);
+    expect(await linesOf(tail)).toEqual([]);
     const metrics = openMetrics(dir, "trainer", 1);
     metrics.log(1, { loss: 1 });
-    expect(await tail.poll()).toMatchObject([{ step: 1 }]);
-    expect(await tail.poll()).toEqual([]);
+    expect(await linesOf(tail)).toMatchObject([{ step: 1 }]);
+    expect(await linesOf(tail)).toEqual([]);
     metrics.log(2, { loss: 1 });
     metrics.log(3, { loss: 1 });
-    expect((await tail.poll()).map((line) => line.step)).toEqual([2, 3]);
+    expect((await linesOf(tail)).map((line) => line.step)).toEqual([2, 3]);
     metrics.close();
   });
 
@@ -80,23 +86,23 @@ describe("MetricsTail", () => {
     const line = Buffer.from(`${JSON.stringify({ component: "trainer", attempt: 1, step: 1, note: "größer" })}\n`);
     const cut = line.indexOf(Buffer.from("ö")) + 1;
     await appendFile(path, line.subarray(0, cut));
-    expect(await tail.poll()).toEqual([]);
+    expect(await linesOf(tail)).toEqual([]);
     await appendFile(path, line.subarray(cut));
-    expect(await tail.poll()).toMatchObject([{ note: "größer" }]);
+    expect(await linesOf(tail)).toMatchObject([{ note: "größer" }]);
   });
 
   it("reads lines longer than its buffer", async () => {
     const metrics = openMetrics(dir, "trainer", 1);
     metrics.log(1, { filler: "y".repeat(200_000) });
     metrics.close();
-    expect(await new MetricsTail(join(dir, METRICS_FILE)).poll()).toHaveLength(1);
+    expect(await linesOf(new MetricsTail(join(dir, METRICS_FILE)))).toHaveLength(1);
   });
 
   it("skips and counts lines that a dying process tore", async () => {
     const path = join(dir, METRICS_FILE);
     await appendFile(path, '{"component":"trainer","att\n[1]\n{"component":"trainer","attempt":1,"step":7}\n');
     const tail = new MetricsTail(path);
-    expect((await tail.poll()).map((line) => line.step)).toEqual([7]);
+    expect((await linesOf(tail)).map((line) => line.step)).toEqual([7]);
     expect(tail.malformed).toBe(2);
   });
 });

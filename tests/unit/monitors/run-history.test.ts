@@ -107,6 +107,22 @@ describe("RunHistory", () => {
     expect(history.add(orchestrator(1, { "off_policy/mean": 0 })).steps).toHaveLength(1);
   });
 
+  it("keeps the main numbers of every step and all metrics of the newest alone", () => {
+    const history = new RunHistory(null);
+    const count = 300;
+    for (let step = 1; step <= count; step++) {
+      history.add(trainer(step, { "loss/mean": step, "other/metric": 1 }));
+      const { steps } = history.add(orchestrator(step));
+      expect(steps[0]?.metrics.trainer["other/metric"]).toBe(1);
+    }
+    expect(history.steps.map(({ loss }) => loss)).toEqual(Array.from({ length: count }, (_, i) => i + 1));
+    const kept = history.steps.filter(({ metrics }) => Object.keys(metrics.trainer).length > 0);
+    expect(kept.map(({ step }) => step)).toEqual(Array.from({ length: 64 }, (_, i) => count - 63 + i));
+    // What comes late for a step that was reported is not kept either.
+    expect(history.add(trainer(1, { "loss/mean": 7 }, 2)).steps).toEqual([]);
+    expect(history.steps[0]?.loss).toBe(1);
+  });
+
   it("ignores other components", () => {
     const history = new RunHistory(3);
     expect(history.add(line("sft", 1, { loss: 2 }))).toEqual({ steps: [], evaluations: [] });

@@ -71,6 +71,7 @@ async function jobIn(name: string): Promise<Job> {
     runDir,
     stop,
     modelDir,
+    baseDir: modelDir,
     config,
     maxSteps: 2,
     startStep: 0,

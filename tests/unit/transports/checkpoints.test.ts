@@ -57,11 +57,29 @@ describe("checkpoints", () => {
     const files = ["trainer/a.bin", "trainer/b.json", "orchestrator/a.bin", "manifest.json"];
     for (const file of files) {
       await appendFile(join(root, "step_10", file), "x");
-      const found = await findCheckpoint(root);
-      expect(found, file).toBeNull();
+      await expect(findCheckpoint(root), file).rejects.toMatchObject({ code: "PRL_CHECKPOINT_CORRUPT" });
       await save(10);
     }
     expect((await findCheckpoint(root))?.step).toBe(10);
+  });
+
+  test("when all are damaged each is told with its reason; ones that were never finished are none", async () => {
+    await save(10, { only: "trainer" });
+    expect(await findCheckpoint(root)).toBeNull();
+    for (const step of [20, 30]) await save(step);
+    await truncate(join(root, "step_30", "trainer", "a.bin"), 3);
+    await rm(join(root, "step_20", "orchestrator", "a.bin"));
+    const failed = findCheckpoint(root);
+    await expect(failed).rejects.toMatchObject({ code: "PRL_CHECKPOINT_CORRUPT" });
+    await expect(failed).rejects.toThrow(
+      /step 30: .*a\.bin has 3 bytes.*\n {2}step 20: .*a\.bin cannot be read\n {2}step 10: .*never finished/,
+    );
+    await expect(failed).rejects.toThrow("--clean");
+    for (let step = 40; step < 50; step++) {
+      await save(step);
+      await rm(join(root, `step_${step}`, "trainer", "a.bin"));
+    }
+    await expect(findCheckpoint(root)).rejects.toThrow(/step 42: [^]*\.\.\. and 5 more/);
   });
 
   test("halves of two attempts are never joined, and a new half takes an old checkpoint back", async () => {

@@ -80,7 +80,7 @@ describe("batches by files", () => {
     await rollouts.send(3, batches(), ["a", "b"]);
     const whole = await readFile(file());
     await truncate(file(), whole.length - 3);
-    await expect(rollouts.receive(3, 0, soon)).rejects.toMatchObject({ code: "PRL_WEIGHTS_FORMAT" });
+    await expect(rollouts.receive(3, 0, soon)).rejects.toMatchObject({ code: "PRL_BATCH_INVALID" });
     whole[whole.length - 1] = (whole.at(-1) ?? 0) ^ 1;
     await writeFile(file(), whole);
     await expect(rollouts.receive(3, 0, soon)).rejects.toMatchObject({

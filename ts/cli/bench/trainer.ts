@@ -25,6 +25,7 @@ export async function benchTrainer(args: readonly string[], io: CommandIo): Prom
   await inScratch((dir) =>
     runTrainer({
       modelDir,
+      baseDir: modelDir,
       config: trainer,
       maxSteps: steps,
       startStep: 0,

@@ -60,6 +60,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   const {
     run_id: runId,
     model_dir: modelDir,
+    base_dir: baseDir,
     out_dir: outDir,
     start_step: startStep,
     checkpoints: root,
@@ -81,7 +82,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   try {
     const checkpoints = root === null ? undefined : { root, run: runId, attempt, rules };
     const start = startStep === 0 ? undefined : { step: startStep, dir: modelDir };
-    await runSft({ modelDir, outDir, config, metrics, signal, checkpoints, start, publisher });
+    await runSft({ modelDir, baseDir, outDir, config, metrics, signal, checkpoints, start, publisher });
   } catch (error) {
     if (signal.aborted) return EXIT.terminated;
     throw error;

@@ -2,7 +2,7 @@
 
 import { joinRun } from "../../monitors/index.ts";
 import { runTrainer } from "../../trainer/index.ts";
-import { openTrainerTransports } from "../../transports/index.ts";
+import { openTrainerTransports, pruneRollouts } from "../../transports/index.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { asStartedByLauncher, BY_HAND_DETAILS, eitherWay, RESUMABLE_USAGE } from "../by-hand.ts";
 import { CHILD_OPTIONS, openChildMetrics, parseChildOptions, readChildConfig, untilStopped } from "../child.ts";
@@ -48,6 +48,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     );
     await runTrainer({
       modelDir: config.model_dir,
+      baseDir: config.base_dir,
       referenceDir: config.reference_dir,
       baseWeights: config.base_weights,
       config: config.trainer,
@@ -58,6 +59,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
       weights,
       metrics,
       signal,
+      onTrained: (step) => pruneRollouts(runDir, step, config.rollout_transport.keep),
       onReady: (info) => member.ready({ ...info, ...addresses }),
     });
   };

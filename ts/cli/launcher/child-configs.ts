@@ -13,6 +13,7 @@ import type { DaemonSettings } from "../../sandbox/index.ts";
 import type { RunBase } from "./rl-processes.ts";
 
 export interface InferenceChildConfig {
+  /** The run's model, not the checkpoint that the run goes on from: a server may be started again when that is long gone. */
   model_dir: string;
   /** Policy version of the weights in `model_dir`. */
   version: number;
@@ -50,6 +51,8 @@ export interface TrainerChildConfig {
   reference_dir: string | null;
   /** The run's model, or the trainer's half of the checkpoint that it goes on from. */
   model_dir: string;
+  /** The run's model, which the checkpoint's tokenizer is that of. */
+  base_dir: string;
   /** Step of that checkpoint; 0 for a new run. */
   start_step: number;
   checkpoints: string;
@@ -79,6 +82,8 @@ export interface SftChildConfig {
   run_id: string;
   /** The run's model, or the trainer's half of the checkpoint that it goes on from. */
   model_dir: string;
+  /** The run's model, which the checkpoint's tokenizer is that of. */
+  base_dir: string;
   /** Step of that checkpoint; 0 for a new run. */
   start_step: number;
   /** Folder of the checkpoints; null: none are written. */
@@ -123,12 +128,11 @@ export function rlChildConfigs(
   orchestrator: OrchestratorChildConfig;
 } {
   const { orchestrator, seed } = config;
-  const weightsDir = resume === null ? modelDir : join(resume.dir, "trainer");
   const startStep = resume?.step ?? 0;
   return {
     inference: {
-      model_dir: weightsDir,
-      version: startStep,
+      model_dir: modelDir,
+      version: 0,
       seed,
       inference: config.inference,
       weight_broadcast: config.weight_broadcast,
@@ -150,7 +154,8 @@ export function rlChildConfigs(
       run_id: runId,
       base_weights: baseWeights,
       reference_dir: referenceDir,
-      model_dir: weightsDir,
+      model_dir: resume === null ? modelDir : join(resume.dir, "trainer"),
+      base_dir: modelDir,
       start_step: startStep,
       checkpoints,
       ckpt: config.ckpt,

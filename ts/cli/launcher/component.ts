@@ -52,6 +52,8 @@ export async function launcherArguments(
     attempt: attemptOf(options.get(ATTEMPT.flag)),
   });
   if (component === "orchestrator" && resumed === null) await refuseEarlierRun(runDir);
+  if (resumed?.checkpoint === null)
+    io.stderr.write(`prl: ${runDir} has no whole checkpoint yet: it begins again at step 0\n`);
   const index = options.get(INDEX.flag) ?? "0";
   // A warm start may fail long before the process joins the run.
   if (component === "trainer") tellFailureAt({ runDir, component, index: 0 });

@@ -49,7 +49,7 @@ export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Pr
 
 async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise<RunEnd> {
   const prepared = await prepareRl(given, { ...options, hold: true });
-  const { config, warmStart, resumed } = prepared;
+  const { config, warmStart } = prepared;
   const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
@@ -57,12 +57,13 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
     const unused = deploymentNote(config);
     if (unused !== null) session.note(`Warning: ${unused}`);
     const reference = referenceOf(config.trainer.loss);
-    if (warmStart !== null && (resumed === null || reference === START_REFERENCE)) {
+    const isNew = base.resume === null;
+    if (warmStart !== null && (isNew || reference === START_REFERENCE)) {
       session.enter("warm start");
       const { path, hit, damage } = await ensureWarmStart(warmStart, model, { ...base, resume: null }, session.stage);
       noteDamage(session, damage, "warm start");
       session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
-      if (resumed === null) base.modelDir = path;
+      if (isNew) base.modelDir = path;
       base.referenceDir = path;
     }
     if (reference === null) base.referenceDir = null;
@@ -121,7 +122,7 @@ async function launch(
   const checkpoints = checkpointRoot(config, directory.path, directory.name);
   const resume = resumed?.checkpoint ?? null;
   const session = await whileHeld(directory.path, async () => {
-    if (resume !== null) await clearLaterSteps(directory.path, checkpoints, resume.step);
+    if (resumed !== null) await clearLaterSteps(directory.path, checkpoints, resume?.step ?? 0);
     const port = config.monitors.prometheus?.port ?? null;
     const launcherPort = port === null ? null : port + 2;
     return openSession(directory, { ...kind, startStep: resume?.step ?? 0 }, launcherPort, options);
@@ -157,11 +158,13 @@ const ORIGIN = {
 } as const;
 
 function noteResumed(session: RunSession, { checkpoint, attempt, changed }: ResumedRun): void {
-  for (const { step, reason } of checkpoint.skipped)
+  for (const { step, reason } of checkpoint?.skipped ?? [])
     session.note(`Warning: checkpoint ${step} is passed over: ${reason}`);
-  session.note(
-    `Resumed: run ${session.directory.name}, from the checkpoint of step ${checkpoint.step}, attempt ${attempt}`,
-  );
+  const from =
+    checkpoint === null
+      ? "from step 0, because the run has no whole checkpoint yet"
+      : `from the checkpoint of step ${checkpoint.step}`;
+  session.note(`Resumed: run ${session.directory.name}, ${from}, attempt ${attempt}`);
   if (changed.length > 0) session.note(`Changed since the last attempt: ${changed.join(", ")}`);
 }
 

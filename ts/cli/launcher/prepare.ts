@@ -90,7 +90,8 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   const { directory, resumed } = await directoryOf("rl", threaded, names, options);
   const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
   await whileHeld(directory.path, async () => {
-    if (resumed !== null) await assertSameReference(config, resumed.checkpoint);
+    const checkpoint = resumed?.checkpoint ?? null;
+    if (checkpoint !== null) await assertSameReference(config, checkpoint);
     await writeConfig(directory.path, "rl", resolved);
     await writeConfig(directory.path, "environments", environments);
     if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
@@ -153,9 +154,10 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
   const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
   const named = { ...config, run: { ...config.run, name: directory.name } };
   await whileHeld(directory.path, async () => {
-    if (resumed !== null) {
+    const checkpoint = resumed?.checkpoint ?? null;
+    if (checkpoint !== null) {
       const { signal = new AbortController().signal } = options;
-      const position = await readSftPosition(join(resumed.checkpoint.dir, "trainer"));
+      const position = await readSftPosition(join(checkpoint.dir, "trainer"));
       await untilAborted(signal, assertSameData(named, position, signal));
     }
     await writeConfig(directory.path, "sft-run", named);

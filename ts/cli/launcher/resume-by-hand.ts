@@ -28,7 +28,8 @@ import { assertUnlocked, processStart, releaseLock, takeLock } from "./run-lock.
 export type ResumablePart = "trainer" | "orchestrator";
 
 export interface HandResume {
-  checkpoint: { step: number; dir: string };
+  /** Null: the run begins again at step 0. */
+  checkpoint: { step: number; dir: string } | null;
   attempt: number;
 }
 
@@ -63,7 +64,8 @@ export async function resumeByHand(
   const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
   // It is the trainer's alone: the orchestrator reads no weights of it, and its machine may not have the folder. The run's own start, which may have
   // to be trained first, is compared where the trainer opens it.
-  if (part === "trainer") await assertSameReference(config, checkpoint);
+  if (part === "trainer" && checkpoint !== null) await assertSameReference(config, checkpoint);
+  const step = checkpoint?.step ?? 0;
   const root = checkpointRoot(config, runDir, name);
   const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
   // The orchestrator has the run's own lock as long as it lives.
@@ -74,7 +76,7 @@ export async function resumeByHand(
     const noted = await readAttempt(path);
     const other = part === "trainer" ? noted?.orchestrator : noted?.trainer;
     if (noted !== null && noted[part] === undefined && other !== undefined && (await isAlive(other))) {
-      if (noted.step !== checkpoint.step || (asked ?? noted.attempt) !== noted.attempt) {
+      if (noted.step !== step || (asked ?? noted.attempt) !== noted.attempt) {
         const there = `goes on from step ${noted.step} as attempt ${noted.attempt}`;
         throw new PrlError(
           "PRL_CLI_USAGE",
@@ -85,9 +87,9 @@ export async function resumeByHand(
       return { checkpoint, attempt: noted.attempt };
     }
     await assertUnlocked(runDir);
-    const attempt = asked ?? Math.max(checkpoint.attempt, noted?.attempt ?? 0) + 1;
-    await clearLaterSteps(runDir, root, checkpoint.step, isKept);
-    await atomicWriteJson(path, { attempt, step: checkpoint.step, [part]: own });
+    const attempt = asked ?? Math.max(checkpoint?.attempt ?? 1, noted?.attempt ?? 0) + 1;
+    await clearLaterSteps(runDir, root, step, isKept);
+    await atomicWriteJson(path, { attempt, step, [part]: own });
     return { checkpoint, attempt };
   } finally {
     await releaseLock(joining);

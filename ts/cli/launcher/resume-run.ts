@@ -1,12 +1,15 @@
 /**
  * `--resume`: which run is meant, from which checkpoint it goes on, and whether the config still is that run's.
  */
+import { createReadStream } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
 
 import { formatPath, type KeyPath, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { ifThere } from "../../file-presence.ts";
+import { ifThere, isThere } from "../../file-presence.ts";
+import { EVENTS_FILE } from "../../monitors/index.ts";
 import { assertBaseWeights } from "../../trainer/index.ts";
 import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
 import { ensureBaseModel, modelFolder } from "./base-model.ts";
@@ -18,7 +21,8 @@ import { assertSameModel } from "./same-model.ts";
 export type ResumeRequest = "latest" | number;
 
 export interface ResumedRun {
-  checkpoint: FoundCheckpoint;
+  /** Null: the run ended before its first checkpoint was whole, and begins again at step 0. */
+  checkpoint: FoundCheckpoint | null;
   attempt: number;
   /** Keys that differ from the earlier attempt's config and may. */
   changed: string[];
@@ -47,6 +51,8 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
       ),
   },
 };
+/** A line of `events.jsonl`. */
+const CHECKPOINT_EVENT = /"type":"checkpoint","step":(\d+)/;
 /** Nothing of a run depends on them. */
 const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path", "monitors"];
 
@@ -102,14 +108,37 @@ export async function findResumedRun(
   }
   const root = checkpointRoot(config, runDir, name);
   const checkpoint = await findCheckpoint(root, request === "latest" ? null : request);
-  if (checkpoint === null) {
-    throw new PrlError("PRL_CHECKPOINT_UNKNOWN", `${root} has no whole checkpoint: start the run again with --clean`);
+  if (checkpoint === null) await assertNoneWasMade(root, runDir);
+  else {
+    const half = join(checkpoint.dir, "trainer");
+    await assertSameModel(modelFolder(config.model.name), half);
+    await assertBaseWeights(half, "model", modelFolder(config.model.name));
   }
-  const half = join(checkpoint.dir, "trainer");
-  await assertSameModel(modelFolder(config.model.name), half);
-  await assertBaseWeights(half, "model", modelFolder(config.model.name));
   const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
+}
+
+/** A run whose checkpoints were moved away must not begin again over what else is left of it. Errors: PRL_CHECKPOINT_UNKNOWN. */
+async function assertNoneWasMade(root: string, runDir: string): Promise<void> {
+  const step = await lastCheckpointNoted(runDir);
+  if (step === null) return;
+  throw new PrlError(
+    "PRL_CHECKPOINT_UNKNOWN",
+    `${root} has no checkpoint, but the run has made one at step ${step}: put it back there (ckpt.path says where), ` +
+      "or start the run again with --clean, which deletes all of it",
+  );
+}
+
+/** Step of the last checkpoint that the run's events tell of. */
+async function lastCheckpointNoted(runDir: string): Promise<number | null> {
+  const path = join(runDir, EVENTS_FILE);
+  if (!(await isThere(path))) return null;
+  let last: number | null = null;
+  for await (const line of createInterface({ input: createReadStream(path) })) {
+    const step = CHECKPOINT_EVENT.exec(line)?.[1];
+    if (step !== undefined) last = Number(step);
+  }
+  return last;
 }
 
 /**

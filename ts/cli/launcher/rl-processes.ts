@@ -9,10 +9,10 @@ import { rlChildConfigs, writeConfig } from "./child-configs.ts";
 import { samplesElsewhere } from "./cores.ts";
 import { Fleet, type Restart } from "./fleet.ts";
 import { selfCommand } from "./self-command.ts";
-import type { Supervisor } from "./supervisor.ts";
+import { type Supervisor, SUPERVISOR_TIMES } from "./supervisor.ts";
 
 /** Loading a large model takes a while; a process that is not there after this long will not come. */
-export const READY_DEADLINE_MS = 180_000;
+const READY_DEADLINE_MS = SUPERVISOR_TIMES.startMs;
 
 /** Where a run is and what it runs on. */
 export interface RunBase {
@@ -79,7 +79,7 @@ export function childSpec(
 }
 
 /** The run's state is theirs: nobody can take their place while it runs. */
-const RESUME_ADVICE = "go on with --resume, from the newest checkpoint, or anew with --clean when there is none yet";
+const RESUME_ADVICE = "go on with --resume, from the newest checkpoint, or from step 0 when there is none yet";
 
 export interface RlProcessEvents {
   onReady: () => void;

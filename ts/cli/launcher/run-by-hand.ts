@@ -138,7 +138,7 @@ async function writeSummary(run: HandRun, wallSeconds: number, error: unknown): 
   const { config, runDir, runId, attempt, startStep } = run;
   const hasTrainer = await isThere(readyFilePath(runDir, "trainer", 0));
   const history = new RunHistory(config.max_steps, hasTrainer ? "both" : "orchestrator");
-  for (const line of await new MetricsTail(join(runDir, METRICS_FILE)).poll()) {
+  for await (const line of new MetricsTail(join(runDir, METRICS_FILE)).poll()) {
     if (line.attempt === attempt || line.step <= startStep) history.add(line);
   }
   const summary = summarize(history, {

@@ -1,6 +1,6 @@
 /** `rl()` and `sft()`: a run as an async iterator of its steps, with its summary as a promise. */
 import type { ConfigKind, ConfigOf, LoadedConfig, Provenance, RlConfig, SftConfig } from "../../config/index.ts";
-import type { RlStep, RunEvent, SftStep } from "../../monitors/index.ts";
+import { keepStep, type RlStep, type RunEvent, type SftStep } from "../../monitors/index.ts";
 import { launchRl, type LaunchOptions, launchSft, type RunEnd } from "./launch.ts";
 import type { RunSummary } from "./summary.ts";
 
@@ -60,7 +60,7 @@ function parts<K extends ConfigKind>(
   return "provenance" in config ? { resolved: config.config, provenance: config.provenance } : { resolved: config };
 }
 
-function handle<Step>(
+function handle<Step extends RlStep | SftStep>(
   launch: (options: LaunchOptions) => Promise<RunEnd>,
   options: RunOptions,
   stepOf: (event: RunEvent) => Step | null,
@@ -89,14 +89,14 @@ function handle<Step>(
   };
 }
 
-/** Steps so far, for any number of readers that each see all of them. */
-class StepFeed<Step> {
+/** Steps so far, for any number of readers that each see all of them; metrics of the newest ones (`RlStep.metrics`). */
+class StepFeed<Step extends RlStep | SftStep> {
   readonly #steps: Step[] = [];
   #ended = false;
   #waiting: (() => void)[] = [];
 
   push(step: Step): void {
-    this.#steps.push(step);
+    keepStep(this.#steps, step);
     this.#wake();
   }
 

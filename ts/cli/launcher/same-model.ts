@@ -8,21 +8,34 @@ import { join } from "node:path";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 
-/** Kept with the weights byte for byte. */
-const TEXTS = ["tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"];
+/** Kept with the weights byte for byte (crates/engine/src/companions.rs). */
+const COMPANIONS = [
+  "tokenizer.json",
+  "tokenizer_config.json",
+  "generation_config.json",
+  "special_tokens_map.json",
+  "added_tokens.json",
+  "vocab.json",
+  "merges.txt",
+  "tokenizer.model",
+  "chat_template.jinja",
+];
 /** Keys of config.json that weights and tokens are bound to; where one file lacks a key it has the default. */
 const SHAPE =
   "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim tie_word_embeddings".split(
     " ",
   );
 
-/** @throws PrlError `PRL_RUN_DRIFT` naming the files and keys that differ */
+/** @throws PrlError `PRL_RUN_DRIFT` naming the files and keys that differ, and on which side a file is missing */
 export async function assertSameModel(modelDir: string, checkpointDir: string): Promise<void> {
   const both = (name: string) => Promise.all([modelDir, checkpointDir].map((dir) => textOf(join(dir, name))));
   const found: string[] = [];
-  for (const name of TEXTS) {
+  for (const name of COMPANIONS) {
     const [now, then] = await both(name);
-    if (now !== then) found.push(name);
+    if (now === then) continue;
+    if (now === null) found.push(`${name} (no longer in the model's folder)`);
+    else if (then === null) found.push(`${name} (not in the checkpoint)`);
+    else found.push(name);
   }
   const [now = {}, then = {}] = (await both("config.json")).map(keysOf);
   const differs = (key: string) => key in now && key in then && now[key] !== then[key];

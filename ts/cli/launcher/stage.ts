@@ -76,7 +76,7 @@ async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
   let shown = "";
   for (let poll = 0; ; poll++) {
     const isLast = end.aborted;
-    for (const line of await options.tail.poll()) options.onLine(line);
+    for await (const line of options.tail.poll()) options.onLine(line);
     if (isLast) return;
     if (options.onLoad !== undefined && poll % POLLS_PER_LOAD === 0) {
       const load = await readRunLoad(options.runDir);

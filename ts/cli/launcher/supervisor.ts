@@ -1,19 +1,24 @@
 /**
  * Keeps the processes of a run together: all of them run, or none, but for those that somebody replaces (`onExit`).
  *
- * The first child that ends when it should not, or is silent for too long, fails the run and is the one that the error names, by its own
+ * The first child that ends when it should not, or is silent for too long once it is ready, fails the run and is the one that the error names, by its own
  * code when it said what it failed of; what it takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process
  * group, SIGKILL after a grace period, all within ten seconds. When this process ends by any way that still runs JavaScript, the groups are
  * killed at once; otherwise the lifelines end and the children stop themselves.
  */
+import { readFile } from "node:fs/promises";
+
 import { PrlError } from "../../errors.ts";
 import { ownFailure, readFailureNote } from "../../failure-note.ts";
-import { isThere } from "../../file-presence.ts";
-import { readyFilePath } from "../../monitors/index.ts";
+import { ifThere, isThere } from "../../file-presence.ts";
+import { type ReadyFile, readyFilePath } from "../../monitors/index.ts";
 import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
+import { fullDisk } from "./full-disk.ts";
 
 export interface SupervisorTimes {
-  /** A child without a heartbeat for this long has failed. */
+  /** How long a child may take until it is ready, on a machine that may be loaded: until then silence says nothing. */
+  startMs: number;
+  /** A child that is ready and without a heartbeat for this long has failed. */
   heartbeatTimeoutMs: number;
   /** How long children have after SIGTERM. */
   graceMs: number;
@@ -21,12 +26,19 @@ export interface SupervisorTimes {
   killMs: number;
 }
 
-export const SUPERVISOR_TIMES: SupervisorTimes = { heartbeatTimeoutMs: 30_000, graceMs: 6_000, killMs: 3_000 };
+export const SUPERVISOR_TIMES: SupervisorTimes = {
+  startMs: 180_000,
+  heartbeatTimeoutMs: 30_000,
+  graceMs: 6_000,
+  killMs: 3_000,
+};
 const CHECK_INTERVAL_MS = 1_000;
 const READY_POLL_MS = 25;
 /** What silence mostly comes from, beside a machine that stands still. */
 const BLOCKED =
   "a function of your own may block it (spawnSync, execSync, a native module): it has to return, or to wait asynchronously";
+/** The same of a child that was never ready. */
+const NEVER_STARTED = "the machine may be overloaded, or a module that it imports does not return";
 /** An exit code waits this long for a sibling that died of a signal. */
 const BLAME_MS = 200;
 /** A tick this late means that this process itself stood still, as on a laptop that slept; then silence says nothing. */
@@ -152,20 +164,21 @@ export class Supervisor {
     }
     // One that was killed may take others down before its own end is noticed; it is the one to name.
     if (exit.signal === null) await sleep(BLAME_MS);
-    const tail = indent(await child.logTail());
-    const died = new PrlError(
-      "PRL_PROCESS_DIED",
-      `${child.name} ended unexpectedly: ${describeExit(exit)}${advice(child)}. The end of ${child.logPath}:\n${tail}`,
-    );
-    this.#failed.reject(await this.#ownFailure(child, died));
+    this.#failed.reject(await this.#death(child, `ended unexpectedly: ${describeExit(exit)}`));
   }
 
-  /** What the child itself said it failed of, with its end as the cause; `died` when it said nothing that has a code. */
-  async #ownFailure(child: RunChild, died: PrlError): Promise<PrlError> {
-    const { component, index, pid } = child;
+  /** What the child itself said it failed of, with its end as the cause; without a word of it a full disk, where that is what silenced it. */
+  async #death(child: RunChild, what: string): Promise<PrlError> {
+    const { component, index, pid, name } = child;
+    const tail = indent(await child.logTail());
+    const text = `${name} ${what}${advice(child)}. The end of ${child.logPath}:\n${tail}`;
+    const died = new PrlError("PRL_PROCESS_DIED", text);
     try {
-      const note = await readFailureNote({ runDir: this.#runDir, component, index });
-      return ownFailure(child.name, note?.pid === pid ? note : null, died);
+      const found = await readFailureNote({ runDir: this.#runDir, component, index });
+      const note = found?.pid === pid ? found : null;
+      const full = note === null ? await fullDisk(this.#runDir) : null;
+      if (full === null) return ownFailure(name, note, died);
+      return new PrlError("PRL_IO", `${name}: ${full}; make room, then go on with --resume`, { cause: died });
     } catch (cause) {
       return new PrlError(died.code, died.message, { cause });
     }
@@ -177,24 +190,32 @@ export class Supervisor {
     this.#lastCheck = now;
     for (const child of this.#running()) {
       if (stoodStill) child.lastHeartbeat = now;
-      else if (now - child.lastHeartbeat <= this.#times.heartbeatTimeoutMs) continue;
-      // Its end is seen to as any other.
-      else if (child.onExit !== undefined) child.kill(this.#silence());
-      else void this.#failSilent(child);
+      else if (now - child.lastHeartbeat > this.#times.heartbeatTimeoutMs) void this.#seeToSilent(child);
     }
   }
 
-  #silence(): string {
-    return `gave no sign of life for ${Math.round(this.#times.heartbeatTimeoutMs / 1000)} s; ${BLOCKED}`;
+  async #seeToSilent(child: RunChild): Promise<void> {
+    try {
+      const isReady = await this.#isReady(child);
+      const limitMs = isReady ? this.#times.heartbeatTimeoutMs : this.#times.startMs;
+      if (performance.now() - child.lastHeartbeat <= limitMs || child.exit !== null) return;
+      const seconds = Math.round(limitMs / 1000);
+      const silence = isReady
+        ? `gave no sign of life for ${seconds} s; ${BLOCKED}`
+        : `gave no sign of life for ${seconds} s while it started; ${NEVER_STARTED}`;
+      // Its end is seen to as any other.
+      if (child.onExit !== undefined) child.kill(silence);
+      else this.#failed.reject(await this.#death(child, silence));
+    } catch (error) {
+      this.fail(error);
+    }
   }
 
-  async #failSilent(child: RunChild): Promise<void> {
-    const tail = indent(await child.logTail());
-    const silent = new PrlError(
-      "PRL_PROCESS_DIED",
-      `${child.name} ${this.#silence()}${advice(child)}. The end of ${child.logPath}:\n${tail}`,
-    );
-    this.#failed.reject(await this.#ownFailure(child, silent));
+  /** Whether this process, not an earlier one in its place, has said that it is ready. */
+  async #isReady({ component, index, pid }: RunChild): Promise<boolean> {
+    const path = readyFilePath(this.#runDir, component, index);
+    const text = await ifThere(readFile(path, "utf8"), path);
+    return text !== null && (JSON.parse(text) as ReadyFile).pid === pid;
   }
 }
 

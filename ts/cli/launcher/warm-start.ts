@@ -47,6 +47,7 @@ export async function sftProcess(
   const child: SftChildConfig = {
     run_id: base.runId,
     model_dir: resume === null ? base.modelDir : join(resume.dir, "trainer"),
+    base_dir: base.modelDir,
     out_dir: outDir,
     start_step: resume?.step ?? 0,
     checkpoints,

@@ -53,6 +53,14 @@ export const rolloutTransportBlock = z
       .enum(["filesystem", "grpc"])
       .default("filesystem")
       .describe("How batches travel: by files in the run directory, or over the network"),
+    keep: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Newest trained steps whose batches and training traces stay in rollouts/; unset: all. Evaluations stay",
+      ),
     ...network,
   })
   .superRefine(checkTls)

@@ -15,7 +15,7 @@ mod resume;
 mod save;
 mod statistics;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use batch::TrainBatch;
@@ -24,6 +24,7 @@ pub use save::SavedWeights;
 pub(crate) use save::save as save_flat;
 pub use statistics::StepStats;
 
+use crate::companions::Companions;
 use crate::compute::Compute;
 use crate::config::ModelConfig;
 use crate::error::EngineError;
@@ -43,7 +44,7 @@ use optimizer::Optimizer;
 /// A model in training: f32 parameters, gradients and moments.
 pub struct Trainer {
     compute: Arc<Compute>,
-    source: PathBuf,
+    companions: Companions,
     options: TrainerOptions,
     layout: Layout,
     model: Model,
@@ -80,7 +81,7 @@ impl Trainer {
     ///
     /// # Errors
     /// As [`Model::load`]; [`EngineError::Input`] when an optimizer's number is out of range; `LossUnknown` and
-    /// `LossInput` for a loss that no batch could be trained with.
+    /// `LossInput` for a loss that no batch could be trained with; [`EngineError::Io`] when `options.companions` has no tokenizer.
     pub fn open(dir: &Path, compute: &Arc<Compute>, options: TrainerOptions) -> Result<Self, EngineError> {
         options.optim.check()?;
         check_loss(&options.loss.name, &options.loss.params)?;
@@ -90,7 +91,10 @@ impl Trainer {
         let model = Model::from_flat(config, &layout, &flat, compute);
         Ok(Self {
             compute: Arc::clone(compute),
-            source: dir.to_path_buf(),
+            companions: match &options.companions {
+                None => Companions::read(dir)?,
+                Some(base) => Companions::of_model(base)?,
+            },
             optimizer: Optimizer::new(options.optim, flat.len()),
             options,
             grads: vec![0.0; flat.len()],
@@ -225,13 +229,13 @@ impl Trainer {
         resume::load(path, &self.layout, &mut self.optimizer)
     }
 
-    /// Writes the current weights as a Hugging Face folder that transformers loads, F32, with config and tokenizer files of the folder
-    /// that the trainer was opened from. Writes no manifest.
+    /// Writes the current weights as a Hugging Face folder that transformers loads, F32, with its config and the companions that were there
+    /// when the trainer was opened ([`TrainerOptions::companions`]). Writes no manifest.
     ///
     /// # Errors
     /// [`EngineError::WeightsFile`] or [`EngineError::Io`] when a file cannot be written; files replaced before stay replaced.
     pub fn save(&self, dir: &Path) -> Result<SavedWeights, EngineError> {
-        save::save(&self.source, dir, self.config(), &self.layout, &self.flat)
+        save::save(dir, self.config(), &self.companions, &self.layout, &self.flat)
     }
 
     fn slot(&self, name: &str) -> Result<&Slot, EngineError> {

@@ -1,5 +1,7 @@
 //! What a trainer is opened with.
 
+use std::path::PathBuf;
+
 use serde_json::Value;
 
 use crate::error::EngineError;
@@ -141,4 +143,7 @@ pub struct TrainerOptions {
     pub optim: OptimConfig,
     /// What is kept of the forward pass.
     pub activations: ActivationPolicy,
+    /// The model whose tokenizer, chat template and generation config go with every folder that is saved: the one that a run began with.
+    /// They are read when the trainer is opened. `None`: those that lie beside the weights, if there are any.
+    pub companions: Option<PathBuf>,
 }

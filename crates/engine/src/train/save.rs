@@ -5,25 +5,13 @@ use std::path::Path;
 
 use prl_weights::{Dtype, Shard, TensorToWrite, replace_file, write_checkpoint};
 
+use crate::companions::Companions;
 use crate::config::ModelConfig;
 use crate::error::EngineError;
 use crate::model::layout::Layout;
 
 /// Weight files are cut at this size, as transformers does.
 const MAX_SHARD_BYTES: u64 = 5_000_000_000;
-
-/// Files beside the weights that are copied as they are when they exist.
-const COMPANIONS: [&str; 9] = [
-    "generation_config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "tokenizer.model",
-    "chat_template.jinja",
-];
 
 /// What was written.
 #[derive(Debug, Clone)]
@@ -34,11 +22,11 @@ pub struct SavedWeights {
     pub shards: Vec<Shard>,
 }
 
-/// Writes `flat` as F32 tensors into `dir` (made when missing), with config and companions from `source`.
+/// Writes `flat` as F32 tensors into `dir` (made when missing), with its config and companions.
 pub(crate) fn save(
-    source: &Path,
     dir: &Path,
     config: &ModelConfig,
+    companions: &Companions,
     layout: &Layout,
     flat: &[f32],
 ) -> Result<SavedWeights, EngineError> {
@@ -47,20 +35,7 @@ pub(crate) fn save(
         path: dir.to_path_buf(),
         source: error,
     })?;
-    for name in COMPANIONS {
-        let path = source.join(name);
-        match std::fs::read(&path) {
-            Ok(bytes) => replace_file(&dir.join(name), |file| file.write_all(&bytes))?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => {
-                return Err(EngineError::Io {
-                    action: "read",
-                    path,
-                    source: error,
-                });
-            }
-        }
-    }
+    companions.write(dir)?;
     let json = config.to_json();
     replace_file(&dir.join("config.json"), |file| file.write_all(json.as_bytes()))?;
 

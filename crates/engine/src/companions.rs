@@ -1,0 +1,76 @@
+//! The files of a model folder beside config and weights: tokenizer, chat template, generation config.
+//!
+//! A run saves its model many times and over days, and the folder that it began with may change or go meanwhile: a checkpoint is removed as soon
+//! as there is a newer one. So the bytes are kept in memory from the beginning, and every folder that is saved gets the same ones.
+
+use std::io;
+use std::path::Path;
+
+use prl_weights::replace_file;
+
+use crate::error::EngineError;
+
+const TOKENIZER: &str = "tokenizer.json";
+/// Names that Hugging Face gives them.
+const NAMES: [&str; 9] = [
+    TOKENIZER,
+    "tokenizer_config.json",
+    "generation_config.json",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "vocab.json",
+    "merges.txt",
+    "tokenizer.model",
+    "chat_template.jinja",
+];
+
+/// Companion files by their names.
+#[derive(Debug, Clone)]
+pub(crate) struct Companions {
+    files: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl Companions {
+    /// Those that lie in `dir`; there may be none.
+    pub(crate) fn read(dir: &Path) -> Result<Self, EngineError> {
+        let mut files = Vec::new();
+        for name in NAMES {
+            let path = dir.join(name);
+            match std::fs::read(&path) {
+                Ok(bytes) => files.push((name, bytes)),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(source) => {
+                    return Err(EngineError::Io {
+                        action: "read",
+                        path,
+                        source,
+                    });
+                }
+            }
+        }
+        Ok(Self { files })
+    }
+
+    /// Those of the model in `dir`, which has a tokenizer.
+    pub(crate) fn of_model(dir: &Path) -> Result<Self, EngineError> {
+        let companions = Self::read(dir)?;
+        if companions.files.iter().any(|(name, _)| *name == TOKENIZER) {
+            return Ok(companions);
+        }
+        Err(EngineError::Io {
+            action: "read",
+            path: dir.join(TOKENIZER),
+            source: io::Error::new(
+                io::ErrorKind::NotFound,
+                "there is none, so what is saved would be a model without a tokenizer",
+            ),
+        })
+    }
+
+    pub(crate) fn write(&self, dir: &Path) -> Result<(), EngineError> {
+        for (name, bytes) in &self.files {
+            replace_file(&dir.join(name), |file| file.write_all(bytes))?;
+        }
+        Ok(())
+    }
+}

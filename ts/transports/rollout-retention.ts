@@ -1,0 +1,38 @@
+/**
+ * How long batches and the traces of training stay in `rollouts/`: `rollout_transport.keep` of a run that would fill its disk.
+ *
+ * Only what is trained goes, so that a batch which is still waited for, or one that a resumed run cuts anew, is never touched. Evaluations stay:
+ * they are few, and one of an old version may be written still.
+ */
+import { readdir, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+
+import { PrlError } from "../errors.ts";
+import { ifThere } from "../file-presence.ts";
+
+const STEP = /^step_(\d+)$/;
+const EVALUATIONS = "eval";
+
+/** Deletes what steps up to `trained` left in the run directory's `rollouts/`, but for the newest `keep`; null: nothing. Errors: PRL_IO. */
+export async function pruneRollouts(runDir: string, trained: number, keep: number | null): Promise<void> {
+  if (keep === null) return;
+  const root = join(runDir, "rollouts");
+  for (const name of (await ifThere(readdir(root), root)) ?? []) {
+    const step = STEP.exec(name)?.[1];
+    if (step !== undefined && Number(step) <= trained - keep) await prune(join(root, name));
+  }
+}
+
+async function prune(dir: string): Promise<void> {
+  const names = (await ifThere(readdir(dir), dir)) ?? [];
+  const gone = names.filter((name) => name !== EVALUATIONS);
+  try {
+    for (const name of gone) await rm(join(dir, name), { recursive: true, force: true });
+    if (gone.length === names.length) await rmdir(dir);
+  } catch (cause) {
+    // Trainer and orchestrator of one run directory both come here, and an evaluation may just begin.
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+    if (code !== "ENOENT" && code !== "ENOTEMPTY")
+      throw new PrlError("PRL_IO", `cannot delete what is in ${dir}`, { cause });
+  }
+}
