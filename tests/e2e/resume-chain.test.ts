@@ -61,7 +61,7 @@ describe("a chain of resumes", () => {
     ],
     ["sft", "rolling checkpoints", ["--ckpt.recovery-interval", "1"]],
     ["sft", "kept checkpoints", ["--ckpt.interval", "2"]],
-  ])("%s, %s: every link ends, and every model is whole", { timeout: 240_000 }, async (command, _kind, more) => {
+  ])("%s, %s: every link ends, and every model is whole", { timeout: 600_000 }, async (command, _kind, more) => {
     for (let link = 1; link <= LINKS; link++) {
       const steps = String(STEPS_A_LINK * link);
       const args = [command, `${command}.toml`, "--run.name", "chain", "--max-steps", steps, ...more];
@@ -75,7 +75,7 @@ describe("a chain of resumes", () => {
 
   test(
     "an inference server is started again when the checkpoint that the run began with is gone",
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     async () => {
       const args = ["rl", "rl.toml", "--run.name", "chain", "--ckpt.recovery-interval", "1"];
       expect((await prl([...args, "--max-steps", "2"], options())).code).toBe(0);
@@ -95,7 +95,7 @@ describe("a chain of resumes", () => {
 
   test(
     "a run that was killed before its first checkpoint begins again at step 0 and says so",
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     async () => {
       const args = ["rl", "rl.toml", "--run.name", "chain", "--max-steps", "3", "--ckpt.recovery-interval", "1000"];
       for (let attempt = 1; attempt <= 2; attempt++) {
