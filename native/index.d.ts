@@ -41,7 +41,7 @@ export declare class NativeEngine {
   swap(dir: string, version: number, digest?: string | undefined | null): Promise<undefined>
   /** Forgets cached prefixes. */
   resetPrefixCache(): void
-  /** Counters and gauges. */
+  /** Counters and gauges of an engine that is at work. */
   stats(): NativeEngineStats
   /** Stops the thread and frees the model; later calls are PRL_ENGINE_CLOSED. */
   close(): Promise<undefined>
@@ -243,6 +243,10 @@ export declare class NativeTokenizer {
   vocabSize(): number
   /** Token ids of a text. */
   encode(text: string, addSpecialTokens: boolean): Uint32Array
+  /** The same off the JavaScript thread, for long texts. */
+  encodeAsync(text: string, addSpecialTokens: boolean): Promise<Uint32Array>
+  /** The text of each token id, off the JavaScript thread. */
+  decodeEach(ids: Uint32Array): Promise<Array<string>>
   /** The text of token ids. */
   decode(ids: Uint32Array, skipSpecialTokens: boolean): string
   /** The id of a token, when there is one. */

@@ -361,9 +361,11 @@ impl NativeEngine {
             .map_err(NativeError::from)?)
     }
 
-    /// Counters and gauges.
+    /// Counters and gauges of an engine that is at work.
     #[napi(catch_unwind)]
     pub fn stats(&self) -> napi::Result<NativeEngineStats> {
+        let inner = self.inner()?;
+        inner.generator.check().map_err(NativeError::from)?;
         let GeneratorStats {
             running,
             waiting,
@@ -377,7 +379,7 @@ impl NativeEngine {
             version,
             digest,
             ..
-        } = self.inner()?.generator.stats();
+        } = inner.generator.stats();
         Ok(NativeEngineStats {
             running: u32::try_from(running).unwrap_or(u32::MAX),
             waiting: u32::try_from(waiting).unwrap_or(u32::MAX),

@@ -48,6 +48,32 @@ impl NativeTokenizer {
         Ok(Uint32Array::new(encoding.get_ids().to_vec()))
     }
 
+    /// The same off the JavaScript thread, for long texts.
+    #[napi(catch_unwind)]
+    pub fn encode_async<'env>(
+        &self,
+        env: &'env Env,
+        text: String,
+        add_special_tokens: bool,
+    ) -> napi::Result<PromiseRaw<'env, Uint32Array>> {
+        let tokenizer = Arc::clone(&self.tokenizer);
+        blocking(env, move || {
+            let encoding = tokenizer.encode_fast(text, add_special_tokens).map_err(failed)?;
+            Ok(Uint32Array::new(encoding.get_ids().to_vec()))
+        })
+    }
+
+    /// The text of each token id, off the JavaScript thread.
+    #[napi(catch_unwind)]
+    pub fn decode_each<'env>(&self, env: &'env Env, ids: Uint32Array) -> napi::Result<PromiseRaw<'env, Vec<String>>> {
+        let tokenizer = Arc::clone(&self.tokenizer);
+        blocking(env, move || {
+            ids.iter()
+                .map(|id| tokenizer.decode(&[*id], false).map_err(failed))
+                .collect()
+        })
+    }
+
     /// The text of token ids.
     #[napi(catch_unwind)]
     pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> napi::Result<String> {

@@ -6,7 +6,7 @@ import { PrlError } from "../errors.ts";
 import { ifThere } from "../file-presence.ts";
 import { createInferenceServer, type InferenceProcessConfig } from "../inference/index.ts";
 import type { Model } from "../native/index.ts";
-import type { WeightPuller } from "../transports/index.ts";
+import { transportToken, type WeightPuller } from "../transports/index.ts";
 import type { CommandIo } from "./command.ts";
 
 /** For answers under way and connections; together with the engine's part below 10 s. */
@@ -41,6 +41,7 @@ export async function serve(
     ...(puller === null ? {} : { puller }),
     verifyWeights: config.weight_broadcast.verify,
     startPaused: config.start_paused,
+    controlKey: transportToken(io.env),
   });
   try {
     const { host, port } = config.inference.server;

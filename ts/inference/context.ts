@@ -4,6 +4,7 @@ import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
 import type { ActiveRequest } from "./active-request.ts";
 import type { CutRequests } from "./cut-requests.ts";
+import type { ProgressWatch } from "./progress-watch.ts";
 import type { RequestLimits } from "./request.ts";
 
 export interface Deadlines {
@@ -13,6 +14,10 @@ export interface Deadlines {
   controlMs: number;
   /** For `/update_weights`, reading the weights included. */
   updateMs: number;
+  /** Between two pieces of a request's body. */
+  bodyMs: number;
+  /** How long requests may wait while the engine computes nothing before `/health` says so. Pauses do not count. */
+  stallMs: number;
 }
 
 export interface ServerContext {
@@ -21,6 +26,8 @@ export interface ServerContext {
   readonly puller: WeightPuller | null;
   /** Whether weights that this machine has digested before are digested again when they are loaded. */
   readonly verifyWeights: "once" | "always";
+  /** What control calls have to show; null: nothing. */
+  readonly controlKey: string | null;
   /** Names under which the model is listed; the first is its id. */
   readonly modelNames: readonly string[];
   /** Folder that the model was loaded from. */
@@ -31,6 +38,8 @@ export interface ServerContext {
   readonly packageVersion: string;
   /** Requests being answered. */
   readonly active: Set<ActiveRequest>;
+  /** Whether the engine gets on with what they wait for. */
+  readonly progress: ProgressWatch;
   /** Of them those that can be cut. */
   readonly cuts: CutRequests;
   /** True between `/pause` and `/resume`. */

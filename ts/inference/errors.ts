@@ -17,6 +17,8 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
   PRL_WEIGHTS_TENSOR: 422,
   PRL_ENGINE_WEIGHTS: 422,
   PRL_ENGINE_CONFIG: 422,
+  PRL_ENGINE_CONFIG_UNSUPPORTED: 422,
+  PRL_ENGINE_DTYPE_UNSUPPORTED: 422,
   PRL_ENGINE_CLOSED: 503,
   PRL_INFERENCE_UNSUPPORTED: 501,
   PRL_TEMPLATE_UNSUPPORTED: 501,
@@ -26,7 +28,10 @@ const STATUS: Partial<Record<ErrorCode, number>> = {
 /** vLLM's words for a status. */
 const TYPES: Readonly<Record<number, string>> = {
   400: "BadRequestError",
+  401: "AuthenticationError",
+  403: "PermissionDeniedError",
   404: "NotFoundError",
+  408: "RequestTimeoutError",
   409: "ConflictError",
   413: "RequestEntityTooLargeError",
   422: "UnprocessableEntityError",
@@ -71,7 +76,11 @@ export function toWire(error: unknown): WireError {
   return wireError(status, code, explain(error));
 }
 
-function wireError(status: number, code: ErrorCode, message: string): WireError {
+/** A message may quote what the client sent. */
+const MAX_MESSAGE_CHARACTERS = 2_000;
+
+function wireError(status: number, code: ErrorCode, whole: string): WireError {
+  const message = whole.length <= MAX_MESSAGE_CHARACTERS ? whole : `${whole.slice(0, MAX_MESSAGE_CHARACTERS)}...`;
   return { status, body: { error: { message, type: TYPES[status] ?? "InternalServerError", param: null, code } } };
 }
 

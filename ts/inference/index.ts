@@ -5,6 +5,7 @@ export { VllmAdmin } from "./clients/vllm.ts";
 export type { AdminDeadlines, ServedModel } from "./clients/control-calls.ts";
 export type { EngineHealth, WeightVersion } from "./clients/embedded.ts";
 export type { EngineLoad } from "./engine-load.ts";
+export { hostProblem } from "./control-guard.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";
 export { engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "./process-config.ts";

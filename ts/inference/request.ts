@@ -55,6 +55,8 @@ const REQUEST_FIELDS = new Set([
   "kv_transfer_params",
 ]);
 
+const STREAM_FIELDS = new Set(["include_usage", "continuous_usage_stats"]);
+
 const SAMPLING_FIELDS = new Set([
   "max_tokens",
   "min_tokens",
@@ -103,7 +105,7 @@ const NEUTRAL_WHEN_EMPTY = new Set([
 /** The request that `body` stands for. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
 export function parseGenerateRequest(body: unknown, limits: RequestLimits): ParsedRequest {
   const request = object(body, "body");
-  for (const name in request) if (!REQUEST_FIELDS.has(name)) refuseUnknown(name, request[name]);
+  for (const name in request) if (!REQUEST_FIELDS.has(name)) refuseUnknown(name, request[name], REQUEST_FIELDS);
   checkModel(request["model"], limits.servedModelNames);
   for (const name of ["features", "kv_transfer_params"]) {
     if (!isAbsent(request[name])) throw unsupported(`${name}: the embedded engine has no such thing; leave it out`);
@@ -118,6 +120,8 @@ export function parseGenerateRequest(body: unknown, limits: RequestLimits): Pars
     throw badRequest("sampling_params.prompt_logprobs", "not available when stream is true");
   const minTokens = integer(params["min_tokens"], "sampling_params.min_tokens", 0, 0);
   const streamOptions = object(request["stream_options"] ?? {}, "stream_options");
+  for (const name in streamOptions)
+    if (!STREAM_FIELDS.has(name)) refuseUnknown(`stream_options.${name}`, streamOptions[name], STREAM_FIELDS);
   return {
     requestId: text(request["request_id"], "request_id"),
     promptTokenIds,
@@ -157,15 +161,15 @@ function checkSamplingField(name: string, value: unknown): void {
     return;
   }
   if (TEXT_FIELDS.has(name) || value === null) return;
-  if (name in NEUTRAL && value === NEUTRAL[name]) return;
+  if (Object.hasOwn(NEUTRAL, name) && value === NEUTRAL[name]) return;
   if (NEUTRAL_WHEN_EMPTY.has(name) && isEmpty(value)) return;
-  const known = name in NEUTRAL ? ` other than ${JSON.stringify(NEUTRAL[name])}` : "";
+  const known = Object.hasOwn(NEUTRAL, name) ? ` other than ${JSON.stringify(NEUTRAL[name])}` : "";
   throw badRequest(`sampling_params.${name}`, `not supported${known}: it could change what is sampled`);
 }
 
-function refuseUnknown(name: string, value: unknown): void {
+function refuseUnknown(name: string, value: unknown, known: ReadonlySet<string>): void {
   if (value === null) return;
-  throw badRequest(name, `unknown field; known are ${[...REQUEST_FIELDS].join(", ")}`);
+  throw badRequest(name, `unknown field; known are ${[...known].join(", ")}`);
 }
 
 /** `[]` or `{}`. */

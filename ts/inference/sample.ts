@@ -41,7 +41,8 @@ export async function* sample(
   }
   let hasEnded = false;
   try {
-    for await (const increment of context.model.generate([request], { signal: ending.signal })) {
+    const increments = context.progress.over(context.model.generate([request], { signal: ending.signal }));
+    for await (const increment of increments) {
       if (increment.error !== undefined) throw increment.error;
       const chunk = cursor.next(increment);
       const stopped = text === null ? null : cutAtStop(text, chunk);

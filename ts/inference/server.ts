@@ -16,10 +16,13 @@ import type { Model } from "../native/index.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../renderers/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Deadlines, ServerContext } from "./context.ts";
+import { hostProblem } from "./control-guard.ts";
 import { HttpError, toWire } from "./errors.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
 import { CutRequests } from "./cut-requests.ts";
+import { ProgressWatch } from "./progress-watch.ts";
+import { readJson } from "./read-json.ts";
 import { registerControl } from "./routes/control.ts";
 import { registerGenerate } from "./routes/generate.ts";
 import { registerStatus } from "./routes/status.ts";
@@ -41,6 +44,8 @@ export interface InferenceServerOptions {
   puller?: WeightPuller;
   /** Requests wait for the first `/resume`. Default false. */
   startPaused?: boolean;
+  /** Bearer token that control calls have to show. Without one it listens only where other machines cannot reach it. */
+  controlKey?: string | null;
   /** `always` digests every byte of every version that is loaded; `once` (default) leaves out what this machine has digested. */
   verifyWeights?: "once" | "always";
 }
@@ -48,21 +53,32 @@ export interface InferenceServerOptions {
 export interface InferenceServer {
   /** The fastify instance, for `inject` and further routes. */
   readonly app: FastifyInstance;
-  /** Listens; a port that is taken, or 0, gives another free one. Returns the base address, `http://127.0.0.1:8000`. */
+  /**
+   * Listens; a port that is taken, or 0, gives another free one. Returns the base address, `http://127.0.0.1:8000`.
+   * Errors: PRL_TRANSPORT_ADDRESS for a host that other machines reach while there is no `controlKey`.
+   */
   listen(host: string, port: number): Promise<string>;
   /** Ends what runs (503) and stops listening. The model stays open. */
   close(): Promise<void>;
 }
 
 /** A policy that samples for an hour has other problems than this deadline. */
-const DEFAULT_DEADLINES: Deadlines = { generateMs: 3_600_000, controlMs: 300_000, updateMs: 720_000 };
+const DEFAULT_DEADLINES: Deadlines = {
+  generateMs: 3_600_000,
+  controlMs: 300_000,
+  updateMs: 720_000,
+  bodyMs: 10_000,
+  // A step, or the scoring of a long prompt between two steps, takes minutes at the most.
+  stallMs: 180_000,
+};
+/** Between two looks at whether the engine gets on. */
+const WATCH_MS = 1_000;
 /** For a client to send its whole request. */
 const RECEIVE_TIMEOUT_MS = 60_000;
 /** Longer than clients keep idle connections, so that they are the ones to close them. */
 const KEEP_ALIVE_MS = 75_000;
 /** For the answers to requests that are cut short when the server stops. */
 const LAST_ANSWERS_MS = 1_000;
-const MAX_RENDERERS = 16;
 /** A token id in JSON, separators and slack included. */
 const BODY_BYTES_PER_TOKEN = 16;
 const LEAST_BODY_LIMIT_BYTES = 1024 * 1024;
@@ -78,6 +94,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
     forceCloseConnections: true,
   });
   acceptEmptyJson(app);
+  refuseStandingBodies(app, context.deadlines.bodyMs);
   app.setErrorHandler((error, _request, reply) => {
     const { status, body } = toWire(error);
     return reply.code(status).send(body);
@@ -88,6 +105,7 @@ export async function createInferenceServer(model: Model, options: InferenceServ
     );
     return reply.code(status).send(body);
   });
+  watchProgress(app, context);
   registerGenerate(app, context);
   registerControl(app, context);
   registerStatus(app, context);
@@ -97,7 +115,11 @@ export async function createInferenceServer(model: Model, options: InferenceServ
   registerUnsupported(app);
   return {
     app,
-    listen: (host, port) => listen(app, host, port),
+    listen: async (host, port) => {
+      const problem = await hostProblem(host, context.controlKey);
+      if (problem !== null) throw new PrlError("PRL_TRANSPORT_ADDRESS", problem);
+      return listen(app, host, port);
+    },
     close: () => close(app, context),
   };
 }
@@ -117,12 +139,13 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
   const named = options.modelName === undefined ? [] : [options.modelName];
   const seeds = seedSequence(options.seed ?? 0);
   let tokenizer: Promise<Tokenizer> | undefined;
-  const renderers = new Map<string, Promise<Renderer>>();
+  let renderer: Promise<Renderer> | undefined;
   let requests = 0;
-  return {
+  const context: ServerContext = {
     model,
     puller: options.puller ?? null,
     verifyWeights: options.verifyWeights ?? "once",
+    controlKey: options.controlKey ?? null,
     modelDir: options.modelDir,
     modelNames: options.modelName === undefined ? [basename(options.modelDir)] : named,
     limits: {
@@ -133,29 +156,36 @@ async function createContext(model: Model, options: InferenceServerOptions): Pro
     deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines },
     packageVersion: await packageVersion(),
     active: new Set(),
+    progress: new ProgressWatch({
+      progress: () => {
+        const { promptTokens, generationTokens } = model.stats();
+        return promptTokens + generationTokens;
+      },
+      isPaused: () => context.paused,
+    }),
     cuts: new CutRequests(),
     paused: options.startPaused ?? false,
     closing: false,
     nextId: () => String(requests++),
     nextSeed: () => seeds.next(),
     tokenizer: () => (tokenizer ??= loadTokenizer(options.modelDir)),
-    renderer: (templateKwargs) => rendererOf(options.modelDir, renderers, templateKwargs),
+    renderer: async (templateKwargs) =>
+      (await (renderer ??= loadRenderer(options.modelDir))).withTemplateKwargs(templateKwargs),
   };
+  return context;
 }
 
-/** One renderer for each set of template variables; only so many are kept. */
-function rendererOf(
-  modelDir: string,
-  known: Map<string, Promise<Renderer>>,
-  templateKwargs: Readonly<Record<string, unknown>>,
-): Promise<Renderer> {
-  const key = JSON.stringify(templateKwargs);
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  if (known.size >= MAX_RENDERERS) known.clear();
-  const loading = loadRenderer(modelDir, { templateKwargs });
-  known.set(key, loading);
-  return loading;
+/** Looks at the engine's progress until the server is closed. */
+function watchProgress(app: FastifyInstance, { progress }: ServerContext): void {
+  const timer = setInterval(() => {
+    try {
+      progress.look(performance.now());
+    } catch {
+      // The engine is closed or has failed, which `/health` says itself.
+    }
+  }, WATCH_MS);
+  timer.unref();
+  app.addHook("onClose", async () => clearInterval(timer));
 }
 
 /** Control calls come with `content-type: application/json` and no body; fastify alone would refuse them. */
@@ -163,11 +193,26 @@ function acceptEmptyJson(app: FastifyInstance): void {
   app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
     if (body === "") return done(null, undefined);
     try {
-      done(null, JSON.parse(body as string));
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      done(new PrlError("PRL_INFERENCE_REQUEST", `body: not valid JSON: ${reason}`), undefined);
+      done(null, readJson(body as string));
+    } catch (error) {
+      done(error as Error, undefined);
     }
+  });
+}
+
+/**
+ * A body of which nothing more comes is not waited for, as one that announces a huge chunk and never sends it: the client is told 408, and
+ * its connection ends.
+ */
+function refuseStandingBodies(app: FastifyInstance, bodyMs: number): void {
+  app.addHook("onRequest", async ({ raw }, reply) => {
+    if (raw.headers["transfer-encoding"] === undefined && (raw.headers["content-length"] ?? "0") === "0") return;
+    raw.setTimeout(bodyMs, () => {
+      if (reply.sent) return;
+      const message = `body: nothing more came for ${bodyMs} ms`;
+      void reply.header("connection", "close").send(new HttpError(408, "PRL_INFERENCE_REQUEST", message));
+    });
+    raw.once("end", () => raw.socket.setTimeout(0));
   });
 }
 

@@ -9,6 +9,7 @@ import { PrlError } from "../errors.ts";
 import { isMissing } from "../file-presence.ts";
 import { InferenceAdmin, VllmAdmin } from "../inference/index.ts";
 import { type Metrics, type ReadyFile, readyFilePath } from "../monitors/index.ts";
+import { transportToken } from "../transports/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 import type { PlacedEngine } from "./engine-member.ts";
 
@@ -153,7 +154,9 @@ export class EngineDirectory {
   }
 
   #admin(options: { url: string; retries?: number }): RunningAdmin {
-    return this.#api === "vllm" ? new VllmAdmin(options) : new InferenceAdmin(options);
+    return this.#api === "vllm"
+      ? new VllmAdmin(options)
+      : new InferenceAdmin({ ...options, token: transportToken(process.env) });
   }
 
   #forgetOthers(placed: readonly PlacedEngine[]): void {

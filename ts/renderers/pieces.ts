@@ -2,7 +2,8 @@
  * Sampled tokens as text and delimiters, whole or as they come.
  *
  * A delimiter that is a token of its own is known by its id, so that one spelled out in ordinary tokens is text; only where the vocabulary has no
- * such token it is found in the text between two that are.
+ * such token it is found in the text between two that are. Other special tokens that were sampled are no text: they would become special tokens
+ * again where the text is rendered into a prompt.
  */
 import { createDecodeStream, type DecodeStream, longestBeginning } from "./decode-stream.ts";
 import type { Tokenizer } from "./tokenizer.ts";
@@ -20,7 +21,7 @@ export function splitTokens(tokenizer: Codec, ids: Uint32Array): Piece[] {
   const pieces: Piece[] = [];
   let start = 0;
   const flush = (upTo: number): void => {
-    if (upTo > start) pieces.push(...splitText(tokenizer.decode(ids.subarray(start, upTo)), spelled));
+    if (upTo > start) pieces.push(...splitText(textOf(tokenizer, ids.subarray(start, upTo)), spelled));
   };
   ids.forEach((id, index) => {
     const delimiter = byId.get(id);
@@ -59,7 +60,7 @@ export class PieceStream {
   }
 
   #newRun(): DecodeStream {
-    return createDecodeStream((ids) => this.#tokenizer.decode(ids));
+    return createDecodeStream((ids) => textOf(this.#tokenizer, ids));
   }
 
   #take(text: string): Piece[] {
@@ -72,6 +73,10 @@ export class PieceStream {
     this.#held = last.text.slice(certain);
     return [...pieces.slice(0, -1), { text: last.text.slice(0, certain), delimiter: false }];
   }
+}
+
+function textOf(tokenizer: Codec, ids: Uint32Array | readonly number[]): string {
+  return tokenizer.decode(ids, { skipSpecialTokens: true });
 }
 
 function delimitersOf(tokenizer: Codec): { byId: ReadonlyMap<number, string>; spelled: readonly string[] } {

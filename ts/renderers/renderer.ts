@@ -40,6 +40,10 @@ export interface Renderer {
   readonly stopTokenIds: readonly number[];
   /** A whole conversation. Errors: PRL_TEMPLATE. */
   render(messages: readonly ChatMessage[], options?: RenderOptions): Uint32Array;
+  /** The same, with the text made into tokens off the JavaScript thread: for servers, whom a long conversation must not hold up. */
+  renderAsync(messages: readonly ChatMessage[], options?: RenderOptions): Promise<Uint32Array>;
+  /** The same renderer with these variables for its template in place of its own. */
+  withTemplateKwargs(templateKwargs: Readonly<Record<string, unknown>>): Renderer;
   /**
    * What a policy samples to say `reply` behind `render(messages)`: its tokens up to the one that closes the turn. Errors: PRL_TEMPLATE
    * when the template writes the conversation otherwise once the reply is there.
@@ -100,8 +104,7 @@ export function createRenderer(
     addGenerationPrompt: boolean,
   ): string => {
     const common = { tools, addGenerationPrompt, templateKwargs };
-    return tokenizer.applyChatTemplate(messages, chatTemplate === undefined ? common : { ...common, chatTemplate })
-      .text;
+    return tokenizer.chatText(messages, chatTemplate === undefined ? common : { ...common, chatTemplate });
   };
   const idOf = (token: string): number[] => {
     const id = tokenizer.tokenToId(token);
@@ -135,6 +138,10 @@ export function createRenderer(
     stopTokenIds,
     render: (messages, { tools = null, addGenerationPrompt = true } = {}) =>
       tokenizer.encode(text(messages, tools, addGenerationPrompt)),
+    renderAsync: async (messages, { tools = null, addGenerationPrompt = true } = {}) =>
+      tokenizer.encodeAsync(text(messages, tools, addGenerationPrompt)),
+    withTemplateKwargs: (kwargs) =>
+      createRenderer(tokenizer, family, chatTemplate, { templateKwargs: kwargs, earlierThinking }),
     renderReply(messages, reply, { tools = null } = {}) {
       const before = text(messages, tools, true);
       const after = text([...messages, reply], tools, false);

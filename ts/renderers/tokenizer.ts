@@ -35,12 +35,18 @@ export interface Tokenizer {
   readonly padTokenId: number | null;
   /** Token ids of a text. Special tokens written in the text are recognised; none are added unless asked for. */
   encode(text: string, options?: { addSpecialTokens?: boolean }): Uint32Array;
+  /** The same off the JavaScript thread, for long texts. */
+  encodeAsync(text: string, options?: { addSpecialTokens?: boolean }): Promise<Uint32Array>;
   /** Text of token ids; bytes that are no UTF-8 become U+FFFD. */
   decode(ids: Uint32Array | readonly number[], options?: { skipSpecialTokens?: boolean }): string;
+  /** Text of each token alone, off the JavaScript thread. */
+  decodeEach(ids: Uint32Array): Promise<string[]>;
   /** A decoder for ids that arrive one by one. */
   decodeStream(options?: DecodeStreamOptions): DecodeStream;
   /** A conversation as text and ids by the model's chat template. Errors: PRL_TEMPLATE. */
   applyChatTemplate(messages: readonly ChatMessage[], options?: ChatTemplateOptions): RenderedChat;
+  /** Its text alone. */
+  chatText(messages: readonly ChatMessage[], options?: Omit<ChatTemplateOptions, "assistantMask">): string;
   /** Id of a token as written in the vocabulary, or null. */
   tokenToId(token: string): number | null;
 }
@@ -59,26 +65,39 @@ export async function loadTokenizer(dir: string): Promise<Tokenizer> {
     eosTokenId: specialTokenId(dir, native, config, "eos_token"),
     padTokenId: specialTokenId(dir, native, config, "pad_token"),
     encode: (text, { addSpecialTokens = false } = {}) => native.encode(text, addSpecialTokens),
+    encodeAsync: (text, { addSpecialTokens = false } = {}) => native.encodeAsync(text, addSpecialTokens),
     decode,
+    decodeEach: (ids) => native.decodeEach(ids),
     decodeStream: ({ skipSpecialTokens = false, stop = [] } = {}) =>
       createDecodeStream((ids) => native.decode(ids, skipSpecialTokens), stop),
     applyChatTemplate: (messages, options = {}) => applyChatTemplate(native, config, messages, options),
+    chatText: (messages, options = {}) => chatText(config, messages, options),
     tokenToId: (token) => native.tokenToId(token),
   };
+}
+
+function chatText(
+  config: TokenizerConfig,
+  messages: readonly ChatMessage[],
+  { chatTemplate, ...options }: Omit<ChatTemplateOptions, "assistantMask">,
+): string {
+  const { template, templateName } = chooseTemplate(config, chatTemplate, options.tools ?? null);
+  return renderChat(template, messages, { ...options, specialTokens: config.specialTokens, templateName });
 }
 
 function applyChatTemplate(
   native: NativeTokenizer,
   config: TokenizerConfig,
   messages: readonly ChatMessage[],
-  { chatTemplate, assistantMask = false, ...options }: ChatTemplateOptions,
+  { assistantMask = false, ...given }: ChatTemplateOptions,
 ): RenderedChat {
-  const { template, templateName } = chooseTemplate(config, chatTemplate, options.tools ?? null);
-  const renderOptions: RenderOptions = { ...options, specialTokens: config.specialTokens, templateName };
   if (!assistantMask) {
-    const text = renderChat(template, messages, renderOptions);
+    const text = chatText(config, messages, given);
     return { text, ids: native.encode(text, false), assistantMask: null };
   }
+  const { chatTemplate, ...options } = given;
+  const { template, templateName } = chooseTemplate(config, chatTemplate, options.tools ?? null);
+  const renderOptions: RenderOptions = { ...options, specialTokens: config.specialTokens, templateName };
   const { text, spans } = renderChatWithSpans(template, messages, renderOptions);
   const ids = native.encode(text, false);
   return { text, ids, assistantMask: tokensInSpans(text, ids, spans, (part) => native.decode(part, false)) };

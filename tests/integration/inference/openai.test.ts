@@ -130,6 +130,24 @@ describe("chat completions with the openai package", () => {
     ["a response format", { response_format: { type: "json_object" } }, 501, /response_format/],
     ["a forced call without tools", { tool_choice: "required" }, 400, /no tools/],
     ["another tool choice", { tool_choice: { type: "allowed_tools" } }, 501, /tool_choice/],
+    ["a number as stop_token_ids", { stop_token_ids: 622 }, 400, /stop_token_ids/],
+    ["a text as ignore_eos", { ignore_eos: "yes" }, 400, /ignore_eos/],
+    ["an effort", { reasoning_effort: "high" }, 501, /reasoning_effort.*chat_template_kwargs/],
+    ["a verbosity", { verbosity: "low" }, 501, /verbosity/],
+    ["functions", { functions: [{ name: "f" }] }, 501, /functions.*use tools/],
+    ["audio", { modalities: ["text", "audio"] }, 501, /modalities/],
+    ["a search of the web", { web_search_options: {} }, 501, /web_search_options/],
+    ["a template", { chat_template: "{{ 1 }}" }, 501, /chat_template/],
+    ["a reply to be continued", { continue_final_message: true }, 501, /continue_final_message/],
+    ["special tokens as text", { skip_special_tokens: false }, 501, /skip_special_tokens/],
+    ["a cut prompt", { truncate_prompt_tokens: 4 }, 501, /truncate_prompt_tokens/],
+    ["two top log-probabilities", { logprobs: true, top_logprobs: 2 }, 501, /top_logprobs/],
+    ["top log-probabilities without any", { top_logprobs: 1 }, 400, /logprobs: true/],
+    ["a negative count", { logprobs: true, top_logprobs: -1 }, 400, /top_logprobs/],
+    ["options of a stream without one", { stream_options: { include_usage: true } }, 400, /stream_options/],
+    ["more messages than tokens", { messages: Array.from({ length: 600 }, () => HELLO[0]) }, 400, /600 messages/],
+    ["too many choices", { n: 129 }, 400, /n/],
+    ["no seed for the second choice", { n: 2, seed: Number.MAX_SAFE_INTEGER }, 400, /seed/],
     ["a penalty", { presence_penalty: 1 }, 400, /presence_penalty/],
     ["an unknown field", { temperatur: 1 }, 400, /temperatur/],
     ["too many tokens", { messages: [{ role: "user", content: "a".repeat(600) }] }, 400, /max_model_len/],
@@ -138,6 +156,55 @@ describe("chat completions with the openai package", () => {
     const failed = openai.chat.completions.create(request);
     await expect(failed).rejects.toMatchObject({ status });
     await expect(failed).rejects.toThrow(message);
+  });
+});
+
+describe("fields that change no answer", () => {
+  const request = { model: "tiny", messages: HELLO, max_tokens: 8, seed: 5 };
+
+  it("are accepted: what clients send of an account and a provider, and the defaults of what is not here", async () => {
+    const plain = await openai.chat.completions.create(request);
+    const more = {
+      user: "u",
+      metadata: { a: "b" },
+      store: false,
+      service_tier: "auto",
+      safety_identifier: "s",
+      prompt_cache_key: "k",
+      prompt_cache_retention: "24h",
+      prediction: { type: "content", content: "x" },
+      session_id: "1",
+      logit_bias: {},
+      presence_penalty: 0,
+      response_format: { type: "text" },
+      modalities: ["text"],
+      verbosity: "medium",
+      reasoning_effort: null,
+      functions: [],
+      function_call: "none",
+      add_generation_prompt: true,
+      continue_final_message: false,
+      skip_special_tokens: true,
+      spaces_between_special_tokens: true,
+      include_reasoning: true,
+      echo: false,
+      length_penalty: 1,
+      use_beam_search: false,
+      parallel_tool_calls: true,
+      chat_template_kwargs: {},
+      documents: null,
+    };
+    const same = await openai.chat.completions.create({ ...request, ...more } as typeof request);
+    expect(same.choices).toEqual(plain.choices);
+  });
+
+  it("a stream tells its usage in each chunk where that is asked for", async () => {
+    const options = { include_usage: true, continuous_usage_stats: true, include_obfuscation: false };
+    const stream = await openai.chat.completions.create({ ...request, stream: true, stream_options: options });
+    const counts: (number | undefined)[] = [];
+    for await (const { usage } of stream) counts.push(usage?.completion_tokens);
+    expect(counts.every((count) => count !== undefined)).toBe(true);
+    expect(counts).toEqual(counts.toSorted((a, b) => Number(a) - Number(b)));
   });
 });
 
@@ -218,6 +285,30 @@ describe("completions with the openai package", () => {
     for await (const chunk of await openai.completions.create({ ...request, stream: true }))
       text += chunk.choices[0]?.text ?? "";
     expect(text).toBe(whole.choices[0]?.text);
+  });
+});
+
+describe("completions that are refused", () => {
+  it.each([
+    ["five log-probabilities", { logprobs: 5 }, 501, /logprobs/],
+    ["a repeated prompt", { echo: true }, 501, /echo/],
+    ["the best of several", { best_of: 2 }, 501, /best_of.*use n/],
+    ["a suffix", { suffix: "x" }, 501, /suffix/],
+    ["no special tokens", { add_special_tokens: false }, 501, /add_special_tokens/],
+    ["a number as stop_token_ids", { stop_token_ids: 622 }, 400, /stop_token_ids/],
+    [
+      "more samples than one request may have",
+      { prompt: Array.from({ length: 100 }, () => [1]), n: 100 },
+      400,
+      /4096 samples/,
+    ],
+    ["an unknown field", { topp: 1 }, 400, /topp/],
+  ])("%s", async (_name, change, status, message) => {
+    const answer = await serving().post("/v1/completions", { model: "tiny", prompt: "abc", max_tokens: 2, ...change });
+    expect({ status: answer.status, body: JSON.stringify(answer.body) }).toEqual({
+      status,
+      body: expect.stringMatching(message),
+    });
   });
 });
 

@@ -84,7 +84,7 @@ describe("a growing reply", () => {
           stopReason: stopped === null ? null : "STOP",
         };
         const renderer = { parse: (...of: Read) => parseCompletion(codec, family, stopIds, ...of) };
-        const reply = readReply(renderer, whole, { tools, thinks, id: "x", begun: new Uint32Array(0) });
+        const reply = readReply(renderer, whole, { tools, oneCall: false, thinks, id: "x", begun: new Uint32Array(0) });
         if (turnsOut(reply, told)) return;
         collect(told, growing.rest(reply));
         expect(told).toEqual({ content: reply.content, reasoning: reply.reasoning ?? "" });
@@ -118,12 +118,24 @@ describe("a growing reply", () => {
     expect(tellsOf("llama3", ' {"answer": {"of": 1', { tools: false }).content).toBe('{"answer": {"of": 1');
   });
 
+  it("has one call where no more are wanted, and all of them otherwise", () => {
+    const text = ["f", "g"].map((name) => `<tool_call>{"name": "${name}", "arguments": {}}</tool_call>`).join("");
+    const tokenIds = Uint32Array.from(codec.encode(text));
+    const renderer = { parse: (...of: Read) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ...of) };
+    const ended = { finishReason: "stop" as const, stopReason: null, policyVersions: [] };
+    const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), ...ended };
+    const options = { tools: true, thinks: false, id: "x", begun: new Uint32Array(0) };
+    const names = (oneCall: boolean) =>
+      readReply(renderer, completion, { ...options, oneCall }).toolCalls.map((call) => call.function.name);
+    expect([names(true), names(false)]).toEqual([["f"], ["f", "g"]]);
+  });
+
   it("ends before the stop string, in thinking too", () => {
     const read = (text: string, stopReason: string) => {
       const tokenIds = Uint32Array.from(codec.encode(text));
       const renderer = { parse: (...of: Read) => parseCompletion(codec, FAMILIES.qwen3, new Set([STOP_ID]), ...of) };
       const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), policyVersions: [] };
-      const options = { tools: false, thinks: false, id: "x", begun: new Uint32Array(0) };
+      const options = { tools: false, oneCall: false, thinks: false, id: "x", begun: new Uint32Array(0) };
       return readReply(renderer, { ...completion, finishReason: "stop", stopReason }, options);
     };
     expect(read("<think>hm, STOP", "STOP")).toMatchObject({ reasoning: "hm,", content: "" });

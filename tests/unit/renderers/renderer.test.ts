@@ -253,6 +253,23 @@ describe("parse", () => {
     expect(calls.toolCalls[0]?.arguments).toEqual({ x: "a</b>" });
   });
 
+  it.each(["qwen2.5", "qwen3", "chatml"])(
+    "%s: special tokens that were sampled are no text, whole and as it grows",
+    (name) => {
+      const { renderer, tokenizer } = family(name);
+      const start = tokenizer.tokenToId("<|im_start|>") ?? -1;
+      const [before, after] = [tokenizer.encode("hi "), tokenizer.encode("there")];
+      const ids = Uint32Array.of(...before, start, ...after, start);
+      expect(renderer.parse(ids).content).toBe("hi there");
+      const growing = renderer.grow({ thinks: false, tools: false, stop: [] });
+      const told = Array.from(ids, (id) => growing.push([id])?.content ?? "").join("");
+      expect(told + (growing.rest(renderer.parse(ids))?.content ?? "")).toBe("hi there");
+      const called = tokenizer.encode('<tool_call>{"name": "f", "arguments": {}}</tool_call>');
+      const calls = renderer.parse(Uint32Array.of(start, ...called)).toolCalls;
+      expect(calls.map(({ status }) => status)).toEqual(name === "chatml" ? calls.map(() => "ok") : ["ok"]);
+    },
+  );
+
   it("behind a prompt that has opened a block of thinking, all is thinking until it is closed", async () => {
     const { tokenizer } = family("qwen3");
     const opening =
@@ -372,6 +389,19 @@ describe("loadRenderer", () => {
     const [told, untold] = await Promise.all([loadRenderer(EXAMPLE), loadRenderer(EXAMPLE, { name: "chatml" })]);
     expect(told.stopTokenIds).toEqual(untold.stopTokenIds);
     expect(told.callBeginning("find")).toBe(untold.callBeginning("find"));
+  });
+
+  it("gives the same renderer with other variables for the template, and renders off the event loop", async () => {
+    const template = "{% for m in messages %}{{ greeting }} {{ m.content }}{% endfor %}";
+    const renderer = await loadRenderer(await folder([], template), { templateKwargs: { greeting: "hi" } });
+    const tokenizer = await loadTokenizer(await folder([], template));
+    const textOf = async (one: Renderer) => tokenizer.decode(await one.renderAsync([user("a")]));
+    expect(await textOf(renderer)).toBe("hi a");
+    const other = renderer.withTemplateKwargs({ greeting: "yo" });
+    expect(await textOf(other)).toBe("yo a");
+    expect(await textOf(renderer)).toBe("hi a");
+    expect([...other.render([user("a")])]).toEqual([...(await other.renderAsync([user("a")]))]);
+    expect(other.name).toBe(renderer.name);
   });
 
   it("names what is wrong", async () => {

@@ -62,6 +62,16 @@ describe("loadTokenizer", () => {
     );
   });
 
+  it("encodes and decodes each token off the event loop as on it", async () => {
+    const text = "hé<eos> \u{1F44D}\n".repeat(50);
+    const ids = tokenizer.encode(text);
+    expect(await tokenizer.encodeAsync(text)).toEqual(ids);
+    const added = { addSpecialTokens: true };
+    expect(await tokenizer.encodeAsync(text, added)).toEqual(tokenizer.encode(text, added));
+    expect(await tokenizer.decodeEach(ids)).toEqual(Array.from(ids, (id) => tokenizer.decode([id])));
+    expect(await tokenizer.decodeEach(new Uint32Array(0))).toEqual([]);
+  });
+
   it("stops a stream at a stop string", () => {
     const stream = tokenizer.decodeStream({ stop: ["STOP"] });
     const text = Array.from(tokenizer.encode("go on STOP never"), (id) => stream.push(id)).join("");

@@ -7,10 +7,15 @@
 import { basename } from "node:path";
 
 import { PrlError } from "../../errors.ts";
-import { engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "../../inference/index.ts";
+import {
+  engineOptions,
+  hostProblem,
+  parseInferenceProcessConfig,
+  readInferenceProcessConfig,
+} from "../../inference/index.ts";
 import { joinRun } from "../../monitors/index.ts";
 import { loadModel } from "../../native/index.ts";
-import { openInferencePuller, type WeightPuller } from "../../transports/index.ts";
+import { openInferencePuller, transportToken, type WeightPuller } from "../../transports/index.ts";
 import { integerOption, parseOptions } from "../args.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
@@ -21,7 +26,11 @@ import { atMost, CLOSE_ENGINE_MS, FOREVER, modelFolder, orStopped, serve } from 
 const COMPONENT = "inference";
 const DEFAULT_PORT = 8000;
 const FOLDER_OPTIONS = [
-  { flag: "--host", value: "<address>", summary: "Address to listen on (default 127.0.0.1)" },
+  {
+    flag: "--host",
+    value: "<address>",
+    summary: "Address to listen on (default 127.0.0.1); beyond this machine it needs PRL_TRANSPORT_TOKEN",
+  },
   { flag: "--port", value: "<n>", summary: "Port (default 8000); another free one when it is taken" },
   { flag: "--name", value: "<name>", summary: "Name of the model in requests (default: the folder's)" },
   { flag: "--threads", value: "<n>", summary: "Threads of the engine (default: all cores)" },
@@ -38,6 +47,8 @@ export const command: Command = {
     "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
   details:
     "With a folder (config.json, weights, tokenizer): serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
+    "PRL_TRANSPORT_TOKEN is the key that calls which pause the engine or change its weights have to show (authorization: Bearer); sampling\n" +
+    "needs none. Without it the server listens on addresses of this machine only.\n" +
     BY_HAND_DETAILS +
     "`prl rl` starts it with --config for each replica. The config file holds {model_dir, version, seed, inference: {...}} with the keys\n" +
     "of [inference]. The address is in <run-dir>/run/inference-<i>.json as soon as the server takes requests.\n",
@@ -57,6 +68,8 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
   if (positionals.length > 0)
     throw new PrlError("PRL_CLI_USAGE", `prl inference takes one folder, not ${positionals.join(" ")} too`);
   const dir = await modelFolder(folder, io.cwd);
+  const host = options.get("--host") ?? "127.0.0.1";
+  await checkHost(host, io);
   const number = (flag: string): number | null => (options.has(flag) ? integerOption(options, flag, 0) : null);
   const config = parseInferenceProcessConfig(
     {
@@ -64,7 +77,7 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
       inference: {
         threads: number("--threads"),
         max_model_len: number("--max-model-len"),
-        server: { host: options.get("--host") ?? "127.0.0.1", port: number("--port") ?? DEFAULT_PORT },
+        server: { host, port: number("--port") ?? DEFAULT_PORT },
         model: { name: options.get("--name") ?? basename(dir) },
       },
     },
@@ -83,6 +96,12 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
       await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
     }
   });
+}
+
+/** Before a model is loaded for nothing. Errors: PRL_CLI_USAGE. */
+async function checkHost(host: string, io: CommandIo): Promise<void> {
+  const problem = await hostProblem(host, transportToken(io.env));
+  if (problem !== null) throw new PrlError("PRL_CLI_USAGE", `prl inference: --host: ${problem}`);
 }
 
 async function runChild(args: readonly string[], io: CommandIo): Promise<number> {

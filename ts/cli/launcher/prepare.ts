@@ -20,6 +20,7 @@ import { isThere } from "../../file-presence.ts";
 import { assertSameData, readSftPosition } from "../../trainer/index.ts";
 import { refuseCheckpoints } from "../../transports/index.ts";
 import { checkModel } from "./base-model.ts";
+import { checkInferenceHost } from "./check-inference-host.ts";
 import {
   checkEvaluations,
   checkRlEnvironments,
@@ -75,6 +76,7 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     const place = placeOf(["trainer", "data", "fake"], provenance);
     throw new PrlError("PRL_CONFIG_INVALID", `${place}: a run trains on what it samples: ${advice}`);
   }
+  await checkInferenceHost(config, provenance);
   const { warmStart, environments } = await interruptible(options, async () => {
     const sources = await checkRlEnvironments(config, provenance);
     await checkModel(config.model.name, provenance);

@@ -17,6 +17,8 @@ export interface AdminDeadlines {
 
 export interface AdminOptions {
   url: string;
+  /** Bearer token that the server's control routes want. */
+  token?: string | null;
   deadlines?: Partial<AdminDeadlines>;
   /** Of each call that reaches nobody. */
   retries?: number;
@@ -32,17 +34,19 @@ const CONNECTIONS = 4;
 const KEEP_ALIVE_MS = 30_000;
 const RETRIES = 5;
 
-/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _UNSUPPORTED, _FAILED, of weights PRL_WEIGHTS_SUPERSEDED; an abort rejects with its reason. */
+/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _AUTH, _UNSUPPORTED, _FAILED, of weights PRL_WEIGHTS_SUPERSEDED; an abort rejects with its reason. */
 export class ControlCalls {
   readonly url: string;
   readonly deadlines: AdminDeadlines;
   readonly #connections: Connections;
   readonly #retries: number;
+  readonly #headers: Record<string, string>;
 
-  constructor({ url, deadlines, retries = RETRIES }: AdminOptions) {
+  constructor({ url, token = null, deadlines, retries = RETRIES }: AdminOptions) {
     this.url = url.replace(/\/+$/, "");
     this.deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
     this.#retries = retries;
+    this.#headers = token === null ? {} : { authorization: `Bearer ${token}` };
     this.#connections = new Connections(this.url, { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
   }
 
@@ -80,7 +84,7 @@ export class ControlCalls {
     await this.#connections.destroy();
   }
 
-  #send(request: Omit<Parameters<typeof exchange>[2], "retries">): Promise<string> {
-    return exchange(this.#connections, this.url, { ...request, retries: this.#retries });
+  #send(request: Omit<Parameters<typeof exchange>[2], "retries" | "headers">): Promise<string> {
+    return exchange(this.#connections, this.url, { ...request, headers: this.#headers, retries: this.#retries });
   }
 }

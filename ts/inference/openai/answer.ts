@@ -49,6 +49,10 @@ function sampledOf(
   return { completion, usage };
 }
 
+function soFar({ promptTokenIds }: ParsedRequest, { tokens, cachedTokens }: CompletionCursor): Usage {
+  return { promptTokens: promptTokenIds.length, completionTokens: tokens, cachedTokens };
+}
+
 /** Sends one choice, and what stands beside it in that chunk. */
 export type SendChoice = (choice: object, beside?: object) => Promise<void>;
 
@@ -71,11 +75,12 @@ export async function streamed(
     for (let next = first; next.done !== true; next = await active.race(sampling.next())) yield next.value;
   };
   await events.end(async () => {
-    const completion = await tell(chunks(), (choice, beside = {}) =>
-      events.write(JSON.stringify({ ...head, ...beside, choices: [{ index: 0, ...choice }] })),
-    );
+    const completion = await tell(chunks(), (choice, beside = {}) => {
+      const usage = parsed.continuousUsage ? { usage: wireUsage(soFar(parsed, cursor)) } : {};
+      return events.write(JSON.stringify({ ...head, ...beside, choices: [{ index: 0, ...choice }], ...usage }));
+    });
     if (!parsed.includeUsage) return;
-    const usage = total([sampledOf(parsed, completion, cursor)], 1);
+    const usage = wireUsage(sampledOf(parsed, completion, cursor).usage);
     await events.write(JSON.stringify({ ...head, choices: [], usage }));
   });
   return reply;
@@ -83,15 +88,22 @@ export async function streamed(
 
 /** Usage over all prompts and choices; choices of one prompt share it. */
 export function total(sampled: readonly Sampled[], choices: number): object {
-  const prompt = sampled
-    .filter((_, index) => index % choices === 0)
-    .reduce((sum, { usage }) => sum + usage.promptTokens, 0);
-  const completion = sampled.reduce((sum, { usage }) => sum + usage.completionTokens, 0);
-  const cached = sampled.reduce((sum, { usage }) => sum + usage.cachedTokens, 0);
+  const sum = (list: readonly Sampled[], part: keyof Usage) => list.reduce((all, { usage }) => all + usage[part], 0);
+  return wireUsage({
+    promptTokens: sum(
+      sampled.filter((_, index) => index % choices === 0),
+      "promptTokens",
+    ),
+    completionTokens: sum(sampled, "completionTokens"),
+    cachedTokens: sum(sampled, "cachedTokens"),
+  });
+}
+
+function wireUsage({ promptTokens, completionTokens, cachedTokens }: Usage): object {
   return {
-    prompt_tokens: prompt,
-    completion_tokens: completion,
-    total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: cachedTokens },
   };
 }

@@ -20,6 +20,8 @@ export interface ChatReply {
 export interface ReplyOptions {
   /** Calls are looked for. */
   readonly tools: boolean;
+  /** Only the first call counts (`parallel_tool_calls: false`). */
+  readonly oneCall: boolean;
   /** Names the calls. */
   readonly id: string;
   /** What stood before the sampled tokens and is part of the reply. */
@@ -32,7 +34,7 @@ export interface ReplyOptions {
 export function readReply(
   renderer: Pick<Renderer, "parse">,
   completion: Completion,
-  { tools, id, begun, thinks }: ReplyOptions,
+  { tools, oneCall, id, begun, thinks }: ReplyOptions,
 ): ChatReply {
   const ids = Uint32Array.of(...begun, ...completion.tokenIds);
   const stopped = stoppedBy(completion.stopReason, begun.length);
@@ -54,7 +56,7 @@ export function readReply(
     tools && calls.length > 0
       ? content
       : [content, ...toolCalls.map(({ raw }) => raw)].filter((part) => part !== "").join("\n");
-  return { content: written, reasoning, toolCalls: tools ? calls : [] };
+  return { content: written, reasoning, toolCalls: tools ? calls.slice(0, oneCall ? 1 : undefined) : [] };
 }
 
 /** Why it ended, in OpenAI's words. */

@@ -1,9 +1,23 @@
 /** Messages of the OpenAI chat API as chat templates read them. */
 import type { ChatMessage } from "../../renderers/index.ts";
+import { PrlError } from "../../errors.ts";
 import { badRequest, unsupported } from "../errors.ts";
+import type { RequestLimits } from "../request.ts";
+
+type WireMessages = readonly Readonly<Record<string, unknown>>[];
+
+/**
+ * The conversation of a request. One of more messages than the context has tokens is refused before a template is rendered for it. Errors:
+ * PRL_INFERENCE_CONTEXT, PRL_INFERENCE_REQUEST, PRL_INFERENCE_UNSUPPORTED.
+ */
+export function conversationOf(messages: WireMessages, { maxModelLen }: RequestLimits): ChatMessage[] {
+  if (messages.length <= maxModelLen) return toTemplateMessages(messages);
+  const problem = `${messages.length} messages do not fit into ${maxModelLen} tokens, the model's context`;
+  throw new PrlError("PRL_INFERENCE_CONTEXT", `messages: ${problem}`);
+}
 
 /** Content parts of text become one text; other parts are refused. Arguments of calls that are JSON objects become objects. */
-export function toTemplateMessages(messages: readonly Readonly<Record<string, unknown>>[]): ChatMessage[] {
+function toTemplateMessages(messages: WireMessages): ChatMessage[] {
   return messages.map((message, index) => {
     const { role, content, tool_calls: calls, ...rest } = message;
     if (typeof role !== "string") throw badRequest(`messages[${index}].role`, "must be a text");

@@ -1,20 +1,24 @@
 /**
  * Bodies of the OpenAI endpoints, turned into requests of the generate endpoint, which checks everything about sampling.
  *
- * Fields that would change what is sampled and are not implemented are refused by their name; those that only concern an account
- * (`user`, `metadata`, `store`, ...) have no effect.
+ * What is not implemented is refused by its name unless it has the value with which it does nothing (`neutral.ts`), unknown fields are too.
+ * Those that concern an account, a provider's caches or how fast an answer comes (`user`, `metadata`, `store`, ...) change no answer: they
+ * are accepted and have no effect.
  */
 import { z } from "zod";
 
 import { onlyFunction } from "../../renderers/index.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../request.ts";
+import { CHAT_NEUTRAL, COMPLETION_NEUTRAL, refuseUnlessNeutral } from "./neutral.ts";
 
-/** Samples of one request at most. */
+/** Samples of one request at most, and of all its prompts together. */
 const MAX_CHOICES = 128;
+const MAX_SAMPLES = 4096;
 
 const stop = z.union([z.string(), z.array(z.string())]).nullish();
 const nothing = z.unknown().optional();
+const fieldsOf = (table: object) => Object.fromEntries(Object.keys(table).map((name) => [name, nothing]));
 
 /** What both endpoints take. Penalties and the like are known to be refused unless they do nothing. */
 const shared = {
@@ -37,7 +41,13 @@ const shared = {
   priority: z.unknown().optional(),
   cache_salt: z.unknown().optional(),
   stream: z.boolean().nullish(),
-  stream_options: z.unknown().optional(),
+  stream_options: z
+    .strictObject({
+      include_usage: z.boolean().nullish(),
+      continuous_usage_stats: z.boolean().nullish(),
+      include_obfuscation: nothing,
+    })
+    .nullish(),
   return_token_ids: z.boolean().nullish(),
   user: nothing,
   metadata: nothing,
@@ -45,11 +55,16 @@ const shared = {
   service_tier: nothing,
   safety_identifier: nothing,
   prompt_cache_key: nothing,
+  prompt_cache_options: nothing,
+  prompt_cache_retention: nothing,
+  prediction: nothing,
+  session_id: nothing,
 };
 
 const messageSchema = z.looseObject({ role: z.string() });
 
 export const chatSchema = z.strictObject({
+  ...fieldsOf(CHAT_NEUTRAL),
   ...shared,
   messages: z.array(messageSchema).min(1),
   max_completion_tokens: z.number().nullish(),
@@ -58,12 +73,12 @@ export const chatSchema = z.strictObject({
   parallel_tool_calls: z.boolean().nullish(),
   response_format: z.unknown().optional(),
   logprobs: z.boolean().nullish(),
-  top_logprobs: z.int().nullish(),
+  top_logprobs: z.int().min(0).nullish(),
   chat_template_kwargs: z.record(z.string(), z.unknown()).nullish(),
-  reasoning_effort: z.unknown().optional(),
 });
 
 export const completionSchema = z.strictObject({
+  ...fieldsOf(COMPLETION_NEUTRAL),
   ...shared,
   prompt: z.union([
     z.string(),
@@ -71,10 +86,7 @@ export const completionSchema = z.strictObject({
     z.array(z.int()).min(1),
     z.array(z.array(z.int()).min(1)).min(1),
   ]),
-  logprobs: z.int().nullish(),
-  echo: z.boolean().nullish(),
-  best_of: z.int().nullish(),
-  suffix: z.unknown().optional(),
+  logprobs: z.int().min(0).nullish(),
 });
 
 export type ChatBody = z.output<typeof chatSchema>;
@@ -87,18 +99,30 @@ export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown
   throw badRequest("body", z.prettifyError(parsed.error).replace(/\s+/gu, " "));
 }
 
-/** Refuses what the embedded engine cannot do. Errors: PRL_INFERENCE_UNSUPPORTED. */
-export function refuseUnsupported(body: Readonly<Record<string, unknown>>): void {
-  const { response_format: format, tool_choice: choice, suffix, echo, best_of: bestOf, top_logprobs: top } = body;
+/** Refuses what the embedded engine cannot do for a chat. Errors: PRL_INFERENCE_UNSUPPORTED, PRL_INFERENCE_REQUEST. */
+export function refuseUnsupportedChat(body: ChatBody): void {
+  const { response_format: format, tool_choice: choice, top_logprobs: top } = body;
+  refuseUnlessNeutral(body, CHAT_NEUTRAL);
+  refuseStreamOptions(body);
   const isText = typeof format === "object" && format !== null && "type" in format && format.type === "text";
   if (format !== undefined && format !== null && !isText) throw unsupported('response_format: only { type: "text" }');
   if (choice !== undefined && choice !== null && !isToolChoice(choice))
     throw unsupported('tool_choice: only "auto", "none", "required" and a function');
-  if ((suffix ?? null) !== null) throw unsupported("suffix: filling in is not implemented");
-  if (echo === true) throw unsupported("echo: the prompt is not repeated");
-  if ((bestOf ?? 1) !== 1) throw unsupported("best_of: only 1; use n");
-  if (typeof top === "number" && top > 1)
-    throw unsupported("top_logprobs: only 0 and 1; the token itself is what there is");
+  if (typeof top !== "number" || top === 0) return;
+  if (top > 1) throw unsupported("top_logprobs: only 0 and 1; the token itself is what there is");
+  if (body.logprobs !== true) throw badRequest("top_logprobs", "needs logprobs: true");
+}
+
+/** The same for a completion. */
+export function refuseUnsupportedCompletion(body: CompletionBody): void {
+  refuseUnlessNeutral(body, COMPLETION_NEUTRAL);
+  refuseStreamOptions(body);
+  if ((body.logprobs ?? 0) > 1) throw unsupported("logprobs: only 0 and 1; the token itself is what there is");
+}
+
+/** As OpenAI and vLLM do. */
+function refuseStreamOptions({ stream, stream_options: options }: ChatBody | CompletionBody): void {
+  if (stream !== true && (options ?? null) !== null) throw badRequest("stream_options", "needs stream: true");
 }
 
 const namedChoice = z.looseObject({ type: z.literal("function"), function: z.looseObject({ name: z.string() }) });
@@ -117,27 +141,49 @@ export function forcedCall({ tools, tool_choice: choice }: ChatBody): string | n
   return named ?? onlyFunction(tools ?? []);
 }
 
-/** The request of one prompt, with the stop tokens of the model's turns; `seed` moves on by one with each choice. */
+/** How many samples each of `prompts` prompts gets. Errors: PRL_INFERENCE_REQUEST for more than one request may ask for. */
+export function choicesOf({ n, stream }: ChatBody | CompletionBody, prompts = 1): number {
+  const choices = n ?? 1;
+  if (stream === true && choices * prompts > 1)
+    throw badRequest("n", "only one prompt and one choice when stream is true");
+  if (choices * prompts <= MAX_SAMPLES) return choices;
+  throw badRequest("n", `${prompts} prompts with ${choices} samples each are more than ${MAX_SAMPLES} samples`);
+}
+
+/** The requests of one prompt, with the stop tokens of the model's turns; the seed moves on by one with each choice. */
 export function toGenerate(
   body: ChatBody | CompletionBody,
   promptIds: Uint32Array,
   stopTokenIds: readonly number[],
   limits: RequestLimits,
-  choice: number,
+): ParsedRequest[] {
+  const first = toGenerateOne(body, promptIds, stopTokenIds, limits);
+  const { seed } = first;
+  return Array.from({ length: body.n ?? 1 }, (_, choice) => {
+    if (seed === null || seed + choice <= Number.MAX_SAFE_INTEGER)
+      return { ...first, seed: seed === null ? null : seed + choice };
+    throw badRequest("seed", "leaves no seeds below 2^53 for the further choices");
+  });
+}
+
+function toGenerateOne(
+  body: ChatBody | CompletionBody,
+  promptIds: Uint32Array,
+  turnEnds: readonly number[],
+  limits: RequestLimits,
 ): ParsedRequest {
-  const { model, stream, stream_options, priority, cache_salt } = body;
+  const { model, stream, stream_options: options, priority, cache_salt } = body;
   const maxTokens = ("max_completion_tokens" in body ? body.max_completion_tokens : null) ?? body.max_tokens;
   const wantsLogprobs = body.logprobs === true || typeof body.logprobs === "number";
-  const asked = Array.isArray(body.stop_token_ids) ? (body.stop_token_ids as unknown[]) : [];
   const parameters = {
     max_tokens: maxTokens,
     min_tokens: body.min_tokens,
     temperature: body.temperature,
     top_p: body.top_p,
     top_k: body.top_k,
-    seed: typeof body.seed === "number" ? body.seed + choice : null,
+    seed: body.seed,
     stop: body.stop,
-    stop_token_ids: [...asked, ...(body.ignore_eos === true ? [] : stopTokenIds)],
+    stop_token_ids: body.stop_token_ids,
     ignore_eos: body.ignore_eos,
     logprobs: wantsLogprobs ? 0 : null,
     min_p: body.min_p,
@@ -154,12 +200,17 @@ export function toGenerate(
     token_ids: [...promptIds],
     sampling_params: known,
     stream,
-    stream_options,
+    stream_options: {
+      include_usage: options?.include_usage ?? null,
+      continuous_usage_stats: options?.continuous_usage_stats ?? null,
+    },
     priority,
     cache_salt,
   };
-  return parseGenerateRequest(
+  const parsed = parseGenerateRequest(
     Object.fromEntries(Object.entries(request).filter(([, value]) => value !== undefined)),
     limits,
   );
+  const further = parsed.ignoreEos ? [] : turnEnds;
+  return { ...parsed, stopTokenIds: [...parsed.stopTokenIds, ...further] };
 }

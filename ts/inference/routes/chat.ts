@@ -8,15 +8,23 @@ import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { headOf, streamed, total, whole } from "../openai/answer.ts";
 import { chatLogprobs, endOf, idsOf, promptIdsOf, readReply, type ReplyOptions } from "../openai/choice.ts";
-import { toTemplateMessages } from "../openai/messages.ts";
-import { chatSchema, type ChatBody, forcedCall, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
+import { conversationOf } from "../openai/messages.ts";
+import {
+  chatSchema,
+  type ChatBody,
+  choicesOf,
+  forcedCall,
+  readBody,
+  refuseUnsupportedChat,
+  toGenerate,
+} from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
 import type { Completion } from "../response.ts";
 
 export function registerChat(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/chat/completions", async (request, reply) => {
     const body = readBody(chatSchema, request.body);
-    refuseUnsupported(body);
+    refuseUnsupportedChat(body);
     return whileActive(context, reply, (active) => chat(context, body, active, reply));
   });
 }
@@ -32,8 +40,8 @@ async function chat(
     context.tokenizer(),
   ]);
   const tools = body.tool_choice === "none" || (body.tools ?? []).length === 0 ? null : (body.tools ?? []);
-  const messages = toTemplateMessages(body.messages);
-  const rendered = renderer.render(messages, { tools });
+  const messages = conversationOf(body.messages, context.limits);
+  const rendered = await renderer.renderAsync(messages, { tools });
   const opened = opensThinking({ tokenizer, renderer }, rendered, messages, { tools });
   const forced = forcedCall(body);
   const begun = encodeBeginning(
@@ -42,16 +50,19 @@ async function chat(
   );
   if (begun === null) throw unsupported("tool_choice: the model's chat format has no calls of tools");
   const promptIds = Uint32Array.of(...rendered, ...begun);
-  const choices = body.n ?? 1;
-  const requests = Array.from({ length: choices }, (_, choice) =>
-    toGenerate(body, promptIds, renderer.stopTokenIds, context.limits, choice),
-  );
+  const choices = choicesOf(body);
+  const requests = toGenerate(body, promptIds, renderer.stopTokenIds, context.limits);
   const [first] = requests;
   if (first === undefined) throw badRequest("n", "must be at least 1");
   const thinks = opened && begun.length === 0;
-  const options = { tools: tools !== null, id: context.nextId(), begun, thinks };
+  const options = {
+    tools: tools !== null,
+    oneCall: body.parallel_tool_calls === false,
+    id: context.nextId(),
+    begun,
+    thinks,
+  };
   if (body.stream === true) {
-    if (choices > 1) throw badRequest("n", "only 1 when stream is true");
     return streamChat(context, { body, parsed: first, renderer, tokenizer, options }, active, reply);
   }
   const sampled = await active.race(Promise.all(requests.map((parsed) => whole(context, parsed, active))));

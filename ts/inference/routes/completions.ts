@@ -8,14 +8,21 @@ import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
 import { headOf, streamed, total, whole } from "../openai/answer.ts";
 import { endOf, idsOf, promptIdsOf } from "../openai/choice.ts";
-import { type CompletionBody, completionSchema, readBody, refuseUnsupported, toGenerate } from "../openai/request.ts";
+import {
+  choicesOf,
+  type CompletionBody,
+  completionSchema,
+  readBody,
+  refuseUnsupportedCompletion,
+  toGenerate,
+} from "../openai/request.ts";
 import type { ParsedRequest } from "../request.ts";
 import { type Completion, toldLogprob } from "../response.ts";
 
 export function registerCompletions(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/completions", async (request, reply) => {
     const body = readBody(completionSchema, request.body);
-    refuseUnsupported(body);
+    refuseUnsupportedCompletion(body);
     return whileActive(context, reply, (active) => complete(context, body, active, reply));
   });
 }
@@ -28,14 +35,12 @@ async function complete(
 ): Promise<unknown> {
   const tokenizer = await context.tokenizer();
   const eos = tokenizer.eosTokenId === null ? [] : [tokenizer.eosTokenId];
-  const choices = body.n ?? 1;
-  const requests = promptsOf(body.prompt, tokenizer).flatMap((ids) =>
-    Array.from({ length: choices }, (_, choice) => toGenerate(body, ids, eos, context.limits, choice)),
-  );
+  const choices = choicesOf(body, promptCount(body.prompt));
+  const prompts = await promptsOf(body.prompt, tokenizer);
+  const requests = prompts.flatMap((ids) => toGenerate(body, ids, eos, context.limits));
   const [first] = requests;
   if (first === undefined) throw badRequest("prompt", "must not be empty");
   if (body.stream === true) {
-    if (requests.length > 1) throw badRequest("n", "only one prompt and one choice when stream is true");
     return streamText(context, body, first, tokenizer, active, reply);
   }
   const sampled = await active.race(Promise.all(requests.map((parsed) => whole(context, parsed, active))));
@@ -87,12 +92,18 @@ function streamText(
   });
 }
 
+function promptCount(prompt: CompletionBody["prompt"]): number {
+  return typeof prompt === "string" || typeof prompt[0] === "number" ? 1 : prompt.length;
+}
+
 /** A text, texts, token ids, or lists of them. */
-function promptsOf(prompt: CompletionBody["prompt"], tokenizer: Tokenizer): Uint32Array[] {
-  if (typeof prompt === "string") return [tokenizer.encode(prompt, { addSpecialTokens: true })];
+async function promptsOf(prompt: CompletionBody["prompt"], tokenizer: Tokenizer): Promise<Uint32Array[]> {
+  if (typeof prompt === "string") return [await tokenizer.encodeAsync(prompt, { addSpecialTokens: true })];
   if (prompt.every((item) => typeof item === "number")) return [Uint32Array.from(prompt)];
-  return prompt.map((item) =>
-    typeof item === "string" ? tokenizer.encode(item, { addSpecialTokens: true }) : Uint32Array.from(item),
+  return Promise.all(
+    prompt.map(async (item) =>
+      typeof item === "string" ? tokenizer.encodeAsync(item, { addSpecialTokens: true }) : Uint32Array.from(item),
+    ),
   );
 }
 

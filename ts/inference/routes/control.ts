@@ -7,6 +7,7 @@ import { PrlError } from "../../errors.ts";
 import { readManifest } from "../../native/index.ts";
 import type { WeightPuller, WeightSource } from "../../transports/index.ts";
 import type { ServerContext } from "../context.ts";
+import { controlGuard } from "../control-guard.ts";
 import { badRequest, HttpError, unsupported } from "../errors.ts";
 
 const PAUSE_MODES = ["abort", "wait", "keep"] as const;
@@ -14,24 +15,30 @@ type PauseMode = (typeof PAUSE_MODES)[number];
 
 export function registerControl(app: FastifyInstance, context: ServerContext): void {
   const { model, deadlines } = context;
+  const guarded = { onRequest: controlGuard(context.controlKey) };
 
-  app.post("/pause", (request) => {
+  app.post("/pause", guarded, (request) => {
+    onlyQuery(request, ["mode", "clear_cache"]);
     const mode = pauseMode(queryOf(request)["mode"]);
     return pauseEngine(context, mode, queryFlag(request, "clear_cache", true));
   });
 
-  app.post("/resume", async () => {
+  const resume = async (request: FastifyRequest) => {
+    onlyQuery(request, []);
     await within(deadlines.controlMs, "/resume", model.resume());
     context.paused = false;
     return { status: "resumed" };
-  });
+  };
+  app.post("/resume", guarded, resume);
 
   app.get("/is_paused", () => ({ is_paused: context.paused }));
 
-  app.post("/reset_prefix_cache", async () => {
+  const resetCache = async (request: FastifyRequest) => {
+    onlyQuery(request, []);
     await within(deadlines.controlMs, "/reset_prefix_cache", model.resetPrefixCache());
     return { status: "ok" };
-  });
+  };
+  app.post("/reset_prefix_cache", guarded, resetCache);
 
   let updates: Promise<unknown> = Promise.resolve();
   const update = (request: FastifyRequest) => {
@@ -41,8 +48,8 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
     updates = result;
     return within(deadlines.updateMs, "/update_weights", result);
   };
-  app.post("/update_weights", update);
-  app.post("/prefetch_weights", (request) =>
+  app.post("/update_weights", guarded, update);
+  app.post("/prefetch_weights", guarded, (request) =>
     within(deadlines.updateMs, "/prefetch_weights", prefetchWeights(context, parseUpdate(request.body))),
   );
 }
@@ -112,7 +119,8 @@ function pullerOf({ puller }: ServerContext): WeightPuller {
 }
 
 function parseUpdate(body: unknown): WeightUpdate {
-  const { version, digest, source } = record(body, "body");
+  const { version, digest, source, ...others } = record(body, "body");
+  refuseOthers("body", others, "version, digest and source");
   if (typeof version !== "number" || !Number.isSafeInteger(version) || version < 0) {
     throw badRequest("version", "must be a policy version, an integer of at least 0");
   }
@@ -122,7 +130,9 @@ function parseUpdate(body: unknown): WeightUpdate {
   return { version, digest, source: parseSource(record(source, "source")) };
 }
 
-function parseSource({ dir, grpc }: Record<string, unknown>): WeightSource {
+function parseSource({ dir, grpc, ...others }: Record<string, unknown>): WeightSource {
+  refuseOthers("source", others, "dir or grpc");
+  if (dir !== undefined && grpc !== undefined) throw badRequest("source", "give either dir or grpc");
   if (grpc !== undefined) {
     const addresses: unknown[] = Array.isArray(grpc) ? grpc : [grpc];
     if (addresses.length === 0 || !addresses.every((address) => typeof address === "string"))
@@ -132,6 +142,20 @@ function parseSource({ dir, grpc }: Record<string, unknown>): WeightSource {
   if (typeof dir !== "string" || !isAbsolute(dir))
     throw badRequest("source.dir", "must be the absolute path of a weight version");
   return { dir };
+}
+
+function refuseOthers(field: string, others: object, known: string): void {
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw badRequest(field, `has the unknown field ${JSON.stringify(other)}; it has ${known}`);
+}
+
+/** What a call that is told by its query says elsewhere, or beside what it knows, would change nothing. */
+function onlyQuery(request: FastifyRequest, known: readonly string[]): void {
+  const other = Object.keys(queryOf(request)).find((name) => !known.includes(name));
+  const has = known.length === 0 ? "there is none" : `there are ${known.join(", ")}`;
+  if (other !== undefined) throw badRequest("query", `unknown parameter ${JSON.stringify(other)}; ${has}`);
+  if (request.body !== undefined && request.body !== null && Object.keys(request.body).length > 0)
+    throw badRequest("body", `must be empty: this call takes its parameters from the query; ${has}`);
 }
 
 function pauseMode(value: unknown): PauseMode {

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ActiveRequest, whileActive } from "../active-request.ts";
 import { CompletionCursor, joinCompletions } from "../completion.ts";
 import type { ServerContext } from "../context.ts";
+import { controlGuard } from "../control-guard.ts";
 import { badRequest, HttpError } from "../errors.ts";
 import { openEventStream } from "../event-stream.ts";
 import { parseGenerateRequest, type ParsedRequest } from "../request.ts";
@@ -26,9 +27,10 @@ export function registerGenerate(app: FastifyInstance, context: ServerContext): 
     );
   });
 
-  // As in vLLM: the requests that have these ids are answered with what they have, `finish_reason: "abort"`.
-  app.post("/abort_requests", (request: FastifyRequest) => {
-    const ids = (request.body as { request_ids?: unknown } | null)?.request_ids;
+  // As in vLLM: the requests that have these ids are answered with what they have, `finish_reason: "abort"`. Who samples cuts: it needs no key.
+  app.post("/abort_requests", { onRequest: controlGuard(null) }, (request: FastifyRequest) => {
+    const { request_ids: ids, ...others } = (request.body ?? {}) as Record<string, unknown>;
+    if (Object.keys(others).length > 0) throw badRequest("body", "has nothing but request_ids");
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === "string"))
       throw badRequest("request_ids", "must be a list of strings");
     context.cuts.cut(ids);

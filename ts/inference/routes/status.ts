@@ -8,13 +8,26 @@ import { metricsText } from "../metrics.ts";
 
 const PROMETHEUS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** The engine computes nothing although requests wait for it: whoever watches the server should start it anew. */
+function refuseStalled({ progress, deadlines }: ServerContext): void {
+  const stalledMs = progress.stalledMs(performance.now());
+  if (stalledMs < deadlines.stallMs) return;
+  const waited = `${progress.waiting} requests have waited for ${Math.round(stalledMs / 1000)} s`;
+  throw new HttpError(
+    503,
+    "PRL_INFERENCE_FAILED",
+    `${waited} and the engine has computed nothing: start the server anew`,
+  );
+}
+
 export function registerStatus(app: FastifyInstance, context: ServerContext): void {
   const startedAt = Math.floor(Date.now() / 1000);
 
-  /** The engine answers, or this throws. */
+  /** The engine answers and gets on with what it was asked, or this throws. */
   const health = () => {
     if (context.closing) throw new HttpError(503, "PRL_INFERENCE_FAILED", "the server is stopping");
     const { version, digest, running, waiting } = context.model.stats();
+    refuseStalled(context);
     return { status: "ok", paused: context.paused, policy_version: version, digest, running, waiting };
   };
   app.get("/health", health);

@@ -4,7 +4,7 @@ import { z } from "zod";
 
 import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
-import { toTemplateMessages } from "../openai/messages.ts";
+import { conversationOf } from "../openai/messages.ts";
 import { readBody } from "../openai/request.ts";
 
 const tokenizeSchema = z.strictObject({
@@ -36,9 +36,12 @@ async function tokenize(context: ServerContext, body: z.output<typeof tokenizeSc
   // vLLM adds special tokens to a text by default, and none to what a template wrote.
   const ids =
     messages === undefined
-      ? tokenizer.encode(prompt ?? "", { addSpecialTokens: body.add_special_tokens ?? true })
-      : renderer.render(toTemplateMessages(messages), { tools, addGenerationPrompt: generation ?? true });
-  const strings = body.return_token_strs === true ? Array.from(ids, (id) => tokenizer.decode([id])) : null;
+      ? await tokenizer.encodeAsync(prompt ?? "", { addSpecialTokens: body.add_special_tokens ?? true })
+      : await renderer.renderAsync(conversationOf(messages, context.limits), {
+          tools,
+          addGenerationPrompt: generation ?? true,
+        });
+  const strings = body.return_token_strs === true ? await tokenizer.decodeEach(ids) : null;
   return { count: ids.length, max_model_len: context.limits.maxModelLen, tokens: [...ids], token_strs: strings };
 }
 

@@ -115,6 +115,11 @@ impl Mailbox {
         }
     }
 
+    /// The error of every call once the thread has ended.
+    pub(super) fn check(&self) -> Result<(), EngineError> {
+        self.lock().check()
+    }
+
     pub(super) fn stats(&self) -> GeneratorStats {
         self.lock().stats.clone()
     }

@@ -206,6 +206,14 @@ impl Generator {
         })
     }
 
+    /// Whether the thread is at work.
+    ///
+    /// # Errors
+    /// `Closed` or `Failed` when it is gone.
+    pub fn check(&self) -> Result<(), EngineError> {
+        self.mailbox.check()
+    }
+
     /// Counters and gauges after the last step.
     pub fn stats(&self) -> GeneratorStats {
         self.mailbox.stats()

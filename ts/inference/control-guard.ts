@@ -1,0 +1,55 @@
+/**
+ * Who may pause an engine and change its weights: callers with the key, where there is one, and no web page in a browser of this machine.
+ *
+ * A server that other machines can reach has to have a key, as the transports of batches and weights have; sampling needs none.
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { lookup } from "node:dns/promises";
+import { BlockList, isIP } from "node:net";
+
+import type { FastifyRequest } from "fastify";
+
+import { explain } from "../errors.ts";
+import { HttpError } from "./errors.ts";
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
+LOOPBACK.addAddress("::1", "ipv6");
+
+/**
+ * What is wrong with listening on `host`, a name or an address; null when nothing is. Without a key every address of it has to be one that
+ * other machines cannot reach.
+ */
+export async function hostProblem(host: string, key: string | null): Promise<string | null> {
+  const bare = host.replace(/^\[(.*)\]$/u, "$1");
+  let addresses: { address: string; family: number }[];
+  try {
+    addresses = isIP(bare) === 0 ? await lookup(bare, { all: true }) : [{ address: bare, family: isIP(bare) }];
+  } catch (error) {
+    return `${host} is no address of this machine (${explain(error)})`;
+  }
+  if (key !== null || addresses.every(({ address, family }) => isLoopback(address, family))) return null;
+  const why = `from ${host} other machines could pause the engine and give it other weights`;
+  return `${why}: set PRL_TRANSPORT_TOKEN, here and for who controls it, or listen on 127.0.0.1`;
+}
+
+function isLoopback(address: string, family: number): boolean {
+  return LOOPBACK.check(address, family === 6 ? "ipv6" : "ipv4");
+}
+
+/** The hook of control routes. Errors: 403 for a call from a web page, 401 for one without the key. */
+export function controlGuard(key: string | null): (request: FastifyRequest) => Promise<void> {
+  const wanted = key === null ? null : digest(`Bearer ${key}`);
+  return async ({ headers, url }) => {
+    if (headers.origin !== undefined) {
+      throw new HttpError(403, "PRL_INFERENCE_AUTH", `${url} is not for web pages: the call has an Origin header`);
+    }
+    if (wanted === null || timingSafeEqual(digest(headers.authorization ?? ""), wanted)) return;
+    const advice = "send authorization: Bearer with the server's PRL_TRANSPORT_TOKEN";
+    throw new HttpError(401, "PRL_INFERENCE_AUTH", `${url} needs the key of the server: ${advice}`);
+  };
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

@@ -1,0 +1,82 @@
+/**
+ * Fields of OpenAI's and vLLM's that the embedded engine does not have: accepted with the values with which they do nothing, which clients
+ * send as their defaults, and refused by name with any other.
+ */
+import { isDeepStrictEqual } from "node:util";
+
+import { unsupported } from "../errors.ts";
+
+const NONE: readonly unknown[] = [[], {}];
+
+/** Of both endpoints; null and absence do nothing either. */
+const SHARED: Readonly<Record<string, readonly unknown[]>> = {
+  add_special_tokens: [false],
+  allowed_token_ids: NONE,
+  bad_words: NONE,
+  echo: [false],
+  include_stop_str_in_output: [false],
+  kv_transfer_params: NONE,
+  length_penalty: [1],
+  logits_processors: NONE,
+  logprob_token_ids: NONE,
+  prompt_logprobs: [],
+  return_tokens_as_token_ids: [false],
+  skip_special_tokens: [true],
+  spaces_between_special_tokens: [true],
+  structured_outputs: NONE,
+  truncate_prompt_tokens: [],
+  truncation_side: [],
+  use_beam_search: [false],
+  vllm_xargs: NONE,
+};
+
+export const CHAT_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  ...SHARED,
+  add_generation_prompt: [true],
+  audio: [],
+  chat_template: [],
+  continue_final_message: [false],
+  documents: NONE,
+  function_call: ["none", "auto"],
+  functions: NONE,
+  include_reasoning: [true],
+  media_io_kwargs: NONE,
+  mm_processor_kwargs: NONE,
+  modalities: [["text"]],
+  moderation: [],
+  reasoning_effort: [],
+  thinking_token_budget: [],
+  verbosity: ["medium"],
+  web_search_options: [],
+};
+
+export const COMPLETION_NEUTRAL: Readonly<Record<string, readonly unknown[]>> = {
+  ...SHARED,
+  // vLLM's default for texts, and what is done here.
+  add_special_tokens: [true],
+  best_of: [1],
+  prompt_embeds: NONE,
+  response_format: [{ type: "text" }],
+  suffix: [],
+};
+
+/** What helps with some of them. */
+const ADVICE: Readonly<Record<string, string>> = {
+  best_of: "; use n",
+  functions: "; use tools",
+  function_call: "; use tool_choice",
+  reasoning_effort: "; give the variable that the model's template reads in chat_template_kwargs",
+};
+
+/** Errors: PRL_INFERENCE_UNSUPPORTED for the first field with a value that would have to do something. */
+export function refuseUnlessNeutral(
+  body: Readonly<Record<string, unknown>>,
+  neutral: Readonly<Record<string, readonly unknown[]>>,
+): void {
+  for (const [name, values] of Object.entries(neutral)) {
+    const value = body[name] ?? null;
+    if (value === null || values.some((harmless) => isDeepStrictEqual(harmless, value))) continue;
+    const only = values.length === 0 ? "" : ` (only ${values.map((one) => JSON.stringify(one)).join(" or ")})`;
+    throw unsupported(`${name}: the embedded engine does not have this${only}${ADVICE[name] ?? ""}`);
+  }
+}
