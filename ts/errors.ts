@@ -32,6 +32,7 @@ export const ERROR_CODES = {
   PRL_NATIVE_PANIC: "the native code panicked: a bug",
   PRL_ENGINE_CLOSED: "the engine handle is closed",
   PRL_ENGINE_CONFIG: "the model's config.json cannot be run",
+  PRL_ENGINE_CONFIG_UNSUPPORTED: "the model's config.json asks for what the engine does not compute",
   PRL_ENGINE_ARCHITECTURE_UNSUPPORTED: "the model's architecture is not implemented",
   PRL_ENGINE_WEIGHTS: "the weights do not fit the model's config",
   PRL_ENGINE_INPUT: "a call's arguments do not fit the model",

@@ -2,7 +2,8 @@
 
 use napi::bindgen_prelude::{Float64Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
-use prl_engine::loss::{Counts, LossInputs, Real, policy_loss as compute};
+use prl_engine::EngineError;
+use prl_engine::loss::{Counts, LossInputs, Real, check_finite, check_logprobs, policy_loss as compute};
 
 use crate::error::NativeError;
 
@@ -91,29 +92,47 @@ fn run<F: Real>(name: &str, inputs: &NativeLossInputs, params: &str) -> napi::Re
         ref_kl: counts.ref_kl,
         sequences: counts.sequences,
     });
-    let output = compute(
-        name,
-        &LossInputs {
-            logprobs: &logprobs,
-            inference_logprobs: &inference_logprobs,
-            old_logprobs: old.as_deref(),
-            reference_logprobs: reference.as_deref(),
-            advantages: &advantages,
-            mask: &inputs.mask,
-            cu_seqlens: &inputs.cu_seqlens,
-            rl_weights: rl.as_deref(),
-            ce_weights: ce.as_deref(),
-            ref_kl_weights: ref_kl.as_deref(),
-        },
-        &params,
-        counts,
-    )
-    .map_err(NativeError::from)?;
+    let columns = LossInputs {
+        logprobs: &logprobs,
+        inference_logprobs: &inference_logprobs,
+        old_logprobs: old.as_deref(),
+        reference_logprobs: reference.as_deref(),
+        advantages: &advantages,
+        mask: &inputs.mask,
+        cu_seqlens: &inputs.cu_seqlens,
+        rl_weights: rl.as_deref(),
+        ce_weights: ce.as_deref(),
+        ref_kl_weights: ref_kl.as_deref(),
+    };
+    let output = compute(name, &columns, &params, counts).map_err(NativeError::from)?;
+    check_values(&columns).map_err(NativeError::from)?;
     Ok(NativeLoss {
         loss: output.loss.to_f64(),
         grad_logprobs: Float64Array::new(output.grad_logprobs.iter().map(|value| value.to_f64()).collect()),
         metrics: metrics_json(&output.metrics),
     })
+}
+
+/// Refuses values that cannot be meant, where the mask says that a token trains; the columns' lengths fit.
+fn check_values<F: Real>(columns: &LossInputs<'_, F>) -> Result<(), EngineError> {
+    let trains = |t: usize| columns.mask[t] != 0;
+    check_logprobs("logprobs", columns.logprobs, trains)?;
+    check_logprobs("inferenceLogprobs", columns.inference_logprobs, trains)?;
+    check_finite("advantages", columns.advantages, trains)?;
+    for (name, values) in [
+        ("oldLogprobs", columns.old_logprobs),
+        ("referenceLogprobs", columns.reference_logprobs),
+    ] {
+        check_logprobs(name, values.unwrap_or_default(), trains)?;
+    }
+    for (name, values) in [
+        ("rlWeights", columns.rl_weights),
+        ("ceWeights", columns.ce_weights),
+        ("refKlWeights", columns.ref_kl_weights),
+    ] {
+        check_finite(name, values.unwrap_or_default(), trains)?;
+    }
+    Ok(())
 }
 
 /// Metrics as a JSON object; what is not finite becomes null.

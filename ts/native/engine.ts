@@ -3,7 +3,10 @@
  * Public as `prl-lm/engine`. It knows token ids, never text.
  */
 
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { abortSignal, checkOptions, float32, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { whole, wholeOrNull } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
@@ -129,17 +132,38 @@ export interface Model {
   close(): Promise<void>;
 }
 
+const CODE = "PRL_ENGINE_INPUT";
+
+const loadSchema = only<LoadModelOptions>({
+  dtype: z.string().optional(),
+  threads: number.optional(),
+  isa: z.string().optional(),
+  version: z.number().optional(),
+  maxNumSeqs: number.optional(),
+  maxModelLen: number.optional(),
+  kvCacheBytes: z.number().optional(),
+  prefixCache: z.boolean().optional(),
+});
+const scoringSchema = only<{ temperature?: number | Float32Array }>({
+  temperature: z.union([z.number(), float32]).optional(),
+});
+const generateSchema = only<{ signal?: AbortSignal }>({ signal: abortSignal.optional() });
+const swapSchema = only<{ version?: number; digest?: string }>({
+  version: z.number().optional(),
+  digest: z.string().optional(),
+});
+
 /**
  * Loads a Hugging Face checkpoint folder.
- * Errors: PRL_ENGINE_CONFIG, PRL_ENGINE_ARCHITECTURE_UNSUPPORTED, PRL_ENGINE_WEIGHTS, PRL_WEIGHTS_*, PRL_ENGINE_DTYPE_UNSUPPORTED.
+ * Errors: PRL_ENGINE_CONFIG, PRL_ENGINE_CONFIG_UNSUPPORTED, PRL_ENGINE_ARCHITECTURE_UNSUPPORTED, PRL_ENGINE_WEIGHTS, PRL_WEIGHTS_*, PRL_ENGINE_DTYPE_UNSUPPORTED.
  */
 export async function loadModel(dir: string, options: LoadModelOptions = {}): Promise<Model> {
   checkDtype(options.dtype);
+  checkOptions(CODE, "loadModel", loadSchema, options);
   const { NativeEngine } = addon();
-  const code = "PRL_ENGINE_INPUT";
-  const threads = whole(code, "threads", options.threads ?? 0);
-  const maxNumSeqs = whole(code, "maxNumSeqs", options.maxNumSeqs ?? 256);
-  const maxModelLen = wholeOrNull(code, "maxModelLen", options.maxModelLen);
+  const threads = whole(CODE, "threads", options.threads ?? 0);
+  const maxNumSeqs = whole(CODE, "maxNumSeqs", options.maxNumSeqs ?? 256);
+  const maxModelLen = wholeOrNull(CODE, "maxModelLen", options.maxModelLen);
   const engine = await nativeAsync(() =>
     NativeEngine.open(dir, {
       threads,
@@ -159,10 +183,16 @@ export async function loadModel(dir: string, options: LoadModelOptions = {}): Pr
     dtype: "float32",
     threads: info.threads,
     logits: (inputIds, cuSeqlens) => nativeAsync(() => engine.logits(inputIds, cuSeqlens)),
-    logprobs: (inputIds, cuSeqlens, { temperature = 1 } = {}) =>
-      nativeAsync(() => engine.logprobs(inputIds, cuSeqlens, perToken(temperature))),
-    generate: (requests, { signal } = {}) => router.generate(requests, signal),
+    logprobs: async (inputIds, cuSeqlens, scoring = {}) => {
+      checkOptions(CODE, "logprobs", scoringSchema, scoring);
+      return nativeAsync(() => engine.logprobs(inputIds, cuSeqlens, perToken(scoring.temperature ?? 1)));
+    },
+    generate: (requests, generating = {}) => {
+      checkOptions(CODE, "generate", generateSchema, generating);
+      return router.generate(requests, generating.signal);
+    },
     swapWeights: async (weightsDir, next = {}) => {
+      checkOptions(CODE, "swapWeights", swapSchema, next);
       const swapped = { version: next.version ?? engine.stats().version + 1, digest: next.digest ?? null };
       await nativeAsync(() => engine.swap(weightsDir, swapped.version, swapped.digest));
       return swapped;

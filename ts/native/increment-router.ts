@@ -7,7 +7,10 @@
  */
 
 import type { NativeEngine, NativeIncrement } from "#native";
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { checkOptions, number, numbers, only } from "../options.ts";
 import { whole, wholes } from "./checks.ts";
 import { fromNative, native } from "./errors.ts";
 import type { GenerateIncrement, GenerateRequest } from "./engine.ts";
@@ -145,6 +148,24 @@ export class IncrementRouter {
   }
 }
 
+const CODE = "PRL_ENGINE_INPUT";
+
+const requestSchema = only<GenerateRequest>({
+  id: z.string(),
+  promptTokenIds: numbers,
+  maxTokens: number,
+  minTokens: number.optional(),
+  temperature: z.number().optional(),
+  topP: z.number().optional(),
+  topK: number.optional(),
+  seed: number.optional(),
+  stopTokenIds: numbers.optional(),
+  ignoreEos: z.boolean().optional(),
+  cacheSalt: z.string().optional(),
+  priority: number.optional(),
+  finalOnly: z.boolean().optional(),
+});
+
 const ENGINE_GONE = new Set(["PRL_ENGINE_CLOSED", "PRL_NATIVE_PANIC"]);
 
 function isLast({ finishReason, error }: GenerateIncrement): boolean {
@@ -152,20 +173,20 @@ function isLast({ finishReason, error }: GenerateIncrement): boolean {
 }
 
 function toNative(request: GenerateRequest, id: string): NativeRequest {
-  const code = "PRL_ENGINE_INPUT";
+  checkOptions(CODE, "generate", requestSchema, request);
   return {
     id,
-    promptTokenIds: wholes(code, "promptTokenIds", request.promptTokenIds),
-    maxTokens: whole(code, "maxTokens", request.maxTokens),
-    minTokens: whole(code, "minTokens", request.minTokens ?? 0),
+    promptTokenIds: wholes(CODE, "promptTokenIds", request.promptTokenIds),
+    maxTokens: whole(CODE, "maxTokens", request.maxTokens),
+    minTokens: whole(CODE, "minTokens", request.minTokens ?? 0),
     temperature: request.temperature ?? 1,
     topP: request.topP ?? 1,
-    topK: whole(code, "topK", request.topK ?? -1, { min: -1 }),
-    seed: whole(code, "seed", request.seed ?? 0, { max: MAX_SEED }),
-    stopTokenIds: [...wholes(code, "stopTokenIds", request.stopTokenIds ?? [])],
+    topK: whole(CODE, "topK", request.topK ?? -1, { min: -1 }),
+    seed: whole(CODE, "seed", request.seed ?? 0, { max: MAX_SEED }),
+    stopTokenIds: [...wholes(CODE, "stopTokenIds", request.stopTokenIds ?? [])],
     ignoreEos: request.ignoreEos ?? false,
     cacheSalt: request.cacheSalt ?? null,
-    priority: whole(code, "priority", request.priority ?? 0, { min: -MAX_SEED, max: MAX_SEED }),
+    priority: whole(CODE, "priority", request.priority ?? 0, { min: -MAX_SEED, max: MAX_SEED }),
     finalOnly: request.finalOnly ?? false,
   };
 }
@@ -187,7 +208,7 @@ function fromNativeIncrement(increment: NativeIncrement, id: string): GenerateIn
 }
 
 function invalid(message: string): PrlError {
-  return new PrlError("PRL_ENGINE_INPUT", message);
+  return new PrlError(CODE, message);
 }
 
 function refused(id: string, error: PrlError): GenerateIncrement {

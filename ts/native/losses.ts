@@ -1,5 +1,8 @@
 /** The policy losses of the engine as pure functions over flat arrays. Public through `prl-lm/algorithms`. */
 
+import { z } from "zod";
+
+import { checkFinite, checkOptions, numbers, only, uint32, uint8 } from "../options.ts";
 import { addon } from "./addon.ts";
 import { native } from "./errors.ts";
 
@@ -38,6 +41,27 @@ export interface PolicyLoss<F extends Floats> {
   metrics: Record<string, number>;
 }
 
+const CODE = "PRL_LOSS_INPUT";
+
+const inputsSchema = only<PolicyLossInputs<Floats>>({
+  logprobs: numbers,
+  inferenceLogprobs: numbers,
+  advantages: numbers,
+  mask: uint8,
+  cuSeqlens: uint32,
+  oldLogprobs: numbers.optional(),
+  referenceLogprobs: numbers.optional(),
+  rlWeights: numbers.optional(),
+  ceWeights: numbers.optional(),
+  refKlWeights: numbers.optional(),
+  counts: only<LossCounts>({
+    rl: z.number(),
+    ce: z.number(),
+    refKl: z.number(),
+    sequences: z.number().optional(),
+  }).optional(),
+});
+
 /**
  * A policy loss and its gradient, computed in the precision of `logprobs`. The same numbers as inside a run.
  * Names, formulas, parameters: crates/engine/src/loss. Errors: PRL_LOSS_UNKNOWN, PRL_LOSS_INPUT.
@@ -47,6 +71,8 @@ export function policyLoss<F extends Floats>(
   inputs: PolicyLossInputs<F>,
   params: Record<string, unknown> = {},
 ): PolicyLoss<F> {
+  checkOptions(CODE, "policyLoss", inputsSchema, inputs);
+  checkFinite(CODE, "params", params);
   const single = inputs.logprobs instanceof Float32Array;
   const wide = (values: F | undefined) => (values === undefined ? null : Float64Array.from(values));
   const result = native(() =>

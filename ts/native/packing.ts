@@ -3,7 +3,10 @@
  * Synchronous.
  */
 
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { checkOptions, float32, number, numbers, only, uint32, uint8 } from "../options.ts";
 import { addon } from "./addon.ts";
 import { whole, wholes } from "./checks.ts";
 import { native, nativeAsync } from "./errors.ts";
@@ -95,11 +98,19 @@ export interface PackOptions {
   classes?: ArrayLike<number>;
 }
 
+const packSchema = only<PackOptions>({
+  seqLen: number,
+  ranks: number.optional(),
+  cost: z.union([numbers, only<FlopModel>({ linear: z.number(), quadratic: z.number() })]).optional(),
+  classes: numbers.optional(),
+});
+
 /**
  * First-fit-decreasing packing of `lengths` into bins of `seqLen` tokens. Bin `i` belongs to rank `i % ranks`; the number of bins is a
  * multiple of `ranks`; longer samples count as `seqLen`. Ranks are balanced in total, and the bins that they run at the same time are alike.
  */
 export function packSequences(lengths: ArrayLike<number>, options: PackOptions): Uint32Array[] {
+  checkOptions(INPUT, "packSequences", packSchema, options);
   const { seqLen, ranks = 1, cost, classes } = options;
   const tokens = wholes(INPUT, "lengths", lengths);
   const model = cost !== undefined && "linear" in cost ? cost : null;
@@ -123,6 +134,31 @@ export interface BatchOptions {
   padTokenId?: number;
 }
 
+const layoutSchema = only<BatchOptions>({
+  seqLen: number.optional(),
+  ranks: number.optional(),
+  padToMultipleOf: number.optional(),
+  padTokenId: number.optional(),
+});
+const sampleSchema = only<Sample>({
+  tokenIds: uint32,
+  mask: uint8,
+  logprobs: float32,
+  advantages: float32,
+  temperature: z.number(),
+  envId: number,
+  policyVersionSpans: uint32,
+  rlWeights: float32.optional(),
+  ceWeights: float32.optional(),
+  refKlWeights: float32.optional(),
+  referenceLogprobs: float32.optional(),
+  routedExperts: only<RoutedExperts>({
+    layers: z.number(),
+    topK: z.number(),
+    ids: z.union([uint8, z.instanceof(Uint16Array)]),
+  }).optional(),
+});
+
 /** Builds one batch per rank from a plan of `packSequences`. */
 export function buildBatch(
   samples: readonly Sample[],
@@ -145,6 +181,7 @@ export async function buildBatchAsync(
 
 function samplesToNative(samples: readonly Sample[]) {
   return samples.map((sample, i) => {
+    checkOptions(INPUT, `samples[${i}]`, sampleSchema, sample);
     if (sample.policyVersionSpans.length % 2 !== 0) {
       throw new PrlError(INPUT, `samples[${i}].policyVersionSpans is no list of pairs`);
     }
@@ -161,7 +198,9 @@ function samplesToNative(samples: readonly Sample[]) {
 }
 
 /** The options with their defaults, every number checked. */
-export function batchOptions({ seqLen = 0xffffffff, ranks = 1, padToMultipleOf = 1, padTokenId = 0 }: BatchOptions) {
+export function batchOptions(options: BatchOptions) {
+  checkOptions(INPUT, "buildBatch", layoutSchema, options);
+  const { seqLen = 0xffffffff, ranks = 1, padToMultipleOf = 1, padTokenId = 0 } = options;
   return {
     seqLen: whole(INPUT, "seqLen", seqLen),
     ranks: whole(INPUT, "ranks", ranks),

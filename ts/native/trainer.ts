@@ -1,6 +1,9 @@
 /** The embedded trainer: forward, hand-written backward, AdamW with f32 state. Part of the public `prl-lm/engine`. */
 
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { checkFinite, checkOptions, float32, number, only, uint16, uint32, uint8 } from "../options.ts";
 import { addon } from "./addon.ts";
 import { finite, whole, wholeOrNull } from "./checks.ts";
 import { nativeAsync } from "./errors.ts";
@@ -94,10 +97,12 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       `dtype "${String(options.dtype)}" is not implemented: use "float32"`,
     );
   }
+  checkOptions(CODE, "openTrainer", trainerSchema, options);
   const own = typeof options.loss === "function" ? options.loss : null;
   const named = typeof options.loss === "object" ? options.loss : { type: "default" };
   const { type: lossName, ...lossParams } = named;
-  const threads = whole("PRL_ENGINE_INPUT", "threads", options.threads ?? 0);
+  checkFinite("PRL_LOSS_INPUT", "loss", lossParams);
+  const threads = whole(CODE, "threads", options.threads ?? 0);
   const { NativeTrainer } = addon();
   const trainer = await nativeAsync(() =>
     NativeTrainer.open(dir, {
@@ -116,6 +121,7 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
     vocabSize: info.vocabSize,
     threads: info.threads,
     forwardBackward: async (batch) => {
+      checkOptions(CODE, "forwardBackward", batchSchema, batch);
       const asked = own === null ? null : forAddon(own);
       try {
         const { loss, metrics } = await nativeAsync(() => trainer.forwardBackward(toNative(batch), asked?.ask ?? null));
@@ -125,17 +131,66 @@ export async function openTrainer(dir: string, options: TrainerOptions = {}): Pr
       }
     },
     gradient: (name) => nativeAsync(() => trainer.gradient(name)),
-    step: async ({ lr } = {}) => ({ gradNorm: await nativeAsync(() => trainer.step(lr ?? null)) }),
+    step: async (stepping = {}) => {
+      checkOptions(CODE, "step", stepSchema, stepping);
+      return { gradNorm: await nativeAsync(() => trainer.step(stepping.lr ?? null)) };
+    },
     parameter: (name) => nativeAsync(() => trainer.parameter(name)),
     parameterNames: () => info.parameterNames,
-    logprobs: (inputIds, cuSeqlens, { temperature = 1 } = {}) =>
-      nativeAsync(() => trainer.logprobs(inputIds, cuSeqlens, Float32Array.of(temperature))),
+    logprobs: async (inputIds, cuSeqlens, scoring = {}) => {
+      checkOptions(CODE, "logprobs", scoringSchema, scoring);
+      return nativeAsync(() => trainer.logprobs(inputIds, cuSeqlens, Float32Array.of(scoring.temperature ?? 1)));
+    },
     save: (out) => nativeAsync(() => trainer.save(out)),
     saveOptimizer: (path) => nativeAsync(() => trainer.saveOptimizer(path)),
     loadOptimizer: (path) => nativeAsync(() => trainer.loadOptimizer(path)),
     close: () => nativeAsync(() => trainer.close()),
   };
 }
+
+const CODE = "PRL_ENGINE_INPUT";
+
+const trainerSchema = only<TrainerOptions>({
+  dtype: z.string().optional(),
+  threads: number.optional(),
+  isa: z.string().optional(),
+  // The engine knows the parameters of each.
+  loss: z.union([z.looseObject({ type: z.string() }), z.custom((value) => typeof value === "function")]).optional(),
+  optim: only<NonNullable<TrainerOptions["optim"]>>({
+    type: z.string(),
+    lr: z.number().optional(),
+    momentum: z.number().optional(),
+    nesterov: z.boolean().optional(),
+    betas: z.tuple([z.number(), z.number()]).optional(),
+    eps: z.number().optional(),
+    weight_decay: z.number().optional(),
+    max_norm: z.number().nullish(),
+    decay_1d: z.boolean().optional(),
+  }).optional(),
+  activations: z.string().optional(),
+});
+const stepSchema = only<{ lr?: number }>({ lr: z.number().optional() });
+const scoringSchema = only<{ temperature?: number }>({ temperature: z.number().optional() });
+const batchSchema = only<TrainBatch>({
+  inputIds: uint32,
+  inferenceLogprobs: float32,
+  advantages: float32,
+  temperatures: float32,
+  lossMask: uint8,
+  cuSeqlens: uint32,
+  envIds: uint16.optional(),
+  binSeqOffsets: uint32.optional(),
+  policyVersionSpans: uint32.optional(),
+  rlWeights: float32.optional(),
+  ceWeights: float32.optional(),
+  refKlWeights: float32.optional(),
+  referenceLogprobs: float32.optional(),
+  // Refused by name: there is no mixture of experts.
+  routedExperts: z.unknown().optional(),
+  counts: only<NonNullable<TrainBatch["counts"]>>({ rl: z.number(), ce: z.number(), refKl: z.number() }).optional(),
+  rlSequences: z.number().optional(),
+  onPolicyVersion: number.nullish(),
+});
 
 const OPTIMIZERS = ["adamw", "sgd", "muon"];
 const DEFAULT_LR = 1e-6;
@@ -184,6 +239,6 @@ function toNative(batch: TrainBatch) {
     countCe: finite("PRL_LOSS_INPUT", "counts.ce", counts.ce),
     countRefKl: finite("PRL_LOSS_INPUT", "counts.refKl", counts.refKl),
     countSequences: batch.rlSequences ?? null,
-    onPolicyVersion: wholeOrNull("PRL_ENGINE_INPUT", "onPolicyVersion", batch.onPolicyVersion),
+    onPolicyVersion: wholeOrNull(CODE, "onPolicyVersion", batch.onPolicyVersion),
   };
 }

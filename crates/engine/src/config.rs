@@ -111,8 +111,8 @@ impl ModelConfig {
     /// Reads `dir/config.json`, and the end-of-sequence ids from `dir/generation_config.json` when it is there.
     ///
     /// # Errors
-    /// [`EngineError::Io`] when config.json cannot be read; [`EngineError::Config`] or [`EngineError::ArchitectureUnsupported`] as for
-    /// [`ModelConfig::from_json`].
+    /// [`EngineError::Io`] when config.json cannot be read; [`EngineError::Config`], [`EngineError::ConfigUnsupported`] or
+    /// [`EngineError::ArchitectureUnsupported`] as for [`ModelConfig::from_json`].
     pub fn from_dir(dir: &Path) -> Result<Self, EngineError> {
         let path = dir.join("config.json");
         let text = std::fs::read_to_string(&path).map_err(|source| EngineError::Io {
@@ -122,6 +122,7 @@ impl ModelConfig {
         })?;
         let mut config = Self::from_json(&text).map_err(|error| match error {
             EngineError::Config(m) => EngineError::Config(format!("{}: {m}", path.display())),
+            EngineError::ConfigUnsupported(m) => EngineError::ConfigUnsupported(format!("{}: {m}", path.display())),
             EngineError::ArchitectureUnsupported(m) => {
                 EngineError::ArchitectureUnsupported(format!("{}: {m}", path.display()))
             }
@@ -152,7 +153,7 @@ impl ModelConfig {
     ///
     /// # Errors
     /// [`EngineError::ArchitectureUnsupported`] naming an unknown architecture; [`EngineError::Config`] naming the key and value that is
-    /// missing, malformed, or would change the mathematics.
+    /// missing or malformed; [`EngineError::ConfigUnsupported`] naming those under which the engine would compute something else.
     pub fn from_json(text: &str) -> Result<Self, EngineError> {
         let raw: Value = serde_json::from_str(text)
             .map_err(|e| EngineError::Config(format!("config.json is not valid JSON: {e}")))?;
@@ -327,13 +328,13 @@ impl ModelConfig {
         let attention = qkv * self.head_dim as u128 * 4;
         let total = vocab * hidden * 2 + layers * hidden * (attention + 3 * ffn);
         if self.num_layers > MOST_LAYERS {
-            return Err(EngineError::Config(format!(
+            return Err(EngineError::ConfigUnsupported(format!(
                 "num_hidden_layers = {}: the engine runs at most {MOST_LAYERS}",
                 self.num_layers
             )));
         }
         if total > MOST_PARAMETERS || self.vocab_size > u32::MAX as usize {
-            return Err(EngineError::Config(format!(
+            return Err(EngineError::ConfigUnsupported(format!(
                 "config.json describes {total} parameters: more than the engine runs"
             )));
         }

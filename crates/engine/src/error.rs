@@ -6,15 +6,21 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// config.json is malformed, or names something that would change the mathematics.
+    /// config.json is malformed, or its values fit no model.
     #[error("{0}")]
     Config(String),
+    /// config.json names something that the engine does not compute.
+    #[error("{0}")]
+    ConfigUnsupported(String),
     /// The architecture is none of Llama, Qwen2/2.5, Qwen3.
     #[error("{0}")]
     ArchitectureUnsupported(String),
     /// The tensors of a checkpoint do not fit its config.
     #[error("{0}")]
     Weights(String),
+    /// The tensors of a checkpoint have a dtype that the engine does not read.
+    #[error("{0}")]
+    DtypeUnsupported(String),
     /// Arguments of a call do not fit the model.
     #[error("{0}")]
     Input(String),
@@ -59,8 +65,10 @@ impl EngineError {
     /// The codes that this crate raises by itself; those of `prl-weights` pass through unchanged.
     pub const CODES: &[&str] = &[
         "PRL_ENGINE_CONFIG",
+        "PRL_ENGINE_CONFIG_UNSUPPORTED",
         "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
         "PRL_ENGINE_WEIGHTS",
+        "PRL_ENGINE_DTYPE_UNSUPPORTED",
         "PRL_ENGINE_INPUT",
         "PRL_ENGINE_ISA",
         "PRL_ENGINE_CAPACITY",
@@ -76,8 +84,10 @@ impl EngineError {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Config(_) => "PRL_ENGINE_CONFIG",
+            Self::ConfigUnsupported(_) => "PRL_ENGINE_CONFIG_UNSUPPORTED",
             Self::ArchitectureUnsupported(_) => "PRL_ENGINE_ARCHITECTURE_UNSUPPORTED",
             Self::Weights(_) => "PRL_ENGINE_WEIGHTS",
+            Self::DtypeUnsupported(_) => "PRL_ENGINE_DTYPE_UNSUPPORTED",
             Self::Input(_) => "PRL_ENGINE_INPUT",
             Self::Isa(_) => "PRL_ENGINE_ISA",
             Self::Capacity(_) => "PRL_ENGINE_CAPACITY",

@@ -249,7 +249,7 @@ fn final_only_reports_once() {
 }
 
 #[test]
-fn damaged_weights_are_an_error_per_request_and_leave_nothing_behind() {
+fn weights_that_overflow_are_an_error_per_request_and_leave_nothing_behind() {
     let fixture = fixture(GeneratorOptions::default());
     let generator = &fixture.generator;
     let requests = || {
@@ -264,7 +264,7 @@ fn damaged_weights_are_an_error_per_request_and_leave_nothing_behind() {
     let mut bytes = std::fs::read(&file).unwrap();
     let half = bytes.len() / 8 * 4;
     for number in bytes[half..].chunks_exact_mut(4) {
-        number.copy_from_slice(&f32::NAN.to_le_bytes());
+        number.copy_from_slice(&f32::MAX.to_le_bytes());
     }
     std::fs::write(&file, bytes).unwrap();
     generator

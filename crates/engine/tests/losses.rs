@@ -1,6 +1,6 @@
 //! Every policy loss: numbers computed by hand, central differences in f64, and input at the edges.
 
-use prl_engine::loss::{LOSSES, LossInputs, LossOutput, mean_metrics, policy_loss};
+use prl_engine::loss::{LOSSES, LossInputs, LossOutput, check_loss, mean_metrics, policy_loss};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -229,6 +229,33 @@ fn corrections_weigh_the_policy_term() {
     let geometric = loss(json!({ "level": "geometric" }));
     let (first, second) = (first.sqrt(), second.sqrt());
     assert_close(geometric, weighted([first, first, second, second]), "geometric");
+    // Geo-RS keeps a sequence as it is or not at all.
+    let bound = first.midpoint(second);
+    let (low, high) = (first.min(second), first.max(second));
+    for (bounds, kept) in [((0.0, bound), low), ((bound, 10.0), high), ((0.0, 10.0), f64::NAN)] {
+        let (from, to) = bounds;
+        let rejected = loss(json!({ "level": "geometric", "mode": "mask", "low": from, "high": to }));
+        let gate = |mean: f64| f64::from(u8::from((from..=to).contains(&mean)));
+        assert!(kept.is_nan() || gate(kept) == 1.0);
+        let expected = weighted([gate(first), gate(first), gate(second), gate(second)]);
+        assert_close(rejected, expected, "rejection by the geometric mean");
+    }
+}
+
+#[test]
+fn a_correction_whose_low_is_above_its_high_is_refused() {
+    let case = example();
+    for mode in ["truncate", "mask"] {
+        let params = json!({ "correction": { "mode": mode, "low": 3, "high": 2 } });
+        let error = check_loss("ppo", &params).expect_err("refused");
+        assert_eq!(error.code(), "PRL_LOSS_INPUT");
+        assert!(
+            error.to_string().contains("low") && error.to_string().contains("high"),
+            "{error}"
+        );
+    }
+    let equal = json!({ "correction": { "low": 2, "high": 2 } });
+    assert!(case.loss("ppo", &equal).loss.is_finite());
 }
 
 #[test]
@@ -382,7 +409,7 @@ fn nothing_in_the_stream_is_zero() {
 #[test]
 fn every_loss_has_parameters_that_check_without_a_batch() {
     for (name, params) in variants() {
-        prl_engine::loss::check_loss(name, &params).unwrap();
+        check_loss(name, &params).unwrap();
     }
-    assert!(prl_engine::loss::check_loss("ppo", &json!({ "epsilon": 0.2 })).is_err());
+    assert!(check_loss("ppo", &json!({ "epsilon": 0.2 })).is_err());
 }

@@ -53,7 +53,7 @@ pub(super) fn refuse_what_changes_the_mathematics(raw: &Value, architecture: Arc
         "dual_chunk_attention_config",
     ];
     let refuse = |key: &str, value: &Value, must: &str| {
-        Err(EngineError::Config(format!(
+        Err(EngineError::ConfigUnsupported(format!(
             "{key} = {value} is not supported: it must be {must}"
         )))
     };

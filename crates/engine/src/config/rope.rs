@@ -30,14 +30,14 @@ pub(super) fn rope(raw: &Value) -> Result<(f64, RopeScaling), EngineError> {
             .as_object()
             .and_then(|map| map.iter().find(|(_, v)| v.is_object()))
         {
-            return Err(EngineError::Config(format!(
+            return Err(EngineError::ConfigUnsupported(format!(
                 "{key}.{inner} is not supported: every layer must have the same rotary parameters"
             )));
         }
         if let Some(value) = optional(block, "partial_rotary_factor")
             && value.as_f64() != Some(1.0)
         {
-            return Err(EngineError::Config(format!(
+            return Err(EngineError::ConfigUnsupported(format!(
                 "{key}.partial_rotary_factor = {value} is not supported: it must be 1 or absent"
             )));
         }
@@ -54,7 +54,7 @@ pub(super) fn rope(raw: &Value) -> Result<(f64, RopeScaling), EngineError> {
                 original_max_position_embeddings: positive(block, "original_max_position_embeddings").map_err(at)?,
             },
             Some((value, _)) => {
-                return Err(EngineError::Config(format!(
+                return Err(EngineError::ConfigUnsupported(format!(
                     "{key}.rope_type = {value} is not supported: one of \"default\", \"linear\", \"llama3\""
                 )));
             }

@@ -49,7 +49,7 @@ fn keys_that_change_the_mathematics_are_named_with_their_value() {
     ];
     for (key, value) in cases {
         let error = with(Architecture::Llama, key, value.clone()).expect_err(key);
-        assert_eq!(error.code(), "PRL_ENGINE_CONFIG");
+        assert_eq!(error.code(), "PRL_ENGINE_CONFIG_UNSUPPORTED", "{key}");
         let message = error.to_string();
         assert!(
             message.contains(key) && message.contains(&value.to_string()),
@@ -100,14 +100,21 @@ fn rotary_parameters_are_read_from_either_place() {
         "original_max_position_embeddings": 8192});
     let llama3 = with(Architecture::Llama, "rope_scaling", scaled).expect("it parses");
     assert!(matches!(llama3.rope_scaling, RopeScaling::Llama3 { factor: 8.0, .. }));
-    for block in [
-        json!({"rope_type": "yarn", "factor": 4.0}),
-        json!({"rope_type": "linear"}),
-        json!({"rope_type": "llama3", "factor": 8.0}),
-        json!({"rope_type": "default", "partial_rotary_factor": 0.25}),
-        json!("linear"),
+    for (block, code) in [
+        (
+            json!({"rope_type": "yarn", "factor": 4.0}),
+            "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        ),
+        (json!({"rope_type": "linear"}), "PRL_ENGINE_CONFIG"),
+        (json!({"rope_type": "llama3", "factor": 8.0}), "PRL_ENGINE_CONFIG"),
+        (
+            json!({"rope_type": "default", "partial_rotary_factor": 0.25}),
+            "PRL_ENGINE_CONFIG_UNSUPPORTED",
+        ),
+        (json!("linear"), "PRL_ENGINE_CONFIG"),
     ] {
         let error = with(Architecture::Llama, "rope_parameters", block).expect_err("refused");
+        assert_eq!(error.code(), code, "{error}");
         assert!(error.to_string().contains("rope_parameters"), "{error}");
     }
 }

@@ -3,11 +3,12 @@
 //! With the ratio `rho = exp(old_logprob - inference_logprob)` (log ratios limited first):
 //!
 //! - `level`: `token` takes each token's `rho`, `sequence` the product over the sequence's tokens, `geometric` the geometric mean;
-//! - `mode`: `truncate` gives `clamp(rho, low, high)`; `mask` gives `rho` inside `[low, high]` and 0 outside.
+//! - `mode`: `truncate` gives `clamp(rho, low, high)`; `mask` gives 0 outside `[low, high]`, and inside `rho`, or 1 for `geometric`: the mean
+//!   says whether a sequence is to be trusted, it is no importance weight.
 //!
 //! TIS is token, truncate with high 2 (verl, slime; OpenRLHF has 0.5 to 5), sequence TIS truncates the product at 2 to 10 (verl), IcePop
-//! is token, mask with 0.5 to 5 (arXiv:2510.18855), masked importance sampling is sequence, mask with high 3 (TRL), Geo-RS is geometric,
-//! mask with 0.99 to 1.01 (SkyRL). A token on the boundary is kept. Without `old_logprobs` every `rho` is 1 and nothing changes: the
+//! is token, mask with 0.5 to 5 (arXiv:2510.18855), masked importance sampling is sequence, mask with high 3 (TRL), Geo-RS (rejection by the
+//! geometric mean) is geometric, mask with 0.99 to 1.01 (SkyRL). A token on the boundary is kept. Without `old_logprobs` every `rho` is 1 and nothing changes: the
 //! ratio of the loss is against the sampler then.
 
 use super::Real;
@@ -53,6 +54,7 @@ impl Correction {
         match self.mode {
             Mode::Truncate => ratio.clamp(low, high),
             Mode::Mask if ratio < low || ratio > high => F::ZERO,
+            Mode::Mask if self.level == Level::Geometric => F::ONE,
             Mode::Mask => ratio,
         }
     }

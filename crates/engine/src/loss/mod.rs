@@ -20,10 +20,12 @@ mod policy;
 mod real;
 mod reference;
 mod streams;
+mod values;
 
 pub(crate) use metrics::mismatch_kl;
 pub use metrics::{MeanSum, mean_metrics, merge_metrics};
 pub use real::Real;
+pub use values::{check_finite, check_logprobs};
 
 use serde_json::Value;
 

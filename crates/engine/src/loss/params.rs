@@ -196,12 +196,13 @@ fn read_correction(loss: &str, value: &Value) -> Result<Correction, EngineError>
         "mask" => Mode::Mask,
         other => return Err(fields.wrong("mode", other, "truncate or mask")),
     };
-    Ok(Correction {
-        level,
-        mode,
-        low: fields.number("low", 0.0)?,
-        high: fields.optional("high", None)?,
-    })
+    let (low, high) = (fields.number("low", 0.0)?, fields.optional("high", None)?);
+    if let Some(high) = high.filter(|&high| low > high) {
+        return Err(EngineError::LossInput(format!(
+            "low of loss {block:?} is {low}, above its high, {high}"
+        )));
+    }
+    Ok(Correction { level, mode, low, high })
 }
 
 fn read_kl(loss: &str, value: &Value) -> Result<ReferenceKl, EngineError> {

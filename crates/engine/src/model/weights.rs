@@ -89,16 +89,29 @@ pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineE
     let mut flat = vec![0f32; layout.total];
     for slot in &layout.slots {
         let tensor = tensor_of(slot)?;
-        widen(tensor.dtype, tensor.data, &mut flat[slot.range.clone()]).ok_or_else(|| {
-            EngineError::Weights(format!(
+        let values = &mut flat[slot.range.clone()];
+        let is_finite = widen(tensor.dtype, tensor.data, values).ok_or_else(|| {
+            EngineError::DtypeUnsupported(format!(
                 "{}: tensor {} has dtype {:?}: the engine reads F32, BF16 and F16",
                 dir.display(),
                 slot.name,
                 tensor.dtype
             ))
         })?;
+        if !is_finite {
+            return Err(not_finite(dir, &slot.name, values));
+        }
     }
     Ok(flat)
+}
+
+fn not_finite(dir: &Path, name: &str, values: &[f32]) -> EngineError {
+    let first = values.iter().position(|value| !value.is_finite()).unwrap_or(0);
+    EngineError::Weights(format!(
+        "{}: tensor {name} holds {} at its element {first}: weights are finite numbers, this checkpoint is damaged",
+        dir.display(),
+        values[first]
+    ))
 }
 
 /// Refuses tensors that the model would not use: leaving one out computes another model than the checkpoint's.
@@ -123,14 +136,17 @@ fn check_names(dir: &Path, checkpoint: &Checkpoint, layout: &Layout) -> Result<(
     Ok(())
 }
 
-/// Converts little-endian bytes to f32, exactly; None when the dtype is none of F32, BF16, F16 or the lengths disagree.
-fn widen(dtype: Dtype, bytes: &[u8], out: &mut [f32]) -> Option<()> {
+/// Converts little-endian bytes to f32, exactly, and says whether all of them are finite; None when the dtype is none of F32, BF16, F16 or
+/// the lengths disagree.
+fn widen(dtype: Dtype, bytes: &[u8], out: &mut [f32]) -> Option<bool> {
+    let mut is_finite = true;
     match dtype {
         Dtype::F32 => {
             let (values, rest) = bytes.as_chunks::<4>();
             (values.len() == out.len() && rest.is_empty()).then_some(())?;
             for (out, value) in out.iter_mut().zip(values) {
                 *out = f32::from_le_bytes(*value);
+                is_finite &= out.is_finite();
             }
         }
         Dtype::BF16 | Dtype::F16 => {
@@ -139,11 +155,12 @@ fn widen(dtype: Dtype, bytes: &[u8], out: &mut [f32]) -> Option<()> {
             let convert = if dtype == Dtype::BF16 { bf16_to_f32 } else { f16_to_f32 };
             for (out, value) in out.iter_mut().zip(values) {
                 *out = convert(u16::from_le_bytes(*value));
+                is_finite &= out.is_finite();
             }
         }
         _ => return None,
     }
-    Some(())
+    Some(is_finite)
 }
 
 fn bf16_to_f32(bits: u16) -> f32 {

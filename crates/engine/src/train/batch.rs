@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::EngineError;
 use crate::head::{Target, check_temperatures};
-use crate::loss::Counts;
+use crate::loss::{Counts, check_finite, check_logprobs};
 use crate::model::rows::{Packing, Rows, check_packed};
 
 /// Version of a token that no policy sampled.
@@ -155,6 +155,7 @@ impl TrainBatch<'_> {
                 )));
             }
         }
+        self.check_values()?;
         check_temperatures(self.temperatures, tokens)?;
         check_packed(self.input_ids, self.cu_seqlens, vocab_size)?;
         let sequences = self.cu_seqlens.len() - 1;
@@ -178,6 +179,23 @@ impl TrainBatch<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses values that a stream would read and that cannot be meant.
+    fn check_values(&self) -> Result<(), EngineError> {
+        let trains = |t: usize| self.loss_mask[t] != 0;
+        let in_reference = |t: usize| self.ref_kl_weights.is_some_and(|weights| weights[t] != 0.0);
+        let always = |_| true;
+        check_logprobs("inference_logprobs", self.inference_logprobs, |t| self.is_compared(t))?;
+        check_finite("advantages", self.advantages, trains)?;
+        check_finite("rl_weights", self.rl_weights.unwrap_or_default(), trains)?;
+        check_finite("ce_weights", self.ce_weights.unwrap_or_default(), always)?;
+        check_finite("ref_kl_weights", self.ref_kl_weights.unwrap_or_default(), always)?;
+        check_logprobs(
+            "reference_logprobs",
+            self.reference_logprobs.unwrap_or_default(),
+            in_reference,
+        )
     }
 
     /// Whether `version` sampled every sampled token of the tokens `range`, and at least one.

@@ -1,4 +1,7 @@
 /** The mean of a sample and the interval that holds the true one. */
+import { z } from "zod";
+
+import { checkOptions, only } from "../../../options.ts";
 import { mean, standardDeviation } from "../moments.ts";
 import { checkValues, fail } from "./check.ts";
 import { betaQuantile, normalQuantile, studentQuantile } from "./distributions.ts";
@@ -28,8 +31,15 @@ export interface MeanInterval {
   high: number;
 }
 
+const optionsSchema = only<IntervalOptions>({
+  method: z.string().optional(),
+  level: z.number().optional(),
+  seed: z.number().optional(),
+});
+
 /** Errors: PRL_STATISTICS_INPUT for no values, values that are not finite, and values or options that the method does not take. */
 export function meanInterval(values: readonly number[], options: IntervalOptions = {}): MeanInterval {
+  checkOptions("PRL_STATISTICS_INPUT", "meanInterval", optionsSchema, options);
   const { method = "normal", level = 0.95, seed = 0 } = options;
   checkValues("meanInterval", values);
   if (!METHODS.includes(method)) fail(`meanInterval: no method "${method}"; there are ${METHODS.join(", ")}`);
