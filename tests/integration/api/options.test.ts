@@ -7,6 +7,17 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { advantages, meanInterval, policyLoss } from "../../../ts/orchestrator/algorithms/index.ts";
 import { loadModel, openTrainer, type GenerateRequest, type Model, type Trainer } from "../../../ts/native/engine.ts";
 import { buildBatch, packSequences } from "../../../ts/native/packing.ts";
+import {
+  bleu,
+  compareStdout,
+  exactMatch,
+  extractAnswer,
+  gradeProgram,
+  matchPattern,
+  numericMatch,
+  stripThinking,
+  xmlParser,
+} from "../../../ts/environments/verify/index.ts";
 import { publishVersion } from "../inference/tiny-model.ts";
 
 let root: string;
@@ -165,6 +176,32 @@ const FUNCTIONS: Record<string, { code: string; call: Call; wrong: Record<string
   },
 };
 
+const V = { code: "PRL_VERIFY_OPTIONS" };
+const VERIFIERS: typeof FUNCTIONS = {
+  extractAnswer: { ...V, call: (more) => extractAnswer("a", more), wrong: { from: 3, strict: "yes" } },
+  stripThinking: { ...V, call: (more) => stripThinking("a", more), wrong: { strict: 1 } },
+  compareStdout: { ...V, call: (more) => compareStdout("1", "2", more), wrong: { tolerance: Number.NaN } },
+  xmlParser: { ...V, call: (more) => xmlParser(["a"], more), wrong: { answerField: 1 } },
+  bleu: { ...V, call: (more) => bleu("a", "b", more), wrong: { maxOrder: Number.NaN, smoothing: "add" } },
+  exactMatch: { ...V, call: (more) => exactMatch("a", "b", more), wrong: { ignoreCase: "yes" } },
+  numericMatch: {
+    ...V,
+    call: (more) => numericMatch(1, "1", more),
+    wrong: { relative: Number.NaN, absolute: "1" },
+  },
+  matchPattern: {
+    ...V,
+    call: (more) => matchPattern("a", "a", more),
+    wrong: { flags: 1, mode: "all", deadlineMs: Number.NaN },
+  },
+  gradeProgram: {
+    ...V,
+    call: (more) =>
+      gradeProgram({} as never, { language: "python", code: "", tests: [{ input: "", output: "" }], ...more }),
+    wrong: { timeLimitMs: Infinity, tolerance: Number.NaN, tests: 3, compare: "all", signal: 1 },
+  },
+};
+
 /** What a call ends with, whether it throws or rejects. */
 async function failure(call: () => unknown): Promise<{ code?: string; message?: string } | null> {
   try {
@@ -175,7 +212,7 @@ async function failure(call: () => unknown): Promise<{ code?: string; message?: 
   }
 }
 
-describe.each(Object.entries(FUNCTIONS))("%s", (_name, { code, call, wrong }) => {
+describe.each(Object.entries({ ...FUNCTIONS, ...VERIFIERS }))("%s", (_name, { code, call, wrong }) => {
   test.each(["topp", "weightDecay", "logitBias", "x".repeat(10_000)])("refuses the unknown key %s", async (key) => {
     const error = await failure(() => call({ [key]: 1 }));
     expect(error).toMatchObject({ code });

@@ -32,7 +32,9 @@ const correctionBlock = z
     mode: z
       .enum(["truncate", "mask"])
       .default("truncate")
-      .describe("Ratios out of bounds: cut to the bound (TIS), or left out (IcePop, masked importance sampling)"),
+      .describe(
+        "Ratios out of bounds: cut to the bound (TIS), or left out (IcePop, masked importance sampling); geometric: a gate (Geo-RS)",
+      ),
     low: z.number().nonnegative().default(0).describe("Lowest ratio"),
     high: positive("Highest ratio; unset: none"),
   })

@@ -1,21 +1,24 @@
 /** Program output against expected output. */
+import { z } from "zod";
+
+import { checkOptions, only } from "../../options.ts";
 
 export interface CompareStdoutOptions {
   /** Largest absolute difference of two decimal numbers in the token rule. Default 0.001; 0 asks for equal values. */
   tolerance?: number;
 }
 
+const optionsSchema = only<CompareStdoutOptions>({ tolerance: z.number().nonnegative().optional() });
+
 const DECIMAL = /^[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?$/u;
 
 /**
  * Equal as text without outer space, by non-empty trimmed lines, or by white-space separated tokens, where decimal numbers may differ by
- * `tolerance`. Line breaks and spacing never matter; texts have to be equal.
+ * `tolerance`. Line breaks and spacing never matter; texts have to be equal. Errors: PRL_VERIFY_OPTIONS.
  */
-export function compareStdout(
-  actual: string,
-  expected: string,
-  { tolerance = 1e-3 }: CompareStdoutOptions = {},
-): boolean {
+export function compareStdout(actual: string, expected: string, options: CompareStdoutOptions = {}): boolean {
+  checkOptions("PRL_VERIFY_OPTIONS", "compareStdout", optionsSchema, options);
+  const { tolerance = 1e-3 } = options;
   if (actual.trim() === expected.trim()) return true;
   const [a, b] = [actual, expected].map((text) => text.split(/\s+/u).filter((token) => token !== ""));
   if (a === undefined || b === undefined || a.length !== b.length) return false;

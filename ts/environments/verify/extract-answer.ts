@@ -1,5 +1,8 @@
 /** The part of a reply that states its answer, by one named rule. */
+import { z } from "zod";
+
 import { PrlError } from "../../errors.ts";
+import { checkOptions, only } from "../../options.ts";
 import { balancedEnd } from "./balanced.ts";
 import { closedBoxes } from "./math/extract.ts";
 import { stripThinking } from "./strip-thinking.ts";
@@ -13,12 +16,15 @@ export interface ExtractAnswerOptions {
 
 const NUMBER = /(?<![\p{L}\d.])[-−]?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)?(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\p{L}\d])/gu;
 
+const optionsSchema = only<ExtractAnswerOptions>({ from: z.string().optional(), strict: z.boolean().optional() });
+
 /**
  * Null when there is none. A text whose thinking is not closed has none.
  *
- * Errors: PRL_VERIFY_OPTIONS for an unknown rule.
+ * Errors: PRL_VERIFY_OPTIONS for an unknown rule or option.
  */
 export function extractAnswer(text: string, options: ExtractAnswerOptions = {}): string | null {
+  checkOptions("PRL_VERIFY_OPTIONS", "extractAnswer", optionsSchema, options);
   const { from = "boxed", strict = true } = options;
   const reply = stripThinking(text, { strict: false });
   if (text.includes("<think>") && !text.includes("</think>")) return null;

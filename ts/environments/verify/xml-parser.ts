@@ -1,5 +1,8 @@
 /** Replies with fields in tags: `<reasoning>...</reasoning><answer>...</answer>`. */
+import { z } from "zod";
+
 import { PrlError } from "../../errors.ts";
+import { checkOptions, only } from "../../options.ts";
 import type { Message } from "../message.ts";
 
 /** A field, or several names for it; the first is its own. */
@@ -27,8 +30,12 @@ export interface XmlParser {
   formatReward(completion: string | readonly Message[]): number;
 }
 
+const optionsSchema = only<XmlParserOptions>({ answerField: z.string().optional() });
+
 /** Errors: PRL_VERIFY_OPTIONS without fields, for names that are no tag names, or that occur twice. */
-export function xmlParser(fields: readonly XmlField[], { answerField = "answer" }: XmlParserOptions = {}): XmlParser {
+export function xmlParser(fields: readonly XmlField[], options: XmlParserOptions = {}): XmlParser {
+  checkOptions("PRL_VERIFY_OPTIONS", "xmlParser", optionsSchema, options);
+  const { answerField = "answer" } = options;
   const sets = fields.map((field) => (typeof field === "string" ? [field] : [...field]));
   const names = sets.flat();
   const wrong = names.find((name) => !/^[A-Za-z_][\w.-]*$/u.test(name));

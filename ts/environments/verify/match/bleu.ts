@@ -1,4 +1,7 @@
 /** BLEU (Papineni et al. 2002) of one text. */
+import { z } from "zod";
+
+import { checkOptions, only } from "../../../options.ts";
 
 export interface BleuOptions {
   /** Longest n-grams. Default 4. */
@@ -7,11 +10,18 @@ export interface BleuOptions {
   smoothing?: "exp" | "none";
 }
 
+const optionsSchema = only<BleuOptions>({
+  maxOrder: z.int().positive().optional(),
+  smoothing: z.enum(["exp", "none"]).optional(),
+});
+
 /**
  * Between 0 and 1: geometric mean of the clipped n-gram precisions, times the brevity penalty against the reference closest in length. Words are
  * runs of letters and digits, every other sign but space is one of its own; case counts. Orders for which the text is too short are left out.
+ * Errors: PRL_VERIFY_OPTIONS.
  */
 export function bleu(candidate: string, references: string | readonly string[], options: BleuOptions = {}): number {
+  checkOptions("PRL_VERIFY_OPTIONS", "bleu", optionsSchema, options);
   const { maxOrder = 4, smoothing = "exp" } = options;
   const words = tokens(candidate);
   const others = (typeof references === "string" ? [references] : references).map(tokens);

@@ -1,5 +1,8 @@
 /** Answers that are right when they are written as expected, or are a number close enough. */
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { checkOptions, number, only } from "../../../options.ts";
 import { readNumber } from "../science/index.ts";
 import { stripThinking } from "../strip-thinking.ts";
 
@@ -12,11 +15,20 @@ export interface ExactMatchOptions {
   ignoreArticles?: boolean;
 }
 
+const exactSchema = only<ExactMatchOptions>({
+  ignoreCase: z.boolean().optional(),
+  ignorePunctuation: z.boolean().optional(),
+  ignoreArticles: z.boolean().optional(),
+});
+
 /**
  * Whether the answer is the gold text, or one of several. Compared in Unicode's compatibility form (NFKC), with white space at the ends left out
  * and runs of it as one space. A text that is empty after that matches only an empty gold text.
+ *
+ * Errors: PRL_VERIFY_OPTIONS.
  */
 export function exactMatch(gold: string | readonly string[], answer: string, options: ExactMatchOptions = {}): boolean {
+  checkOptions("PRL_VERIFY_OPTIONS", "exactMatch", exactSchema, options);
   const normal = (text: string): string => normalized(text, options);
   return (typeof gold === "string" ? [gold] : gold).some((one) => normal(one) === normal(answer));
 }
@@ -36,6 +48,8 @@ export interface NumericMatchOptions {
   absolute?: number;
 }
 
+const numericSchema = only<NumericMatchOptions>({ relative: number.optional(), absolute: number.optional() });
+
 const NUMBER_START = /(?<![\p{L}\d.,^])[-+−]?(?:\d|\.\d)/gu;
 
 /**
@@ -47,8 +61,10 @@ const NUMBER_START = /(?<![\p{L}\d.,^])[-+−]?(?:\d|\.\d)/gu;
 export function numericMatch(
   gold: number | string,
   answer: string,
-  { relative = 1e-6, absolute = 0 }: NumericMatchOptions = {},
+  options: NumericMatchOptions = {},
 ): { correct: boolean; status: "ok" | "unparsable" } {
+  checkOptions("PRL_VERIFY_OPTIONS", "numericMatch", numericSchema, options);
+  const { relative = 1e-6, absolute = 0 } = options;
   if (!(relative >= 0 && absolute >= 0)) {
     throw new PrlError("PRL_VERIFY_OPTIONS", `relative ${relative}, absolute ${absolute}: expected numbers from 0 on`);
   }

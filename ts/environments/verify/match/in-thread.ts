@@ -1,5 +1,8 @@
 /** Regular expressions that nobody has to trust: they run in a thread that has a deadline. */
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { checkOptions, number, only } from "../../../options.ts";
 import { checkDeadline, DeadlineThread, LATE } from "../deadline-thread.ts";
 import type { JsonProblem } from "./json-schema.ts";
 import type { MatchJob, MatchResult } from "./worker.ts";
@@ -20,14 +23,22 @@ export interface PatternVerdict {
   status: "ok" | "invalid_pattern" | "timeout";
 }
 
+const patternSchema = only<MatchPatternOptions>({
+  flags: z.string().optional(),
+  mode: z.enum(["part", "whole"]).optional(),
+  deadlineMs: number.optional(),
+});
+
 let thread: DeadlineThread<MatchJob, MatchResult> | undefined;
 
 /** Errors: PRL_VERIFY_OPTIONS for flags or a deadline that are none. */
 export async function matchPattern(
   pattern: string,
   text: string,
-  { flags = "", mode = "part", deadlineMs = 1000 }: MatchPatternOptions = {},
+  options: MatchPatternOptions = {},
 ): Promise<PatternVerdict> {
+  checkOptions("PRL_VERIFY_OPTIONS", "matchPattern", patternSchema, options);
+  const { flags = "", mode = "part", deadlineMs = 1000 } = options;
   if (!/^[imsu]*$/u.test(flags)) {
     throw new PrlError("PRL_VERIFY_OPTIONS", `flags: expected some of i, m, s and u, got ${JSON.stringify(flags)}`);
   }

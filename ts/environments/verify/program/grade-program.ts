@@ -6,7 +6,10 @@
  */
 import { randomBytes } from "node:crypto";
 
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { abortSignal, checkOptions, only } from "../../../options.ts";
 import type { RunLimits, RunResult, SandboxPool, TestsRequest } from "../../../sandbox/index.ts";
 import { compareLines, compareStdout } from "../compare-stdout.ts";
 import { equalsExpected, expectedValue } from "./call-value.ts";
@@ -82,12 +85,27 @@ const WORD_BYTES = 16;
 const LATE = 1.5;
 const IDLE_SHARE = 0.05;
 
+/** Their values are checked one by one. */
+const optionsSchema = only<GradeProgramOptions>({
+  language: z.unknown(),
+  code: z.unknown(),
+  functionName: z.unknown().optional(),
+  tests: z.unknown(),
+  timeLimitMs: z.unknown().optional(),
+  memoryLimitBytes: z.unknown().optional(),
+  compare: z.unknown().optional(),
+  tolerance: z.unknown().optional(),
+  stopOnFailure: z.boolean().optional(),
+  signal: abortSignal.optional(),
+});
+
 /**
  * Errors, all of them mistakes of the caller: PRL_VERIFY_OPTIONS (no tests, a limit, a name, arguments that are no JSON),
  * PRL_VERIFY_UNSUPPORTED (a language, or calls in C, or C where there is no gcc), those of `SandboxPool.runTests`. An abort rejects with
  * the signal's reason.
  */
 export async function gradeProgram(pool: SandboxPool, options: GradeProgramOptions): Promise<ProgramGrade> {
+  checkOptions("PRL_VERIFY_OPTIONS", "gradeProgram", optionsSchema, options);
   check(options);
   const { language, code, functionName, tests, stopOnFailure = false, signal } = options;
   const { file, program, build } = LANGUAGES[language];
