@@ -15,7 +15,7 @@ export function only<T>(shape: Shape<T>) {
   const known = Object.keys(shape).join(", ");
   const error = (issue: { code?: string | undefined }) =>
     issue.code === "unrecognized_keys" ? `is unknown; known are ${known}` : undefined;
-  return z.strictObject(shape as Readonly<Record<string, z.ZodType>>, { error });
+  return z.strictObject(shape, { error });
 }
 
 /** A number whose range is checked where it is used. */

@@ -224,12 +224,12 @@ export interface BatchKey {
  * are until it is done.
  */
 export async function writeBatch(path: string, batch: Batch | PackedBatch, key: BatchKey): Promise<string> {
-  const numbers = {
+  const counts = {
     attempt: whole(INPUT, "attempt", key.attempt),
     step: whole(INPUT, "step", key.step),
     rank: whole(INPUT, "rank", key.rank),
   };
-  const nativeKey = { ...key, ...numbers };
+  const nativeKey = { ...key, ...counts };
   if (batch instanceof PackedBatch) return nativeAsync(() => batch.native.write(path, nativeKey));
   return nativeAsync(() => addon().writeBatch(path, toNative(batch), nativeKey));
 }

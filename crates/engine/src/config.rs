@@ -328,13 +328,13 @@ impl ModelConfig {
         let attention = qkv * self.head_dim as u128 * 4;
         let total = vocab * hidden * 2 + layers * hidden * (attention + 3 * ffn);
         if self.num_layers > MOST_LAYERS {
-            return Err(EngineError::ConfigUnsupported(format!(
+            return Err(EngineError::Config(format!(
                 "num_hidden_layers = {}: the engine runs at most {MOST_LAYERS}",
                 self.num_layers
             )));
         }
         if total > MOST_PARAMETERS || self.vocab_size > u32::MAX as usize {
-            return Err(EngineError::ConfigUnsupported(format!(
+            return Err(EngineError::Config(format!(
                 "config.json describes {total} parameters: more than the engine runs"
             )));
         }

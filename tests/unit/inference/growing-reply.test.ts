@@ -126,7 +126,7 @@ describe("a growing reply", () => {
     const completion = { tokenIds, logprobs: new Float32Array(tokenIds.length), ...ended };
     const options = { tools: true, thinks: false, id: "x", begun: new Uint32Array(0) };
     const names = (oneCall: boolean) =>
-      readReply(renderer, completion, { ...options, oneCall }).toolCalls.map((call) => call.function.name);
+      readReply(renderer, completion, { ...options, oneCall }).toolCalls.map((each) => each.function.name);
     expect([names(true), names(false)]).toEqual([["f"], ["f", "g"]]);
   });
 

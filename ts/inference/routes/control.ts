@@ -29,7 +29,7 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
     context.paused = false;
     return { status: "resumed" };
   };
-  app.post("/resume", guarded, resume);
+  app.post("/resume", { ...guarded, handler: resume });
 
   app.get("/is_paused", () => ({ is_paused: context.paused }));
 
@@ -38,7 +38,7 @@ export function registerControl(app: FastifyInstance, context: ServerContext): v
     await within(deadlines.controlMs, "/reset_prefix_cache", model.resetPrefixCache());
     return { status: "ok" };
   };
-  app.post("/reset_prefix_cache", guarded, resetCache);
+  app.post("/reset_prefix_cache", { ...guarded, handler: resetCache });
 
   let updates: Promise<unknown> = Promise.resolve();
   const update = (request: FastifyRequest) => {

@@ -79,11 +79,11 @@ function successes(values: readonly number[], method: string): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-function wilson(c: number, n: number, z: number): { low: number; high: number } {
+function wilson(c: number, n: number, score: number): { low: number; high: number } {
   const share = c / n;
-  const scale = 1 + (z * z) / n;
-  const centre = (share + (z * z) / (2 * n)) / scale;
-  const half = (z / scale) * Math.sqrt((share * (1 - share)) / n + (z * z) / (4 * n * n));
+  const scale = 1 + (score * score) / n;
+  const centre = (share + (score * score) / (2 * n)) / scale;
+  const half = (score / scale) * Math.sqrt((share * (1 - share)) / n + (score * score) / (4 * n * n));
   return { low: c === 0 ? 0 : centre - half, high: c === n ? 1 : centre + half };
 }
 
