@@ -185,8 +185,16 @@ export class PrlError extends Error {
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = error instanceof PrlError ? `[${error.code}] ` : "";
-  const cause = error.cause === undefined ? "" : `\n  caused by: ${explain(error.cause)}`;
-  return `${code}${error.message}${cause}`;
+  return `${code}${error.message}${causeText(error, "\n  caused by: ")}`;
+}
+
+/** The causes behind an error; a plain exception whose whole message the error repeats says nothing new. */
+function causeText({ message, cause }: Error, introduction: string): string {
+  if (cause === undefined) return "";
+  const isRepeated = cause instanceof Error && !(cause instanceof PrlError) && cause.cause === undefined;
+  return isRepeated && cause.message !== "" && message.includes(cause.message)
+    ? ""
+    : `${introduction}${explain(cause)}`;
 }
 
 /** An error as documents have it: its code, `INTERNAL` when it has none, and its message with those of its causes. */
@@ -197,8 +205,7 @@ export interface ErrorDescription {
 
 export function describeError(error: unknown): ErrorDescription {
   if (!(error instanceof PrlError)) return { code: "INTERNAL", message: explain(error) };
-  const cause = error.cause === undefined ? "" : `\ncaused by: ${explain(error.cause)}`;
-  return { code: error.code, message: `${error.message}${cause}` };
+  return { code: error.code, message: `${error.message}${causeText(error, "\ncaused by: ")}` };
 }
 
 export function isErrorCode(code: string): code is ErrorCode {

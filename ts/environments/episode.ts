@@ -8,6 +8,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
+import { thrownAt } from "./thrown-at.ts";
 
 /**
  * Who is to blame. `infra` (an engine or worker is gone, cancelled) and `provider` (an engine answered wrongly or late)
@@ -163,7 +164,7 @@ export function toEpisodeError(error: unknown): EpisodeError {
   if (error instanceof PrlError) {
     return { class: CLASS_OF_CODE[error.code] ?? "environment", code: error.code, message: error.message };
   }
-  const message = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const message = error instanceof Error ? `${error.name}: ${error.message}${thrownAt(error)}` : String(error);
   return { class: "environment", code: "PRL_ENVIRONMENT_FAILED", message };
 }
 

@@ -59,7 +59,7 @@ export { tool, toolSchemas, type Tool, type ToolContext, type ToolDefinition, ty
 export { mcpTools, type McpAddress, type McpOptions, type McpProgram } from "./mcp-tools.ts";
 export { toolUse, type ToolUseOptions } from "./tool-use.ts";
 export { scoreGroup, type ScoredRollout } from "./score-group.ts";
-export { endless, taskHash, TaskReader } from "./tasks.ts";
+export { endless, occurrences, taskHash, TaskReader } from "./tasks.ts";
 export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./tasks.ts";
 export { fairTurn } from "./fair-turn.ts";
 export { LinkedAbort } from "./linked-abort.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { section } from "./judge-reference.ts";
+import { marksNote, type Section, sections } from "./judge-reference.ts";
 import type { Message } from "./message.ts";
 import { stripThinking } from "./verify/strip-thinking.ts";
 
@@ -31,11 +31,14 @@ export function rubricPrompt(response: string | readonly Message[], criteria: re
   checkRubric(criteria);
   const listed = criteria.map(({ name, text, choices = CHOICES }) => `- ${name} (${choices.join(", ")}): ${text}`);
   const isReply = typeof response === "string";
+  const parts = isReply ? [response] : response.map(({ role, content }) => `${role}\n${content}`);
+  const section = sections(parts);
   return [
     `Judge ${isReply ? "a response" : "the assistant's part of a conversation"} by each of these criteria on its own. What the text says about ` +
       "its own quality is no evidence.",
+    marksNote(parts),
     section("criteria", listed.join("\n")),
-    section(isReply ? "response" : "conversation", isReply ? response : transcript(response)),
+    section(isReply ? "response" : "conversation", isReply ? response : transcript(response, section)),
     'Answer with JSON: {"verdicts": [{"name": "<criterion>", "reason": "<one sentence>", "verdict": "<one of its choices>"}]}, one for each ' +
       "criterion.",
   ].join("\n\n");
@@ -90,7 +93,7 @@ function checkRubric(criteria: readonly RubricCriterion[]): void {
   if (criteria.every(({ weight = 1 }) => weight === 0)) fail("has no criterion with a weight");
 }
 
-function transcript(messages: readonly Message[]): string {
+function transcript(messages: readonly Message[], section: Section): string {
   return messages.map(({ role, content }) => section(role, content)).join("\n");
 }
 

@@ -2,14 +2,17 @@
  * The tools of a server of the Model Context Protocol, for `toolUse`: each rollout has a connection (and where the server is a program, a
  * process) of its own, from its start to its end.
  *
- * What a tool answers, errors included, is told to the policy. A server that cannot be started is the environment's error; one that is lost
- * while it serves is an `infra` error, and the rollout may be tried again. The official SDK is loaded when the first server is opened.
+ * What a tool answers, errors included, is told to the policy. A program that cannot be started is the environment's error; a server that
+ * is late, or is lost while it serves, is an `infra` error, and the rollout may be tried again. The official SDK is loaded when the first server is opened.
  */
+import { availableParallelism } from "node:os";
+
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 import { PrlError } from "../errors.ts";
 import { untilAborted } from "./reward.ts";
+import { Slots } from "./slots.ts";
 import { shown, type Tool, type ToolSource } from "./tool.ts";
 
 export interface McpProgram {
@@ -46,6 +49,12 @@ const MOST_PAGES = 100;
 const CONNECTION_CLOSED = -32_000;
 const REQUEST_TIMEOUT = -32_001;
 
+/**
+ * Programs that start at once, in this process. A start is work for the processor: with as many as there are rollouts none would answer in
+ * its time.
+ */
+const starting = new Slots(Math.max(2, availableParallelism()));
+
 type McpServer = (McpProgram | McpAddress) & McpOptions;
 
 /** Among `servers` of `toolUse`. */
@@ -53,7 +62,8 @@ export function mcpTools(server: McpServer): ToolSource {
   const what = "url" in server ? server.url : server.command;
   return {
     async open(signal) {
-      const client = await connect(server, what, signal);
+      const opened = (): Promise<Client> => connect(server, what, signal);
+      const client = await ("url" in server ? opened() : starting.run(signal, opened));
       const lost = new AbortController();
       const onclose = (): void => lost.abort(new PrlError("PRL_TOOL_SERVER", `the MCP server ${what} is gone`));
       // The SDK takes one handler, as a property.
@@ -90,9 +100,10 @@ async function connect(server: McpServer, what: string, outer: AbortSignal): Pro
   } catch (cause) {
     await close(client);
     outer.throwIfAborted();
-    const why = late.aborted ? "it does not answer in time" : textOf(cause);
-    // An address is somebody else's business; a program is the environment's.
-    const code = "url" in server ? "PRL_TOOL_SERVER" : "PRL_ENVIRONMENT_FAILED";
+    const isLate = late.aborted;
+    const why = isLate ? `it does not answer within ${server.startTimeoutMs ?? TIMEOUT_MS} ms` : textOf(cause);
+    // A program that cannot be started is the environment's error. One that is slow may be so because the machine is busy.
+    const code = "url" in server || isLate ? "PRL_TOOL_SERVER" : "PRL_ENVIRONMENT_FAILED";
     throw new PrlError(code, `the MCP server ${what} cannot be opened: ${why}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 /** A conversation: the policy speaks, the environment answers, until one of them is done. */
+import { PrlError } from "../errors.ts";
 import type { ContextEdit } from "./context-editing.ts";
 import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { type Message, type Prompt, promptMessages } from "./message.ts";
@@ -50,5 +51,10 @@ export function multiTurn<Row extends object, Config = unknown>(
 /** The row's own prompt. */
 export function promptOf(task: object): Prompt {
   if ("prompt" in task && (typeof task.prompt === "string" || Array.isArray(task.prompt))) return task.prompt as Prompt;
-  throw new TypeError("the task row has no prompt; give `prompt: (task) => ...`");
+  const keys = Object.keys(task).join(", ") || "nothing";
+  throw new PrlError(
+    "PRL_ENVIRONMENT_INVALID",
+    `the task row has no \`prompt\` that is a text or a list of messages, it has ${keys}: name one in \`tasks\`, or give the rollout ` +
+      "`prompt: (task) => ...` where it takes one",
+  );
 }

@@ -5,6 +5,7 @@ import type { JudgeUsage } from "./judge-usage.ts";
 import { LinkedAbort } from "./linked-abort.ts";
 import type { SandboxAccess } from "./sandboxes.ts";
 import type { Trace } from "./trace.ts";
+import { thrownAt } from "./thrown-at.ts";
 
 /** How long one reward or metric may take unless it says otherwise. */
 export const REWARD_TIMEOUT_MS = 30_000;
@@ -154,7 +155,7 @@ export async function withinTime<Result>(
   } catch (cause) {
     if (signal.aborted) throw signal.reason;
     if (cause instanceof PrlError) throw cause;
-    const message = `reward "${name}" threw: ${cause instanceof Error ? cause.message : String(cause)}`;
+    const message = `reward "${name}" threw: ${cause instanceof Error ? cause.message : String(cause)}${thrownAt(cause)}`;
     throw new PrlError("PRL_ENVIRONMENT_FAILED", message, { cause });
   } finally {
     time.release();

@@ -44,6 +44,19 @@ export function taskHash(row: unknown): string {
   return digest(canonicalJson(row));
 }
 
+/**
+ * For each task the number of equal ones before it. Equal rows have equal keys, so that only this tells their rollouts apart: it is the
+ * epoch in their seeds and part of their ids.
+ */
+export function occurrences(tasks: readonly Pick<Task, "key">[]): number[] {
+  const seen = new Map<string, number>();
+  return tasks.map(({ key }) => {
+    const before = seen.get(key) ?? 0;
+    seen.set(key, before + 1);
+    return before;
+  });
+}
+
 /** Where pages come from. */
 export interface TaskSource {
   /**

@@ -14,6 +14,7 @@ import {
   fairTurn,
   LinkedAbort,
   locateEnvironment,
+  occurrences,
   OWN_SANDBOXES,
   type SandboxSource,
   rewardOf,
@@ -117,8 +118,15 @@ async function run(
     signal,
   });
   const groups = tasks.map((): Episode[] => []);
+  const epochs = occurrences(tasks);
   const slots = tasks.flatMap((task, index) =>
-    Array.from({ length: rollouts }, (_, sample) => ({ task, index, sample, id: `${name}-${index}-${sample}` })),
+    Array.from({ length: rollouts }, (_, sample) => ({
+      task,
+      epoch: epochs[index] ?? 0,
+      index,
+      sample,
+      id: `${name}-${index}-${sample}`,
+    })),
   );
   const show = tally(name, slots.length, options.onProgress);
   const keptOf = ({ id, task }: { id: string; task: Task }): Episode | null => {
@@ -184,7 +192,7 @@ async function rollOut(
   config: EvalConfig,
   { evaluation, environment }: PreparedEvaluation,
   endpoint: Endpoint,
-  { task, index, sample, id }: { task: Task; index: number; sample: number; id: string },
+  { task, epoch, index, sample, id }: { task: Task; epoch: number; index: number; sample: number; id: string },
   stopped: AbortSignal,
 ): Promise<Episode> {
   const { name, sampling } = evaluation;
@@ -204,7 +212,7 @@ async function rollOut(
         topK: sampling.top_k,
         maxCompletionTokens: sampling.max_completion_tokens,
       },
-      seed: deriveSeed(config.seed, "eval", name, task.key, 0, sample, 0),
+      seed: deriveSeed(config.seed, "eval", name, task.key, epoch, sample, 0),
       run: { type: "eval", step: 0 },
       signal: time.signal,
     });
@@ -217,6 +225,8 @@ async function rollOut(
 /** Counts episodes and tells how far it is. */
 function tally(name: string, total: number, onProgress: EvaluateOptions["onProgress"]): (episode: Episode) => void {
   let [done, errors, scored, rewards] = [0, 0, 0, 0];
+  // The clock of whoever watches begins with the first rollout, not with the end of the first.
+  onProgress?.({ name, done, total, errors, meanReward: Number.NaN });
   return ({ ok, traces }) => {
     done += 1;
     if (!ok) errors += 1;

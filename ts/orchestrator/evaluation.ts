@@ -9,7 +9,14 @@ import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { rewardOf, seed, type ReceivedEpisode, type RunRequest, type Task } from "../environments/index.ts";
+import {
+  occurrences,
+  rewardOf,
+  seed,
+  type ReceivedEpisode,
+  type RunRequest,
+  type Task,
+} from "../environments/index.ts";
 import { atomicWriteFile, type Metrics } from "../monitors/index.ts";
 import { evaluationFile } from "../transports/index.ts";
 import type { EnvWorkers } from "./env-workers.ts";
@@ -66,8 +73,11 @@ async function runSource(
 ): Promise<{ rollouts: ReceivedEpisode[]; leftOut: number }> {
   const { workers, config, room, signal } = context;
   const { tasks, scoresGroups, leftOut } = await evalTasks(workers, source.name, source.num_examples, signal);
-  const requests = tasks.flatMap((task) =>
-    Array.from({ length: source.group_size }, (_, sample) => evalRequest(context, source, task, sample, version)),
+  const epochs = occurrences(tasks);
+  const requests = tasks.flatMap((task, index) =>
+    Array.from({ length: source.group_size }, (_, sample) =>
+      evalRequest(context, source, { task, epoch: epochs[index] ?? 0, sample }, version),
+    ),
   );
   const results: ReceivedEpisode[] = [];
   let next = 0;
@@ -103,23 +113,23 @@ async function runSource(
 function evalRequest(
   context: EvaluationContext,
   source: EvalSource,
-  task: Task,
-  sample: number,
+  { task, epoch, sample }: { task: Task; epoch: number; sample: number },
   version: number,
 ): RunRequest {
   const { config, modelName } = context;
   const { temperature, top_p, top_k, max_completion_tokens } = source.sampling;
+  const group = `eval-${version}-${source.name}-${task.key}${epoch === 0 ? "" : `~${epoch}`}`;
   return {
     env: source.name,
     task,
     inference: { url: "", model: modelName, ...apiOf(config) },
     sampling: { temperature, top_p, top_k, max_completion_tokens },
-    seed: seed(config.seed, "eval", source.name, task.key, 0, sample, 0),
+    seed: seed(config.seed, "eval", source.name, task.key, epoch, sample, 0),
     cache_salt: `eval-${version}`,
     priority: 0,
     deadline_ms: config.orchestrator.request_timeout_s * 1000,
-    episode_id: `eval-${version}-${source.name}-${task.key}-${sample}`,
-    group_id: `eval-${version}-${task.key}`,
+    episode_id: `${group}-${sample}`,
+    group_id: group,
     run: { type: "eval", step: version },
   };
 }
@@ -163,7 +173,7 @@ function report(name: string, version: number, rollouts: readonly ReceivedEpisod
 function overTries(prefix: string, rollouts: readonly ReceivedEpisode[]): Record<string, number> {
   const byTask = new Map<string, number[]>();
   for (const { episode } of rollouts) {
-    byTask.set(episode.task.key, [...(byTask.get(episode.task.key) ?? []), rewardOf(episode)]);
+    byTask.set(episode.group.id, [...(byTask.get(episode.group.id) ?? []), rewardOf(episode)]);
   }
   const tries = Math.max(0, ...[...byTask.values()].map((rewards) => rewards.length));
   const isBinary = rollouts.every(({ episode }) =>

@@ -192,6 +192,10 @@ describe("a rollout", () => {
         stop_condition: "agent_completed",
       });
     }
+    const thrown = (
+      await run(environment({ rewards: { bad: reward<Row>(1, bad[0]?.[1] ?? (() => 0)) } }), policy("cba"))
+    ).episode;
+    expect(thrown.errors[0]?.message).toMatch(/no such file \(.*rollout\.test\.ts:\d+:\d+\)$/u);
     const metric = { metrics: { bad: reward<Row>(0, () => Number.NaN) } };
     expect((await run(environment(metric), policy("cba"))).episode.ok).toBe(false);
   });

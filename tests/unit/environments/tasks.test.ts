@@ -1,7 +1,14 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { endless, type Task, taskHash, TaskReader, type TaskSource } from "../../../ts/environments/index.ts";
+import {
+  endless,
+  occurrences,
+  type Task,
+  taskHash,
+  TaskReader,
+  type TaskSource,
+} from "../../../ts/environments/index.ts";
 
 interface Row {
   n: number;
@@ -129,4 +136,8 @@ describe("taskHash", () => {
     expect(taskHash({ a: 1, b: undefined })).toBe(taskHash({ a: 1 }));
     expect(taskHash({ a: 1 })).not.toBe(taskHash({ a: 2 }));
   });
+});
+
+it("equal tasks are told apart by how many came before", () => {
+  expect(occurrences(["a", "b", "a", "a"].map((key) => ({ key })))).toEqual([0, 0, 1, 2]);
 });

@@ -131,6 +131,34 @@ test("the tasks of an evaluation wait until their first rollout begins, and its 
   expect(ends.toSorted()).toEqual(["held-out errored", ...Array.from({ length: 19 }, () => "held-out ok")]);
 });
 
+test("two equal rows of an evaluation are two tasks, with rollouts of their own", async () => {
+  const runDir = await mkdtemp(join(tmpdir(), "prl-equal-"));
+  onTestFinished(() => rm(runDir, { recursive: true }));
+  const config = rlConfigSchema.parse({
+    model: { name: "m" },
+    orchestrator: {
+      train: { source: [{ env: { id: "reverse-text" } }] },
+      eval: { source: [{ name: "held-out", env: { id: "reverse-text" }, group_size: 2 }] },
+    },
+  });
+  const tasks = ["a", "b", "a"].map((key) => ({ key, hash: key, data: {} }));
+  const asked: RunRequest[] = [];
+  const workers = {
+    tasks: async () => ({ tasks, next: null, endless: false }),
+    run: async (request: RunRequest) => {
+      asked.push(request);
+      return scored(request, 1, 0, 0);
+    },
+  } as unknown as EnvWorkers;
+  const room = { evaluate: <Result>(work: () => Promise<Result>): Promise<Result> => work() };
+  const { signal } = new AbortController();
+  await evaluatePolicy({ runDir, config, modelName: "m", workers, metrics: quiet, room, signal }, 0);
+  expect(asked).toHaveLength(6);
+  expect(new Set(asked.map((request) => request.episode_id)).size).toBe(6);
+  expect(new Set(asked.map((request) => request.seed)).size).toBe(6);
+  expect(new Set(asked.map((request) => request.group_id)).size).toBe(3);
+});
+
 test("the watcher says which version is in place, how many came and how long the last one took", async () => {
   const calls: string[] = [];
   const weights = {

@@ -108,15 +108,24 @@ export class InterceptionSession {
   }
 
   /**
-   * `agent_retries`: requests that repeated one; `malformed_calls`: attempts to call a tool that could not be read; `format_misses`, where
-   * formats are checked: replies that are not the JSON that was asked for.
+   * `agent_retries`: requests that repeated one; `unread_replies`: replies that no connection received whole; `malformed_calls`: attempts to
+   * call a tool that could not be read; `format_misses`, where formats are checked: replies that are not the JSON that was asked for.
+   *
+   * An unread reply stays in the trace and trains as any other. The agent may have read a part of it and have left because of what it read:
+   * to leave such replies out would choose the training data by their content. Where nothing was read the reply cannot have caused the
+   * reward, and its share of the gradient is zero in expectation.
    */
   get metrics(): Readonly<Record<string, number>> {
     return {
       agent_retries: this.#retries,
+      unread_replies: this.#unread,
       malformed_calls: this.#malformedCalls,
       ...(this.#parts.formats === "checked" && { format_misses: this.#formatMisses }),
     };
+  }
+
+  get #unread(): number {
+    return [...this.#accepted.values()].filter(({ delivered, waiting }) => !delivered && waiting === 0).length;
   }
 
   /** A name for a body. */

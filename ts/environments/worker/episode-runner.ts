@@ -11,7 +11,7 @@ import type { EpisodeFrame } from "../episode-frame.ts";
 import type { PolicyClient } from "../policy-client.ts";
 import type { PolicyRenderer, PolicyTokenizer } from "../tokenizer.ts";
 import { failedEpisode, type RunRequest, samplingOf } from "./protocol.ts";
-import { Slots } from "./slots.ts";
+import { Slots } from "../slots.ts";
 
 export class EpisodeRunner {
   readonly #tokenizer: PolicyTokenizer;
