@@ -12,7 +12,11 @@ export const inferenceBlock = z
     prefix_cache: z.boolean().default(true).describe("Reuse the KV cache of equal prompt beginnings"),
     server: z
       .strictObject({
-        host: z.string().min(1).default("127.0.0.1").describe("Address to listen on; beyond this machine it needs PRL_TRANSPORT_TOKEN"),
+        host: z
+          .string()
+          .min(1)
+          .default("127.0.0.1")
+          .describe("Address to listen on; beyond this machine it needs PRL_TRANSPORT_TOKEN"),
         port: z.int().min(0).max(65535).default(0).describe("Port of the first server; 0: any free one"),
       })
       .prefault({})
