@@ -1419,7 +1419,6 @@ export interface NativeTrainerInfo {
 
 /** How to open a checkpoint for training. */
 export interface NativeTrainerOptions {
-  companions: string | null
   /** 0 takes every core. */
   threads: number
   /** Instruction-set tier; null picks the best. */
@@ -1432,6 +1431,8 @@ export interface NativeTrainerOptions {
   optim: NativeOptim
   /** auto | keep | recompute. */
   activations: string
+  /** Folder whose tokenizer files every saved folder gets; null: the opened one, whatever it has. */
+  companions: string | null
 }
 
 /** What both ends of a stream need to know. */

@@ -79,7 +79,10 @@ describe("a chain of resumes", () => {
     async () => {
       const args = ["rl", "rl.toml", "--run.name", "chain", "--ckpt.recovery-interval", "1"];
       expect((await prl([...args, "--max-steps", "2"], options())).code).toBe(0);
-      const { finished } = start([...args, "--max-steps", "40", "--resume"], options());
+      const { finished } = start([...args, "--max-steps", "12", "--resume"], {
+        ...options(),
+        deadlineMs: 500_000,
+      });
       const begunWith = join(runDir(), "checkpoints/step_2");
       for (let i = 0; i < 2400 && (await isThere(begunWith)); i++) await sleep(25);
       expect(await isThere(begunWith)).toBe(false);
