@@ -13,6 +13,14 @@ describe("verifyMath", () => {
     ["bars", "|".repeat(2000) + "1" + "|".repeat(2000), "2"],
     ["boxes that are not closed", "\\boxed{".repeat(3000), "1"],
     ["unions", "(1,2)\\cup".repeat(5000) + "(3,4)", "(1,2)"],
+    ["a long power against itself", "10^{100000}", "10^{99999}"],
+    ["commas", "1,".repeat(20_000), "1"],
+    ["numerals with bases", "1_2".repeat(10_000), "1"],
+    ["upright letters", "5\\mathrm{".repeat(5000) + "}".repeat(5000), "5"],
+    ["currencies", "\\$5".repeat(15_000), "5"],
+    ["names", Array.from({ length: 3000 }, (_, i) => `x_{${i}}=${i}`).join(","), "5"],
+    ["factorials of letters", "n!".repeat(300), "n"],
+    ["equations in several letters", "\\sin(xy)+x^y+y^x=1", "\\sin(xy)+x^y+y^x=\\cos x"],
     ["code", "__import__('os').system('ls')", "0"],
   ])("%s: an answer within the deadline", async (_name, gold, answer) => {
     const verdict = await verifyMath(gold, answer, { deadlineMs: 300 });
@@ -37,6 +45,12 @@ describe("verifyMath", () => {
     expect((await verifyMath("7", "\\boxed{8}. The final answer is 7.")).correct).toBe(true);
     await expect(verifyMath("1", "1", { precision: 99 })).rejects.toThrow(/precision: expected a whole number/u);
     await expect(verifyMath("1", "1", { deadlineMs: 0 })).rejects.toThrow(/deadlineMs/u);
+    const unknown = "somewhere" as "boxed";
+    await expect(verifyMath("1", "1", { targets: [unknown] })).rejects.toThrow(/targets: .*got \["somewhere"\]/u);
+    await expect(verifyMath("1", "1", { targets: [] })).rejects.toThrow(/targets/u);
+    await expect(verifyMath("1", "1", { targets: "boxed" as never })).rejects.toThrow(/targets/u);
+    const often = "often" as "first";
+    await expect(verifyMath("1", "1", { boxedPriority: often })).rejects.toThrow(/boxedPriority: .*got "often"/u);
   });
 
   test("thousands of pairs at once come back in any order of asking", async () => {

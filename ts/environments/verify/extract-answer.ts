@@ -4,11 +4,11 @@ import { z } from "zod";
 import { PrlError } from "../../errors.ts";
 import { checkOptions, only } from "../../options.ts";
 import { balancedEnd } from "./balanced.ts";
-import { closedBoxes } from "./math/extract.ts";
+import { closedBoxes, joinedBoxes } from "./math/boxes.ts";
 import { stripThinking } from "./strip-thinking.ts";
 
 export interface ExtractAnswerOptions {
-  /** `boxed`: the last closed \boxed{...}; `hash`: after the last "####"; `last_number`; `the_answer_is`. Default boxed. */
+  /** `boxed`: the last closed \boxed{...}, boxes joined by "and", "or" or commas as one list; `hash`: after the last "####"; `last_number`; `the_answer_is`. Default boxed. */
   from?: "boxed" | "hash" | "last_number" | "the_answer_is";
   /** Null when the rule finds nothing; else the whole text is the answer. Default true. */
   strict?: boolean;
@@ -36,7 +36,7 @@ export function extractAnswer(text: string, options: ExtractAnswerOptions = {}):
 function rule(from: NonNullable<ExtractAnswerOptions["from"]>): (text: string) => string | null {
   switch (from) {
     case "boxed":
-      return (text) => closedBoxes(text).at(-1)?.content.trim() ?? null;
+      return (text) => unboxed(joinedBoxes(text).at(-1)?.content ?? null);
     case "hash":
       return (text) => {
         const at = text.lastIndexOf("####");
@@ -62,6 +62,13 @@ function rule(from: NonNullable<ExtractAnswerOptions["from"]>): (text: string) =
         `from: ${JSON.stringify(from)}: use boxed, hash, last_number or the_answer_is`,
       );
   }
+}
+
+/** Without boxes around the whole. */
+function unboxed(content: string | null): string | null {
+  const text = content?.trim() ?? null;
+  const [box] = text === null ? [] : closedBoxes(text);
+  return box?.at === 0 && box.end === text?.length && box.content !== text ? unboxed(box.content) : text;
 }
 
 /** What follows the last "the answer is": a formula, or the rest of the sentence. */

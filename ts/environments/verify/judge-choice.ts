@@ -1,5 +1,5 @@
 /** The verdict of a judge model among given choices. */
-import { closedBoxes } from "./math/extract.ts";
+import { closedBoxes } from "./math/boxes.ts";
 
 const MARKER =
   /^[\s>*_#-]*(?:final\s+(?:judg(?:e)?ment|answer|verdict)|judg(?:e)?ment|verdict|answer)\b[\s*_]*(?:is)?\s*[:=-]?/gimu;

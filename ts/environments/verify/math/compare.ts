@@ -1,25 +1,18 @@
 /** Whether an answer means what the gold answer means. The gold's form decides where forms differ: order, percent, sets. */
+import { compareCollections, valuesOf } from "./compare-collections.ts";
+import { sameAntiderivative, sameForms } from "./compare-calculus.ts";
+import { compareMeasured } from "./compare-measured.ts";
 import * as c from "./complex.ts";
-import { differentiate } from "./differentiate.ts";
 import { assigned, isEquation, sameEquation, solvedBy } from "./equations.ts";
 import { approximate } from "./evaluate.ts";
-import {
-  type Expression,
-  mapNodes,
-  mapSymbols,
-  negative,
-  number,
-  product,
-  some,
-  sum,
-  symbolsOf,
-} from "./expression.ts";
-import { hasMatrix, matrixOf, withoutDeterminants } from "./matrices.ts";
-import { endpoint, isRealSet, sameRealSet } from "./real-sets.ts";
+import { type Expression, mapSymbols, sameTree, symbolsOf } from "./expression.ts";
+import { withIntegerParameters } from "./integer-parameters.ts";
+import { hasMatrix, matrixOf, rowsOfTuple, withoutDeterminants } from "./matrices.ts";
+import { compareNamed, withLabels } from "./named-values.ts";
+import { isRealSet, sameRealSet } from "./real-sets.ts";
 import * as q from "./rational.ts";
-import { sampleOf, sameValue } from "./scalars.ts";
+import { sampleOf } from "./samples.ts";
 import { namedSet, sameText } from "./texts.ts";
-import { parseUnit } from "./units.ts";
 
 export interface CompareOptions {
   /** Decimal digits in which a rounded number has to agree. */
@@ -31,79 +24,43 @@ export interface CompareOptions {
 }
 
 export function equivalent(gold: Expression, answer: Expression, options: CompareOptions): boolean {
-  const [a, b] = sameCase(withoutDeterminants(gold), withoutDeterminants(answer));
-  if (compare(a, b, options)) return true;
-  if (sameAntiderivative(a, b, options) || sameForms(a, b, options)) return true;
+  if (sameTree(gold, answer)) return true;
+  const [a, b] = sameCase(...withIntegerParameters(prepared(gold), prepared(answer)));
+  const same = (one: Expression, other: Expression): boolean => compare(one, other, options);
+  if (same(a, b) || sameAntiderivative(a, b, same) || sameForms(a, b, same)) return true;
   if (options.strict) return false;
   const renamed = renameByPosition(a, b);
-  return renamed !== null && compare(a, renamed, options);
+  return renamed !== null && same(a, renamed);
 }
 
-/** An indefinite integral against a function: its derivative is what is integrated. */
-function sameAntiderivative(gold: Expression, answer: Expression, options: CompareOptions): boolean {
-  const [task, result] = isAntiderivative(gold) ? [gold, answer] : [answer, gold];
-  if (!isAntiderivative(task) || some(result, isAntiderivative)) return false;
-  const [body, variable] = task.args;
-  if (body === undefined || variable?.kind !== "symbol") return false;
-  const slope = differentiate(result, variable.name);
-  return slope !== null && compare(body, slope, options);
-}
-
-const isAntiderivative = (one: Expression): one is Expression & { kind: "call" } =>
-  one.kind === "call" && one.name === "antiderivative";
-
-const FORMS = new Set(["integral", "antiderivative", "limit", "sum", "prod"]);
-const isForm = (one: Expression): one is Expression & { kind: "call" } => one.kind === "call" && FORMS.has(one.name);
-
-/** With integrals, limits and sums whose parts are equal taken for the same unknown. */
-function sameForms(gold: Expression, answer: Expression, options: CompareOptions): boolean {
-  if (!some(gold, isForm) || !some(answer, isForm)) return false;
-  const known: (Expression & { kind: "call" })[] = [];
-  const nameOf = (form: Expression & { kind: "call" }): Expression => {
-    const index = known.findIndex((other) => sameForm(other, form, options));
-    if (index < 0) known.push(form);
-    return { kind: "symbol", name: `form ${index < 0 ? known.length - 1 : index}` };
-  };
-  const replaced = (node: Expression): Expression | null => (isForm(node) ? nameOf(node) : null);
-  return compare(mapNodes(gold, replaced), mapNodes(answer, replaced), options);
-}
-
-function sameForm(
-  a: Expression & { kind: "call" },
-  b: Expression & { kind: "call" },
-  options: CompareOptions,
-): boolean {
-  if (a.name !== b.name || a.args.length !== b.args.length) return false;
-  const [body, variable, ...bounds] = a.args;
-  const [otherBody, otherVariable, ...otherBounds] = b.args;
-  if (body === undefined || otherBody === undefined || variable === undefined || otherVariable === undefined)
-    return false;
-  if (!bounds.every((one, index) => sameBound(one, otherBounds[index], options))) return false;
-  const [name, otherName] = [variable, otherVariable].map((one) => (one.kind === "text" ? one.text : ""));
-  const renamed = mapSymbols(otherBody, (one) => ({ kind: "symbol", name: one === otherName && name ? name : one }));
-  return compare(body, renamed, options) || sameForms(body, renamed, options);
-}
-
-function sameBound(a: Expression, b: Expression | undefined, options: CompareOptions): boolean {
-  if (b === undefined) return false;
-  const [one, other] = [JSON.stringify(a, plainBigint), JSON.stringify(b, plainBigint)];
-  return one === other || compare(a, b, options);
-}
-
-const plainBigint = (_: string, value: unknown): unknown => (typeof value === "bigint" ? String(value) : value);
+const prepared = (expression: Expression): Expression => withLabels(withoutDeterminants(expression));
 
 function compare(gold: Expression, answer: Expression, options: CompareOptions): boolean {
-  if (gold.kind === "text" || answer.kind === "text") {
-    const [a, b] = [namedSet(gold), namedSet(answer)];
-    return sameText(gold, answer) || ((a !== gold || b !== answer) && compare(a, b, options));
-  }
+  const same = (one: Expression, other: Expression): boolean => compare(one, other, options);
+  const [members, others] = [membersOf(gold), membersOf(answer)];
+  if (members !== null || others !== null) return same(members ?? gold, others ?? answer);
+  const named = compareNamed(gold, answer, same);
+  if (named !== null) return named;
   const equations = compareEquations(gold, answer, options);
   if (equations !== null) return equations;
+  if (gold.kind === "text" || answer.kind === "text") {
+    const [a, b] = [namedSet(gold), namedSet(answer)];
+    return sameText(gold, answer) || ((a !== gold || b !== answer) && same(a, b));
+  }
   if (isRealSet(gold) || isRealSet(answer)) return compareRealSets(gold, answer, options);
-  const collections = compareCollections(gold, answer, options);
+  const matrices = hasMatrix(gold) || hasMatrix(answer);
+  if (matrices && (matrixOf(gold) ?? matrixOf(answer)) !== null) return compareMatrices(gold, answer, options);
+  const collections = compareCollections(gold, answer, same);
   if (collections !== null) return collections;
-  if (hasMatrix(gold) || hasMatrix(answer)) return compareMatrices(gold, answer, options);
-  return compareMeasured(gold, answer, options);
+  if (matrices) return false;
+  return compareMeasured(gold, answer, options.precision, same);
+}
+
+/** x \in {1, 2} is {1, 2}: the letter only says what is in it. */
+function membersOf(expression: Expression): Expression | null {
+  if (expression.kind !== "relation" || expression.operators.join(" ") !== "in") return null;
+  const [element, set] = expression.sides;
+  return element?.kind === "symbol" && set !== undefined ? set : null;
 }
 
 // ---- equations ----
@@ -116,7 +73,7 @@ function compareEquations(gold: Expression, answer: Expression, options: Compare
   const [goldValue, answerValue] = [assigned(gold), assigned(answer)];
   if (isEquation(gold) && isEquation(answer)) {
     if (goldValue !== null && answerValue !== null) {
-      const sameName = goldValue.name === answerValue.name || goldValue.name === null || answerValue.name === null;
+      const sameName = namesAgree(goldValue.name, answerValue.name);
       if (sameName && compare(goldValue.value, answerValue.value, options)) return true;
     }
     if (sameEquation(gold, answer)) return true;
@@ -124,12 +81,21 @@ function compareEquations(gold: Expression, answer: Expression, options: Compare
     return goldValue !== null && solvedBy(answer, valuesOf(goldValue.value), goldValue.name);
   }
   if (isEquation(gold)) {
-    if (goldValue !== null) return compare(goldValue.value, answer, options);
-    const values = assignedValues(answer);
-    return solvedBy(gold, values.values, values.name);
+    const { values, name } = assignedValues(answer);
+    if (goldValue === null) return solvedBy(gold, values, name);
+    const isNamed = name !== null && name === goldValue.name;
+    return compare(goldValue.value, isNamed ? { kind: "set", items: values } : answer, options);
   }
-  if (answerValue !== null) return compare(gold, answerValue.value, options);
-  return false;
+  if (answerValue === null) return false;
+  const { values, name } = assignedValues(gold);
+  const isNamed = name !== null && name === answerValue.name;
+  return compare(isNamed ? { kind: "set", items: values } : gold, answerValue.value, options);
+}
+
+/** A value without a name has any; y is the usual name of the values of f(x). */
+function namesAgree(a: string | null, b: string | null): boolean {
+  const isFunction = (name: string | null): boolean => name === "y" || /^[fgh]\(x\)$/u.test(name ?? "");
+  return a === null || b === null || a === b || (isFunction(a) && isFunction(b) && (a === "y" || b === "y"));
 }
 
 /** "4 pi ≈ 12.57": a number and what it is about. */
@@ -142,17 +108,11 @@ function assignedValues(expression: Expression): { values: readonly Expression[]
   const values = valuesOf(expression);
   const assignments = values.map(assigned);
   const [first] = assignments;
-  if (first !== null && first !== undefined && assignments.every((one) => one !== null && one.name === first.name)) {
-    return { values: assignments.flatMap((one) => (one === null ? [] : valuesOf(one.value))), name: first.name };
+  const letter = first?.name?.split("_")[0];
+  if (first && assignments.every((one) => one !== null && one.name?.split("_")[0] === letter)) {
+    return { values: assignments.flatMap((one) => (one === null ? [] : valuesOf(one.value))), name: letter ?? null };
   }
   return { values, name: null };
-}
-
-function valuesOf(expression: Expression): readonly Expression[] {
-  const spread = spreadPlusMinus(expression);
-  if (spread.kind === "set") return spread.items;
-  if (spread.kind === "tuple" && spread.brackets === "") return spread.items.flatMap(valuesOf);
-  return [spread];
 }
 
 // ---- sets of reals ----
@@ -224,81 +184,10 @@ function sameBorder(gold: Expression & { kind: "relation" }, answer: Expression 
   return sameEquation(equation(gold), equation(answer));
 }
 
-// ---- collections ----
-
-/** Null when neither is a collection. */
-function compareCollections(gold: Expression, answer: Expression, options: CompareOptions): boolean | null {
-  const [a, b] = [spreadPlusMinus(gold), spreadPlusMinus(answer)];
-  const isCollection = ({ kind }: Expression): boolean => kind === "set" || kind === "tuple";
-  if (!isCollection(a) && !isCollection(b)) return null;
-  const [left, right] = [items(a), items(b)];
-  // A gold that orders its items asks for that order; an answer that says less than the gold's form is taken as it is.
-  const ordered = a.kind === "tuple" && a.brackets !== "" && b.kind === "tuple";
-  const orderedSet = a.kind === "tuple" && a.brackets !== "" && b.kind === "set";
-  if (ordered || orderedSet) {
-    return (
-      left.length === right.length &&
-      left.every((item, i) => right[i] !== undefined && compare(item, right[i], options))
-    );
-  }
-  return sameMembers(left, right, options);
-}
-
-function items(expression: Expression): readonly Expression[] {
-  if (expression.kind === "set" || expression.kind === "tuple") {
-    return expression.items.flatMap((item) => (item.kind === "plusMinus" ? items(spreadPlusMinus(item)) : [item]));
-  }
-  return [expression];
-}
-
-function sameMembers(a: readonly Expression[], b: readonly Expression[], options: CompareOptions): boolean {
-  const [left, right] = [distinct(a, options), distinct(b, options)];
-  if (left.length !== right.length) return false;
-  const open = [...right];
-  return left.every((item) => {
-    const index = open.findIndex((other) => compare(item, other, options));
-    if (index >= 0) open.splice(index, 1);
-    return index >= 0;
-  });
-}
-
-function distinct(members: readonly Expression[], options: CompareOptions): Expression[] {
-  if (members.length > 200) return [...members];
-  return members.filter((one, index) => !members.slice(0, index).some((other) => compare(other, one, options)));
-}
-
-/** a ± b anywhere becomes the set of both values; several ± move together. */
-function spreadPlusMinus(expression: Expression): Expression {
-  if (expression.kind === "tuple" || expression.kind === "set") return expression;
-  if (!some(expression, ({ kind }) => kind === "plusMinus")) return expression;
-  return { kind: "set", items: [withSign(expression, 1), withSign(expression, -1)] };
-}
-
-function withSign(expression: Expression, sign: 1 | -1): Expression {
-  switch (expression.kind) {
-    case "plusMinus": {
-      const offset = withSign(expression.offset, sign);
-      return sum([withSign(expression.base, sign), sign === 1 ? offset : negative(offset)]);
-    }
-    case "sum":
-      return { ...expression, terms: expression.terms.map((term) => withSign(term, sign)) };
-    case "product":
-      return { ...expression, factors: expression.factors.map((factor) => withSign(factor, sign)) };
-    case "power":
-      return { ...expression, base: withSign(expression.base, sign), exponent: withSign(expression.exponent, sign) };
-    case "call":
-      return { ...expression, args: expression.args.map((argument) => withSign(argument, sign)) };
-    case "relation":
-      return { ...expression, sides: expression.sides.map((side) => withSign(side, sign)) };
-    default:
-      return expression;
-  }
-}
-
-// ---- matrices, measured values ----
+// ---- matrices ----
 
 function compareMatrices(gold: Expression, answer: Expression, options: CompareOptions): boolean {
-  const [a, b] = [matrixOf(gold), matrixOf(answer)];
+  const [a, b] = [matrixOf(gold) ?? rowsOfTuple(gold, answer), matrixOf(answer) ?? rowsOfTuple(answer, gold)];
   if (a === null || b === null || a.length !== b.length) return false;
   return a.every((row, i) => {
     const other = b[i] ?? [];
@@ -306,117 +195,6 @@ function compareMatrices(gold: Expression, answer: Expression, options: CompareO
       row.length === other.length && row.every((cell, j) => other[j] !== undefined && compare(cell, other[j], options))
     );
   });
-}
-
-/** Values with percent signs, units, degrees or bases, then plain ones. */
-function compareMeasured(left: Expression, right: Expression, options: CompareOptions): boolean {
-  const { precision } = options;
-  const [gold, answer] = [percentOutside(left), percentOutside(right)];
-  const ends = [gold, answer].map((one) => (isInfinite(one) ? endpoint(one) : null));
-  if (ends[0] !== null || ends[1] !== null) return ends[0] === ends[1];
-  if (gold.kind === "based" || answer.kind === "based") return compareBased(gold, answer);
-  if (gold.kind === "percent" && answer.kind !== "percent") {
-    return sameValue(gold, answer, precision) || sameValue(gold.value, bare(answer), precision);
-  }
-  if (answer.kind === "percent" && gold.kind !== "percent") {
-    return (
-      sameValue(gold, answer, precision) ||
-      (gold.kind === "number" && !gold.decimal && sameValue(gold, answer.value, precision))
-    );
-  }
-  if (gold.kind === "quantity" || answer.kind === "quantity") return compareQuantities(gold, answer, options);
-  if (gold.kind === "degrees" && answer.kind === "degrees") return sameValue(gold.value, answer.value, precision);
-  if (gold.kind === "degrees") return sameValue(gold.value, answer, precision) || sameValue(gold, answer, precision);
-  if (answer.kind === "degrees") return sameValue(gold, answer.value, precision) || sameValue(gold, answer, precision);
-  if (gold.kind === "ratio" && answer.kind === "ratio") return sameRatio(gold.parts, answer.parts, precision);
-  const residues = sameResidue(gold, answer, precision);
-  return residues ?? sameValue(gold, answer, precision);
-}
-
-/** What has infinity among its parts, and not only as the bound of an integral, a limit or a sum. */
-function isInfinite(expression: Expression): boolean {
-  return some(
-    mapNodes(expression, (node) => (isForm(node) ? number(0) : null)),
-    isInfinity,
-  );
-}
-
-/** -5% as a percentage of -5. */
-function percentOutside(expression: Expression): Expression {
-  if (expression.kind !== "product") return expression;
-  const [percent, ...more] = expression.factors.filter(({ kind }) => kind === "percent");
-  if (percent?.kind !== "percent" || more.length > 0) return expression;
-  const factors = expression.factors.map((factor) => (factor === percent ? percent.value : factor));
-  return factors.every(({ kind }) => kind === "number") ? { kind: "percent", value: product(factors) } : expression;
-}
-
-function isInfinity(node: Expression): boolean {
-  return node.kind === "constant" && node.name === "infinity";
-}
-
-/** "1 m" was read as a product; beside a value with a unit the letter is one too. */
-function letterAsUnit(expression: Expression): Expression {
-  if (expression.kind !== "product") return expression;
-  const last = expression.factors.at(-1);
-  const value = product(expression.factors.slice(0, -1));
-  if (last?.kind !== "symbol" || symbolsOf(value).size > 0 || parseUnit(last.name) === null) return expression;
-  return { kind: "quantity", value, unit: last.name };
-}
-
-function bare(expression: Expression): Expression {
-  return expression.kind === "quantity" || expression.kind === "degrees" ? expression.value : expression;
-}
-
-/** Digits of one base are compared as digits, so an answer may leave the base out; numbers of two bases by their values. */
-function compareBased(gold: Expression, answer: Expression): boolean {
-  if (gold.kind === "based" && answer.kind === "based") return q.equal(gold.value, answer.value);
-  const [based, other] = gold.kind === "based" ? [gold, answer] : [answer, gold];
-  if (based.kind !== "based" || other.kind !== "number" || other.decimal) return false;
-  if (based.base === 10) return q.equal(based.value, other.value);
-  return gold.kind === "based" && other.value.denominator === 1n && other.value.numerator === BigInt(based.digits);
-}
-
-/** A unit that only one of them states is taken as understood; two have to measure the same. */
-function compareQuantities(left: Expression, right: Expression, options: CompareOptions): boolean {
-  const [gold, answer] = [letterAsUnit(left), letterAsUnit(right)];
-  if (gold.kind !== "quantity" || answer.kind !== "quantity") return compare(bare(gold), bare(answer), options);
-  const [a, b] = [parseUnit(gold.unit), parseUnit(answer.unit)];
-  if (a === null || b === null) {
-    const plain = (unit: string): string =>
-      unit
-        .replace(/s\b/gu, "")
-        .replace(/[\s.]+/gu, " ")
-        .trim();
-    const known = a !== null || b !== null;
-    return !(known && plain(gold.unit) !== plain(answer.unit)) && compare(gold.value, answer.value, options);
-  }
-  if (a.dimension !== b.dimension) return false;
-  if (q.equal(a.factor, b.factor)) return compare(gold.value, answer.value, options);
-  const scale = (value: Expression, factor: q.Rational): Expression => product([value, number(factor)]);
-  return sameValue(scale(gold.value, a.factor), scale(answer.value, b.factor), options.precision);
-}
-
-function sameRatio(a: readonly Expression[], b: readonly Expression[], precision: number): boolean {
-  const [first, other] = [a[0], b[0]];
-  if (a.length !== b.length || first === undefined || other === undefined) return false;
-  return a.every(
-    (part, i) => b[i] !== undefined && sameValue(product([part, other]), product([b[i], first]), precision),
-  );
-}
-
-/** a mod n as an answer: equal when the moduli are and the difference is a multiple. */
-function sameResidue(gold: Expression, answer: Expression, precision: number): boolean | null {
-  const read = (one: Expression) => (one.kind === "call" && one.name === "residue" ? one.args : null);
-  const [a, b] = [read(gold), read(answer)];
-  if (a === null && b === null) return null;
-  const [value, modulus] = a ?? [gold, undefined];
-  const [otherValue, otherModulus] = b ?? [answer, undefined];
-  if (value === undefined || otherValue === undefined) return false;
-  if (modulus !== undefined && otherModulus !== undefined && !sameValue(modulus, otherModulus, precision)) return false;
-  const common = modulus ?? otherModulus;
-  if (common === undefined) return false;
-  const reduce = (one: Expression): Expression => ({ kind: "call", name: "mod", args: [one, common] });
-  return sameValue(reduce(value), reduce(otherValue), precision);
 }
 
 // ---- names ----
@@ -429,7 +207,10 @@ function sameCase(gold: Expression, answer: Expression): [Expression, Expression
   });
   if (clashes) return [gold, answer];
   const lower = (one: Expression): Expression =>
-    mapSymbols(one, (name) => ({ kind: "symbol", name: /^[A-Z]$/u.test(name) ? name.toLowerCase() : name }));
+    mapSymbols(one, (name) => ({
+      kind: "symbol",
+      name: /^(?:[A-Z]|\p{L}{2,})$/u.test(name) ? name.toLowerCase() : name,
+    }));
   return [lower(gold), lower(answer)];
 }
 

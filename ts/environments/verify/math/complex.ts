@@ -90,8 +90,12 @@ function wholePower(base: Complex, exponent: number): Complex | null | undefined
 export function real(a: Complex, f: (x: number) => number, slope: (x: number) => number): Complex | null {
   if (Math.abs(a.im) > a.error * 4 + EPSILON) return null;
   const value = f(a.re);
-  const error = Math.abs(slope(a.re)) * a.error + 4 * EPSILON * (Math.abs(value) + Math.abs(a.re * slope(a.re)) * 0.25);
-  return { re: value, im: 0, error };
+  const steep = Math.abs(slope(a.re));
+  // At the end of arcsin the slope is infinite, and what it makes of an error is the error's root.
+  const error = Number.isFinite(steep)
+    ? steep * a.error + EPSILON * Math.abs(a.re * steep)
+    : Math.sqrt(2 * (a.error + EPSILON * Math.abs(a.re)));
+  return { re: value, im: 0, error: error + 4 * EPSILON * Math.abs(value) };
 }
 
 function nearZero(value: number, error: number): number {

@@ -1,9 +1,11 @@
 /** Equations: which are assignments, when two say the same, when one is solved by given values. */
+import { sameZeros } from "./equation-zeros.ts";
 import { approximate, exact } from "./evaluate.ts";
 import * as c from "./complex.ts";
-import { type Expression, negative, sum, symbolsOf } from "./expression.ts";
+import { type Expression, mapSymbols, negative, sum, symbolsOf } from "./expression.ts";
 import * as q from "./rational.ts";
-import { sampleOf, sameValue } from "./scalars.ts";
+import { sampleOf } from "./samples.ts";
+import { sameValue } from "./scalars.ts";
 
 export type Relation = Expression & { kind: "relation" };
 
@@ -25,7 +27,7 @@ export function assigned(expression: Expression): { name: string | null; value: 
   const approximateAt = expression.operators.indexOf("~");
   const value = expression.sides[approximateAt > 0 ? approximateAt : expression.sides.length - 1];
   if (value === undefined) return null;
-  if (first.kind === "symbol" && !symbolsOf(value).has(first.name)) return { name: first.name, value };
+  if (first.kind === "symbol" && !symbolsOf(value).has(first.name)) return definition(first.name, value);
   // (x, y) = (3, 4) says what both are.
   const isPair = first.kind === "tuple" && value.kind === "tuple" && first.items.length === value.items.length;
   if (isPair && first.items.every(({ kind }) => kind === "symbol")) return { name: null, value };
@@ -34,7 +36,15 @@ export function assigned(expression: Expression): { name: string | null; value: 
   return null;
 }
 
-/** Whether both hold for the same values: one difference of sides is a constant multiple of the other. */
+/** f(t) = t^2 says the same as f(x) = x^2. */
+function definition(name: string, value: Expression): { name: string; value: Expression } {
+  const [, letter, argument] = /^([fgh])\((\p{L})\)$/u.exec(name) ?? [];
+  if (letter === undefined || argument === undefined || symbolsOf(value).has("x")) return { name, value };
+  const rename = (symbol: string): Expression => ({ kind: "symbol", name: symbol === argument ? "x" : symbol });
+  return { name: `${letter}(x)`, value: mapSymbols(value, rename) };
+}
+
+/** Whether both hold for the same values: one difference of sides is a constant multiple of the other, or they vanish together. */
 export function sameEquation(a: Relation, b: Relation): boolean {
   const [f, g] = [difference(a), difference(b)];
   if (f === null || g === null) return false;
@@ -53,7 +63,7 @@ export function sameEquation(a: Relation, b: Relation): boolean {
       continue;
     }
     ratio ??= p / r;
-    if (Math.abs(p / r - ratio) > 1e-9 * Math.abs(ratio)) return false;
+    if (Math.abs(p / r - ratio) > 1e-9 * Math.abs(ratio)) return sameZeros(f, g, symbols);
     agreeing++;
   }
   return agreeing >= 3;

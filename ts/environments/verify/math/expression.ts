@@ -125,6 +125,43 @@ export function some(expression: Expression, test: (node: Expression) => boolean
   return test(expression) || children(expression).some((child) => some(child, test));
 }
 
+/** Whether both are the same to the letter. */
+export function sameTree(a: Expression, b: Expression): boolean {
+  if (a.kind !== b.kind) return false;
+  const [left, right] = [children(a), children(b)];
+  if (left.length !== right.length || own(a) !== own(b)) return false;
+  return left.every((child, index) => right[index] !== undefined && sameTree(child, right[index]));
+}
+
+/** What a node says beside its children. */
+function own(node: Expression): string {
+  switch (node.kind) {
+    case "number":
+    case "based":
+      return `${node.value.numerator}/${node.value.denominator}`;
+    case "symbol":
+    case "constant":
+    case "call":
+    case "setOperation":
+    case "numberSet":
+      return node.name;
+    case "text":
+      return node.text;
+    case "quantity":
+      return node.unit;
+    case "tuple":
+      return `${node.brackets}${node.joined}`;
+    case "interval":
+      return `${node.lowOpen}${node.highOpen}`;
+    case "relation":
+      return node.operators.join(" ");
+    case "matrix":
+      return node.rows.map((row) => row.length).join(" ");
+    default:
+      return "";
+  }
+}
+
 /** Names of its free symbols: not the variable of an integral or a limit, nor the index of a sum. */
 export function symbolsOf(expression: Expression, names = new Set<string>()): Set<string> {
   if (expression.kind === "symbol") names.add(expression.name);
@@ -189,3 +226,6 @@ export type Bindings<Value> = ReadonlyMap<string, Value>;
 
 /** How to get the value of an argument; null when it has none. Functions are given it, so that they need not know the evaluator. */
 export type Evaluate<Value> = (expression: Expression, bindings: Bindings<Value>) => Value | null;
+
+/** Whether two expressions are equal answers. What compares parts is given it, so that it need not know the whole. */
+export type Same = (gold: Expression, answer: Expression) => boolean;

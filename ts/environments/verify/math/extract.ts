@@ -5,12 +5,12 @@
  * 2. the last closed box (several joined by "and", "or" or commas are one list), `<answer>` tag or "final answer is X", whichever comes later;
  * 3. the last "answer: X" or "answer is X";
  * 4. the whole text, when it is an answer and nothing else;
- * 5. the last formula or number.
+ * 5. the last formula, or the last number of a sentence. Of an expression that cannot be read no part is taken for the whole.
  *
  * A text with thinking that is not closed has no answer yet. Candidates come in that order; the first that parses counts.
  */
-import { balancedEnd } from "../balanced.ts";
-import { FUNCTIONS } from "./vocabulary.ts";
+import { joinedBoxes, type Place } from "./boxes.ts";
+import { FUNCTIONS, isSeparatorWord } from "./vocabulary.ts";
 
 export interface ExtractOptions {
   /** Kinds of places that are looked at. Default all. */
@@ -44,9 +44,11 @@ export function candidates(text: string, options: ExtractOptions): string[] {
     found.push(...loose.reverse().map(({ content }) => content));
   }
   const whole = answer.trim();
-  if (wants("whole") && whole.length <= MAX_WHOLE && !isProse(whole)) found.push(undelimited(unnamed(whole)));
+  const isSentence = isProse(whole);
+  if (wants("whole") && whole.length <= MAX_WHOLE && !isSentence) found.push(undelimited(unnamed(whole)));
   if (wants("latex") || wants("number")) {
-    const places = [...(wants("latex") ? formulas(answer) : []), ...(wants("number") ? numbers(answer) : [])];
+    const hasNumbers = wants("number") && (isSentence || !wants("whole") || isPhrase(whole));
+    const places = [...(wants("latex") ? formulas(answer) : []), ...(hasNumbers ? numbers(answer) : [])];
     places.sort((a, b) => b.end - a.end || a.at - b.at);
     found.push(...places.slice(0, 8).map(({ content }) => content));
   }
@@ -61,46 +63,6 @@ export function afterThinking(text: string): string | null {
   return close >= 0 ? text.slice(close + "</think>".length) : text;
 }
 
-interface Place {
-  readonly at: number;
-  readonly end: number;
-  readonly content: string;
-}
-
-/** Boxes with their closing brace, in order; a box inside another is part of it. */
-export function closedBoxes(text: string): Place[] {
-  const boxes: Place[] = [];
-  const pattern = /\\(?:boxed|fbox)\s*(?=\{|[^\s{])/gu;
-  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
-    const start = match.index + match[0].length;
-    if (text[start] !== "{") {
-      const content = /^(?:\\[a-zA-Z]+|-?\d+(?:\.\d+)?|\w)/u.exec(text.slice(start, start + 40))?.[0] ?? "";
-      if (content !== "") boxes.push({ at: match.index, end: start + content.length, content });
-      continue;
-    }
-    const end = balancedEnd(text, start);
-    if (end === null) continue;
-    boxes.push({ at: match.index, end, content: text.slice(start + 1, end - 1) });
-    pattern.lastIndex = end;
-  }
-  return boxes.filter(({ content }) => content.trim() !== "");
-}
-
-/** Boxes joined by "and", "or" or a comma are one list; any other box stands for itself. */
-function joinedBoxes(text: string): Place[] {
-  const joined: Place[] = [];
-  for (const box of closedBoxes(text)) {
-    const before = joined.at(-1);
-    const between = before === undefined ? "" : text.slice(before.end, box.at);
-    if (before !== undefined && between.length < 100 && JOINT.test(between)) {
-      joined[joined.length - 1] = { at: before.at, end: box.end, content: `${before.content}, ${box.content}` };
-    } else joined.push(box);
-  }
-  return joined;
-}
-
-const JOINT = /^[\s$]*(?:,|(?:,\s*)?(?:\\text\w*\s*\{\s*)?(?:and|or)(?:\s*\})?)[\s$]*$/iu;
-
 /** What follows a phrase, to the end of its formula or sentence. */
 function phrases(text: string, phrase: RegExp): Place[] {
   return Array.from(text.matchAll(phrase), (match) => {
@@ -112,7 +74,7 @@ function phrases(text: string, phrase: RegExp): Place[] {
       delimited?.slice(1).find((part) => part !== undefined) ??
       line
         .replace(/\.\s+[A-Z].*$/su, "")
-        .replace(/[.\s*]+$/u, "")
+        .replace(/^[\s*]+|[.\s*]+$/gu, "")
         // A remark: 13 (thirteen).
         .replace(/(?<=[\d}])\s+\([^()\\]*\p{L}{3}[^()\\]*\)$/u, "");
     return { at: match.index, end: start + content.length, content: undelimited(content) };
@@ -142,16 +104,32 @@ function formulas(text: string): Place[] {
   }));
 }
 
-/** Numbers and digit expressions that stand by themselves. */
+/** Numbers and digit expressions that stand by themselves, and that no word before them denies. */
 function numbers(text: string): Place[] {
   const pattern =
-    /(?<=^|[\s=(*:]|[$€£])[-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-−+*/^×÷]\s*[-−]?\d+(?:\.\d+)?)*\s*(?:%|percent\b|(?:thousand|million|billion|trillion)\b)?(?![\p{L}\d])/gu;
-  return Array.from(text.matchAll(pattern), (match) => ({
+    /(?<=^|\s|(?<![=!<>])=|(?<!\w)\(|[*:$€£])[-−]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?(?:\s*[-−+*/^×÷]\s*[-−]?\d+(?:\.\d+)?)*\s*(?:%|percent\b|(?:thousand|million|billion|trillion)\b)?(?![\p{L}\d"'[{(_])/gu;
+  const last = [...text.matchAll(pattern)].at(-1);
+  if (last !== undefined && isChoice(text, last)) return [];
+  const stated = [...text.matchAll(pattern)].filter(
+    ({ index }) => !DENIAL.test(text.slice(Math.max(0, index - 30), index)),
+  );
+  return Array.from(stated, (match) => ({
     at: match.index,
     end: match.index + match[0].trimEnd().length,
     content: match[0].trim(),
   }));
 }
+
+function isChoice(text: string, { 0: found, index }: RegExpExecArray): boolean {
+  return CHOICE.test(text.slice(index + found.length)) || CHOSEN.test(text.slice(Math.max(0, index - 8), index));
+}
+
+/** "not 5", "isn't equal to 5", "at least 5". */
+const DENIAL =
+  /\b(?:not|never|cannot|\w+n['’]t|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than)\s+(?:\p{L}+\s+){0,2}\$?$/iu;
+/** "5 or 6", "5 or more": no answer yet. */
+const CHOICE = /^[\s$]*(?:\\text\s*\{\s*)?or\b/iu;
+const CHOSEN = /\bor\s+\$?$/iu;
 
 /** Without math delimiters around the whole. */
 function undelimited(text: string): string {
@@ -173,7 +151,17 @@ const SENTENCE_WORDS =
 function isProse(text: string): boolean {
   if (/\\boxed/u.test(text)) return true;
   const plain = text.replace(/\\text\w*\s*\{[^{}]*\}/gu, " ").replace(/\\[a-zA-Z]+/gu, " ");
-  const words = (plain.match(/\p{L}{3,}/gu) ?? []).filter((word) => !Object.hasOwn(FUNCTIONS, word.toLowerCase()));
+  const words = wordsOf(plain);
   if (!/\d|[=+]|\n/u.test(plain)) return false;
   return words.length > 3 || SENTENCE_WORDS.test(plain);
+}
+
+/** A few words with a number among them, and no code. */
+function isPhrase(text: string): boolean {
+  return wordsOf(text.replace(/\\[a-zA-Z]+/gu, " ")).length > 0 && !/[_"'`;]|==|\w\(/u.test(text);
+}
+
+function wordsOf(text: string): string[] {
+  const runs = text.match(/\p{L}{3,}/gu) ?? [];
+  return runs.filter((word) => !Object.hasOwn(FUNCTIONS, word.toLowerCase()) && !isSeparatorWord(word));
 }

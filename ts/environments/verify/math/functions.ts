@@ -9,6 +9,8 @@ import type { Rational } from "./rational.ts";
 
 const I = c.complex(0, 1, 0);
 const HALF = c.complex(0.5, 0, 0);
+/** The error of a number that was written out. */
+const EXACT = 2 ** -52;
 const minus = (a: Complex): Complex => ({ re: -a.re, im: -a.im, error: a.error });
 
 type Real = readonly [(x: number) => number, (x: number) => number];
@@ -73,8 +75,18 @@ function step(name: string, [a, b]: readonly (Complex | null)[]): Complex | null
   if (name === "mod" && b !== null && b !== undefined && b.re !== 0) {
     return c.complex(a.re - b.re * Math.floor(a.re / b.re));
   }
+  if (name === "binomial" && b !== null && b !== undefined && Number.isInteger(a.re) && Number.isInteger(b.re)) {
+    return binomial(a.re, b.re);
+  }
   if (name === "factorial" && a.re >= 0 && a.re <= 30) return c.complex(gamma(a.re + 1), 0, 1e-12 * gamma(a.re + 1));
   return null;
+}
+
+function binomial(n: number, k: number): Complex | null {
+  if (n < 0 || n > 60) return null;
+  let value = k < 0 || k > n ? 0 : 1;
+  for (let i = 1; i <= Math.min(k, n - k); i++) value = (value * (n - i + 1)) / i;
+  return c.complex(value);
 }
 
 /** Lanczos approximation, g = 7, n = 9 (Numerical Recipes, third edition, section 6.1): relative error below 1e-13. */
@@ -142,6 +154,9 @@ function apply(name: string, a: Complex, b: Complex | undefined, all: readonly C
       return quotient(half(a, 1, false), half(a, -1, false));
     default: {
       const entry = Object.hasOwn(REAL, name) ? REAL[name] : undefined;
+      // The ends of arcsin and arccos are known to the last digit.
+      if (a.im === 0 && Math.abs(a.re) === 1 && a.error <= EXACT && entry !== undefined)
+        return c.complex(entry[0](a.re));
       return entry === undefined ? null : c.real(a, ...entry);
     }
   }
@@ -190,8 +205,8 @@ function series(
 ): Complex | null {
   const [body, index, low, high] = expression.args;
   if (body === undefined || index?.kind !== "text" || low === undefined || high === undefined) return null;
-  const [from, to] = [exact(low, new Map()), exact(high, new Map())];
-  if (from === null || to === null || !q.isInteger(from) || !q.isInteger(to)) return null;
+  const [from, to] = [low, high].map((bound) => exact(bound, new Map()) ?? wholeNumber(approximate(bound, bindings)));
+  if (!from || !to || !q.isInteger(from) || !q.isInteger(to)) return null;
   if (to.numerator - from.numerator > MAX_TERMS) return null;
   const isSum = expression.name === "sum";
   let result: Complex = c.complex(isSum ? 0 : 1, 0, 0);
@@ -201,4 +216,9 @@ function series(
     result = isSum ? c.add(result, term) : c.multiply(result, term);
   }
   return result;
+}
+
+/** A bound whose symbols have whole values. */
+function wholeNumber(value: Complex | null): Rational | null {
+  return value !== null && value.im === 0 && Number.isSafeInteger(value.re) ? q.integer(value.re) : null;
 }

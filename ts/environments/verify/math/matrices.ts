@@ -73,7 +73,7 @@ function multiply(a: Rows, b: Rows): Rows | null {
 function powerOf({ base, exponent }: Expression & { kind: "power" }): Rows | null {
   const rows = matrixOf(base);
   if (rows === null) return null;
-  if (exponent.kind === "symbol" && exponent.name === "T") {
+  if (exponent.kind === "symbol" && /^t$/iu.test(exponent.name)) {
     return (rows[0] ?? []).map((_, j) => rows.map((row) => row[j] ?? number(0)));
   }
   if (exponent.kind !== "number" || exponent.value.denominator !== 1n || rows.length !== rows[0]?.length) return null;
@@ -111,4 +111,16 @@ function determinant(rows: Rows): Expression {
 
 export function hasMatrix(expression: Expression): boolean {
   return expression.kind === "matrix" || children(expression).some(hasMatrix);
+}
+
+/** A tuple beside a matrix: coordinates beside one row or one column, rows in brackets beside rows. Null for anything else. */
+export function rowsOfTuple(expression: Expression, beside: Expression): Rows | null {
+  if (expression.kind !== "tuple" || expression.brackets === "") return null;
+  const rows = expression.items.map((item) => (item.kind === "tuple" && item.brackets !== "" ? item.items : null));
+  const whole = rows.filter((row) => row !== null);
+  if (whole.length === rows.length) return whole;
+  if (whole.length > 0) return null;
+  const matrix = matrixOf(beside);
+  const isColumn = matrix?.every((row) => row.length === 1) ?? false;
+  return isColumn ? expression.items.map((item) => [item]) : [expression.items];
 }

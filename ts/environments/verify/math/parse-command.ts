@@ -2,6 +2,8 @@
 import { call, children, type Expression, mapLeaves, number, quotient } from "./expression.ts";
 import { derivative, integral, limit, operand } from "./parse-calculus.ts";
 import { parseBrackets } from "./parse-brackets.ts";
+import { parseBased } from "./parse-number.ts";
+import { parseSymbol } from "./parse-symbol.ts";
 import type { Parser } from "./parser.ts";
 import { Unparsable } from "./unparsable.ts";
 import { CANONICAL, FUNCTIONS, GREEK } from "./vocabulary.ts";
@@ -47,6 +49,12 @@ export function parseCommand(parser: Parser, name: string): Expression {
       return limit(parser);
     case "partial":
       return { kind: "symbol", name: "d" };
+    case "based":
+      return parseBased(parser);
+    case "angle":
+    case "measuredangle":
+    case "triangle":
+      return named(parser, name);
     case "Re":
     case "Im":
       return call(name, factorArgument(parser));
@@ -54,7 +62,7 @@ export function parseCommand(parser: Parser, name: string): Expression {
       break;
   }
   if (Object.hasOwn(FUNCTIONS, name)) return functionCall(parser, name);
-  if (Object.hasOwn(GREEK, name)) return parser.symbol(`\\${name}`);
+  if (Object.hasOwn(GREEK, name)) return parseSymbol(parser, `\\${name}`);
   throw new Unparsable(`\\${name} is not known`);
 }
 
@@ -69,7 +77,8 @@ export function parseAccent(parser: Parser, name: string): Expression | null {
       return { kind: "symbol", name: `${inner.name}\\bar` };
     return call("conjugate", inner);
   }
-  if (inner.kind === "symbol") return { kind: "symbol", name: `${inner.name}\\${name}` };
+  // The unit vectors \hat{i} and \hat{j} are no numbers.
+  if (inner.kind === "symbol" || inner.kind === "constant") return { kind: "symbol", name: `${inner.name}\\${name}` };
   throw new Unparsable(`\\${name} over more than a letter`);
 }
 
@@ -88,10 +97,25 @@ function root(parser: Parser): Expression {
     order = parser.list();
     parser.expectSign("]");
   }
-  const radicand = parser.argument();
+  const radicand = rootArgument(parser);
   return order.kind === "number" && order.value.numerator === 2n && order.value.denominator === 1n
     ? call("sqrt", radicand)
     : call("root", radicand, order);
+}
+
+/** \sqrt12 is the root of 12: digits behind a root are meant to be under it. */
+function rootArgument(parser: Parser): Expression {
+  const token = parser.peek();
+  if (token?.type !== "number") return parser.argument();
+  parser.next();
+  return number(token.value, token.decimal);
+}
+
+/** \angle ABC: a name of points. */
+function named(parser: Parser, name: string): Expression {
+  const token = parser.next();
+  if (token.type !== "word") throw new Unparsable(`\\${name} needs letters`);
+  return { kind: "symbol", name: `\\${name === "triangle" ? name : "angle"} ${token.text}` };
 }
 
 function numberSet(parser: Parser): Expression {

@@ -21,9 +21,14 @@ export function takeUnit(parser: Parser, factors: Expression[]): boolean {
     factors.push({ kind: isPercent ? "percent" : "degrees", value });
     return true;
   }
-  factors.push({ kind: "quantity", value, unit: unitText(parser) });
+  const unit = unitText(parser);
+  if (OTHER_NUMBERS.test(unit)) throw new Unparsable("words that make another number of it");
+  factors.push({ kind: "quantity", value, unit });
   return true;
 }
+
+/** "12 or more" is not 12. */
+const OTHER_NUMBERS = /\b(?:or|and|more|less|fewer|than|least|most|to|not|except|plus|minus|times|between)\b/iu;
 
 /** Text always; letters when they name a unit, or are a word apart. */
 function isBound(token: Token): boolean {

@@ -6,18 +6,27 @@ import { integer } from "./rational.ts";
 import { tokenize } from "./tokens.ts";
 import { isUnitName } from "./units.ts";
 import { Unparsable } from "./unparsable.ts";
-import { FUNCTIONS, GREEK, NUMBER_WORDS } from "./vocabulary.ts";
+import { FUNCTIONS, GREEK, isLetterProduct, NUMBER_WORDS } from "./vocabulary.ts";
 
 /** Longer candidates are not looked at. */
 export const MAX_CANDIDATE_LENGTH = 50_000;
 
-/** Letters that stand together as a product in answers, not as a word. */
-const VARIABLE_RUN = /^[a-z]{1,2}$|^[xyzwuvt]{3,4}$/u;
+/** Nanometres are rarely an answer without a number. */
+const UNIT_OR_PRODUCT = new Set(["nm"]);
+
+/** Words before what they announce: \text{The total is } 12. */
+const ANNOUNCED = /^\s*\\text\s*\{[^{}]*(?:\b(?:is|are|equals|be)|[:=])\s*\}\s*(?=[^\s=])/iu;
+const DENIED = /\b(?:not|never)\b|n['’]t\b/iu;
 
 /** Null when it is no mathematics and no words either. */
 export function parse(candidate: string): Expression | null {
+  return candidate.length > MAX_CANDIDATE_LENGTH ? null : parseNormalized(normalize(candidate));
+}
+
+/** The same for a candidate that `normalize` has seen. */
+export function parseNormalized(candidate: string): Expression | null {
   if (candidate.length > MAX_CANDIDATE_LENGTH) return null;
-  const text = stripPunctuation(normalize(candidate));
+  const text = unannounced(stripPunctuation(candidate));
   if (text === "") return null;
   const words = asWords(text);
   if (words !== null) {
@@ -35,8 +44,16 @@ export function parse(candidate: string): Expression | null {
   }
 }
 
+function unannounced(text: string): string {
+  const words = ANNOUNCED.exec(text)?.[0];
+  return words === undefined || DENIED.test(words) ? text : text.slice(words.length);
+}
+
 function stripPunctuation(text: string): string {
-  let out = text.replace(/^[\s.:,]*(?=[^\d\s.:,])/u, "").replace(/(?:\\\\|[\s,;:?]|\.(?!\.))+$/u, "");
+  let out = text
+    .replace(/^[\s.:,]*(?=[^\d\s.:,])/u, "")
+    .replace(/^=\s*(?=[^=])/u, "")
+    .replace(/(?:\\\\|[\s,;:?]|\.(?!\.))+$/u, "");
   if (text.trim().endsWith("...")) out = text.trim();
   return out.replace(/^\*+|\*+$/gu, "").trim();
 }
@@ -49,13 +66,14 @@ function asWords(text: string): string | null {
   const runs = bare.match(/\p{L}+/gu) ?? [];
   const isMathematics = runs.every(
     (run) =>
-      VARIABLE_RUN.test(run.toLowerCase()) ||
+      isLetterProduct(run) ||
       /^(?:and|or)$/iu.test(run) ||
       Object.hasOwn(FUNCTIONS, run.toLowerCase()) ||
       Object.hasOwn(GREEK, run.toLowerCase()) ||
       /^(?:infinity|inf)$/iu.test(run),
   );
-  if (isMathematics && !(runs.length === 1 && isUnitName(runs[0] ?? ""))) return null;
+  const isUnit = runs.length === 1 && isUnitName(runs[0] ?? "") && !UNIT_OR_PRODUCT.has(runs[0] ?? "");
+  if (isMathematics && !isUnit) return null;
   return bare
     .toLowerCase()
     .replace(/[.!"]+$/gu, "")

@@ -11,7 +11,6 @@ import {
   negative,
   number,
   product,
-  quotient,
   type RelationOperator,
   sum,
 } from "./expression.ts";
@@ -19,10 +18,12 @@ import { differential } from "./differential.ts";
 import { parseAccent, parseBars, parseCommand } from "./parse-command.ts";
 import { takeUnit } from "./parse-unit.ts";
 import { parseBrackets, parseSetBraces, reversedInterval } from "./parse-brackets.ts";
-import { integer } from "./rational.ts";
+import { isZeroBeforeLetters, parseNumber, splitDigits } from "./parse-number.ts";
+import { textNode } from "./parse-symbol.ts";
+import { parseWord, splitLetters } from "./parse-word.ts";
 import type { Token } from "./tokens.ts";
 import { Unparsable } from "./unparsable.ts";
-import { FUNCTIONS, GREEK, isSeparatorWord, splitWord } from "./vocabulary.ts";
+import { isSeparatorWord } from "./vocabulary.ts";
 
 const MAX_DEPTH = 2000;
 
@@ -40,11 +41,13 @@ const RELATIONS: Readonly<Record<string, RelationOperator>> = {
 };
 
 export class Parser {
-  readonly #tokens: readonly Token[];
+  #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
   /** Inside |...| a bar closes. */
   bars = 0;
+  /** In {x : ...} a colon ends what is described. */
+  described = false;
 
   constructor(tokens: readonly Token[]) {
     this.#tokens = tokens;
@@ -93,14 +96,19 @@ export class Parser {
     if (!this.takeSign(text)) throw new Unparsable(`expected ${text}`);
   }
 
+  /** Other tokens instead of the next ones. */
+  replace(count: number, ...tokens: readonly Token[]): void {
+    this.#tokens = this.#tokens.toSpliced(this.#at, count, ...tokens);
+  }
+
   /** Tries a reading; when it fails, nothing was read. */
   attempt<Result>(read: () => Result): Result | null {
-    const [at, depth, bars] = [this.#at, this.#depth, this.bars];
+    const [at, depth, bars, described, tokens] = [this.#at, this.#depth, this.bars, this.described, this.#tokens];
     try {
       return read();
     } catch (error) {
       if (!(error instanceof Unparsable)) throw error;
-      [this.#at, this.#depth, this.bars] = [at, depth, bars];
+      [this.#at, this.#depth, this.bars, this.described, this.#tokens] = [at, depth, bars, described, tokens];
       return null;
     }
   }
@@ -196,8 +204,12 @@ export class Parser {
 
   #ratio(first: Expression): Expression {
     const parts = [first];
-    while (this.takeSign(":")) parts.push(this.additive());
-    return parts.length === 1 ? first : { kind: "ratio", parts };
+    let isClock = false;
+    while (!this.described && this.takeSign(":")) {
+      isClock ||= /^0\d$/u.test(this.peek()?.text ?? "");
+      parts.push(this.additive());
+    }
+    return parts.length === 1 ? first : ratioOf(parts, isClock);
   }
 
   // ---- arithmetic ----
@@ -236,6 +248,8 @@ export class Parser {
       if (this.takeSign("-")) sign = -sign;
       else if (!this.takeSign("+")) break;
     }
+    const start = this.peek();
+    if (start !== undefined && isZeroBeforeLetters(start, this.peek(1))) throw new Unparsable("zero before letters");
     let factors = [this.power()];
     for (;;) {
       if (this.takeSign("*") || this.takeCommand("cdot") || this.takeCommand("times") || this.takeCommand("ast")) {
@@ -249,6 +263,7 @@ export class Parser {
       } else if (takeUnit(this, factors)) {
         break;
       } else if (this.#startsFactor()) {
+        if (this.peek()?.type === "number" && factors.at(-1)?.kind === "number") throw new Unparsable("two numbers");
         factors.push(this.power());
       } else break;
     }
@@ -321,11 +336,8 @@ export class Parser {
     }
     if (signed && this.takeSign("-")) return negative(this.#argument());
     const token = this.peek();
-    if (token?.type === "number" && !signed && token.text.length > 1 && /^\d+$/u.test(token.text)) {
-      // \frac12 takes one digit.
-      this.#splitNumber(token);
-    }
-    if (signed && token?.type === "word") this.#splitPoweredWord(token);
+    if (token?.type === "number" && !signed) splitDigits(this, token);
+    if (token?.type === "word") splitLetters(this, token, signed);
     if (signed) return this.takeSign("(") ? this.#grouped() : this.#primary();
     return this.#primary();
   }
@@ -336,30 +348,15 @@ export class Parser {
     return inner;
   }
 
-  /** In e^xe^y the last letter is the base of the next power. */
-  #splitPoweredWord(token: Token & { type: "word" }): void {
-    const behind = this.#tokens[this.#at + 1];
-    if (token.text.length < 2 || behind?.type !== "sign" || behind.text !== "^") return;
-    const [first, last] = [token.text.slice(0, -1), token.text.slice(-1)];
-    (this.#tokens as Token[]).splice(this.#at, 1, { ...token, text: first }, { ...token, text: last, spaced: false });
-  }
-
-  /** Puts the first digit of the number that comes next in a token of its own. */
-  #splitNumber(token: Token & { type: "number" }): void {
-    const [first, rest] = [token.text.slice(0, 1), token.text.slice(1)];
-    const part = (text: string): Token => ({ ...token, text, value: integer(BigInt(text)), decimal: false });
-    (this.#tokens as Token[]).splice(this.#at, 1, part(first), { ...part(rest), spaced: false });
-  }
-
   #primary(): Expression {
     const token = this.next();
     switch (token.type) {
       case "number":
-        return this.#number(token);
+        return parseNumber(this, token);
       case "text":
-        return this.#textNode(token.text);
+        return textNode(token.text);
       case "word":
-        return this.#word(token);
+        return parseWord(this, token);
       case "command":
         return parseAccent(this, token.text) ?? parseCommand(this, token.text);
       case "sign":
@@ -380,89 +377,20 @@ export class Parser {
     throw new Unparsable(`unexpected ${text}`);
   }
 
-  #number(token: Token & { type: "number" }): Expression {
-    const value = number(token.value, token.decimal);
-    const whole = /^\d+$/u.test(token.text);
-    if (whole && this.isSign("_")) {
-      this.#at++;
-      const base = this.#argument();
-      if (base.kind !== "number" || base.value.denominator !== 1n) throw new Unparsable("a base is a whole number");
-      return based(token.text, Number(base.value.numerator));
-    }
-    // Mixed numbers: 3\frac{1}{2}, 3 1/2.
-    if (whole && this.isCommand("frac")) {
-      const fraction = this.attempt(() => {
-        this.#at++;
-        const [numerator, denominator] = [this.#argument(), this.#argument()];
-        if (!isNatural(numerator) || !isNatural(denominator)) throw new Unparsable("not a mixed number");
-        return quotient(numerator, denominator);
-      });
-      if (fraction !== null) return sum([value, fraction]);
-    }
-    const [numerator, slash, denominator] = [this.peek(), this.peek(1), this.peek(2)];
-    if (
-      whole &&
-      numerator?.type === "number" &&
-      numerator.spaced &&
-      slash?.type === "sign" &&
-      slash.text === "/" &&
-      denominator?.type === "number"
-    ) {
-      this.#at += 3;
-      return sum([value, quotient(number(numerator.value), number(denominator.value))]);
-    }
-    return value;
-  }
-
-  #textNode(text: string): Expression {
-    if (text === "") throw new Unparsable("empty text");
-    return { kind: "text", text: text.toLowerCase().replace(/\s+/gu, " ").trim() };
-  }
-
-  #word(token: Token & { type: "word" }): Expression {
-    const lower = token.text.toLowerCase();
-    if (Object.hasOwn(FUNCTIONS, lower) && token.text.length > 1) return parseCommand(this, lower);
-    if (Object.hasOwn(GREEK, lower) && token.text.length > 1) return parseCommand(this, lower);
-    if (lower === "infinity" || lower === "inf" || lower === "oo") return { kind: "constant", name: "infinity" };
-    const letters = splitWord(token.text);
-    // What stands behind letters belongs to the last of them: xy^2 is x times y^2.
-    const binds = letters.length > 1 && (this.isSign("^") || this.isSign("_") || this.isSign("!"));
-    const last = binds ? letters.pop() : undefined;
-    if (last !== undefined) {
-      (this.#tokens as Token[]).splice(this.#at, 0, { ...token, text: last, spaced: false });
-    }
-    return product(letters.map((name) => this.#letter(name, token.text.length === 1)));
-  }
-
-  #letter(name: string, alone: boolean): Expression {
-    if (alone && /^[fgh]$/u.test(name) && this.isSign("(") && this.peek(1)?.type === "word" && this.isSign(")", 2)) {
-      const argument = this.peek(1)?.text ?? "";
-      this.#at += 3;
-      return { kind: "symbol", name: `${name}(${argument})` };
-    }
-    return this.symbol(name);
-  }
-
-  /** A letter with its subscript. e and i are the constants. */
-  symbol(name: string): Expression {
-    if (this.isSign("_")) {
-      this.#at++;
-      const index = this.next();
-      if (index.text !== "{") return { kind: "symbol", name: `${name}_${index.text}` };
-      let text = "";
-      while (!this.isSign("}")) text += this.next().text;
-      this.#at++;
-      return { kind: "symbol", name: `${name}_${text}` };
-    }
-    if (name === "e") return { kind: "constant", name: "e" };
-    if (name === "i") return { kind: "constant", name: "i" };
-    return { kind: "symbol", name };
-  }
-
   /** {a, b} written with \{ \}. */
   braces(): Expression {
     return parseSetBraces(this);
   }
+}
+
+/** Hours and minutes where a part begins with 0 or the last one says am or pm. */
+function ratioOf(parts: readonly Expression[], isClock: boolean): Expression {
+  const last = parts.at(-1);
+  const half = last?.kind === "quantity" ? /^([ap])\s*m$/u.exec(last.unit) : null;
+  if (half !== null && last?.kind === "quantity") {
+    return call("clock", ...parts.slice(0, -1), last.value, { kind: "text", text: `${half[1]}m` });
+  }
+  return isClock ? call("clock", ...parts) : { kind: "ratio", parts };
 }
 
 /** Commands that cannot begin a factor of an implicit product. */
@@ -472,17 +400,3 @@ const NO_FACTOR = new Set(
     "lor land vee \\ end ldots dots cdots circ rightarrow to implies Rightarrow"
   ).split(" "),
 );
-
-function isNatural(expression: Expression): boolean {
-  return expression.kind === "number" && expression.value.denominator === 1n && !expression.decimal;
-}
-
-function based(digits: string, base: number): Expression {
-  if (base < 2 || base > 36) throw new Unparsable("no such base");
-  let value = 0n;
-  for (const digit of digits) {
-    if (Number(digit) >= base) throw new Unparsable("not a digit of that base");
-    value = value * BigInt(base) + BigInt(digit);
-  }
-  return { kind: "based", digits, base, value: integer(value) };
-}

@@ -125,6 +125,8 @@ function bitLength(value: bigint): number {
   return (value < 0n ? -value : value).toString(16).length * 4;
 }
 
+const LONGEST = 1n << (MAX_BITS + 64n);
+
 function tooLong(value: bigint): boolean {
-  return value > 1n << (MAX_BITS + 64n) || -value > 1n << (MAX_BITS + 64n);
+  return value > LONGEST || value < -LONGEST;
 }

@@ -121,6 +121,7 @@ function contains(expression: Expression, x: number, symbol: string): boolean | 
     case "relation":
       return holds(expression, x, symbol);
     case "set":
+      if (expression.items.some(isRealSet)) return null;
       return expression.items.some((item) => realValue(item).some((value) => near(value, x)));
     case "tuple":
       return inTuple(expression, x, symbol);

@@ -4,7 +4,7 @@ import { children, type Expression } from "./expression.ts";
 /** Words against words, letter by letter apart from case, articles and marks; words against letters when they spell the same. */
 export function sameText(gold: Expression, answer: Expression): boolean {
   const [a, b] = [spelled(gold), spelled(answer)];
-  return a !== null && b !== null && a === b && a !== "";
+  return a !== null && b !== null && a.replaceAll(" ", "") === b.replaceAll(" ", "") && a !== "";
 }
 
 /** Words that name a set of numbers, as that set. */
@@ -28,7 +28,7 @@ function spelled(expression: Expression): string | null {
     case "tuple":
     case "set":
     case "product": {
-      const parts = children(expression).map(spelled);
+      const parts = children(expression).map((part) => (part.kind === "numberSet" ? null : spelled(part)));
       return parts.includes(null) ? null : parts.join(expression.kind === "product" ? "" : " ");
     }
     default:

@@ -11,8 +11,12 @@ export type Token = { readonly spaced: boolean } & (
 );
 
 const MAX_TOKENS = 60_000;
+/** Commas group digits where all of them do: 1,234,567 but not 1,23 nor 5,100,200. */
+const GROUPED = /(?<!\d,)\d{1,3}(?:,\d{3})+(?!\d|,\d)(?:\.\d+)?/uy;
+/** Inside of brackets a comma separates, unless what follows could be no number: (12,102) are two, (12,002) is one. */
+const GROUPED_IN_BRACKETS = /(?<!\d,)[1-9]\d{0,2}(?:,\d{3})*,0\d{2}(?:,\d{3})*(?!\d|,\d)/uy;
 const NUMBER =
-  /(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d{1,3}(?: \d{3})+(?!\d)(?:\.\d+)?|\d+\.\d+|\.\d+|\d+\.(?=\\overline|\\bar|\\dot|\(\d+\))|\d+)(?:[eE][+-]?\d+(?![\d.]))?/uy;
+  /(?:\d{1,3}(?: \d{3})+(?!\d)(?:\.\d+)?|\d+\.\d+|\.\d+|\d+\.(?=\\overline|\\bar|\\dot|\(\d+\))|\d+)(?:[eE][+-]?\d+(?![\d.]))?/uy;
 /** What repeats after the digits of a decimal: \overline{3}, \bar{3}, \bar 3, (3). */
 const REPEATING = /\\(?:overline|bar|overbar)\s*(?:\{\s*(\d+)\s*\}|(\d))|\((\d+)\)/uy;
 /** \dot{1}42\dot{7}, \dot 3. */
@@ -28,6 +32,7 @@ export function tokenize(text: string): Token[] | null {
   const tokens: Token[] = [];
   let at = 0;
   let spaced = false;
+  const brackets = new Brackets();
   const match = (pattern: RegExp): RegExpExecArray | null => {
     pattern.lastIndex = at;
     const found = pattern.exec(text);
@@ -41,7 +46,7 @@ export function tokenize(text: string): Token[] | null {
       continue;
     }
     const start = at;
-    const digits = match(NUMBER);
+    const digits = match(brackets.separate ? GROUPED_IN_BRACKETS : GROUPED) ?? match(NUMBER);
     if (digits !== null) {
       const end = repetition(text, digits[0], at);
       at = end?.at ?? at;
@@ -54,13 +59,16 @@ export function tokenize(text: string): Token[] | null {
       if (found !== null) tokens.push({ type: "text", text: (found[1] ?? "").trim(), spaced });
       else {
         const command = match(COMMAND);
-        if (command !== null) tokens.push({ type: "command", text: command[1] ?? command[2] ?? "", spaced });
-        else {
+        if (command !== null) {
+          brackets.see(command[0]);
+          tokens.push({ type: "command", text: command[1] ?? command[2] ?? "", spaced });
+        } else {
           const word = match(WORD);
           if (word !== null) tokens.push({ type: "word", text: word[0], spaced });
           else {
             const sign = String.fromCodePoint(text.codePointAt(at) ?? 0);
             at += sign.length;
+            brackets.see(sign);
             tokens.push({ type: "sign", text: sign, spaced });
           }
         }
@@ -70,6 +78,24 @@ export function tokenize(text: string): Token[] | null {
   }
   return tokens;
 }
+
+/** Which bracket is open: in round, square, angle and set brackets commas separate, in TeX's own they do not. */
+class Brackets {
+  readonly #open: string[] = [];
+
+  get separate(): boolean {
+    const last = this.#open.at(-1);
+    return last !== undefined && last !== "{";
+  }
+
+  see(sign: string): void {
+    if (OPENING.has(sign) || (sign === "]" && this.#open.length === 0)) this.#open.push(sign);
+    else if (CLOSING.has(sign)) this.#open.pop();
+  }
+}
+
+const OPENING = new Set(["(", "[", "{", "\\{", "\\langle"]);
+const CLOSING = new Set([")", "]", "}", "\\}", "\\rangle"]);
 
 function decimalValue(text: string): Rational | null {
   const [mantissa = "", exponent = "0"] = text.replace(/[, ]/gu, "").split(/[eE]/u);

@@ -1,13 +1,14 @@
 /**
  * Units of answers: which names count as units in mathematics, where most letters are variables, and what they measure by the table of
- * `science`. Temperatures are left out: they are no multiples of each other.
+ * `science`.
  */
 import { combine, DIMENSIONLESS, formatDimension, type Dimension } from "../science/dimension.ts";
 import { lookUpUnit } from "../science/unit-table.ts";
+import type { Expression } from "./expression.ts";
 import { multiply, ONE, power, type Rational, rational } from "./rational.ts";
 
 export interface Unit {
-  /** What it measures, as a text that is equal for equal dimensions; money is one of its own. */
+  /** What it measures, as a text that is equal for equal dimensions; money and each scale of temperature is one of its own. */
   readonly dimension: string;
   readonly factor: Rational;
 }
@@ -32,18 +33,28 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   hz: "Hz",
   ml: "mL",
 };
-/** What no physics measures: the money it is, and how much of it. */
-const MONEY: Readonly<Record<string, readonly [currency: string, factor: number]>> = {
+/** What the table does not measure: which money or scale it is, and how much of it. */
+const OWN: Readonly<Record<string, readonly [own: string, factor: number]>> = {
   dollar: ["usd", 1],
   usd: ["usd", 1],
   cent: ["usd", 0.01],
   euro: ["eur", 1],
   eur: ["eur", 1],
+  gbp: ["gbp", 1],
+  yen: ["jpy", 1],
+  // Scales of temperature are no multiples of each other: each is comparable to itself.
+  k: ["kelvin", 1],
+  kelvin: ["kelvin", 1],
+  degc: ["celsius", 1],
+  celsius: ["celsius", 1],
+  degf: ["fahrenheit", 1],
+  fahrenheit: ["fahrenheit", 1],
 };
 
 interface Base {
   readonly dimension: Dimension;
-  readonly currency: string | null;
+  /** Money or a scale. */
+  readonly own: string | null;
   readonly factor: number;
 }
 
@@ -55,11 +66,11 @@ export function isUnitName(name: string): boolean {
 function lookUp(name: string): Base | null {
   const lower = name.toLowerCase();
   for (const candidate of [lower, lower.replace(/s$/u, ""), lower.replace(/es$/u, "")]) {
-    if (candidate === "unit") return { dimension: DIMENSIONLESS, currency: null, factor: 1 };
-    const money = Object.hasOwn(MONEY, candidate) ? MONEY[candidate] : undefined;
-    if (money !== undefined) return { dimension: DIMENSIONLESS, currency: money[0], factor: money[1] };
+    if (candidate === "unit") return { dimension: DIMENSIONLESS, own: null, factor: 1 };
+    const own = Object.hasOwn(OWN, candidate) ? OWN[candidate] : undefined;
+    if (own !== undefined) return { dimension: DIMENSIONLESS, own: own[0], factor: own[1] };
     const found = NAMES.has(candidate) ? lookUpUnit(SYMBOLS[candidate] ?? candidate) : null;
-    if (found !== null) return { ...found, currency: null };
+    if (found !== null) return { ...found, own: null };
   }
   return null;
 }
@@ -76,7 +87,7 @@ export function parseUnit(text: string): Unit | null {
     .replace(/\b(\p{L}+)\s+cubed\b/gu, "$1^3")
     .replace(/\.(?!\d)/gu, " ");
   let dimension = DIMENSIONLESS;
-  const money = new Map<string, number>();
+  const owned = new Map<string, number>();
   let factor: Rational | null = ONE;
   let sign = 1;
   const parts = prepared.match(/\/|\p{L}+(?:\s*\^\s*\{?\s*-?\d+\s*\}?)?|\S/gu) ?? [];
@@ -94,10 +105,10 @@ export function parseUnit(text: string): Unit | null {
     factor = scale === null ? null : multiply(factor, scale);
     if (factor === null) return null;
     dimension = combine(dimension, base.dimension, exponent);
-    if (base.currency !== null) money.set(base.currency, (money.get(base.currency) ?? 0) + exponent);
+    if (base.own !== null) owned.set(base.own, (owned.get(base.own) ?? 0) + exponent);
   }
-  const paid = [...money].filter(([, count]) => count !== 0).sort(([a], [b]) => (a < b ? -1 : 1));
-  return { dimension: [formatDimension(dimension), ...paid.map((one) => one.join(":"))].join(" "), factor };
+  const more = [...owned].filter(([, count]) => count !== 0).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { dimension: [formatDimension(dimension), ...more.map((one) => one.join(":"))].join(" "), factor };
 }
 
 /** The decimal number that a double is written as. */
@@ -108,4 +119,25 @@ function exactDecimal(value: number): Rational {
   const scale = 10n ** BigInt(Math.abs(shift));
   const integer = BigInt(`${whole}${fraction}`);
   return (shift >= 0 ? rational(integer * scale, 1n) : rational(integer, scale)) ?? ONE;
+}
+
+/** Factors that were read as variables, as the text of a unit: m, m^2, m/s. Null when they name none. */
+export function letterUnit(factors: readonly Expression[]): string | null {
+  const parts = factors.map((factor) => letterPower(factor, 1));
+  if (parts.length === 0 || parts.includes(null)) return null;
+  const text = parts.join(" ");
+  return parseUnit(text) === null ? null : text;
+}
+
+function letterPower(factor: Expression, exponent: number): string | null {
+  if (factor.kind === "symbol") return exponent === 1 ? factor.name : `${factor.name}^${exponent}`;
+  if (factor.kind !== "power" || factor.exponent.kind !== "number") return null;
+  const { numerator, denominator } = factor.exponent.value;
+  return denominator === 1n ? letterPower(factor.base, exponent * Number(numerator)) : null;
+}
+
+/** Unknown units by their letters: without plurals and points. */
+export function sameUnitName(a: string, b: string): boolean {
+  const plain = (unit: string): string => unit.replace(/s\b/gu, "").replace(/[\s.]+/gu, "");
+  return plain(a) === plain(b);
 }

@@ -27,6 +27,7 @@ export interface MathVerdict {
 }
 
 const TARGETS: ExtractOptions["targets"] = ["boxed", "phrase", "latex", "number", "whole"];
+const PRIORITIES: readonly ExtractOptions["boxedPriority"][] = ["first", "normal", "never"];
 let thread: DeadlineThread<Pair, Judgement> | undefined;
 
 /**
@@ -40,6 +41,18 @@ export async function verifyMath(gold: string, answer: string, options: VerifyMa
   const { boxedPriority = "normal", deadlineMs = 2000 } = options;
   if (!Number.isInteger(precision) || precision < 0 || precision > 15) {
     throw new PrlError("PRL_VERIFY_OPTIONS", `precision: expected a whole number from 0 to 15, got ${precision}`);
+  }
+  if (!Array.isArray(targets) || targets.length === 0 || targets.some((target) => !TARGETS.includes(target))) {
+    throw new PrlError(
+      "PRL_VERIFY_OPTIONS",
+      `targets: expected a list of some of ${TARGETS.join(", ")}, got ${JSON.stringify(targets)}`,
+    );
+  }
+  if (!PRIORITIES.includes(boxedPriority)) {
+    throw new PrlError(
+      "PRL_VERIFY_OPTIONS",
+      `boxedPriority: expected one of ${PRIORITIES.join(", ")}, got ${JSON.stringify(boxedPriority)}`,
+    );
   }
   checkDeadline(deadlineMs);
   thread ??= new DeadlineThread(new URL("./worker.js", import.meta.url));

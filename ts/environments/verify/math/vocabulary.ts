@@ -1,4 +1,4 @@
-/** Names that mean something: functions with the number of their arguments, Greek letters, words between items. */
+/** Names that mean something: functions with the number of their arguments, Greek letters, words between items; letters that are none. */
 
 /** Number of arguments; -1: any. */
 export const FUNCTIONS: Readonly<Record<string, number>> = {
@@ -63,9 +63,18 @@ export function isSeparatorWord(word: string): boolean {
   return /^(?:and|or)$/iu.test(word.trim());
 }
 
-/** Letters without space between are factors; longer runs than any product are one name. */
-export function splitWord(word: string): string[] {
-  return word.length > 12 ? [word] : Array.from(word);
+/** Words of two letters that answers have. */
+const SHORT_WORDS = new Set("no on is it in an at by to up we us he me my go do as am or of if so".split(" "));
+
+/**
+ * Whether letters without space between are factors, in any order, and not a word or a name. Words have vowels, products of letters hardly any
+ * but a, i and e beside letters for unknowns; three capitals name a figure or an order.
+ */
+export function isLetterProduct(run: string): boolean {
+  if (run.length === 1) return true;
+  if (run.length === 2) return !SHORT_WORDS.has(run.toLowerCase());
+  if (/^\p{Lu}+$/u.test(run)) return false;
+  return /^(?:[abcdxyz]{3,7}[ie]?|[uvwxyz]{3,5}|[^aeiouAEIOU]{3,5})$/u.test(run);
 }
 
 const SMALL =

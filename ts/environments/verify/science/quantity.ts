@@ -5,7 +5,8 @@
  * last digit ("9.81 m/s^2" is met by 9.806 m/s^2 and 980.7 cm/s^2, not by 9.8 m/s^2).
  */
 import { PrlError } from "../../../errors.ts";
-import { afterThinking, closedBoxes } from "../math/extract.ts";
+import { closedBoxes } from "../math/boxes.ts";
+import { afterThinking } from "../math/extract.ts";
 import { sameDimension } from "./dimension.ts";
 import { type MeasuredNumber, readNumber } from "./measured-number.ts";
 import { plainNotation } from "./notation.ts";
