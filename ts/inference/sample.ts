@@ -70,7 +70,10 @@ function cutAtStop(text: DecodeStream, chunk: Completion): Completion | null {
     text.push(id);
     if (text.stopReason !== null) return endWithStopString(chunk, index + 1, text.stopReason);
   }
-  return null;
+  if (chunk.finishReason === null) return null;
+  // What was withheld to the end, as bytes of characters are, may complete one.
+  text.flush();
+  return text.stopReason === null ? null : endWithStopString(chunk, chunk.tokenIds.length, text.stopReason);
 }
 
 async function stopStream(context: ServerContext, stop: readonly string[]): Promise<DecodeStream> {

@@ -15,7 +15,7 @@ import { str } from "./printing.ts";
 import type { Rendering } from "./rendering.ts";
 import { Scope } from "./scope.ts";
 import type { Body, Expression, Statement, Target } from "./syntax.ts";
-import { Namespace, truth, typeName, type Value } from "./values.ts";
+import { Markup, Namespace, truth, typeName, type Value } from "./values.ts";
 
 /** How a statement ends: in order, or leaving the loop or its round. */
 export type Ending = "done" | "break" | "continue";
@@ -198,8 +198,9 @@ function compileCapture(
     const inner = new Scope(scope);
     const text = rendering.capture(() => body(rendering, inner));
     const value = filter === null ? text : filter(rendering, inner, text);
-    if (assign === null) rendering.write(str(value));
-    else assign(rendering, scope, value);
+    if (assign !== null) assign(rendering, scope, value);
+    else if (typeof value === "string" || value instanceof Markup) rendering.write(str(value));
+    else throw new TemplateFailure(`the filter of a block gives a ${typeName(value)}, not a text`);
     return "done";
   };
 }

@@ -1,6 +1,6 @@
 /** Operators between values, as Python computes them. */
 import { checkItemCount } from "./budget.ts";
-import { TemplateFailure } from "./failures.ts";
+import { TemplateFailure, TemplateUnsupported } from "./failures.ts";
 import { formatPercent } from "./percent-format.ts";
 import { items } from "./sequences.ts";
 import { arithmetic, type ArithmeticOperator } from "./numbers.ts";
@@ -155,6 +155,7 @@ export function contains(container: Value, needle: Value): boolean {
     if (!isHashable(needle)) throw new TemplateFailure(`a ${typeName(needle)} is no key of a dict`);
     return (container instanceof Dict ? container : container.dict).has(needle);
   }
+  if (container instanceof Markup) throw new TemplateUnsupported("in is not implemented for a text marked as safe");
   for (const item of items(container)) if (equal(item, needle)) return true;
   return false;
 }

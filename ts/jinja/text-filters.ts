@@ -14,11 +14,15 @@ import { items, length as lengthOf } from "./sequences.ts";
 import { pad, replaceText, SPACE, splitLines, strip, textLength, textSlice } from "./text.ts";
 import { Dict, Markup, sequenceItems, Tuple, truth, typeName, Undefined, type Value } from "./values.ts";
 
+function refuseMarkup(value: Value): void {
+  if (value instanceof Markup) throw new TemplateUnsupported("filters of a text marked as safe are not implemented");
+}
+
 /** A filter of a text; other values are printed first, as jinja2's `soft_str` does. */
 const ofText =
   (filter: (text: string, ...args: Parameters<Filter>) => Value): Filter =>
   (value, args, context) => {
-    if (value instanceof Markup) throw new TemplateUnsupported("filters of a text marked as safe are not implemented");
+    refuseMarkup(value);
     return filter(str(value), value, args, context);
   };
 
@@ -82,6 +86,7 @@ const toIntFilter: Filter = (value, args) => {
   if (typeof number === "bigint") return number;
   if (number !== null) return Number.isFinite(number) ? BigInt(Math.trunc(number)) : otherwise;
   if (value instanceof Undefined) return value.fail();
+  refuseMarkup(value);
   if (typeof value !== "string") return otherwise;
   const text = strip(value, null, "both");
   const whole = base === 10n ? (INT.test(text) ? text : null) : inBase(text, toInt("int", base));
@@ -114,6 +119,7 @@ const toFloatFilter: Filter = (value, args) => {
   const number = numeric(value);
   if (number !== null) return toFloat(number);
   if (value instanceof Undefined) return value.fail();
+  refuseMarkup(value);
   return typeof value === "string" ? (parseFloatText(value) ?? otherwise) : otherwise;
 };
 

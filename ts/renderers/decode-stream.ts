@@ -2,13 +2,14 @@
  * Text out of a stream of token ids, piece by piece.
  *
  * Invariants: the pieces that `push` and `flush` return, joined, are the decoding of all ids pushed (cut at the first stop string, if
- * one occurs); what was returned is never taken back. Held back are a trailing incomplete UTF-8 sequence and text that may be the
- * beginning of a stop string. It knows nothing of where the ids come from.
+ * one occurs); what was returned is never taken back. Held back are a trailing incomplete UTF-8 sequence, a row of byte tokens that may
+ * go on, and text that may be the beginning of a stop string. It knows nothing of where the ids come from.
  *
  * Method: only a window of the last ids is decoded. Its first part, the context, was returned already and stays in the window because
  * decoders treat the first token of a text differently (a leading space, for instance).
  */
 import { PrlError } from "../errors.ts";
+import type { OpenRow } from "./byte-tokens.ts";
 
 /** What decoders print for bytes that are no valid UTF-8. */
 const REPLACEMENT = "\uFFFD";
@@ -35,13 +36,14 @@ export interface DecodeStream {
   readonly stopReason: string | null;
 }
 
-/** A decode stream over any decoder of id lists. */
+/** A decode stream over any decoder of id lists; `isOpen` says which tokens the decoder reads together with those behind them. */
 export function createDecodeStream(
   decode: (ids: number[]) => string,
   stop: string | readonly string[] = [],
+  isOpen: OpenRow = () => false,
 ): DecodeStream {
   const stops = new StopStrings(typeof stop === "string" ? [stop] : stop);
-  const window = new DecodeWindow(decode);
+  const window = new DecodeWindow(decode, isOpen);
   let ended = false;
   return {
     push(id) {
@@ -65,18 +67,24 @@ export function createDecodeStream(
 /** Turns ids into text that can no longer change. */
 class DecodeWindow {
   readonly #decode: (ids: number[]) => string;
+  readonly #isOpen: OpenRow;
+  /** The window ends in a row of tokens that may go on. */
+  #isRowOpen = false;
   #ids: number[] = [];
   /** Ids of the window that are context: their text was returned before the window got its newer ids. */
   #context = 0;
   /** UTF-16 units of the window's text that were returned. */
   #returned = 0;
 
-  constructor(decode: (ids: number[]) => string) {
+  constructor(decode: (ids: number[]) => string, isOpen: OpenRow) {
     this.#decode = decode;
+    this.#isOpen = isOpen;
   }
 
   push(id: number): string {
     this.#ids.push(id);
+    this.#isRowOpen = this.#isOpen(id, this.#isRowOpen);
+    if (this.#isRowOpen) return "";
     const text = this.#decode(this.#ids);
     const incomplete = text.endsWith(REPLACEMENT);
     const certain = incomplete ? text.length - REPLACEMENT.length : text.length;

@@ -5,13 +5,13 @@
  * such token it is found in the text between two that are. Other special tokens that were sampled are no text: they would become special tokens
  * again where the text is rendered into a prompt.
  */
-import { createDecodeStream, type DecodeStream, longestBeginning } from "./decode-stream.ts";
+import { type DecodeStream, longestBeginning } from "./decode-stream.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Text, or one of the delimiters. */
 export type Piece = { readonly text: string; readonly delimiter: boolean };
 
-export type Codec = Pick<Tokenizer, "decode" | "tokenToId">;
+export type Codec = Pick<Tokenizer, "decode" | "decodeStream" | "tokenToId">;
 
 const DELIMITERS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];
 
@@ -60,7 +60,7 @@ export class PieceStream {
   }
 
   #newRun(): DecodeStream {
-    return createDecodeStream((ids) => textOf(this.#tokenizer, ids));
+    return this.#tokenizer.decodeStream({ skipSpecialTokens: true });
   }
 
   #take(text: string): Piece[] {

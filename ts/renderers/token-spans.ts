@@ -6,17 +6,17 @@
  */
 import { PrlError } from "../errors.ts";
 import type { TextSpan } from "./chat-template.ts";
-import { createDecodeStream } from "./decode-stream.ts";
+import type { DecodeStream } from "./decode-stream.ts";
 
-/** One entry per id: 1 when the token lies in a span. `spans` ascend and do not overlap. */
+/** One entry per id: 1 when the token lies in a span. `spans` ascend and do not overlap; `stream` is a new one. */
 export function tokensInSpans(
   text: string,
   ids: Uint32Array,
   spans: readonly TextSpan[],
-  decode: (ids: number[]) => string,
+  stream: DecodeStream,
 ): Uint8Array {
   const mask = new Uint8Array(ids.length);
-  const ranges = tokenRanges(text, ids, decode);
+  const ranges = tokenRanges(text, ids, stream);
   let next = 0;
   for (const [index, range] of ranges.entries()) {
     while (next < spans.length && (spans[next]?.end ?? 0) <= range.start) next++;
@@ -27,8 +27,7 @@ export function tokensInSpans(
 }
 
 /** Range of each token; the tokens of one character share its range. */
-function tokenRanges(text: string, ids: Uint32Array, decode: (ids: number[]) => string): TextSpan[] {
-  const stream = createDecodeStream(decode);
+function tokenRanges(text: string, ids: Uint32Array, stream: DecodeStream): TextSpan[] {
   const ranges: TextSpan[] = [];
   let joined = "";
   let open = 0;

@@ -6,6 +6,7 @@
  */
 import { PrlError } from "../errors.ts";
 import { loadNativeTokenizer, type NativeTokenizer } from "../native/index.ts";
+import { byteRows } from "./byte-tokens.ts";
 import { renderChat, renderChatWithSpans, type ChatMessage, type RenderOptions } from "./chat-template.ts";
 import { createDecodeStream, type DecodeStream, type DecodeStreamOptions } from "./decode-stream.ts";
 import { tokensInSpans } from "./token-spans.ts";
@@ -68,8 +69,7 @@ export async function loadTokenizer(dir: string): Promise<Tokenizer> {
     encodeAsync: (text, { addSpecialTokens = false } = {}) => native.encodeAsync(text, addSpecialTokens),
     decode,
     decodeEach: (ids) => native.decodeEach(ids),
-    decodeStream: ({ skipSpecialTokens = false, stop = [] } = {}) =>
-      createDecodeStream((ids) => native.decode(ids, skipSpecialTokens), stop),
+    decodeStream: (options) => decodeStream(native, options),
     applyChatTemplate: (messages, options = {}) => applyChatTemplate(native, config, messages, options),
     chatText: (messages, options = {}) => chatText(config, messages, options),
     tokenToId: (token) => native.tokenToId(token),
@@ -83,6 +83,14 @@ function chatText(
 ): string {
   const { template, templateName } = chooseTemplate(config, chatTemplate, options.tools ?? null);
   return renderChat(template, messages, { ...options, specialTokens: config.specialTokens, templateName });
+}
+
+function decodeStream(
+  native: NativeTokenizer,
+  { skipSpecialTokens = false, stop = [] }: DecodeStreamOptions = {},
+): DecodeStream {
+  const decode = (ids: number[]): string => native.decode(ids, skipSpecialTokens);
+  return createDecodeStream(decode, stop, byteRows(native, skipSpecialTokens));
 }
 
 function applyChatTemplate(
@@ -100,7 +108,7 @@ function applyChatTemplate(
   const renderOptions: RenderOptions = { ...options, specialTokens: config.specialTokens, templateName };
   const { text, spans } = renderChatWithSpans(template, messages, renderOptions);
   const ids = native.encode(text, false);
-  return { text, ids, assistantMask: tokensInSpans(text, ids, spans, (part) => native.decode(part, false)) };
+  return { text, ids, assistantMask: tokensInSpans(text, ids, spans, decodeStream(native)) };
 }
 
 /** transformers' rule: the template asked for, else `tool_use` when there are tools and such a template, else `default`. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 
 import { renderChat, renderChatWithSpans, type ChatMessage } from "../../../ts/renderers/chat-template.ts";
+import { createDecodeStream } from "../../../ts/renderers/decode-stream.ts";
 import { tokensInSpans } from "../../../ts/renderers/token-spans.ts";
 import { CHATML, LLAMA2_LIKE, QWEN_LIKE_TOOLS } from "./templates.ts";
 
@@ -140,14 +141,14 @@ describe("tokensInSpans", () => {
         { start: 1, end: 2 },
         { start: 4, end: 5 },
       ],
-      decode,
+      createDecodeStream(decode),
     );
     expect([...mask]).toEqual([0, 1, 1, 0, 0, 0, 0, 1]);
   });
 
   it("refuses a tokenizer that does not give its text back", () => {
     const ids = Uint32Array.of(97);
-    expect(() => tokensInSpans("A", ids, [], decode)).toThrow(
+    expect(() => tokensInSpans("A", ids, [], createDecodeStream(decode))).toThrow(
       expect.objectContaining({ code: "PRL_TOKENIZER_UNSUPPORTED" }),
     );
   });

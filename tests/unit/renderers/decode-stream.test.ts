@@ -65,6 +65,22 @@ describe("decodeStream without stop strings", () => {
   });
 });
 
+describe("decodeStream of tokens that are read in rows", () => {
+  it("waits for the end of a row and decodes it once", () => {
+    let decoded = 0;
+    const decode = (ids: number[]): string => {
+      decoded += ids.length;
+      return decodeBytes(ids);
+    };
+    const stream = createDecodeStream(decode, [], (id) => id >= 0x80);
+    const row = bytesOf("好".repeat(10_000));
+    expect(row.map((id) => stream.push(id)).join("")).toBe("");
+    expect(stream.push(0x61)).toBe(`${"好".repeat(10_000)}a`);
+    expect(stream.flush()).toBe("");
+    expect(decoded).toBeLessThan(row.length * 3);
+  });
+});
+
 describe("decodeStream with stop strings", () => {
   it("ends before the first stop string, however the text is cut into tokens", () => {
     const stops = fc.array(fc.string({ unit: fc.constantFrom("a", "b", "é", "😀"), minLength: 1, maxLength: 4 }), {
