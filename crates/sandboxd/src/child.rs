@@ -10,12 +10,13 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use crate::cgroup::Door;
 use crate::defence::Defence;
 use crate::filter;
 use crate::landlock;
 use crate::process::Home;
 use crate::sys::{c_path, check, check_long, close_from, pipe, prctl};
-use crate::wire::Program;
+use crate::wire::{Failure, Program};
 
 /// Highest capability number tried; the kernel refuses those it does not know.
 const LAST_CAPABILITY: libc::c_ulong = 63;
@@ -28,6 +29,13 @@ const CAPS_OF_STARTING: u32 =
     1 << 0 | 1 << 3 | 1 << 6 | 1 << 7 | 1 << 8 | 1 << 10 | 1 << 12 | 1 << 18 | 1 << 19 | 1 << 21;
 /// SECBIT_NOROOT, SECBIT_NO_SETUID_FIXUP, SECBIT_NO_CAP_AMBIENT_RAISE, each with its lock.
 const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
+
+/// Steps that fail by what the program is or has done. The second is a zygote's as well.
+const COMMAND: &str = "command";
+const DIRECTORY: &str = "working directory";
+const EXEC: &str = "exec";
+/// It has as many terminals as a sandbox may have.
+pub(crate) const OWN_TERMINALS: &str = "terminals of the sandbox";
 
 /// What the child needs.
 pub(crate) struct Launch<'a> {
@@ -52,23 +60,31 @@ pub(crate) struct Confinement<'a> {
     pub(crate) filter: &'a filter::Program,
     /// In the process tier.
     pub(crate) home: Option<&'a Home>,
+    /// By which it gets into the group that limits its memory.
+    pub(crate) door: Door,
 }
 
 /// Forks and executes the command. Returns once the exec has succeeded or failed.
 pub(crate) fn launch(launch: &Launch<'_>) -> Result<libc::pid_t, (String, io::Error)> {
-    let (pid, report) = fork(|| become_guest(launch)).map_err(|error| ("fork".to_owned(), error))?;
+    let forked = fork(launch.confinement.door, || become_guest(launch));
+    let (pid, report) = forked.map_err(|error| ("fork".to_owned(), error))?;
     executed(report)?;
     Ok(pid)
 }
 
 /// Forks a child that executes a program or says why it could not.
-pub(crate) fn fork(become_program: impl FnOnce() -> (String, io::Error)) -> io::Result<(libc::pid_t, File)> {
+pub(crate) fn fork(
+    door: Door,
+    become_program: impl FnOnce() -> (String, io::Error),
+) -> io::Result<(libc::pid_t, File)> {
     let (report, reporter) = pipe()?;
-    // SAFETY: this process has one thread, so the child may allocate and go on as it is.
-    let pid = check(unsafe { libc::fork() })?;
+    let pid = door.fork()?;
     if pid == 0 {
         drop(report);
-        let (step, error) = become_program();
+        let (step, error) = match door.arrive() {
+            Ok(()) => become_program(),
+            Err(error) => ("cgroup".to_owned(), error),
+        };
         let mut bytes = error.raw_os_error().unwrap_or(libc::EIO).to_le_bytes().to_vec();
         bytes.extend_from_slice(step.as_bytes());
         // SAFETY: a live descriptor and buffer; then the end of this process.
@@ -78,6 +94,12 @@ pub(crate) fn fork(become_program: impl FnOnce() -> (String, io::Error)) -> io::
         }
     }
     Ok((pid, File::from(report)))
+}
+
+/// Whether a program could not be executed for what it is or has done. Else the sandbox, or the machine, is at fault.
+pub(crate) fn is_of_program(failure: &Failure) -> bool {
+    // No process was free.
+    failure.errno == libc::EAGAIN || [COMMAND, DIRECTORY, EXEC, OWN_TERMINALS].contains(&failure.step.as_str())
 }
 
 /// Returns once the child has executed its program, or why it has not.
@@ -134,10 +156,10 @@ pub(crate) fn become_guest(launch: &Launch<'_>) -> (String, io::Error) {
     });
     let (command, env, candidates, cwd) = match prepared {
         Ok(prepared) => prepared,
-        Err(error) => return ("command".to_owned(), error),
+        Err(error) => return (COMMAND.to_owned(), error),
     };
     match give_up(launch, &cwd) {
-        Ok(()) => ("exec".to_owned(), execute(&command, &env, &candidates)),
+        Ok(()) => (EXEC.to_owned(), execute(&command, &env, &candidates)),
         Err((step, error)) => (step.to_owned(), error),
     }
 }
@@ -160,6 +182,14 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         at("terminal", check(unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) }))?;
     }
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
+    if launch.confinement.home.is_none() && Defence::CgroupNamespace.stands() {
+        // In the sandbox's groups, so that they are the roots of what can be seen.
+        // SAFETY: one thread.
+        at(
+            "cgroup namespace",
+            check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
+        )?;
+    }
     if let Some((control, number)) = launch.control {
         // SAFETY: a live descriptor; what the number stood for is closed by the exec anyway.
         at("control", check(unsafe { libc::dup2(control, number) }))?;
@@ -180,7 +210,7 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
         give_up_rights(launch.uid, launch.confinement)?;
     }
     // As the guest, so that it may enter and make only what it may.
-    at("working directory", enter(cwd))?;
+    at(DIRECTORY, enter(cwd))?;
     if !Defence::NoNewPrivileges.stands() {
         return Ok(());
     }

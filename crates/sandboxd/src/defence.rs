@@ -44,6 +44,8 @@ pub(crate) enum Defence {
     CgroupNamespace,
     OwnEnvironment,
     FileUser,
+    SocketBuffers,
+    Terminals,
 }
 
 #[cfg(not(feature = "switch-off"))]
@@ -74,7 +76,7 @@ mod switch {
     /// Bit n: the n-th of `NAMES` is off.
     static OFF: AtomicU64 = AtomicU64::new(0);
 
-    const NAMES: [(Defence, &str); 37] = [
+    const NAMES: [(Defence, &str); 39] = [
         (Processes, "processes"),               // limit of processes and threads
         (PidsVerdict, "pids-verdict"),          // forks that keep being refused end the run
         (Memory, "memory"),                     // limit of memory
@@ -111,6 +113,8 @@ mod switch {
         (HostName, "host-name"), // UTS namespace
         (CgroupNamespace, "cgroup-namespace"),
         (FileUser, "file-user"),             // file operations have the rights of the guest
+        (SocketBuffers, "socket-buffers"),   // limit of them where memory is without them
+        (Terminals, "terminals"),            // limit of terminals
         (OwnEnvironment, "own-environment"), // nothing of the daemon's
     ];
 

@@ -156,8 +156,10 @@ impl Factory {
         let birth = Birth::begin(Kind::Sandbox);
         let mut sandbox = self.begin(image)?;
         let parked = tokio::time::timeout(SETUP_DEADLINE, async {
-            let entrances: Vec<_> = sandbox.group.entrances()?.iter().map(AsFd::as_fd).collect();
-            sandbox.orders.send(0, Order::Prepare(true), &entrances).await?;
+            let shared = u32::try_from(sandbox.group.shared().count()).map_err(io::Error::other)?;
+            let entrances = sandbox.group.entrances()?.iter().map(AsFd::as_fd);
+            let entrances: Vec<_> = entrances.chain(self.groups.entrance_of_inits()).collect();
+            sandbox.orders.send(0, Order::Prepare(shared), &entrances).await?;
             if let Some((id, order)) = next {
                 sandbox.orders.send(id, order, &[]).await?;
             }

@@ -2,7 +2,7 @@
 //!
 //! Calls that set up or inspect isolation, or that have been the way out of it, fail with EPERM; those that libraries
 //! probe for and do without fail with ENOSYS. Numbers beyond the table this was written against do not exist either.
-//! Entry through the i386 or x32 tables kills the process: POLICY. The filter is compiled once, in the spawner.
+//! Entry through the i386 or x32 tables kills the process by SIGSYS. The filter is compiled once, in the spawner.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -30,6 +30,9 @@ const NAMESPACES: u64 = (libc::CLONE_NEWNS
     | 0x80;
 /// What clone(2) is refused. The child of a program's parent would be a stranger's: it would outlive what its maker belongs to.
 const NOT_CLONED: u64 = NAMESPACES | libc::CLONE_PARENT as u64;
+
+/// Forbidden last: what is done before a program begins needs them.
+const OF_NAMESPACES: [i64; 2] = [libc::SYS_setns, libc::SYS_unshare];
 
 /// Fail with EPERM whatever the arguments.
 const FORBIDDEN: &[i64] = &[
@@ -152,6 +155,16 @@ const ABSENT: &[i64] = &[
     // Its flags lie in memory where a filter cannot see them; the C library falls back to clone.
     libc::SYS_clone3,
     libc::SYS_memfd_secret,
+    // Its requests are counted for the whole machine (fs.aio-max-nr).
+    libc::SYS_io_setup,
+];
+
+/// Huge pages that the machine has set aside are counted as nobody's memory: calls that take one when this argument has
+/// this bit.
+const HUGE_PAGES: [(i64, u8, u64); 3] = [
+    (libc::SYS_mmap, 3, libc::MAP_HUGETLB as u64),
+    (libc::SYS_memfd_create, 1, libc::MFD_HUGETLB as u64),
+    (libc::SYS_shmget, 2, libc::SHM_HUGETLB as u64),
 ];
 
 /// Builds the filter.
@@ -177,9 +190,14 @@ pub(crate) fn build_in_two() -> io::Result<(Program, Program)> {
         libc::SYS_prctl,
         vec![rule(vec![compare(0, Len::Dword, Op::Eq, libc::PR_SET_MM as u64)?])?],
     );
+    for (call, argument, bit) in HUGE_PAGES {
+        forbidden.insert(call, vec_of(any_bit(argument, bit)?)?);
+    }
     let mut absent: BTreeMap<i64, Vec<SeccompRule>> = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
     absent.extend((LAST_KNOWN + 1..LAST_KNOWN + 40).map(|call| (call, Vec::new())));
-    forbidden.remove(&libc::SYS_setns);
+    for call in OF_NAMESPACES {
+        forbidden.remove(&call);
+    }
     let first = vec![
         foreign_tables(),
         compile(absent, libc::ENOSYS)?,
@@ -231,7 +249,8 @@ fn foreign_tables() -> BpfProgram {
 fn before_a_program() -> BpfProgram {
     vec![
         load(NUMBER),
-        jump(EQUAL, number(libc::SYS_setns), 4, 0),
+        jump(EQUAL, number(libc::SYS_setns), 5, 0),
+        jump(EQUAL, number(libc::SYS_unshare), 4, 0),
         jump(EQUAL, number(libc::SYS_io_uring_setup), 2, 0),
         jump(EQUAL, number(libc::SYS_io_uring_register), 1, 0),
         give(libc::SECCOMP_RET_ALLOW),

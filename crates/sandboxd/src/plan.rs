@@ -30,7 +30,7 @@ const ENVIRONMENT: [(&str, &str); 7] = [
 ];
 /// Of each process, unless a request says otherwise.
 pub(crate) const OPEN_FILES: u64 = 256;
-/// Below this not even init fits.
+/// With less hardly a program begins.
 const MIN_MEMORY_BYTES: u64 = 4 << 20;
 const MIN_DISK_BYTES: u64 = 64 << 10;
 /// The layer's own directories.
@@ -65,6 +65,8 @@ pub(crate) struct RunLimits {
     pub(crate) group: LimitsOfGroup,
     pub(crate) output_bytes: u64,
     pub(crate) output_kill_bytes: u64,
+    /// Each file's size is limited, and SIGXFSZ says that it was met.
+    pub(crate) each_file: bool,
 }
 
 /// What the cgroup enforces.
@@ -384,6 +386,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         },
         output_bytes,
         output_kill_bytes,
+        each_file: terms.alone.files,
     };
     Ok(Plan {
         start,
@@ -432,6 +435,7 @@ pub(crate) fn limits_of_evaluation(asked: Limits, of_box: Option<Limits>) -> Res
             defaults.output_kill_bytes,
             u64::MAX >> 2,
         )?,
+        each_file: false,
     })
 }
 

@@ -58,7 +58,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
     let (keys, (factory, pool, warm, probe, images)) = match keys.and_then(|keys| Ok((keys, started?))) {
         Ok(started) => started,
         Err(error) => {
-            remove_own(&layout);
+            layout.remove();
             return Err(error);
         }
     };
@@ -92,7 +92,7 @@ pub(crate) async fn serve(mut options: Options) -> Result<(), SandboxError> {
         // Nobody else is left to remove the groups of the sandboxes that ended with it.
         cgroup::remove_whole(&layout.directories());
     } else {
-        remove_own(&layout);
+        layout.remove();
     }
     served
 }
@@ -130,15 +130,6 @@ async fn start(
     };
     let pool = Pool::new(Maker::Plain(Arc::clone(&factory)), options.park);
     Ok((factory, pool, warm, probe(&chosen, layout), images))
-}
-
-/// Empty by now, unless runs were cut off: the spawner or the next start removes those.
-fn remove_own(layout: &Layout) {
-    for directory in layout.directories() {
-        if let Err(error) = fs::remove_dir(&directory) {
-            tracing::debug!(%error, path = %directory.display(), "cgroup directory left to the spawner");
-        }
-    }
 }
 
 /// Different for every daemon that ever ran here.

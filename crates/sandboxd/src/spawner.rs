@@ -17,7 +17,9 @@ use prost::Message;
 use crate::defence::Defence;
 use crate::filter::{self, Program};
 use crate::process::{self, Home};
-use crate::sys::{check, check_long, has_ended, own_session, pidfd_signal, prctl, receive_with_fds, send_with_fds};
+use crate::sys::{
+    check, check_long, clone_process, has_ended, own_session, pidfd_signal, prctl, receive_with_fds, send_with_fds,
+};
 use crate::template;
 use crate::wire::{Spawn, Spawned, SpawnerConfig, SpawnerReady};
 use crate::zygote::interpreter;
@@ -296,12 +298,11 @@ fn clone(flags: libc::c_int) -> io::Result<(i32, Option<OwnedFd>)> {
     args.flags = (flags | libc::CLONE_PIDFD) as u64;
     args.pidfd = (&raw mut pidfd) as u64;
     args.exit_signal = libc::SIGCHLD as u64;
-    // SAFETY: without CLONE_VM this is a fork. This process has one thread, so the child may go on as it is.
-    let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>()) })?;
+    let pid = clone_process(&mut args)?;
     if pid == 0 {
         return Ok((0, None));
     }
     // SAFETY: the kernel wrote a new descriptor that is ours.
     let pidfd = unsafe { OwnedFd::from_raw_fd(check(pidfd)?) };
-    Ok((i32::try_from(pid).map_err(io::Error::other)?, Some(pidfd)))
+    Ok((pid, Some(pidfd)))
 }

@@ -39,6 +39,13 @@ pub(crate) fn random_name() -> io::Result<String> {
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Forks by clone3, without sharing memory. Returns 0 in the child.
+pub(crate) fn clone_process(args: &mut libc::clone_args) -> io::Result<libc::pid_t> {
+    // SAFETY: without CLONE_VM this is a fork. The callers have one thread, so the child may go on as it is.
+    let pid = check_long(unsafe { libc::syscall(libc::SYS_clone3, &raw mut *args, size_of::<libc::clone_args>()) })?;
+    libc::pid_t::try_from(pid).map_err(io::Error::other)
+}
+
 /// A path for the kernel.
 pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
     Ok(CString::new(path.as_os_str().as_bytes())?)

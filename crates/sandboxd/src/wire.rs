@@ -87,9 +87,10 @@ pub(crate) struct ToInit {
 /// What init is told to do.
 #[derive(Clone, PartialEq, prost::Oneof)]
 pub(crate) enum Order {
-    /// Enter your cgroups by the files that came along, set up and park. Answered by `Parked` or `Failed`.
-    #[prost(bool, tag = "3")]
-    Prepare(bool),
+    /// Enter your cgroups by the files that came along, of which so many are of groups that programs are in too (see
+    /// `cgroup::Ways`), set up and park. Answered by `Parked` or `Failed`.
+    #[prost(uint32, tag = "3")]
+    Prepare(u32),
     /// Sizes and files. Answered by `Furnished` or `NotFurnished`.
     #[prost(message, tag = "4")]
     Furnish(Furnish),

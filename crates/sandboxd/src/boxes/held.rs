@@ -342,8 +342,13 @@ impl HeldBox {
 
     /// One seat is always there: most of the time not more than one exec goes on.
     fn limit_processes(&self, seats: u64) -> Result<(), SandboxError> {
-        let init = 1;
-        let pair = if self.paired.load(Ordering::Relaxed) { 2 } else { 0 };
+        let init = self.group.inits();
+        // A leader is where init is, and the guest-to-be where programs are.
+        let pair = if self.paired.load(Ordering::Relaxed) {
+            init + 1
+        } else {
+            0
+        };
         let processes = self.processes_limit.load(Ordering::Relaxed);
         let leaders = seats.max(1) - u64::from(self.nursed.load(Ordering::Relaxed));
         let limited = self.group.limit_processes(processes, init + pair + leaders);

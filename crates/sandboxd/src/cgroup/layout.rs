@@ -2,9 +2,13 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use super::delegation::{hand_down, without_leaf};
+
+/// Beside the groups of sandboxes, which are numbered.
+const INITS: &str = "inits";
 
 /// The two interfaces of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +28,9 @@ pub(crate) struct Layout {
     pub(crate) weight: Option<(Version, PathBuf)>,
     /// Where CPU time is rationed, and to how many processors' worth; `None` unless asked for.
     pub(crate) quota: Option<(Version, PathBuf, f64)>,
+    /// Where the inits of all sandboxes are in the hierarchy that limits memory, if that is v2, whose groups with groups below
+    /// them hold no process; on v1 they stay where their spawner is. See `ways`.
+    inits: Option<(PathBuf, OwnedFd)>,
     /// "v2", "v1", "hybrid" or "none": what is mounted.
     pub(crate) mounted: &'static str,
     /// Why a controller is missing.
@@ -59,6 +66,7 @@ impl Layout {
             ..Self::default()
         };
         layout.memory = layout.find(&hierarchies, "memory", &["memory"], directory);
+        layout.make_group_of_inits();
         layout.pids = layout.find(&hierarchies, "pids", &["pids"], directory);
         layout.cpu = layout.find(&hierarchies, "cpu", &["cpuacct", "cpu"], directory);
         if layout.cpu.is_none() {
@@ -89,6 +97,39 @@ impl Layout {
             layout.quota = Some((version, path, cpus));
         }
         Ok(layout)
+    }
+
+    /// Without it memory is not limited either: inits would be killed for what programs leave.
+    fn make_group_of_inits(&mut self) {
+        let Some((Version::V2, parent)) = &self.memory else {
+            return;
+        };
+        let path = parent.join(INITS);
+        let made = make(&path).and_then(|()| fs::File::options().write(true).open(path.join("cgroup.procs")));
+        match made {
+            Ok(entrance) => self.inits = Some((path, entrance.into())),
+            Err(error) => {
+                self.missing
+                    .push(("memory", format!("cannot make {}: {error}", path.display())));
+                self.memory = None;
+            }
+        }
+    }
+
+    /// The file by which an init enters the group of all inits, where there is one.
+    pub(crate) fn entrance_of_inits(&self) -> Option<BorrowedFd<'_>> {
+        self.inits.as_ref().map(|(_, entrance)| entrance.as_fd())
+    }
+
+    /// Removes the daemon's directories, which are empty unless sandboxes were cut off: the spawner or the next start removes
+    /// those.
+    pub(crate) fn remove(&self) {
+        let inits = self.inits.iter().map(|(path, _)| path.clone());
+        for directory in inits.chain(self.directories()) {
+            if let Err(error) = fs::remove_dir(&directory) {
+                tracing::debug!(%error, path = %directory.display(), "cgroup directory left to the spawner");
+            }
+        }
     }
 
     /// The daemon's directories, each once.

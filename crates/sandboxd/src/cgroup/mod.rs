@@ -10,24 +10,26 @@ mod delegation;
 mod layout;
 mod leftovers;
 mod spares;
+mod ways;
 
 #[cfg(test)]
 mod tests;
 
 use std::fs;
-use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use crate::sys::check;
+use crate::defence::Defence;
 use counters::{Counter, Counters};
 use layout::weigh;
 pub(crate) use layout::{Layout, Version};
 pub(crate) use leftovers::{own_directory, remove_leftover_homes, remove_leftovers, remove_tree_at, remove_whole};
 pub(crate) use spares::Groups;
+pub(crate) use ways::{Door, Ways};
 
 /// A group whose processes are dead can stay busy for a moment.
 const REMOVE_ATTEMPTS: u32 = 500;
@@ -38,12 +40,14 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(10);
 /// CPU time is rationed over periods of this length: the kernel's default.
 const QUOTA_PERIOD_US: u64 = 100_000;
 
-/// Init, and one more: so many are in every sandbox's groups before it has ended.
-const FEWEST_AT_ONCE: u64 = 2;
+/// So many are in every sandbox's groups at a time before it has ended, init not counted.
+const FEWEST_AT_ONCE: u64 = 1;
 /// No limit is that.
 const UNKNOWN: u64 = 0;
 /// What the kernel reserves for a group on a processor, and gives back when it likes.
 const RESERVE_BYTES: u64 = 256 << 10;
+/// What v1 lets the buffers of a sandbox's sockets take beside its memory, in which it does not count them.
+const SOCKET_BYTES: u64 = 32 << 20;
 /// With less, what a sandbox is before it has limits of its own may not fit.
 const ROOMY: GroupLimits = GroupLimits {
     memory_bytes: 128 << 20,
@@ -83,7 +87,7 @@ pub(crate) struct Group {
     /// It yields the processor to other groups.
     yields: AtomicBool,
     counters: Counters,
-    /// The files by which a process moves itself into the groups, see `enter`.
+    /// See `Group::entrances`.
     entrances: OnceLock<Vec<OwnedFd>>,
     limits: Mutex<Written>,
     /// Where it came from.
@@ -123,7 +127,7 @@ impl Group {
                 directories.push(directory.clone());
             }
         }
-        Ok(Self {
+        let group = Self {
             counters: Counters::of(&memory, &pids, &cpu),
             memory,
             pids,
@@ -134,10 +138,34 @@ impl Group {
             entrances: OnceLock::new(),
             limits: Mutex::default(),
             home: Weak::new(),
-        })
+        };
+        match group.limit_sockets() {
+            Ok(()) => Ok(group),
+            Err(error) => {
+                group.discard();
+                Err(error)
+            }
+        }
     }
 
-    /// The files by which a process moves itself into the groups, see `enter`.
+    /// Bounds what v1 does not count as memory. Before there is a socket: the kernel counts those that are made later.
+    fn limit_sockets(&self) -> io::Result<()> {
+        let Some((Version::V1, directory)) = self.memory.as_ref().filter(|_| Defence::SocketBuffers.stands()) else {
+            return Ok(());
+        };
+        let limit = fs::File::options()
+            .write(true)
+            .open(directory.join("memory.kmem.tcp.limit_in_bytes"));
+        match limit {
+            Ok(mut limit) => limit.write_all(SOCKET_BYTES.to_string().as_bytes()),
+            // This kernel was built without it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What `Ways::enter` needs: the files by which a process moves itself into the groups, that of memory last, and where v2
+    /// limits that the group itself.
     pub(crate) fn entrances(&self) -> io::Result<&[OwnedFd]> {
         if let Some(entrances) = self.entrances.get() {
             return Ok(entrances);
@@ -152,13 +180,29 @@ impl Group {
                 opened => opened,
             }
         };
+        let limited = self.memory.iter().map(|(_, directory)| directory);
         let opened: io::Result<Vec<OwnedFd>> = self
-            .directories
-            .iter()
+            .shared()
+            .chain(limited)
             .map(|directory| open(directory).map(OwnedFd::from))
             .collect();
-        let opened = opened?;
+        let mut opened = opened?;
+        if let Some((Version::V2, directory)) = &self.memory {
+            opened.push(fs::File::open(directory)?.into());
+        }
         Ok(self.entrances.get_or_init(|| opened))
+    }
+
+    /// The groups that init is in as well.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = &PathBuf> {
+        let limited = self.memory.as_ref().map(|(_, directory)| directory);
+        self.directories.iter().filter(move |one| Some(*one) != limited)
+    }
+
+    /// How many processes init is in the group that limits their number: none where that limits memory too.
+    pub(crate) fn inits(&self) -> u64 {
+        let counted = |directory| self.pids.as_ref().is_some_and(|(_, pids)| pids == directory);
+        u64::from(self.shared().any(counted))
     }
 
     /// Holds no file open from now on: for sandboxes of which many live long. Nobody has the groups after them, since v2's
@@ -186,8 +230,7 @@ impl Group {
 
     /// Sets the limits; what the group has used already must fit.
     pub(crate) fn limit(&self, limits: GroupLimits) -> io::Result<()> {
-        let init = 1;
-        self.limit_processes(limits.processes, init)?;
+        self.limit_processes(limits.processes, self.inits())?;
         let mut written = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
         let wanted = Some(limits.memory_bytes);
         if written.memory_bytes != wanted {
@@ -249,7 +292,7 @@ impl Group {
         let processes = read(&self.counters.peak_processes);
         Observed {
             peak_memory_bytes: read(&self.counters.peak_memory),
-            peak_processes: processes.map(|peak| peak.saturating_sub(1)),
+            peak_processes: processes.map(|peak| peak.saturating_sub(self.inits())),
             ..self.count()
         }
     }
@@ -276,7 +319,7 @@ impl Group {
             && !self.yields.load(Ordering::Relaxed)
             && counters.cpu.is_some()
             && read(&counters.processes) == Some(0)
-            && read(&counters.peak_processes).is_some_and(|peak| peak <= FEWEST_AT_ONCE)
+            && read(&counters.peak_processes).is_some_and(|peak| peak <= self.inits() + FEWEST_AT_ONCE)
             && read(&counters.refused_forks) == Some(0)
             && read(&counters.oom_kills) == Some(0)
             && read(&counters.memory).is_some_and(|bytes| bytes <= RESERVE_BYTES)
@@ -341,14 +384,6 @@ impl Group {
         }
         Ok(())
     }
-}
-
-/// Moves the calling process, which must have one thread, into the groups.
-pub(crate) fn enter(entrances: &[OwnedFd]) -> io::Result<()> {
-    entrances.iter().try_for_each(|entrance| {
-        // SAFETY: a live descriptor and one byte.
-        check(unsafe { libc::write(entrance.as_raw_fd(), c"0".as_ptr().cast(), 1) } as libc::c_int).map(|_| ())
-    })
 }
 
 /// The kernel takes nothing below a millisecond.

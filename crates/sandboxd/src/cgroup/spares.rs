@@ -5,6 +5,7 @@
 //! is removed, as all are once nobody has wanted one for a while.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,11 @@ impl Groups {
             layout,
             state: Mutex::default(),
         })
+    }
+
+    /// See `Layout::entrance_of_inits`.
+    pub(crate) fn entrance_of_inits(&self) -> Option<BorrowedFd<'_>> {
+        self.layout.entrance_of_inits()
     }
 
     /// Groups that nothing is in.

@@ -1,10 +1,11 @@
 //! Both interfaces on directories that look like them: which files are written and read, and with what.
 
 use std::fs;
-use std::path::Path;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Group, GroupLimits, Groups, Layout, Version};
+use super::{Door, Group, GroupLimits, Groups, Layout, Version};
 
 fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| format!("{}: {error}", path.display()))
@@ -39,7 +40,8 @@ fn v2_files() {
     for (name, content) in [
         ("memory.max", "1048576"),
         ("memory.swap.max", "0"),
-        ("pids.max", "10"),
+        // Init is in another group, since this one limits memory.
+        ("pids.max", "9"),
         ("cpu.max", "50000 100000"),
     ] {
         assert_eq!(read(&file(name)), content, "{name}");
@@ -60,7 +62,7 @@ fn v2_files() {
     assert_eq!(seen.oom_kills, Some(2));
     assert_eq!(seen.peak_memory_bytes, Some(4096));
     assert_eq!(seen.cpu_ns, Some(1_500_000));
-    assert_eq!((seen.refused_forks, seen.peak_processes), (Some(4), Some(5)));
+    assert_eq!((seen.refused_forks, seen.peak_processes), (Some(4), Some(6)));
 }
 
 #[test]
@@ -70,7 +72,6 @@ fn v1_files() {
     for (name, content) in [
         ("memory.limit_in_bytes", "1048576"),
         ("memory.memsw.limit_in_bytes", "1048576"),
-        ("pids.max", "10"),
         ("cpu.cfs_period_us", "100000"),
         ("cpu.cfs_quota_us", "50000"),
     ] {
@@ -88,6 +89,107 @@ fn v1_files() {
     assert_eq!((seen.peak_memory_bytes, seen.cpu_ns), (Some(8192), Some(77)));
     // Counters that the kernel does not have are not zero.
     assert_eq!((seen.refused_forks, seen.peak_processes), (None, None));
+}
+
+/// Groups in two hierarchies: memory in one, processes and CPU time in the other.
+fn apart(version: Version) -> (tempfile::TempDir, Layout) {
+    let directory = tempfile::tempdir().expect("directory");
+    for name in ["memory", "others"] {
+        fs::create_dir(directory.path().join(name)).expect("directory");
+    }
+    let others = Some((version, directory.path().join("others")));
+    let layout = Layout {
+        memory: Some((version, directory.path().join("memory"))),
+        pids: others.clone(),
+        cpu: others,
+        ..Layout::default()
+    };
+    (directory, layout)
+}
+
+#[test]
+fn init_is_counted_where_it_is() {
+    let (directory, layout) = apart(Version::V1);
+    let group = Group::create(&layout, "7").expect("groups");
+    let limits = GroupLimits {
+        memory_bytes: 1 << 20,
+        processes: 9,
+    };
+    group.limit(limits).expect("limits");
+    assert_eq!(read(&directory.path().join("others/7/pids.max")), "10");
+    fs::write(directory.path().join("others/7/pids.peak"), "6\n").expect("a file of the kernel");
+    assert_eq!(group.observe().peak_processes, Some(5));
+    assert_eq!(group.shared().collect::<Vec<_>>(), [&directory.path().join("others/7")]);
+}
+
+#[test]
+fn what_init_gets_is_what_programs_are_in_and_memory_last() {
+    for (version, file, wanted) in [(Version::V1, "tasks", 2), (Version::V2, "cgroup.procs", 3)] {
+        let (directory, layout) = apart(version);
+        let group = Group::create(&layout, "7").expect("groups");
+        for name in ["memory", "others"] {
+            fs::write(directory.path().join(name).join("7").join(file), "").expect("a file of the kernel");
+        }
+        let entrances = group.entrances().expect("entrances");
+        let place = |fd: &OwnedFd| fs::read_link(format!("/proc/self/fd/{}", fd.as_raw_fd())).expect("a link");
+        let places: Vec<_> = entrances.iter().map(place).collect();
+        let root = directory.path();
+        let all = [
+            root.join("others/7").join(file),
+            root.join("memory/7").join(file),
+            root.join("memory/7"),
+        ];
+        assert_eq!(places, all[..wanted]);
+    }
+}
+
+#[test]
+fn buffers_of_sockets_are_limited_where_memory_is_without_them() {
+    let directory = tempfile::tempdir().expect("directory");
+    let place = Some((Version::V1, directory.path().to_owned()));
+    let layout = Layout {
+        memory: place.clone(),
+        pids: place,
+        ..Layout::default()
+    };
+    let group = Group::create(&layout, "7").expect("a kernel without that file");
+    let limit = directory.path().join("7/memory.kmem.tcp.limit_in_bytes");
+    fs::write(&limit, "").expect("a file of the kernel");
+    group.limit_sockets().expect("a limit");
+    assert_eq!(read(&limit), (32 << 20).to_string());
+}
+
+/// A group of v2 that processes can be in, below this process's own. Nothing where none can be made.
+fn real_group() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mount = mounts.lines().find(|line| line.contains(" - cgroup2 "))?;
+    let membership = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = membership.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let name = format!("prl-test-{}", std::process::id());
+    let path = Path::new(mount.split(' ').nth(4)?).join(own).join(name);
+    fs::create_dir(&path).is_ok().then_some(path)
+}
+
+#[test]
+fn a_process_is_born_in_its_group() {
+    let Some(path) = real_group() else {
+        eprintln!("skipped: no group of v2 can be made here");
+        return;
+    };
+    let directory = fs::File::open(&path).expect("a directory");
+    let pid = Door::Birth(directory.as_raw_fd()).fork().expect("a fork");
+    if pid == 0 {
+        // SAFETY: it waits for its end, and touches nothing of the process that it was forked from.
+        unsafe { libc::pause() };
+    }
+    let member = read(&path.join("cgroup.procs"));
+    // SAFETY: our own child, not reaped yet.
+    unsafe {
+        libc::kill(pid, libc::SIGKILL);
+        libc::waitpid(pid, std::ptr::null_mut(), 0);
+    }
+    fs::remove_dir(&path).expect("empty");
+    assert_eq!(member.trim(), pid.to_string());
 }
 
 #[test]
@@ -132,7 +234,7 @@ fn ended() -> (tempfile::TempDir, Arc<Groups>, Group) {
         ("memory.peak", "8192\n"),
         ("pids.current", "0\n"),
         ("pids.events", "max 0\n"),
-        ("pids.peak", "2\n"),
+        ("pids.peak", "1\n"),
     ] {
         fs::write(directory.path().join("1").join(name), content).expect("a file of the kernel");
     }
@@ -168,7 +270,7 @@ async fn groups_that_tell_of_a_sandbox_are_not_given_out_again() {
         ("memory.events", "oom_kill 1\n"),
         ("pids.current", "1\n"),
         ("pids.events", "max 1\n"),
-        ("pids.peak", "3\n"),
+        ("pids.peak", "2\n"),
         ("pids.peak", ""),
     ] {
         let (directory, groups, group) = ended();

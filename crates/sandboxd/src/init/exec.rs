@@ -13,6 +13,7 @@ use prost::Message;
 use super::Control;
 use super::layer::Layer;
 use super::leader::{self, LEAVE, Pair, STAY};
+use super::set_up::MOST_TERMINALS;
 use super::zygote::{self, Born, Zygote};
 use crate::child::{self, Confinement, Launch};
 use crate::collect;
@@ -165,7 +166,7 @@ impl Exec {
             .as_ref()
             .map(open_terminal)
             .transpose()
-            .map_err(named("terminal"))?;
+            .map_err(|error| (whose_terminals(&error, confinement.home.is_none()).to_owned(), error))?;
         let control = fds.get(3).map(AsRawFd::as_raw_fd);
         let stdio: [RawFd; 3] = match (&terminal, fds) {
             (Some((_, guest)), []) => [guest.as_raw_fd(); 3],
@@ -294,6 +295,17 @@ pub(super) fn give(stdio: &[RawFd; 3], uid: u32) -> Result<(), (String, io::Erro
             .map(|_| ())
             .map_err(|error| ("stdio owner".into(), error))
     })
+}
+
+/// The step at which a terminal could not be had: the sandbox may have all that it can, or the machine none for it.
+/// `apart`: it has its own, of which there are so many.
+fn whose_terminals(error: &io::Error, apart: bool) -> &'static str {
+    let entries = std::fs::read_dir("/dev/pts").map_or(0, Iterator::count);
+    // One of them is that by which terminals are opened.
+    if apart && error.raw_os_error() == Some(libc::ENOSPC) && entries > MOST_TERMINALS {
+        return child::OWN_TERMINALS;
+    }
+    "terminal of the machine"
 }
 
 /// A terminal of the sandbox's own: the daemon's end and the guest's.

@@ -25,6 +25,8 @@ const ORDER_BYTES: usize = 16 << 10;
 /// Where its end of the link is put, and that of the guest-to-be's orders.
 const LINK: RawFd = CONTROL;
 const ORDERS: RawFd = LINK + 1;
+/// And the way into the guest's group of memory.
+const DOOR: RawFd = ORDERS + 1;
 /// A guest-to-be that does not take its order in this time never will.
 const ORDER_PATIENCE_S: libc::time_t = 2;
 
@@ -129,19 +131,23 @@ fn lead(confinement: Confinement<'_>, namespace: Option<RawFd>, link: &OwnedFd, 
     if let Some(namespace) = namespace {
         layer::enter(namespace)?;
     }
-    keep_only(&[link.as_raw_fd(), orders.as_raw_fd()])?;
+    let kept = [link.as_raw_fd(), orders.as_raw_fd()].into_iter();
+    keep_only(&kept.chain(confinement.door.descriptor()).collect::<Vec<_>>())?;
+    let door = confinement.door.by(DOOR);
     prctl(libc::PR_SET_CHILD_SUBREAPER, 1)?;
     // SAFETY: reads an attribute of this process.
     let own = unsafe { libc::getpid() };
-    let (pid, report) = match child::fork(|| match end_with(own) {
+    let (pid, report) = match child::fork(door, || match end_with(own) {
         Ok(()) => obey(confinement),
         Err(error) => ("leader".to_owned(), error),
     }) {
         Ok(forked) => forked,
         Err(error) => return tell(Event::NotExecuted(failure(("fork", error)))),
     };
-    // SAFETY: ours since `keep_only`; the guest-to-be has its own.
-    unsafe { libc::close(ORDERS) };
+    for fd in [ORDERS].into_iter().chain(door.descriptor()) {
+        // SAFETY: ours since `keep_only`; the guest-to-be has its own.
+        unsafe { libc::close(fd) };
+    }
     child::keep_no_capabilities()?;
     if let Err(step) = child::executed(report) {
         return tell(Event::NotExecuted(failure(step)));

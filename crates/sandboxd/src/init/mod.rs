@@ -26,7 +26,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
-use crate::cgroup;
+use crate::cgroup::Ways;
 use crate::child::{self, Confinement};
 use crate::collect;
 use crate::defence::Defence;
@@ -85,7 +85,7 @@ fn converse(
         guests_ran: false,
         disk_bytes: 0,
         zygotes: BTreeMap::new(),
-        entrances: Vec::new(),
+        ways: Ways::default(),
         killed: false,
         shared: None,
     };
@@ -109,8 +109,8 @@ struct Server<'a> {
     disk_bytes: u64,
     /// Those that no program was handed to, or whose program has not begun, by the order that their next event is for.
     zygotes: BTreeMap<u64, Zygote>,
-    /// The files by which a process enters the sandbox's cgroups.
-    entrances: Vec<OwnedFd>,
+    /// Into the sandbox's cgroups.
+    ways: Ways,
     /// Everybody was told to die.
     killed: bool,
     /// Known from the first exec on that leaves nothing behind.
@@ -122,6 +122,7 @@ impl<'a> Server<'a> {
         Confinement {
             filter: self.filter,
             home: self.home,
+            door: self.ways.door(),
         }
     }
 
@@ -184,6 +185,7 @@ impl<'a> Server<'a> {
             if ended <= 0 {
                 return Ok(());
             }
+            self.hear_out(ended)?;
             match self.execs.reaped(ended, status, &self.control)? {
                 Reaped::Sole(id, finish) => self.finish(id, &finish)?,
                 Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure)?,
@@ -204,7 +206,7 @@ impl<'a> Server<'a> {
             home.translate(&mut order);
         }
         match order {
-            Order::Prepare(_) => match self.set_up(fds) {
+            Order::Prepare(shared) => match self.set_up(fds, shared as usize) {
                 Ok(()) => {
                     child::keep_capabilities_of_starting()?;
                     self.control.tell(id, Event::Parked(true))
@@ -265,9 +267,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn set_up(&mut self, entrances: Vec<OwnedFd>) -> Result<(), Step> {
-        at("cgroup", cgroup::enter(&entrances))?;
-        self.entrances = entrances;
+    fn set_up(&mut self, entrances: Vec<OwnedFd>, shared: usize) -> Result<(), Step> {
+        self.ways = at("cgroup", Ways::enter(entrances, shared, self.home.is_none()))?;
         match self.home {
             Some(home) => home.set_up(self.uid),
             None => (self.choose_root)().and_then(|()| set_up::set_up(self.uid)),

@@ -43,13 +43,30 @@ impl Server<'_> {
                 self.execs.began(id);
                 self.control.tell(id, event)
             }
-            Word::Buried(buried) => match self.execs.buried(buried)? {
-                Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure),
-                _ => Ok(()),
-            },
-            Word::Nothing if self.killed => Ok(()),
+            Word::Buried(buried) => {
+                self.hear_out(buried.pid)?;
+                match self.execs.buried(buried)? {
+                    Reaped::Enclosed(id, told, enclosure) => self.end_enclosed(id, told, enclosure),
+                    _ => Ok(()),
+                }
+            }
+            // The end of one that has its program is told when it is reaped.
+            Word::Nothing if self.killed || self.execs.has(id) => Ok(()),
             Word::Nothing => self.control.tell(id, Event::Failed(failure(("zygote", died())))),
         }
+    }
+
+    /// Passes on what a zygote with a program has said, before its end is told: that its program began comes first.
+    pub(super) fn hear_out(&mut self, pid: libc::pid_t) -> io::Result<()> {
+        let mut all = self.zygotes.iter();
+        let found = all.find(|(id, zygote)| zygote.pid() == pid && self.execs.has(**id));
+        let Some(id) = found.map(|(id, _)| *id) else {
+            return Ok(());
+        };
+        while self.zygotes.get(&id).is_some_and(Zygote::has_word) {
+            self.hear_zygote(id)?;
+        }
+        Ok(())
     }
 
     /// One that waited for a program has ended. Its link may be open elsewhere for another moment.
@@ -83,7 +100,7 @@ impl Server<'_> {
                 Err(step) => self.control.tell(id, Event::Failed(failure(step))),
             };
         }
-        match Zygote::nest(&self.entrances, wanted.sole, self.uid == 0) {
+        match Zygote::nest(self.ways.of_programs(), wanted.sole, self.uid == 0) {
             Ok((zygote, needed)) => {
                 let raw: Vec<RawFd> = needed.iter().map(AsRawFd::as_raw_fd).collect();
                 self.zygotes.insert(id, zygote);

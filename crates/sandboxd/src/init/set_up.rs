@@ -10,6 +10,8 @@ use crate::sys::{check, make_directory, mount, prctl};
 use crate::template::{Step, at};
 use crate::wire::Furnish;
 
+/// Of the machine's terminals, which are some thousands for everybody.
+pub(super) const MOST_TERMINALS: usize = 32;
 /// The writable layer before its limits are known.
 const PARKED_LAYER: &str = "size=1m,nr_inodes=64,mode=755";
 /// Hides each of these behind an empty file or directory: they tell about the machine, not about the sandbox.
@@ -27,14 +29,6 @@ const SEALED: [&str; 4] = ["/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs"];
 
 /// Makes the sandbox what its guest will see.
 pub(super) fn set_up(uid: u32) -> Result<(), Step> {
-    // After the daemon moved us into our cgroups, so that they are the roots of what can be seen.
-    if Defence::CgroupNamespace.stands() {
-        at(
-            "cgroup namespace",
-            // SAFETY: one thread.
-            check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
-        )?;
-    }
     let safe = layer_flags();
     let layer = Path::new("/box");
     at("writable layer", mount("box", layer, "tmpfs", safe, PARKED_LAYER))?;
@@ -82,7 +76,10 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
         let sealed = sealed.and_then(|()| mount("none", Path::new(path), "", flags, ""));
         at("read-only proc", sealed)?;
     }
-    let pts = "newinstance,ptmxmode=0666,mode=0620";
+    let mut pts = "newinstance,ptmxmode=0666,mode=0620".to_owned();
+    if Defence::Terminals.stands() {
+        pts += &format!(",max={MOST_TERMINALS}");
+    }
     at(
         "pts",
         mount(
@@ -90,7 +87,7 @@ pub(super) fn set_up(uid: u32) -> Result<(), Step> {
             Path::new("/dev/pts"),
             "devpts",
             libc::MS_NOSUID | libc::MS_NOEXEC,
-            pts,
+            &pts,
         ),
     )?;
     // Not only to be seen: Landlock allows queues with a name only where it knows their file system.

@@ -17,14 +17,13 @@ use crate::sys::{check, check_long, receive_from_mortal, send_with_fds, set_nonb
 use crate::wire::{Ended, Event, Failure, Program, Start};
 use crate::zygote::LINK_OF_EXECUTED;
 
-/// Those a sandbox has of its own, that of processes first.
-const NAMESPACES: [&std::ffi::CStr; 6] = [
+/// Those a sandbox has of its own, that of processes first. That of its cgroups each program makes.
+const NAMESPACES: [&std::ffi::CStr; 5] = [
     c"/proc/self/ns/pid",
     c"/proc/self/ns/mnt",
     c"/proc/self/ns/net",
     c"/proc/self/ns/ipc",
     c"/proc/self/ns/uts",
-    c"/proc/self/ns/cgroup",
 ];
 /// A step's name and a reason.
 const MESSAGE_BYTES: usize = 4096;
@@ -77,8 +76,8 @@ pub(super) struct Buried {
 impl Zygote {
     /// Makes the link. Returns with it what the zygote is to get. `sole`: its program is held as that of an executed one is.
     /// `one_by_one`: in a user namespace nobody may enter all namespaces of a process that cannot be looked into.
-    pub(super) fn nest(
-        entrances: &[OwnedFd],
+    pub(super) fn nest<'a>(
+        entrances: impl Iterator<Item = &'a OwnedFd>,
         sole: bool,
         one_by_one: bool,
     ) -> Result<(Self, Vec<OwnedFd>), (&'static str, io::Error)> {
@@ -206,6 +205,17 @@ impl Zygote {
         };
         send_with_fds(self.link(), fields.join("\0").as_bytes(), &descriptors)?;
         Ok(self.pid)
+    }
+
+    /// Whether there is something to hear, its end included.
+    pub(super) fn has_word(&self) -> bool {
+        let mut poll = libc::pollfd {
+            fd: self.link(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one live pollfd; it does not wait.
+        unsafe { libc::poll(&raw mut poll, 1, 0) > 0 }
     }
 
     pub(super) fn hear(&mut self) -> io::Result<Word> {

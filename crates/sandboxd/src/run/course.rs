@@ -12,6 +12,7 @@ use tokio::time::{sleep, sleep_until};
 use super::stdio::Flood;
 use super::{Cancel, raised};
 use crate::cgroup::{Group, Observed};
+use crate::child;
 use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
@@ -53,6 +54,8 @@ pub(crate) struct Course {
     pub(super) main: Option<Ended>,
     pub(super) finished: Option<Finished>,
     pub(super) not_executed: Option<Failure>,
+    /// It could not be begun, by no fault of the program's.
+    pub(super) failed: Option<Failure>,
     pub(super) disk_full: Option<Failure>,
     /// The zygote executed the command.
     pub(super) executed: bool,
@@ -126,6 +129,7 @@ pub(crate) async fn follow<E: Exec>(
         main: None,
         finished: None,
         not_executed: None,
+        failed: None,
         disk_full: None,
         executed: false,
         alone: E::ALONE,
@@ -184,6 +188,14 @@ pub(crate) async fn follow<E: Exec>(
                     }
                     Some(Event::NotFurnished(failure)) if matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) => {
                         course.disk_full = Some(failure);
+                        true
+                    }
+                    Some(Event::Failed(failure)) => {
+                        course.failed = Some(failure);
+                        true
+                    }
+                    Some(Event::NotExecuted(failure)) if !child::is_of_program(&failure) => {
+                        course.failed = Some(failure);
                         true
                     }
                     Some(Event::NotExecuted(failure) | Event::NotFurnished(failure)) => {

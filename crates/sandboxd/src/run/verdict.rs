@@ -9,6 +9,15 @@ use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::metrics::COUNTS;
 use crate::plan::RunLimits;
+use crate::wire::Failure;
+
+/// The kernel's warning comes by so much too early, as far as its two ways to count CPU time differ.
+const TICK_NS: u64 = 50_000_000;
+
+/// The kernel sends it for a call by another table than x86-64's own, any program sends what it likes, and who waits for a
+/// process learns no more than its number.
+const SENT_OR_FOREIGN: &str =
+    "killed by signal 31 (SIGSYS): for a system call of another table (i386, x32), or as it was sent";
 
 /// Puts a result together. The first reason to end the exec is its cause; the rest is in `limits_hit`.
 pub(crate) fn judge(
@@ -23,8 +32,10 @@ pub(crate) fn judge(
         main,
         finished,
         not_executed,
+        failed,
         disk_full,
         alone,
+        started,
         seen,
         before,
         ..
@@ -38,6 +49,7 @@ pub(crate) fn judge(
         .map(|now| now.saturating_sub(before.cpu_ns.unwrap_or(0)))
         .or_else(|| main.as_ref().map(|main| main.cpu_us * 1000));
     let counts_cpu = seen.cpu_ns.is_some();
+    let begun = started.is_some();
     let status = main.as_ref().map(|main| main.status);
     let exit_code = status
         .filter(|status| libc::WIFEXITED(*status))
@@ -71,12 +83,8 @@ pub(crate) fn judge(
         Limit::Collect,
     );
     note(disk_full.is_some(), Limit::Disk);
-    // Comes of the limit of each file's size, which there is only for want of one of the whole layer.
-    note(
-        main.as_ref()
-            .is_some_and(|main| libc::WIFSIGNALED(main.status) && libc::WTERMSIG(main.status) == libc::SIGXFSZ),
-        Limit::Disk,
-    );
+    // Where each file has a limit, for want of one of the whole layer, and only there, the kernel sends this.
+    note(limits.each_file && signal == Some(libc::SIGXFSZ), Limit::Disk);
     // An OOM kill anywhere ends the whole run as OOM, also when we have not seen it before the end.
     if oom && verdict.is_none() {
         verdict = Some(Verdict::Oom);
@@ -121,9 +129,6 @@ pub(crate) fn judge(
             )
         }
         (None, None, None, Some(code), _) => (Cause::Exited, format!("exited with {code}")),
-        (None, None, None, None, Some(libc::SIGSYS)) => {
-            (Cause::Policy, "killed for a system call that is not allowed".to_owned())
-        }
         (None, None, None, None, Some(_)) if by_itself => (
             Cause::CpuTimeout,
             format!("a process used {} ms of CPU time", limits.cpu.as_millis()),
@@ -132,8 +137,10 @@ pub(crate) fn judge(
             Cause::Signaled,
             format!("the process that watched over it was killed by signal {number}"),
         ),
+        (None, None, None, None, Some(number)) if !begun => return Err(killed_early(number)),
+        (None, None, None, None, Some(libc::SIGSYS)) => (Cause::Signaled, SENT_OR_FOREIGN.to_owned()),
         (None, None, None, None, Some(number)) => (Cause::Signaled, format!("killed by signal {number}")),
-        (None, None, None, None, None) => return Err(SandboxError::InitDied),
+        (None, None, None, None, None) => return Err(lost(failed)),
     };
     result.cause = cause.into();
     result.reason = reason;
@@ -158,14 +165,33 @@ pub(crate) fn judge(
     Ok(result)
 }
 
-/// Whether a signal is that of the limit of each process: the warning, or the kill of one that did not heed it.
+fn killed_early(signal: i32) -> SandboxError {
+    let source = io::Error::other(format!("killed by signal {signal}"));
+    SandboxError::Setup {
+        step: "the process that was to become the program".to_owned(),
+        source,
+    }
+}
+
+/// Why a program that did not begin, and met no limit, did not.
+fn lost(failed: Option<Failure>) -> SandboxError {
+    let Some(Failure { step, errno }) = failed else {
+        return SandboxError::InitDied;
+    };
+    let source = io::Error::from_raw_os_error(errno);
+    SandboxError::Setup { step, source }
+}
+
+/// Whether a signal is that of the limit of each process: the warning, or the kill of one that did not heed it. A program can
+/// send itself both.
 fn out_of_cpu(signal: i32, cpu_ns: Option<u64>, limits: &RunLimits) -> bool {
     let whole_seconds = limits.cpu.as_millis().div_ceil(1000) * 1_000_000_000;
-    match signal {
-        libc::SIGXCPU => true,
-        libc::SIGKILL => cpu_ns.is_some_and(|used| u128::from(used) >= whole_seconds),
-        _ => false,
-    }
+    let tick = match signal {
+        libc::SIGXCPU => TICK_NS,
+        libc::SIGKILL => 0,
+        _ => return false,
+    };
+    cpu_ns.is_some_and(|used| u128::from(used + tick) >= whole_seconds)
 }
 
 fn os_text(errno: i32) -> String {

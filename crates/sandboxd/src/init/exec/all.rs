@@ -45,6 +45,10 @@ impl Execs {
         self.all.insert(id, exec);
     }
 
+    pub(in crate::init) fn has(&self, id: u64) -> bool {
+        self.all.contains_key(&id)
+    }
+
     /// The program that was handed to a zygote begins now.
     pub(in crate::init) fn began(&mut self, id: u64) {
         if let Some(Exec::Sole { started, .. } | Exec::Nursed(Nursed { started, .. })) = self.all.get_mut(&id) {

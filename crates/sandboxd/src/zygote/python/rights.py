@@ -9,7 +9,7 @@ import signal
 
 SYS_WRITE, SYS_CLOSE, SYS_DUP2, SYS_SETSID = 1, 3, 33, 112
 SYS_SETGROUPS, SYS_SETRESUID, SYS_SETRESGID = 116, 117, 119
-SYS_CAPSET, SYS_PRCTL, SYS_PRLIMIT = 126, 157, 302
+SYS_CAPSET, SYS_PRCTL, SYS_UNSHARE, SYS_PRLIMIT = 126, 157, 272, 302
 LIMITS = {
     resource.RLIMIT_CORE: 0,
     resource.RLIMIT_MEMLOCK: 64 << 10,
@@ -71,7 +71,11 @@ class Passage:
             # would act here.
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         write = 'cgroup', SYS_WRITE, 0, ctypes.addressof(ITSELF), 1
-        self.join = calls.Calls(*(call for _ in range(groups) for call in (write, ('cgroup', SYS_CLOSE, 0))))
+        join = [call for _ in range(groups) for call in (write, ('cgroup', SYS_CLOSE, 0))]
+        if stands('cgroup-namespace'):
+            # In the sandbox's groups, so that they are the roots of what can be seen.
+            join.append(('cgroup namespace', SYS_UNSHARE, kernel.CLONE_NEWCGROUP))
+        self.join = calls.Calls(*join)
         become = [('session', SYS_SETSID)] if stands('session') else []
         self._users = range(0)
         if stands('privileges'):

@@ -21,7 +21,7 @@ import sys
 import time
 
 # Namespaces that come one by one where the user is 0: without root an init cannot be entered by its pidfd.
-ONE_BY_ONE = 6
+ONE_BY_ONE = 5
 # Init's answer to `ended`.
 STAY = b's'
 # From init: a link for another zygote.

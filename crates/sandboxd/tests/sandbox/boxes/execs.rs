@@ -116,7 +116,7 @@ async fn every_end_is_told_as_it_was() -> Outcome {
             "filter",
             vec!["python3", "-I", "-S", "-c", "import os; os.kill(os.getpid(), 31)"],
             Limits::default(),
-            Cause::Policy,
+            Cause::Signaled,
         ),
     ];
     for (name, argv, limits, wanted) in cases {

@@ -4,6 +4,7 @@ mod dial;
 mod execs;
 mod files;
 mod life;
+pub(crate) mod memory;
 mod processes;
 mod repl;
 mod snapshots;

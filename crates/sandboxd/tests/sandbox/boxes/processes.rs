@@ -250,6 +250,33 @@ async fn a_terminal_is_one() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_box_has_so_many_terminals_and_a_program_that_gets_none_is_told_so() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0"])? else {
+        return Ok(());
+    };
+    let mut client = made(&daemon).await?;
+    let all = "import os, time\ntry:\n  while True: os.open('/dev/ptmx', os.O_RDWR)\nexcept OSError as e: print(e.errno, flush=True)\ntime.sleep(60)";
+    client.start(start("all", &["python3", "-c", all])).await?;
+    let mut events = client.attach(attach("all", 0)).await?.into_inner();
+    // Once it says something it has all.
+    events.message().await?.ok_or("the stream ended early")?;
+    let request = StartRequest {
+        pty: Some(Pty { rows: 30, columns: 100 }),
+        ..start("none", &["true"])
+    };
+    client.start(request).await?;
+    let result = follow(&client, attach("none", 0), Duration::ZERO).await?.result;
+    assert_eq!(
+        (cause(&result), result.exit_code),
+        (Cause::Exited, Some(126)),
+        "{}",
+        tell(&result)
+    );
+    assert!(result.reason.contains("terminals of the sandbox"), "{}", result.reason);
+    daemon.stop()
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_signal_reaches_the_process_and_a_kill_its_whole_tree() -> Outcome {
     let Some(daemon) = Daemon::start(&["--park", "0"])? else {
         return Ok(());

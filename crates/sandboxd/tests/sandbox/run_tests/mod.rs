@@ -2,6 +2,7 @@
 
 mod apart;
 mod layers;
+mod memory;
 
 use std::time::Duration;
 

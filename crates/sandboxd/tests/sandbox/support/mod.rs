@@ -267,7 +267,8 @@ fn groups(path: &Path, depth: usize, daemon_pid: u32, found: &mut BTreeSet<Strin
         let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with(&format!("prl-sandboxd-{daemon_pid}-")) {
             for group in fs::read_dir(entry.path()).into_iter().flatten().flatten() {
-                if group.file_type().is_ok_and(|kind| kind.is_dir()) {
+                // That of all inits is there as long as the daemon.
+                if group.file_type().is_ok_and(|kind| kind.is_dir()) && group.file_name() != "inits" {
                     found.insert(format!("group {}", group.path().display()));
                 }
             }

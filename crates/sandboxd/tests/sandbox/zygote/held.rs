@@ -93,7 +93,7 @@ async fn every_end_is_told_as_it_was() -> Outcome {
     for (source, wanted) in [
         ("raise SystemExit(137)", Cause::Exited),
         ("import os; os.kill(os.getpid(), 15)", Cause::Signaled),
-        ("import os; os.kill(os.getpid(), 31)", Cause::Policy),
+        ("import os; os.kill(os.getpid(), 31)", Cause::Signaled),
         ("while True: pass", Cause::CpuTimeout),
         ("import time; time.sleep(60)", Cause::WallTimeout),
         (

@@ -5,7 +5,7 @@ use prl_sandbox_proto::Cause;
 
 use crate::cases::Defence::{By, Layers};
 use crate::cases::Program::{Call, Py, Sh};
-use crate::cases::{Case, case};
+use crate::cases::{Case, case, signal};
 
 /// A call that the filter answers.
 const fn filtered(name: &'static str, call: &'static str, answer: &'static str) -> Case {
@@ -116,7 +116,9 @@ pub(crate) const CASES: &[Case] = &[
         Call("*[sc(n, 0, 0, 0, 0, 0) for n in (175, 313, 176, 246, 320)]"),
         "EPERM EPERM EPERM EPERM EPERM",
     ),
-    case("x32 calls", By("filter"), Py("sc(0x40000000 | 39); print('alive')"), "").ends(Cause::Policy),
+    case("x32 calls", By("filter"), Py("sc(0x40000000 | 39); print('alive')"), "")
+        .ends(Cause::Signaled)
+        .checked(|r| signal(r, 31)),
     case(
         "i386 calls",
         By("filter"),
@@ -128,7 +130,8 @@ ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))()
 print('alive')"#),
         "",
     )
-    .ends(Cause::Policy),
+    .ends(Cause::Signaled)
+    .checked(|r| signal(r, 31)),
     case(
         "i386 calls of a child",
         By("filter"),
@@ -149,6 +152,17 @@ print('child died of', os.waitstatus_to_exitcode(os.wait()[1]))"#),
             "python3 -I -S -c \"import ctypes, os; print(ctypes.CDLL(None).unshare(0x10000000))\"; grep Seccomp: /proc/self/status",
         ),
         "-1\nSeccomp:\t2",
+    ),
+    // ---- what the machine has a number of ----
+    filtered(
+        "requests of asynchronous files",
+        "sc(206, 1, ctypes.byref(ctypes.c_ulong(0)))",
+        "ENOSYS",
+    ),
+    filtered(
+        "huge pages that are set aside",
+        "sc(9, 0, 2 << 20, 3, 0x40022, -1, 0), sc(319, b'x', 4), sc(29, 0, 2 << 20, 0o5600)",
+        "EPERM EPERM EPERM",
     ),
     // ---- the machine ----
     filtered("clock set", "sc(164, 1, 0), sc(227, 0, 1)", "EPERM EPERM"),

@@ -1,10 +1,18 @@
 //! Processes that do not want to end, and processes that look at others.
 
-use prl_sandbox_proto::Cause;
+use prl_sandbox_proto::{Cause, RunOnceResult};
 
 use crate::cases::Defence::{By, Layers};
 use crate::cases::Program::{Call, Py, Sh};
 use crate::cases::{Case, case, exit_code, limits, signal, soon_over};
+
+/// It met no limit.
+fn by_itself(result: &RunOnceResult, number: i32) -> Result<(), String> {
+    match result.limits_hit().next() {
+        None => signal(result, number),
+        Some(limit) => Err(format!("it met {limit:?}")),
+    }
+}
 
 pub(crate) const CASES: &[Case] = &[
     // ---- ending ----
@@ -124,7 +132,23 @@ libc.syscall(60, 0)"#),
         "",
     )
     .ends(Cause::Signaled)
-    .checked(|r| signal(r, 24)),
+    .checked(|r| by_itself(r, 24)),
+    case(
+        "dies of the file size signal",
+        Layers("no file has a limit of its own"),
+        Sh("kill -XFSZ $$"),
+        "",
+    )
+    .ends(Cause::Signaled)
+    .checked(|r| by_itself(r, 25)),
+    case(
+        "dies of the filter's signal",
+        Layers("the wait status"),
+        Sh("kill -SYS $$"),
+        "",
+    )
+    .ends(Cause::Signaled)
+    .checked(|r| by_itself(r, 31)),
     // ---- other processes ----
     case(
         "kill everybody",

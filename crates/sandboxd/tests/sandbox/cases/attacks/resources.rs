@@ -121,6 +121,18 @@ try:
         try: a.send(bytes(65536))
         except BlockingIOError: pass
 except OSError as e: print(errno.errorcode[e.errno])"#), "EMFILE"),
+    case("memory by buffers of the network", By("socket-buffers"), Py(r#"
+import socket
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(100)
+keep, sent = [], 0
+for i in range(60):
+    c = socket.create_connection(l.getsockname()); keep += [c, l.accept()[0]]
+    c.setblocking(False)
+    try:
+        while True: sent += c.send(bytes(1 << 20))
+    except BlockingIOError: pass
+print('bounded' if sent < 100 << 20 else sent)"#), "bounded").needs("/sys/fs/cgroup/memory/memory.kmem.tcp.limit_in_bytes"),
+    case("terminals", By("terminals"), Py("def f():\n  for i in range(100): os.open('/dev/ptmx', os.O_RDWR)\nprint(attempt(f))"), "ENOSPC"),
     case("memory by locking it", By("locked-memory"), Py("import mmap\nm = mmap.mmap(-1, 4 << 20)\nb = (ctypes.c_char * (4 << 20)).from_buffer(m)\nprint(sc(149, b, 4 << 20))"), "ENOMEM"),
     // ---- disk ----
     case("disk fill", By("layer-bytes"), Py("def f():\n  with open('/tmp/x', 'wb') as f:\n    for i in range(24): f.write(bytes(1 << 20))\nprint(attempt(f))"), "ENOSPC").hits(Limit::Disk),

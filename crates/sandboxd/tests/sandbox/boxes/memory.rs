@@ -1,0 +1,76 @@
+//! Boxes whose memory is full of what dead programs left: that is told of the programs, and the box goes on.
+
+use prl_sandbox_proto::{Cause, CreateRequest, ExecRequest, Limits, RemoveRequest};
+
+use super::{boxes, exec, shell, small};
+use crate::support::{Daemon, Outcome, cause, skip, tell, text};
+
+const MEMORY_BYTES: u64 = 64 << 20;
+const ROUNDS: usize = 6;
+
+/// What stays when the program that made it was killed, which takes little memory itself.
+pub(crate) const LEAVES_SEGMENTS: [&str; 3] = [
+    "perl",
+    "-e",
+    "my $part = 'x' x 65536; for (1..40) { my $id = shmget(0, 4 << 20, 01600); shmwrite($id, $part, $_ * 65536, 65536) for 0..63 }",
+];
+pub(crate) const LEAVES_FILES: [&str; 3] = ["sh", "-c", "exec dd if=/dev/zero of=/dev/shm/$$ bs=64k"];
+
+/// Memory that files can fill.
+pub(crate) fn limits() -> Limits {
+    Limits {
+        memory_bytes: Some(MEMORY_BYTES),
+        disk_bytes: Some(1 << 30),
+        wall_ms: Some(20_000),
+        ..Limits::default()
+    }
+}
+
+fn warm(id: &str, code: &str) -> ExecRequest {
+    exec(id, &["python3", "-c", code])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_programs_leave_in_memory_does_not_end_their_box() -> Outcome {
+    let Some(daemon) = Daemon::start(&["--park", "0", "--warm", "python=1"])? else {
+        return Ok(());
+    };
+    if !daemon.is_full() {
+        skip("memory of a whole tree is not limited here");
+        return daemon.stop();
+    }
+    let mut client = boxes(&daemon).await?;
+    for (id, program) in [("segments", LEAVES_SEGMENTS), ("files", LEAVES_FILES)] {
+        let request = CreateRequest {
+            limits: Some(limits()),
+            // What waits in it for the next program is not to be harmed either.
+            runtime: "python".to_owned(),
+            ..small(id)
+        };
+        client.create(request).await?;
+        for round in 0..ROUNDS {
+            let filled = client.exec(exec(id, &program)).await?.into_inner();
+            assert_eq!(cause(&filled), Cause::Oom, "{id} {round}: {}", tell(&filled));
+            // It may be too much, too; it is never our failure.
+            let next = shell(&client, id, "echo done").await?;
+            assert!(
+                [Cause::Oom, Cause::Exited].contains(&cause(&next)),
+                "{id} {round}: {}",
+                tell(&next)
+            );
+        }
+    }
+    let remove = RemoveRequest {
+        r#box: "files".to_owned(),
+        path: "/dev/shm".to_owned(),
+        recursive: true,
+    };
+    // The directory itself is not the program's to remove.
+    let _left = client.remove(remove).await.is_err();
+    let free = client
+        .exec(exec("files", &["python3", "-c", "print(len(bytes(40 << 20)))"]))
+        .await?;
+    let free = free.into_inner();
+    assert_eq!(text(&free.stdout), "41943040\n", "{}", tell(&free));
+    daemon.stop()
+}

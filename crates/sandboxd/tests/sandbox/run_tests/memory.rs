@@ -1,0 +1,31 @@
+//! Cases that fill memory with what outlives them are told as such, and never as a failure of ours.
+
+use prl_sandbox_proto::{Cause, RunOnceRequest};
+
+use super::{judge, on_each, tests};
+use crate::boxes::memory::{LEAVES_FILES, LEAVES_SEGMENTS, limits};
+use crate::support::{Outcome, command, skip};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cases_that_fill_memory_are_all_told_so() -> Outcome {
+    on_each(async |runtime, client| {
+        let told = client
+            .clone()
+            .capabilities(prl_sandbox_proto::CapabilitiesRequest {})
+            .await?;
+        if told.into_inner().isolation() != prl_sandbox_proto::Isolation::Full {
+            skip("memory of a whole tree is not limited here");
+            return Ok(());
+        }
+        for program in [LEAVES_SEGMENTS, LEAVES_FILES] {
+            let request = RunOnceRequest {
+                limits: Some(limits()),
+                ..command(&program)
+            };
+            let told = judge(client, tests(request, &[""; 8])).await?;
+            assert_eq!(told.causes(), [Cause::Oom; 8], "{runtime}: {program:?}");
+        }
+        Ok(())
+    })
+    .await
+}
