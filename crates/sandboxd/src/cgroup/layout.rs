@@ -30,7 +30,7 @@ pub(crate) struct Layout {
     pub(crate) quota: Option<(Version, PathBuf, f64)>,
     /// Where the inits of all sandboxes are in the hierarchy that limits memory, if that is v2, whose groups with groups below
     /// them hold no process; on v1 they stay where their spawner is. See `ways`.
-    inits: Option<(PathBuf, OwnedFd)>,
+    pub(super) inits: Option<(PathBuf, OwnedFd)>,
     /// "v2", "v1", "hybrid" or "none": what is mounted.
     pub(crate) mounted: &'static str,
     /// Why a controller is missing.
