@@ -168,6 +168,7 @@ const trainerSchema = only<TrainerOptions>({
     decay_1d: z.boolean().optional(),
   }).optional(),
   activations: z.string().optional(),
+  companions: z.string().optional(),
 });
 const stepSchema = only<{ lr?: number }>({ lr: z.number().optional() });
 const scoringSchema = only<{ temperature?: number }>({ temperature: z.number().optional() });

@@ -229,16 +229,28 @@ fn corrections_weigh_the_policy_term() {
     let geometric = loss(json!({ "level": "geometric" }));
     let (first, second) = (first.sqrt(), second.sqrt());
     assert_close(geometric, weighted([first, first, second, second]), "geometric");
-    // Geo-RS keeps a sequence as it is or not at all.
-    let bound = first.midpoint(second);
-    let (low, high) = (first.min(second), first.max(second));
-    for (bounds, kept) in [((0.0, bound), low), ((bound, 10.0), high), ((0.0, 10.0), f64::NAN)] {
-        let (from, to) = bounds;
-        let rejected = loss(json!({ "level": "geometric", "mode": "mask", "low": from, "high": to }));
-        let gate = |mean: f64| f64::from(u8::from((from..=to).contains(&mean)));
-        assert!(kept.is_nan() || gate(kept) == 1.0);
-        let expected = weighted([gate(first), gate(first), gate(second), gate(second)]);
-        assert_close(rejected, expected, "rejection by the geometric mean");
+}
+
+#[test]
+fn rejection_by_the_geometric_mean_keeps_a_sequence_as_it_is_or_not_at_all() {
+    let case = example();
+    let mut sampler = INFERENCE;
+    for t in [4, 5] {
+        sampler[t] -= 0.2;
+    }
+    let inputs = LossInputs {
+        inference_logprobs: &sampler,
+        ..case.inputs()
+    };
+    let mean = |tokens: [usize; 2]| (tokens.iter().map(|&t| OLD[t] - sampler[t]).sum::<f64>() / 2.0).exp();
+    let (first, second) = (mean([1, 2]), mean([4, 5]));
+    assert!(first < 1.1 && second > 1.1, "the example has both: {first} {second}");
+    for (low, high) in [(0.0, 1.1), (1.1, 10.0), (0.0, 10.0), (0.5, 0.6)] {
+        let params = json!({ "correction": { "level": "geometric", "mode": "mask", "low": low, "high": high } });
+        let loss = policy_loss("ppo", &inputs, &params, None).unwrap().loss;
+        let gate = |mean: f64| f64::from(u8::from((low..=high).contains(&mean)));
+        let expected = (gate(first) * (-2.2 - 1.0) + gate(second) * (1.6 + 0.9)) / 4.0;
+        assert_close(loss, expected, "rejection");
     }
 }
 
