@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   PRL_RUN_UNKNOWN: "there is no such run",
   PRL_RUN_DRIFT: "the config is no longer that of the run that is resumed",
   PRL_RUN_LOCKED: "the run directory is in use by a live run",
+  PRL_RUN_GONE: "the run directory was removed or moved while the run was at work",
   PRL_RUN_INTERRUPTED: "the run was interrupted",
   PRL_CORES_TAKEN: "too few cores are free for the run",
   PRL_CORES_UNSUPPORTED: "a run cannot be kept on cores of its own here",

@@ -3,12 +3,13 @@
  * started it. A process that was killed leaves none. Written without waiting: the process may be about to exit. Room for it is taken when the
  * process joins the run, because a full disk may be what ends it.
  */
-import { closeSync, constants, mkdirSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describeError, type ErrorDescription, explain, isErrorCode, PrlError } from "./errors.ts";
 import { ifThere } from "./file-presence.ts";
+import { makeFolder } from "./make-folder.ts";
 
 /** A process's place in a run. */
 export interface RunPlace {
@@ -26,9 +27,11 @@ const RESERVED_BYTES = 8192;
 /** From now on this process's failure is noted there; what one before it noted is gone. Errors: PRL_IO when there is no room for a note. */
 export function tellFailureAt(place: RunPlace): void {
   ownPlace = place;
+  // A mistake on the command line makes no run directory.
+  if (!existsSync(place.runDir)) return;
   const path = notePath(place);
   try {
-    mkdirSync(join(place.runDir, "run"), { recursive: true });
+    makeFolder(join(place.runDir, "run"), place.runDir);
     rmSync(path, { force: true });
     writeFileSync(`${path}.tmp`, Buffer.alloc(RESERVED_BYTES, " "));
   } catch (cause) {
@@ -38,10 +41,10 @@ export function tellFailureAt(place: RunPlace): void {
 
 /** Leaves a note of what ends this process, when it is part of a run. */
 export function noteFailure(error: unknown): void {
-  if (ownPlace === null) return;
+  if (ownPlace === null || !existsSync(ownPlace.runDir)) return;
   const path = notePath(ownPlace);
   try {
-    mkdirSync(join(ownPlace.runDir, "run"), { recursive: true });
+    makeFolder(join(ownPlace.runDir, "run"), ownPlace.runDir);
     writeInPlace(`${path}.tmp`, JSON.stringify({ pid: process.pid, ...describeError(error) }));
     renameSync(`${path}.tmp`, path);
   } catch (cause) {

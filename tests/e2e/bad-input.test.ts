@@ -44,7 +44,6 @@ async function failed(name: string, code: string, texts: string[], more: string[
 const how = (what: string) => ["--orchestrator.train.source.0.env.args", JSON.stringify({ how: what })];
 
 test.each<[string, string[], string, string]>([
-  ["groups of one under GRPO", ["--orchestrator.group-size", "1"], "PRL_ORCHESTRATOR_STARVED", "raise group_size"],
   ["rewards that are all 0", how("zero"), "PRL_ORCHESTRATOR_STARVED", "rewards were all equal"],
   ["an environment that always fails", how("throws"), "PRL_ORCHESTRATOR_STARVED", "nobody is at home"],
   ["rewards that are not finite", how("nan"), "PRL_ORCHESTRATOR_STARVED", "returned NaN"],

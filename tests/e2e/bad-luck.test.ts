@@ -57,16 +57,6 @@ test("Ctrl-C that arrives twice, as under npx, still ends in a summary", { timeo
   expect(await readdir(join(place.cache, "warm-starts"))).toEqual([]);
 });
 
-test("a run whose stdout is closed stops its processes and says interrupted", { timeout: 60_000 }, async () => {
-  const run = start(["rl", SYNC, "--max-steps", "5000", "--run.name", "closed"], options());
-  await printed(run, "Step 1/");
-  run.child.stdout?.destroy();
-  const { code, stderr } = await run.finished;
-  expect(stderr).toContain("stdout cannot be written any more");
-  expect(code).toBe(130);
-  expect(await readJson(join(runDir("closed"), "summary.json"))).toMatchObject({ status: "interrupted" });
-});
-
 describe("a model that cannot be run", () => {
   const MODEL = join(import.meta.dirname, "../../configs/reverse-text/model");
 

@@ -1,12 +1,13 @@
 /** What the processes of a run have in common: the options that the launcher starts them with, and how they end. */
 
-import { readFile } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import type { MonitorsBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
+import { readRegularFile } from "../regular-file.ts";
 import { logSteps, type Metrics, openMetrics, showMetrics, writeTensorBoard } from "../monitors/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "./command.ts";
+import { stopExit } from "./stop-signal.ts";
 
 export const CHILD_OPTIONS: readonly CommandOption[] = [
   { flag: "--config", value: "<file>", summary: "JSON file with what the process needs to know", required: true },
@@ -52,7 +53,7 @@ function count(flag: string, text: string): number {
 /** Reads a config file that the launcher wrote; it is resolved and checked already. */
 export async function readChildConfig<T>(path: string): Promise<T> {
   try {
-    return JSON.parse(await readFile(path, "utf8")) as T;
+    return JSON.parse(await readRegularFile(path)) as T;
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `cannot read the process config ${path}`, { cause });
   }
@@ -98,6 +99,6 @@ export async function untilStopped(io: CommandIo, work: () => Promise<void>): Pr
   } catch (error) {
     if (!io.signal.aborted) throw error;
     io.stderr.write(`stopping on ${String(io.signal.reason)}\n`);
-    return io.signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+    return stopExit(io.signal.reason);
   }
 }

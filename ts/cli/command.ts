@@ -9,8 +9,8 @@
 import type { ConfigKind } from "../config/index.ts";
 import type { ErrorCode } from "../errors.ts";
 
-/** Exit codes of every command. */
-export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
+/** Exit codes of every command; those of one that a signal stopped are in `stop-signal.ts`. */
+export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
 /** Errors that the user mends on the command line, in the config or in what it names. */
 const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
@@ -22,7 +22,6 @@ const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "PRL_CONFIG_ENVIRONMENT",
   "PRL_USER_MODULE",
   "PRL_RUN_EXISTS",
-  "PRL_RUN_UNKNOWN",
   "PRL_RUN_UNKNOWN",
   "PRL_RUN_DRIFT",
   "PRL_RUN_LOCKED",
@@ -76,11 +75,11 @@ export interface CommandIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   /**
-   * Aborted by the first SIGINT or SIGTERM, whose name is the abort's reason. The handlers are installed when this is first read, so a
-   * command that never looks at it dies of a signal as any program does.
+   * Aborted by the first SIGINT, SIGTERM, SIGQUIT or SIGHUP, whose name is the abort's reason; a SIGHUP is ignored when the output goes to
+   * a file. The handlers are installed when this is first read, so a command that never looks at it dies of a signal as any program does.
    */
   readonly signal: AbortSignal;
-  /** Aborted by a second SIGINT: end without patience. A third ends the process at once. */
+  /** Aborted by a second such signal: end without patience. A third ends the process at once. */
   readonly hurry: AbortSignal;
   /** Writes `value` as the one JSON document of `--json` to stdout. */
   writeJson(value: unknown): void;

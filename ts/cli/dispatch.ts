@@ -9,6 +9,7 @@ import { noteFailure } from "../failure-note.ts";
 import { EXIT, exitCodeOf, type Command } from "./command.ts";
 import { commandHelp, commandHelpData, programHelp, type CommandLine } from "./help.ts";
 import { openIo, type IoHandle, type World } from "./output.ts";
+import { stopExit } from "./stop-signal.ts";
 import { versionInfo, versionText } from "./version.ts";
 
 interface CommandEntry extends CommandLine {
@@ -72,6 +73,12 @@ const COMMANDS: readonly CommandEntry[] = [
     name: "weights",
     summary: "Publish, serve, relay, pull, verify and compare weight versions",
     load: () => import("./commands/weights.ts"),
+  },
+  {
+    name: "check-code",
+    summary: "Import the modules that a config names, for a run that is about to start",
+    hidden: true,
+    load: () => import("./commands/check-code.ts"),
   },
   {
     name: "sandboxd",
@@ -144,6 +151,6 @@ function report(error: unknown, handle: IoHandle, world: World): number {
     handle.io.writeJson({ error: { code, message: error instanceof Error ? error.message : String(error) } });
   }
   const received = handle.received();
-  if (received !== null) return received === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  if (received !== null) return stopExit(received);
   return exitCodeOf(code);
 }

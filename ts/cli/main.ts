@@ -3,21 +3,9 @@
 import { explain, PrlError } from "../errors.ts";
 import { noteFailure } from "../failure-note.ts";
 import { EXIT } from "./command.ts";
+import { watchOutput } from "./lost-output.ts";
 
-let isStdoutGone = false;
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (isStdoutGone) return;
-  isStdoutGone = true;
-  // A reader that goes away (`prl config schema | head`) is no error; a run without one is interrupted as by Ctrl-C, children and all.
-  const isReaderGone = error.code === "EPIPE";
-  const isStopping = process.listenerCount("SIGINT") > 0;
-  if (!isReaderGone) noteFailure(new PrlError("PRL_IO", "stdout cannot be written any more", { cause: error }));
-  if (!isReaderGone || isStopping) process.stderr.write(`prl: stdout cannot be written any more: ${error.message}\n`);
-  if (isStopping) process.kill(process.pid, "SIGINT");
-  else process.exit(isReaderGone ? EXIT.done : EXIT.failed);
-});
-// Whoever closed it does not want to read what goes wrong.
-process.stderr.on("error", () => undefined);
+watchOutput();
 process.on("uncaughtException", (error) => {
   // Nobody was waiting for this one, a timer of user code perhaps: only the stack says where it came from.
   const stack = error instanceof PrlError && process.env["PRL_DEBUG"] !== "1" ? "" : `${error.stack ?? ""}\n`;

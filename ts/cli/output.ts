@@ -1,5 +1,6 @@
 /** The outside world of a command: streams, environment, signals. */
-import { EXIT, type CommandIo, type Output } from "./command.ts";
+import type { CommandIo, Output } from "./command.ts";
+import { outlivesTerminal, STOP_SIGNALS, stopExit, type StopSignal } from "./stop-signal.ts";
 
 /** What a command line is run in; the process in production. */
 export interface World {
@@ -15,7 +16,7 @@ export interface World {
 export interface IoHandle {
   readonly io: CommandIo;
   /** The signal that was received, null when none. */
-  received(): "SIGINT" | "SIGTERM" | null;
+  received(): StopSignal | null;
   /** A JSON document was written. */
   hasJson(): boolean;
   /** Takes the signal handlers away. */
@@ -23,26 +24,27 @@ export interface IoHandle {
 }
 
 const DEFAULT_COLUMNS = 80;
-/** A SIGINT this soon after another is the same Ctrl-C: the terminal sends it to npx and to us, and npx hands its own on. */
+/** A signal this soon after another is the same one: the terminal sends Ctrl-C to npx and to us, and npx hands its own on. */
 const ECHO_MS = 500;
 
 export function openIo(world: World, json: boolean): IoHandle {
   const controller = new AbortController();
   const impatience = new AbortController();
-  let received: "SIGINT" | "SIGTERM" | null = null;
+  let received: StopSignal | null = null;
   let receivedAt = 0;
   let isListening = false;
   let wroteJson = false;
-  const onSignal = (name: NodeJS.Signals): void => {
+  const stop = (name: StopSignal): void => {
+    if (name === "SIGHUP" && outlivesTerminal()) return;
     const now = performance.now();
-    const isEcho = now - receivedAt < ECHO_MS;
-    if (received !== null && (name !== "SIGINT" || isEcho)) return;
+    if (received !== null && now - receivedAt < ECHO_MS) return;
     receivedAt = now;
-    if (impatience.signal.aborted) process.exit(EXIT.interrupted);
+    if (impatience.signal.aborted) process.exit(stopExit(received));
     if (received !== null) return impatience.abort(name);
-    received = name === "SIGTERM" ? "SIGTERM" : "SIGINT";
-    controller.abort(received);
+    received = name;
+    controller.abort(name);
   };
+  const handlers = STOP_SIGNALS.map((name) => [name, () => stop(name)] as const);
   const io: CommandIo = {
     get stdin() {
       return world.stdin ?? process.stdin;
@@ -57,8 +59,7 @@ export function openIo(world: World, json: boolean): IoHandle {
     get signal() {
       if (!isListening) {
         isListening = true;
-        process.on("SIGINT", onSignal);
-        process.on("SIGTERM", onSignal);
+        for (const [name, handler] of handlers) process.on(name, handler);
       }
       return controller.signal;
     },
@@ -73,8 +74,7 @@ export function openIo(world: World, json: boolean): IoHandle {
     received: () => received,
     hasJson: () => wroteJson,
     close() {
-      process.off("SIGINT", onSignal);
-      process.off("SIGTERM", onSignal);
+      for (const [name, handler] of handlers) process.off(name, handler);
     },
   };
 }

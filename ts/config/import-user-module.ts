@@ -4,15 +4,20 @@
  * `./my.ts#name` is a file and an export (without `#name`: the default export). JavaScript and TypeScript, with relative imports of
  * either, on every Node we support; `prl-lm` and `prl-lm/...` mean the running package wherever the user's folder is.
  */
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeSync } from "node:fs";
 import { createRequire, register } from "node:module";
 import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PrlError } from "../errors.ts";
+import { fileKind } from "../regular-file.ts";
 import { nearest } from "./suggest.ts";
 import type { HookData } from "./user-module-hooks.ts";
 
 const EXTENSIONS = [".ts", ".mts", ".js", ".mjs", ".cjs"];
+
+const STDERR_FD = 2;
+/** Of a command whose config, or what that names, is wrong. */
+const USAGE_EXIT = 2;
 
 let ready: Promise<void> | undefined;
 
@@ -28,6 +33,8 @@ export async function importUserModule(reference: string, baseDir: string = proc
   checkFile(reference, path);
   await (ready ??= prepare());
   let loaded: Record<string, unknown>;
+  const onExit = (): void => tellExit(path);
+  process.on("exit", onExit);
   try {
     loaded = (await import(/* @vite-ignore */ pathToFileURL(path).href)) as Record<string, unknown>;
   } catch (cause) {
@@ -36,6 +43,8 @@ export async function importUserModule(reference: string, baseDir: string = proc
       `${reference}: the module ${path} could not be loaded; mend what its cause says`,
       { cause },
     );
+  } finally {
+    process.off("exit", onExit);
   }
   if (loaded[exportName] !== undefined) return loaded[exportName];
   const names = Object.keys(loaded).sort();
@@ -44,6 +53,13 @@ export async function importUserModule(reference: string, baseDir: string = proc
   const advice = near === null ? "add the export or name another with #name" : `did you mean #${near}?`;
   const what = exportName === "default" ? "no default export" : `no export "${exportName}"`;
   throw new PrlError("PRL_USER_MODULE", `${reference}: the module ${path} has ${what}; ${there}; ${advice}`);
+}
+
+/** A module that calls process.exit(0) when it is imported, or waits for nothing, must not make a command look done. */
+function tellExit(path: string): void {
+  const message = `the process ended while it imported ${path}: a module must not end it, or wait at its top level for nothing`;
+  writeSync(STDERR_FD, `prl: [PRL_USER_MODULE] ${message}\n`);
+  process.exitCode = USAGE_EXIT;
 }
 
 function splitReference(reference: string): { file: string; exportName: string } {
@@ -62,8 +78,11 @@ function checkFile(reference: string, path: string): void {
       other === undefined ? "check the path; it is relative to the file that names it" : `did you mean ${other}?`;
     throw new PrlError("PRL_USER_MODULE", `${reference}: no such file ${path}; ${advice}`);
   }
-  if (statSync(path).isDirectory())
-    throw new PrlError("PRL_USER_MODULE", `${reference}: ${path} is a folder; name the module in it`);
+  const kind = fileKind(statSync(path));
+  if (kind !== "file") {
+    const advice = kind === "folder" ? "name the module in it" : "name a file";
+    throw new PrlError("PRL_USER_MODULE", `${reference}: ${path} is a ${kind}; ${advice}`);
+  }
   if (EXTENSIONS.includes(extname(path))) return;
   throw new PrlError("PRL_USER_MODULE", `${reference}: ${path} is no module; use one of ${EXTENSIONS.join(", ")}`);
 }

@@ -18,6 +18,7 @@ export function normalizeLayer(value: unknown, schema: AnySchema | undefined, fo
   if (schema === undefined) return value;
   const node = nodeOf(schema);
   if (value === "None" && node.nullable) return null;
+  if (value === "") return value; // The schema says that it is empty.
   if (typeof value === "string") {
     if (node.relativeTo === "file" || node.relativeTo === "module" || node.relativeTo === "place")
       return resolve(folders.file, value);

@@ -7,6 +7,7 @@
 import { stat } from "node:fs/promises";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../file-presence.ts";
+import { fileKind } from "../regular-file.ts";
 import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
 import {
   checkEnvironmentVariables,
@@ -227,10 +228,9 @@ class Loader<K extends ConfigKind> {
   }
 }
 
-async function kindOf(path: string): Promise<"file" | "folder" | "nothing"> {
+async function kindOf(path: string): Promise<ReturnType<typeof fileKind> | "nothing"> {
   const found = await ifThere(stat(path), path);
-  if (found === null) return "nothing";
-  return found.isDirectory() ? "folder" : "file";
+  return found === null ? "nothing" : fileKind(found);
 }
 
 /** The provenance of every leaf: the sections' copies of shared keys have that of the top, what nobody set is "default". */

@@ -1,8 +1,9 @@
 /** Reads one config file, TOML or JSON, with the line of each key. */
-import { readFile, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { parse, TomlDate, TomlError } from "smol-toml";
 import { PrlError } from "../errors.ts";
+import { readRegularFile } from "../regular-file.ts";
 import { isTable, type Table } from "./key-path.ts";
 import { nearest } from "./suggest.ts";
 import { keyLines } from "./toml-lines.ts";
@@ -29,11 +30,12 @@ export async function readConfigFile(name: string, cwd: string): Promise<ConfigF
 
 async function readText(name: string, path: string): Promise<string> {
   try {
-    return await readFile(path, "utf8");
+    return await readRegularFile(path);
   } catch (cause) {
+    if (cause instanceof PrlError) {
+      throw new PrlError("PRL_CONFIG_FILE", `${name}: ${cause.message}; name a .toml or .json file`, { cause });
+    }
     const code = (cause as NodeJS.ErrnoException).code;
-    if (code === "EISDIR")
-      throw new PrlError("PRL_CONFIG_FILE", `${name}: is a folder; name a .toml file in it`, { cause });
     if (code !== "ENOENT") throw new PrlError("PRL_CONFIG_FILE", `${name}: the config file cannot be read`, { cause });
     const near = await nearestFile(path);
     const advice = near === null ? `looked for ${path}` : `did you mean ${JSON.stringify(near)} in ${dirname(path)}?`;

@@ -79,6 +79,7 @@ export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.
 
 export {
   environmentReference,
+  isBuiltin,
   loadEnvironment,
   locateEnvironment,
   type EnvironmentOrigin,

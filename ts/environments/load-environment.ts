@@ -59,6 +59,11 @@ export function environmentReference(text: string): EnvironmentReference {
   return /^\.{0,2}\/|^\.{1,2}$|\.[cm]?[jt]s(#|$)/u.test(text) ? { path: text } : { id: text };
 }
 
+/** Whether it is one that comes with prl, and so no code of the user's. */
+export function isBuiltin({ id = null, path = null }: EnvironmentReference): boolean {
+  return path === null && id !== null && BUILTIN.has(id);
+}
+
 async function byId(id: string, from: string): Promise<LocatedEnvironment> {
   const builtin = BUILTIN.get(id);
   if (builtin !== undefined) return { environment: (await builtin.load()).default, origin: { kind: "builtin" } };

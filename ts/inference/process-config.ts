@@ -1,11 +1,11 @@
 /** What a `prl inference` process reads: the resolved section that the launcher wrote as JSON. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { z } from "zod";
 
 import { weightBroadcastBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
+import { readRegularFile } from "../regular-file.ts";
 import type { LoadModelOptions } from "../native/index.ts";
 
 const automatic = z.int().positive().nullish();
@@ -41,7 +41,7 @@ export type InferenceProcessConfig = z.infer<typeof schema>;
 export async function readInferenceProcessConfig(path: string): Promise<InferenceProcessConfig> {
   let value: unknown;
   try {
-    value = JSON.parse(await readFile(path, "utf8"));
+    value = JSON.parse(await readRegularFile(path));
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `${path} cannot be read as JSON`, { cause });
   }
@@ -86,6 +86,21 @@ export async function engineOptions({
   };
 }
 
+/** Tokens of one block of the cache, which is never divided. */
+const BLOCK_TOKENS = 16;
+
+/** The longest sequence of a model, and whether a KV cache of `kv_cache_bytes` holds one of `max_model_len`: else what it would take. */
+export async function checkCapacity(
+  dir: string,
+  inference: { max_model_len: number; kv_cache_bytes: number | null },
+): Promise<{ maxPositions: number; neededBytes: number | null }> {
+  const shape = await modelShape(dir);
+  const blocks = Math.ceil(Math.min(inference.max_model_len, shape.maxPositions) / BLOCK_TOKENS);
+  const needed = blocks * BLOCK_TOKENS * shape.kvValuesPerToken * BYTES_PER_VALUE;
+  const fits = inference.kv_cache_bytes === null || inference.kv_cache_bytes >= needed;
+  return { maxPositions: shape.maxPositions, neededBytes: fits ? null : needed };
+}
+
 const modelSchema = z.object({
   hidden_size: z.int().positive(),
   num_hidden_layers: z.int().positive(),
@@ -100,7 +115,7 @@ async function modelShape(dir: string): Promise<{ kvValuesPerToken: number; maxP
   const path = join(dir, "config.json");
   let value: unknown;
   try {
-    value = JSON.parse(await readFile(path, "utf8"));
+    value = JSON.parse(await readRegularFile(path));
   } catch (cause) {
     throw new PrlError("PRL_ENGINE_CONFIG", `${path} cannot be read as JSON`, { cause });
   }

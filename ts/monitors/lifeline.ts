@@ -6,11 +6,11 @@
  * all of this is idle and only the ready file is written. Nothing here keeps the process alive.
  */
 import { fstatSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join } from "node:path";
 
 import { tellFailureAt } from "../failure-note.ts";
+import { makeFolder } from "../make-folder.ts";
 import { atomicWriteJson } from "./atomic-write.ts";
 
 /** The file descriptor that the launcher's socket pair is inherited on. */
@@ -108,7 +108,7 @@ export function joinRun(options: JoinRunOptions): RunMember {
     launcherGone: gone.signal,
     async ready(info = {}) {
       const path = readyFilePath(options.runDir, options.component, options.index);
-      await mkdir(join(options.runDir, "run"), { recursive: true });
+      makeFolder(join(options.runDir, "run"));
       const content: ReadyFile = { pid: process.pid, ...info, ready_at: new Date().toISOString() };
       await atomicWriteJson(path, content);
     },

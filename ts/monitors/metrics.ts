@@ -4,10 +4,11 @@
  * Each line is one `write` on a descriptor opened for appending, so lines of different processes never interleave. For equal
  * (component, step) the last attempt counts; that is the reader's business. Knows no metric names.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
 import { PrlError } from "../errors.ts";
+import { makeFolder } from "../make-folder.ts";
 
 /** Values of one step by name; a value that is not finite is left out and its name goes to `non_finite`. */
 export type MetricValues = Record<string, number | string | boolean | null | undefined>;
@@ -41,7 +42,7 @@ export const EVENTS_FILE = "events.jsonl";
  * @throws PrlError `PRL_IO` from here and from every write, naming the file.
  */
 export function openMetrics(runDir: string, component: string, attempt: number): Metrics {
-  mkdirSync(runDir, { recursive: true });
+  makeFolder(runDir);
   const metrics = new AppendingFile(join(runDir, METRICS_FILE));
   const events = new AppendingFile(join(runDir, EVENTS_FILE));
   return {

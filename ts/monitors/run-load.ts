@@ -1,8 +1,9 @@
 /** `run/now.json`: what a run is at between two of its steps, for who watches it. Replaced every second or so, never a history. */
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { ifThere } from "../file-presence.ts";
+import { makeFolder } from "../make-folder.ts";
 import { atomicWriteJson } from "./atomic-write.ts";
 
 export interface RunLoad {
@@ -24,7 +25,7 @@ export interface RunLoad {
 const pathOf = (runDir: string): string => join(runDir, "run", "now.json");
 
 export async function writeRunLoad(runDir: string, load: RunLoad): Promise<void> {
-  await mkdir(join(runDir, "run"), { recursive: true });
+  makeFolder(join(runDir, "run"), runDir);
   await atomicWriteJson(pathOf(runDir), load);
 }
 

@@ -5,10 +5,10 @@
  * that really sampled.
  */
 
-import { mkdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
+import { makeFolder } from "../make-folder.ts";
 import {
   occurrences,
   rewardOf,
@@ -59,7 +59,7 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
     Object.assign(values, report(source.name, version, rollouts));
     if (leftOut > 0) values[`eval/${source.name}/left_out`] = leftOut;
     const path = evaluationFile(context.runDir, version, source.name);
-    await mkdir(dirname(path), { recursive: true });
+    makeFolder(dirname(path), context.runDir);
     await atomicWriteFile(path, jsonLines(rollouts.map(({ episode }) => episode)));
   }
   context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });

@@ -6,10 +6,10 @@
  */
 
 import { setMaxListeners } from "node:events";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
+import { makeFolder } from "../make-folder.ts";
 import { type ReceivedEpisode, rewardOf } from "../environments/index.ts";
 import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
 import {
@@ -267,7 +267,7 @@ class Orchestrator {
       cut.progress = plus(cut.progress, progress);
       this.#step++;
       const dir = rolloutsDir(runDir, step);
-      await mkdir(dir, { recursive: true });
+      makeFolder(dir, runDir);
       await atomicWriteFile(join(dir, "traces.jsonl"), traceLines(groups, batch.traceAdvantages));
       await rollouts.send(step, batch.batches, batch.envNames);
       this.#ship(groups);

@@ -5,10 +5,10 @@
  * transport puts them; so they are waited for, checked and read the same way. Protocol: crates/transport/README.md.
  */
 
-import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { listenForRollouts, openSpool, writeBatch, type TransportOptions } from "../native/index.ts";
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
+import { makeFolder } from "../make-folder.ts";
 
 /** Sends to the receivers at `addresses`, one per rank. What an earlier process of the run left in the spool goes first. */
 export function grpcRolloutSender(
@@ -24,7 +24,7 @@ export function grpcRolloutSender(
     async send(step, batches, envNames) {
       for (const [rank, batch] of batches.entries()) {
         const path = join(root, `step_${step}`, `rank_${rank}.safetensors`);
-        await mkdir(dirname(path), { recursive: true });
+        makeFolder(dirname(path), runDir);
         await writeBatch(path, batch, { runId, attempt, step, rank, envNames: [...envNames] });
       }
       await spool.deliver();

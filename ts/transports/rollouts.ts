@@ -5,11 +5,11 @@
  * run directory: temp file, fsync, rename, so a file that exists is whole; its digest and its key are checked when it is read.
  */
 
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
 import { isThere } from "../file-presence.ts";
+import { makeFolder } from "../make-folder.ts";
 import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } from "../native/index.ts";
 
 /** The orchestrator's end. */
@@ -50,7 +50,7 @@ export function filesystemRollouts(runDir: string, runId: string, attempt: numbe
   const file = (step: number, rank: number) => join(rolloutsDir(runDir, step), `rank_${rank}.safetensors`);
   return {
     async send(step, batches, envNames) {
-      await mkdir(rolloutsDir(runDir, step), { recursive: true });
+      makeFolder(rolloutsDir(runDir, step), runDir);
       for (const [rank, batch] of batches.entries()) {
         await writeBatch(file(step, rank), batch, { runId, attempt, step, rank, envNames: [...envNames] });
       }

@@ -37,13 +37,14 @@ afterEach(async () => {
   await rm(runDir, { recursive: true, force: true });
 });
 
-/** Processes that say that they are ready, and then do `then`. */
-async function begin(then: string, options: Partial<FleetOptions> = {}): Promise<RunChild[]> {
+/** Processes that do `before`, say that they are ready, and then do `then`. */
+async function begin(then: string, options: Partial<FleetOptions> = {}, before = ""): Promise<RunChild[]> {
   const file = join(runDir, "worker.mjs");
   await writeFile(
     file,
-    `import { writeFileSync } from "node:fs";
+    `import { existsSync, writeFileSync } from "node:fs";
      const [dir, index] = process.argv.slice(2);
+     ${before}
      writeFileSync(dir + "/run/env-worker-" + index + ".json", JSON.stringify({ pid: process.pid, url: "http://x" }));
      ${then}`,
   );
@@ -129,4 +130,29 @@ test("one that dies again and again fails the run in the end", { timeout: 60_000
   await begin("process.exit(7);");
   await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
   expect(notes.length).toBe(10);
+});
+
+/** Does `death` on the first start only. */
+const once = (death: string) =>
+  `const mark = dir + "/died"; if (!existsSync(mark)) { writeFileSync(mark, ""); ${death} }`;
+
+test.each([
+  ["SIGKILL", `process.kill(process.pid, "SIGKILL");`],
+  ["SIGTERM", `process.kill(process.pid, "SIGTERM");`],
+  ["SIGTERM, which it answers with its exit code", "process.exit(143);"],
+])("one that %s ends before it was ready is started again", PATIENCE, async (_, death) => {
+  await supervisor.ready(await begin(STAYS, {}, once(death)), PATIENCE.timeout);
+  expect(notes).toEqual([expect.stringMatching(/^env-worker-0 ended .* and is started again$/u)]);
+});
+
+test("one that is killed at each start fails the run soon", PATIENCE, async () => {
+  await begin(STAYS, {}, `process.kill(process.pid, "SIGKILL");`);
+  await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: signal SIGKILL/u);
+  expect(notes.length).toBe(3);
+});
+
+test("one that fails by itself before any was ready fails the run at once", PATIENCE, async () => {
+  await begin(STAYS, {}, "process.exit(7);");
+  await expect(supervisor.failure).rejects.toThrow(/env-worker-0 ended unexpectedly: exit code 7/u);
+  expect(notes).toEqual([]);
 });

@@ -13,7 +13,7 @@ beforeEach(async () => {
   await cp(MODEL, join(dir, "model"), { recursive: true });
   await writeFile(
     join(dir, "rl.toml"),
-    `max_steps = 2\n[model]\nname = "./model"\n[[orchestrator.train.source]]\nenv = { id = "reverse-text" }\n`,
+    `max_steps = 2\n[model]\nname = "./model"\n[orchestrator]\ngroup_size = 2\n[[orchestrator.train.source]]\nenv = { id = "reverse-text" }\n`,
   );
 });
 afterEach(async () => {

@@ -48,8 +48,7 @@ describe("the key of a warm start", () => {
   });
 
   it("changes with the code of an environment of one's own, not with its place", async () => {
-    const source = (version: string) => `import { z } from "zod";
-      import { defineEnvironment, reward, singleTurn } from ${JSON.stringify(join(import.meta.dirname, "../../../ts/environments/index.ts"))};
+    const source = (version: string) => `import { defineEnvironment, reward, singleTurn, z } from "prl/environments";
       // ${version}
       export default defineEnvironment({
         name: "own", version: "1", config: z.object({}), tasks: () => [{ prompt: "a" }],

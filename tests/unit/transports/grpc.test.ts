@@ -1,4 +1,4 @@
-import { access, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { access, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -30,6 +30,7 @@ let dir: string;
 const closing: { close(): Promise<void> }[] = [];
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "prl-grpc-"));
+  await mkdir(join(dir, "orchestrator"));
 });
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((handle) => handle.close()));

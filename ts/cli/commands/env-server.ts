@@ -9,7 +9,8 @@ import { readEnvWorkerConfig, startEnvWorker } from "../../environments/index.ts
 import { joinRun } from "../../monitors/index.ts";
 import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE } from "../by-hand.ts";
 import { parseChildOptions } from "../child.ts";
-import { EXIT, type Command, type CommandIo } from "../command.ts";
+import type { Command, CommandIo } from "../command.ts";
+import { stopExit } from "../stop-signal.ts";
 
 const COMPONENT = "env-worker";
 
@@ -48,7 +49,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     await worker.stop();
     member.leave();
   }
-  return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  return stopExit(signal.reason);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -5,6 +5,8 @@ import { PrlError } from "../../errors.ts";
 import { resultTable } from "../../evals/index.ts";
 import { type Command, type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { EvaluationProgressView } from "../evaluation-progress.ts";
+import { outliveOutput } from "../lost-output.ts";
+import { stopExit } from "../stop-signal.ts";
 import { evaluate, type EvalSummary } from "../launcher/index.ts";
 
 const OPTIONS = [
@@ -69,6 +71,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (environments.length === 0 && files.length === 0)
     throw new PrlError("PRL_CLI_USAGE", "prl eval: name an environment or a config file; see prl eval --help");
   const loaded = await loadConfig(files, [...inPlace, ...overrides], { kind: "eval", env: io.env, cwd: io.cwd });
+  outliveOutput();
   const view = new EvaluationProgressView((text) => io.stderr.write(text), io.isTerminal ? io.columns : null);
   const summary = await evaluate(loaded, {
     signal: io.signal,
@@ -89,7 +92,7 @@ function finish(summary: EvalSummary, io: CommandIo): number {
     io.stderr.write(`prl: [${summary.error.code ?? "unknown"}] ${summary.error.message}\n`);
   if (summary.status === "completed") return EXIT.done;
   if (summary.status === "failed") return exitCodeOf(summary.error?.code ?? null);
-  return io.signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+  return stopExit(io.signal.reason);
 }
 
 /** A short flag in its long form, `-n5` and `-n=5` included. */

@@ -5,6 +5,7 @@ import { PrlError } from "../../errors.ts";
 import { integerOption, parseOptions } from "../args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
+import { stopExit } from "../stop-signal.ts";
 import { checkComponent, followLogs, isOf, newestRun, processesOf, readLogs } from "../runs/run-logs.ts";
 
 const JSON_LINES = 1000;
@@ -51,7 +52,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   if (isFollowing) {
     await followLogs(runDir, component, print, io.signal);
     if (!io.signal.aborted) return EXIT.done;
-    return io.signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+    return stopExit(io.signal.reason);
   }
   if (!io.json && !options.has(LINES)) {
     await readLogs(runDir, component, print);

@@ -23,7 +23,12 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const resume = resumeRequest(options.get("--resume"));
   const loaded = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
-    const { directory } = await prepareRl(loaded.config, { provenance: loaded.provenance, signal: io.signal, resume });
+    const { directory, warnings } = await prepareRl(loaded.config, {
+      provenance: loaded.provenance,
+      signal: io.signal,
+      resume,
+    });
+    for (const warning of warnings) io.stderr.write(`Warning: ${warning}\n`);
     const written = `${directory.path}/configs/rl.json`;
     if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
     else io.stdout.write(`The resolved config is in ${written}\n`);

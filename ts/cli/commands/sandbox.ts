@@ -9,6 +9,7 @@ import { sandboxDaemonPath } from "../../native/index.ts";
 import { type RunLimits, type RunResult, type SandboxCapabilities, SandboxPool } from "../../sandbox/index.ts";
 import { integerOption, parseOptions } from "../args.ts";
 import { EXIT, type Command, type CommandIo, type CommandOption } from "../command.ts";
+import { stopExit } from "../stop-signal.ts";
 import { BENCH_OPTIONS, bench } from "./sandbox-bench.ts";
 
 /** After SIGTERM the daemon ends its runs; then it is killed. */
@@ -128,7 +129,7 @@ async function serve(args: readonly string[], io: CommandIo): Promise<number> {
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   const { code, died } = await ended(daemon);
-  if (signal.aborted) return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  if (signal.aborted) return stopExit(signal.reason);
   if (code === 0) return EXIT.done;
   throw new PrlError("PRL_SANDBOX_START_FAILED", `the sandbox daemon ended: ${died ?? `exit code ${code}`}`);
 }

@@ -4,14 +4,15 @@
  * With config files it is a run of its own: directory, progress, summary. With `--config <file.json>` it is the process that such a run,
  * or the warm start of an RL run, consists of.
  */
-import { readFile } from "node:fs/promises";
 
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { joinRun } from "../../monitors/index.ts";
+import { readRegularFile } from "../../regular-file.ts";
 import { runSft, SftPublisher } from "../../trainer/index.ts";
 import { openChildMetrics } from "../child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
+import { stopExit } from "../stop-signal.ts";
 import { prepareSft, resumeRequest, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
 
 const CHILD_OPTIONS = [
@@ -39,7 +40,12 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const resume = resumeRequest(options.get("--resume"));
   const loaded = await loadConfig(files, overrides, { kind: "sft", env: io.env, cwd: io.cwd });
   if (options.has("--dry-run")) {
-    const { directory } = await prepareSft(loaded.config, { provenance: loaded.provenance, signal: io.signal, resume });
+    const { directory, warnings } = await prepareSft(loaded.config, {
+      provenance: loaded.provenance,
+      signal: io.signal,
+      resume,
+    });
+    for (const warning of warnings) io.stderr.write(`Warning: ${warning}\n`);
     const written = `${directory.path}/configs/sft-run.json`;
     if (io.json) io.writeJson({ run: directory.name, run_dir: directory.path, config: written });
     else io.stdout.write(`The resolved config is in ${written}\n`);
@@ -84,7 +90,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
     const start = startStep === 0 ? undefined : { step: startStep, dir: modelDir };
     await runSft({ modelDir, baseDir, outDir, config, metrics, signal, checkpoints, start, publisher });
   } catch (error) {
-    if (signal.aborted) return EXIT.terminated;
+    if (signal.aborted) return stopExit(io.signal.reason);
     throw error;
   } finally {
     await publisher?.close();
@@ -96,7 +102,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
 
 async function readChildConfig(path: string): Promise<SftChildConfig> {
   try {
-    return JSON.parse(await readFile(path, "utf8")) as SftChildConfig;
+    return JSON.parse(await readRegularFile(path)) as SftChildConfig;
   } catch (cause) {
     throw new PrlError("PRL_CONFIG_FILE", `cannot read the launcher's config ${path}`, { cause });
   }

@@ -7,12 +7,13 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { cacheDir } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { ifThere, isMissing, isThere } from "../../file-presence.ts";
+import { makeFolder } from "../../make-folder.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 
 const KEY_HEX_DIGITS = 32;
@@ -72,7 +73,7 @@ export async function cached(
   const damage = found === "absent" ? null : found.damage;
   const unfinished = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
   try {
-    await mkdir(unfinished, { recursive: true });
+    makeFolder(unfinished);
   } catch (cause) {
     throw new PrlError(
       "PRL_IO",

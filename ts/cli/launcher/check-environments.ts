@@ -1,28 +1,22 @@
 /**
- * Loads every environment that a config names and checks its arguments, before anything of a run exists; says which they are.
+ * Looks at every environment and every function of the user's that a config names, before anything of a run exists; says which environments
+ * these are.
  *
  * The processes of the run load them again; here a mistake is still a mistake in the config, told with its place.
  */
 import {
-  checkSettings,
   demonstrators,
   type KeyPath,
+  needsGroups,
+  originIn,
   placeOf,
-  type Provenance,
   type RlConfig,
   type SftConfig,
 } from "../../config/index.ts";
-import {
-  checkSandboxes,
-  type Environment,
-  type EnvironmentOrigin,
-  type LocatedEnvironment,
-  locateEnvironment,
-  sandboxSource,
-} from "../../environments/index.ts";
+import { checkSandboxes, type Environment, type EnvironmentOrigin, sandboxSource } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
-
-type EnvironmentBlock = NonNullable<SftConfig["data"]["env"]>;
+import type { CodeCheck, EnvironmentBlock, EnvironmentFacts } from "./code-check.ts";
+import { checkUserCode, type UserCodeOptions } from "./user-code.ts";
 
 /** One line of a run's `configs/environments.json`: what a source of tasks really was. */
 export interface EnvironmentRecord {
@@ -42,93 +36,125 @@ export function environmentRecord(
   return { source, name, version, origin, sandbox: requires.sandbox !== undefined };
 }
 
-/** @throws PrlError those of `checkSandboxes`, `PRL_ENVIRONMENT_UNKNOWN`, `PRL_USER_MODULE`, `PRL_ENVIRONMENT_INVALID`, `PRL_CONFIG_INVALID` naming the key */
-export async function checkRlEnvironments(
-  { orchestrator, sandbox }: RlConfig,
-  provenance: Provenance | undefined,
-): Promise<EnvironmentRecord[]> {
-  const parts = [
-    { part: "train", at: ["orchestrator", "train"], sources: orchestrator.train.source },
-    { part: "eval", at: ["orchestrator", "eval"], sources: orchestrator.eval?.source ?? [] },
+const LOSS = "a loss is a function (inputs, args) => ({ loss, gradLogprobs, metrics })";
+const FILTER = "a filter is a function (trace, columns) => 'keep' or a reason";
+const ADVANTAGES = "advantages are a function (group) => Float32Array[]";
+
+/** @throws PrlError those of `checkSandboxes` and `checkUserCode` */
+export async function checkRlEnvironments(config: RlConfig, options: UserCodeOptions): Promise<EnvironmentRecord[]> {
+  const { orchestrator, sandbox } = config;
+  const sources = [
+    ...sourcesOf("train", ["orchestrator", "train"], orchestrator.train.source),
+    ...sourcesOf("eval", ["orchestrator", "eval"], orchestrator.eval?.source ?? []),
   ];
-  return checkSources(parts, sandbox, provenance);
+  const facts = await checkSources(sources, functionsOf(config), sandbox, options);
+  checkGroups(config, facts, options);
+  return recordsOf(sources, facts);
+}
+
+/** A group of one has nothing to be compared with, unless several agents of an episode are. */
+function checkGroups(
+  { orchestrator: { train } }: RlConfig,
+  facts: readonly EnvironmentFacts[],
+  { provenance }: UserCodeOptions,
+): void {
+  train.source.forEach(({ name, algo, group_size: size }, index) => {
+    if (size > 1 || !needsGroups(algo) || (facts[index]?.agents ?? 1) > 1) return;
+    const own = ["orchestrator", "train", "source", index, "group_size"];
+    const key = originIn(provenance, own) === undefined ? ["orchestrator", "group_size"] : own;
+    const problem = `is 1, and "${algo.type}" compares the rollouts of a group: every advantage of the source "${name}" would be 0`;
+    const advice = "raise it, or take another algorithm";
+    throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${problem}; ${advice}`);
+  });
 }
 
 /** Those that a policy is evaluated on, whose block is at `at`. Errors: as `checkRlEnvironments`. */
 export async function checkEvaluations(
   at: KeyPath,
   { orchestrator, sandbox }: RlConfig,
-  provenance: Provenance | undefined,
+  options: UserCodeOptions,
 ): Promise<EnvironmentRecord[]> {
-  return checkSources([{ part: "eval", at, sources: orchestrator.eval?.source ?? [] }], sandbox, provenance);
+  const sources = sourcesOf("eval", at, orchestrator.eval?.source ?? []);
+  return recordsOf(sources, await checkSources(sources, [], sandbox, options));
 }
 
-interface SourcesPart {
-  part: string;
-  at: KeyPath;
-  sources: readonly { name: string; env: EnvironmentBlock }[];
+/** The same, for environments that have to give demonstrations; none where data do. */
+export async function checkSftEnvironments(
+  { data }: SftConfig,
+  options: UserCodeOptions,
+): Promise<EnvironmentRecord[]> {
+  const sources = demonstrators(data).map(({ key, env }) => ({ kind: "environment", at: key, env }) as const);
+  const facts = await environmentFacts(sources, options);
+  return facts.map((environment, index) => {
+    if (!environment.demonstrates) {
+      const problem = `the environment "${environment.name}" gives no demonstrations to learn from`;
+      const place = placeOf(sources[index]?.at ?? [], options.provenance);
+      throw new PrlError("PRL_CONFIG_INVALID", `${place}: ${problem}`);
+    }
+    return environmentRecord("demonstrations", environment, environment.origin);
+  });
+}
+
+/** What there is to know of environments, in their order. Errors: those of `checkUserCode`. */
+export async function environmentFacts(
+  checks: readonly (CodeCheck & { kind: "environment" })[],
+  options: UserCodeOptions,
+): Promise<EnvironmentFacts[]> {
+  return (await checkUserCode(checks, options)).filter((facts) => facts !== null);
+}
+
+interface NamedCheck {
+  readonly name: string;
+  readonly check: CodeCheck & { kind: "environment" };
+}
+
+function sourcesOf(
+  part: string,
+  at: KeyPath,
+  sources: readonly { name: string; env: EnvironmentBlock }[],
+): NamedCheck[] {
+  return sources.map(({ name, env }, index) => ({
+    name: `${part}/${name}`,
+    check: { kind: "environment", at: [...at, "source", index, "env"], env },
+  }));
+}
+
+/** The functions of the user's that trainer and orchestrator will call. */
+function functionsOf({ orchestrator, trainer }: RlConfig): CodeCheck[] {
+  const named: { at: KeyPath; path: string | null; shape: string }[] = [
+    { at: ["trainer", "loss", "path"], path: trainer.loss.path, shape: LOSS },
+    { at: ["orchestrator", "algo", "path"], path: orchestrator.algo.path, shape: ADVANTAGES },
+    ...orchestrator.train.source.map(({ algo }, index) => ({
+      at: ["orchestrator", "train", "source", index, "algo", "path"],
+      path: algo.path === orchestrator.algo.path ? null : algo.path,
+      shape: ADVANTAGES,
+    })),
+    ...orchestrator.filters.map(({ path }, index) => ({
+      at: ["orchestrator", "filters", index, "path"],
+      path,
+      shape: FILTER,
+    })),
+  ];
+  return named.flatMap(({ at, path, shape }) => (path === null ? [] : [{ kind: "function", at, path, shape }]));
 }
 
 async function checkSources(
-  parts: readonly SourcesPart[],
+  sources: readonly NamedCheck[],
+  functions: readonly CodeCheck[],
   sandbox: RlConfig["sandbox"],
-  provenance: Provenance | undefined,
-): Promise<EnvironmentRecord[]> {
-  const records: EnvironmentRecord[] = [];
-  const environments: Environment[] = [];
-  for (const { part, at, sources } of parts) {
-    for (const [index, { name, env }] of sources.entries()) {
-      const { environment, origin } = await check([...at, "source", index, "env"], env, provenance);
-      records.push(environmentRecord(`${part}/${name}`, environment, origin));
-      environments.push(environment);
-    }
-  }
+  options: UserCodeOptions,
+): Promise<EnvironmentFacts[]> {
+  const facts = await checkUserCode([...sources.map(({ check }) => check), ...functions], options);
+  const environments = facts.filter((found) => found !== null);
   const sandboxes = sandboxSource(sandbox);
   try {
     await checkSandboxes(sandboxes, environments);
   } finally {
     await sandboxes.close();
   }
-  return records;
+  return environments;
 }
 
-/** The same, for environments that have to give demonstrations; none where data do. */
-export async function checkSftEnvironments(
-  { data }: SftConfig,
-  provenance: Provenance | undefined,
-): Promise<EnvironmentRecord[]> {
-  const records: EnvironmentRecord[] = [];
-  for (const { key, env } of demonstrators(data)) {
-    const { environment, origin } = await check(key, env, provenance);
-    if (!environment.demonstrates) {
-      const problem = `the environment "${environment.name}" gives no demonstrations to learn from`;
-      throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${problem}`);
-    }
-    records.push(environmentRecord("demonstrations", environment, origin));
-  }
-  return records;
-}
-
-async function check(
-  at: KeyPath,
-  env: EnvironmentBlock,
-  provenance: Provenance | undefined,
-): Promise<LocatedEnvironment> {
-  const key = [...at, env.path === null ? "id" : "path"];
-  const located = await placed(key, provenance, () => locateEnvironment(env));
-  const { environment } = located;
-  const args = [...at, "args"];
-  checkSettings(environment.config, env.args, args, provenance);
-  await placed(args, provenance, async () => environment.configure(env.args));
-  return located;
-}
-
-/** `work`, its errors told with the key that they are about. */
-async function placed<T>(key: KeyPath, provenance: Provenance | undefined, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (cause) {
-    if (!(cause instanceof PrlError)) throw cause;
-    throw new PrlError(cause.code, `${placeOf(key, provenance)}: ${cause.message}`, { cause: cause.cause });
-  }
+function recordsOf(sources: readonly NamedCheck[], facts: readonly EnvironmentFacts[]): EnvironmentRecord[] {
+  return facts.map((found, index) => environmentRecord(sources[index]?.name ?? "", found, found.origin));
 }

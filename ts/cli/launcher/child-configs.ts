@@ -3,7 +3,6 @@
  *
  * Snake case, everything resolved: a child looks at no other config, no environment variable and no default.
  */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { RlConfig, SftConfig } from "../../config/index.ts";
@@ -11,6 +10,7 @@ import { daemonSettings } from "../../environments/index.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 import type { DaemonSettings } from "../../sandbox/index.ts";
 import type { RunBase } from "./rl-processes.ts";
+import { makeFolder } from "../../make-folder.ts";
 
 export interface InferenceChildConfig {
   /** The run's model, not the checkpoint that the run goes on from: a server may be started again when that is long gone. */
@@ -102,7 +102,7 @@ function shownAt({ prometheus }: RlConfig["monitors"]): Pick<DaemonSettings, "me
 /** Writes `<run>/configs/<name>.json` and returns its path. */
 export async function writeConfig(runDir: string, name: string, config: unknown): Promise<string> {
   const path = join(runDir, "configs", `${name}.json`);
-  await mkdir(join(runDir, "configs"), { recursive: true });
+  makeFolder(join(runDir, "configs"));
   await atomicWriteJson(path, config);
   return path;
 }

@@ -5,13 +5,14 @@
  * that the launcher would have started the process with. Whoever starts processes so sees to what the launcher does beside: one config
  * for all of them, a folder of its own for each run, the end of those that serve.
  */
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 
 import { loadConfig, parseConfigArguments, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { tellFailureAt } from "../../failure-note.ts";
 import { ifThere } from "../../file-presence.ts";
+import { makeFolder } from "../../make-folder.ts";
 import type { Component } from "../by-hand.ts";
 import type { CommandIo } from "../command.ts";
 import { METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
@@ -55,13 +56,13 @@ export async function launcherArguments(
   if (resumed?.checkpoint === null)
     io.stderr.write(`prl: ${runDir} has no whole checkpoint yet: it begins again at step 0\n`);
   const index = options.get(INDEX.flag) ?? "0";
+  makeFolder(join(runDir, "run"));
   // A warm start may fail long before the process joins the run.
   if (component === "trainer") tellFailureAt({ runDir, component, index: 0 });
   const child = await childConfig(component, config, runDir, resumed?.checkpoint ?? null, io);
   const path = await writeConfig(runDir, `${component}-${index}`, child);
   // What a later attempt is compared with.
   if (isResumable(component)) await writeConfig(runDir, "rl", config);
-  await mkdir(join(runDir, "run"), { recursive: true });
   const attempt = resumed === null ? [] : ["--attempt", String(resumed.attempt)];
   return ["--config", path, "--run-dir", runDir, "--index", index, ...attempt];
 }
@@ -131,7 +132,7 @@ async function warmStart(
 ): Promise<string> {
   const { config: sft } = await warmStartConfig(config, file);
   const logs = join(runDir, "logs");
-  await mkdir(logs, { recursive: true });
+  makeFolder(logs);
   stderr.write(`warm start: from the cache, or trained now; its log is ${join(logs, "sft-0.log")}\n`);
   const run = { ...base, runDir, logs, attempt: 1, referenceDir: null, resume: null, needsSandboxes: false };
   const tail = new MetricsTail(join(runDir, METRICS_FILE));

@@ -23,6 +23,7 @@ import {
 } from "../../evals/index.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 import { environmentRecord } from "./check-environments.ts";
+import { checkUserCode } from "./user-code.ts";
 import { madeUpRunName, prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
 
 export interface EvaluateRunOptions {
@@ -55,10 +56,14 @@ export async function evaluate(
   source: EvalConfig | LoadedConfig<"eval">,
   options: EvaluateRunOptions = {},
 ): Promise<EvalSummary> {
-  const config = "provenance" in source ? source.config : source;
+  const { config, provenance } = "provenance" in source ? source : { config: source, provenance: undefined };
   const { signal = new AbortController().signal, env = process.env } = options;
   const started = performance.now();
   const endpoints = config.endpoints === null ? [] : await readEndpointsFile(config.endpoints);
+  const checks = config.eval.map(
+    (one, index) => ({ kind: "environment", at: ["eval", index, "env"], env: one.env }) as const,
+  );
+  await checkUserCode(checks, { provenance, signal });
   const sandboxes = sandboxSource(config.sandbox, env);
   try {
     const prepared = await prepareEvaluations(config, endpoints, env, sandboxes);

@@ -3,8 +3,8 @@
  *
  * Env workers follow the load, between a least and a most; of inference servers there are as many as were asked for, the sandbox daemon is one. The orchestrator says how much there is to do
  * (`LoadFile`) and finds the workers by their ready files, so a worker is retired by taking its file away: it gets nothing more, and is
- * stopped when it has ended what it had. One that dies is started again after a pause that doubles;
- * one that dies before any was ready, or again and again, fails the run.
+ * stopped when it has ended what it had. One that dies is started again after a pause that doubles. The run fails when one dies again and
+ * again, or fails by itself before any was ready; one that is killed before that is started again too, a few times.
  */
 import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -12,6 +12,7 @@ import { join } from "node:path";
 
 import { isThere } from "../../file-presence.ts";
 import { readLoad, readyFilePath } from "../../monitors/index.ts";
+import { STOP_SIGNALS, stopExit } from "../stop-signal.ts";
 import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -66,6 +67,8 @@ export const FLEET_TIMES: FleetTimes = {
 const LONGEST_PAUSE_MS = 10_000;
 /** Early deaths in a row that fail the run. */
 const MOST_DEATHS = 10;
+/** The same before any process was ready: a machine without the memory for one kills each of them. */
+const MOST_DEATHS_AT_START = 3;
 
 interface Slot {
   readonly index: number;
@@ -148,13 +151,14 @@ export class Fleet {
       this.#slots.delete(index);
       return true;
     }
-    if (![...this.#slots.values()].some(({ wasReady }) => wasReady)) return false;
+    const isStarting = ![...this.#slots.values()].some(({ wasReady }) => wasReady);
+    // What it fails of by itself at the start, it would fail of again.
+    if (isStarting && !wasKilled(exit)) return false;
     slot.deaths = performance.now() - slot.startedAt < this.#times.longLifeMs ? slot.deaths + 1 : 1;
-    if (slot.deaths > MOST_DEATHS) return false;
+    if (slot.deaths > (isStarting ? MOST_DEATHS_AT_START : MOST_DEATHS)) return false;
     const pauseMs = Math.min(LONGEST_PAUSE_MS, this.#times.firstPauseMs * 2 ** (slot.deaths - 1));
-    this.#options.note(
-      `${slot.child.name} ended (${describeExit(exit)}) and is started again; the rollouts that it had a part in are too`,
-    );
+    const rollouts = isStarting ? "" : "; the rollouts that it had a part in are too";
+    this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again${rollouts}`);
     const { component, onRestart } = this.#options;
     onRestart?.({ component, index, exit: describeExit(exit), deaths: slot.deaths });
     const pause = setTimeout(() => {
@@ -212,4 +216,10 @@ export class Fleet {
     this.#options.note(`${last.child.name} is let go: there is less to do`);
     await rm(readyFilePath(this.#options.runDir, this.#options.component, last.index), { force: true });
   }
+}
+
+/** Ended from outside and not by us: by SIGKILL (the kernel's, too, when memory runs out) or by a signal that stops in an orderly way. */
+function wasKilled({ code, signal, reason }: ChildExit): boolean {
+  if (reason !== undefined) return false;
+  return signal === "SIGKILL" || STOP_SIGNALS.some((name) => name === signal || stopExit(name) === code);
 }

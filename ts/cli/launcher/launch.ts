@@ -4,7 +4,6 @@
  * Errors before the run directory is ours (it exists, the model is missing from the config, ...) reject; from then on a failure or an
  * interruption is written to `summary.json` and returned with it.
  */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { evaluationRun, referenceOf, type RlConfig, type SftConfig, START_REFERENCE } from "../../config/index.ts";
@@ -12,7 +11,6 @@ import type { RunEvent } from "../../monitors/index.ts";
 import { evaluatedVersions } from "../../trainer/index.ts";
 import { type BaseModel, ensureBaseModel } from "./base-model.ts";
 import { claimCores } from "./core-claims.ts";
-import { deploymentNote } from "./deployment.ts";
 import { raisedFileLimitWarning } from "./file-limit.ts";
 import { type PreparedRl, type PrepareOptions, prepareRl, prepareSft } from "./prepare.ts";
 import { checkpointRoot, clearLaterSteps, type ResumedRun } from "./resume-run.ts";
@@ -22,6 +20,7 @@ import { RunSession, type SessionOptions } from "./run-session.ts";
 import { runStage, untilAborted } from "./stage.ts";
 import type { RunSummary } from "./summary.ts";
 import { ensureWarmStart, runSftProcess, sftProcess } from "./warm-start.ts";
+import { makeFolder } from "../../make-folder.ts";
 
 /** Aborting `signal` interrupts the run; a string as its reason is named in the error. */
 export interface LaunchOptions extends Omit<PrepareOptions, "hold"> {
@@ -54,8 +53,6 @@ async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise
   const sftSteps = warmStart?.max_steps ?? null;
   const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
   return launch(prepared, kind, options, async (session, model, base) => {
-    const unused = deploymentNote(config);
-    if (unused !== null) session.note(`Warning: ${unused}`);
     const reference = referenceOf(config.trainer.loss);
     const isNew = base.resume === null;
     if (warmStart !== null && (isNew || reference === START_REFERENCE)) {
@@ -89,7 +86,7 @@ export async function launchSft(given: SftConfig, options: LaunchOptions = {}): 
   return launch(prepared, kind, options, async (session, _model, base) => {
     session.enter("training");
     const outDir = join(directory.path, "model");
-    await mkdir(outDir, { recursive: true });
+    makeFolder(outDir, directory.path);
     const places = { outDir, checkpoints: base.checkpoints };
     if (evaluated === null) await runSftProcess(config, base, places, session.stage);
     else {
@@ -114,11 +111,12 @@ function eventsOf(session: RunSession): RlProcessEvents {
 
 /** What every run begins and ends with: its session, its base model, the checkpoint that it goes on from. */
 async function launch(
-  { config, directory, needsSandboxes, resumed }: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
+  prepared: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
   kind: Omit<SessionKind, "startStep">,
   options: LaunchOptions,
   body: (session: RunSession, model: BaseModel, base: RunBase) => Promise<void>,
 ): Promise<RunEnd> {
+  const { config, directory, needsSandboxes, resumed, warnings } = prepared;
   const checkpoints = checkpointRoot(config, directory.path, directory.name);
   const resume = resumed?.checkpoint ?? null;
   const session = await whileHeld(directory.path, async () => {
@@ -129,6 +127,7 @@ async function launch(
   });
   return endWith(session, async () => {
     session.enter("base model");
+    for (const warning of warnings) session.note(`Warning: ${warning}`);
     await warnOfFileLimit(session);
     const model = await untilAborted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
     noteDamage(session, model.damage, "base model");
@@ -202,5 +201,6 @@ async function endWith(session: RunSession, body: () => Promise<void>): Promise<
   } catch (cause) {
     error = cause ?? new Error("the run failed without a reason");
   }
-  return { summary: await session.finish(error), error };
+  const reason = await session.blame(error);
+  return { summary: await session.finish(reason), error: reason };
 }

@@ -17,6 +17,7 @@ import {
 } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { isThere } from "../../file-presence.ts";
+import { makeFolder } from "../../make-folder.ts";
 import { assertSameData, readSftPosition } from "../../trainer/index.ts";
 import { refuseCheckpoints } from "../../transports/index.ts";
 import { checkModel } from "./base-model.ts";
@@ -39,6 +40,8 @@ import {
 } from "./resume-run.ts";
 import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
 import { assertUnlocked, takeLock } from "./run-lock.ts";
+import { checkListeners } from "./listen-check.ts";
+import { checkEngineMemory, rlWarnings, sftWarnings } from "./start-checks.ts";
 import { untilAborted } from "./stage.ts";
 
 /** How a run is checked before it starts. */
@@ -63,6 +66,8 @@ export interface PreparedRl {
   needsSandboxes: boolean;
   /** What it goes on from. */
   resumed: ResumedRun | null;
+  /** What is allowed and most likely not meant. */
+  warnings: string[];
 }
 
 /**
@@ -77,14 +82,19 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     throw new PrlError("PRL_CONFIG_INVALID", `${place}: a run trains on what it samples: ${advice}`);
   }
   await checkInferenceHost(config, provenance);
+  const code = { provenance, signal: options.signal };
   const { warmStart, environments } = await interruptible(options, async () => {
-    const sources = await checkRlEnvironments(config, provenance);
+    const sources = await checkRlEnvironments(config, code);
     await checkModel(config.model.name, provenance);
     const reference = referenceOf(config.trainer.loss);
     if (reference !== null && reference !== START_REFERENCE) {
       await checkModel(reference, provenance, ["trainer", "loss", "reference"]);
     }
-    const warm = config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft);
+    const warm =
+      config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft, options.signal);
+    await checkEngineMemory(config, provenance);
+    await checkListeners(config, provenance);
+    makePlaces(config, provenance);
     return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
   });
   const threaded = withThreads(config);
@@ -99,7 +109,8 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
     if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
-  return { config: resolved, warmStart, directory, needsSandboxes, resumed };
+  const warnings = rlWarnings(config, provenance);
+  return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings };
 }
 
 /** What naming a run, and finding the one that is resumed, needs of its config. */
@@ -141,16 +152,21 @@ export interface PreparedSft {
   needsSandboxes: boolean;
   /** What it goes on from. */
   resumed: ResumedRun | null;
+  /** What is allowed and most likely not meant. */
+  warnings: string[];
 }
 
 /** The same for `prl sft`: `configs/sft-run.json`. */
 export async function prepareSft(config: SftConfig, options: PrepareOptions = {}): Promise<PreparedSft> {
   const { provenance } = options;
+  const code = { provenance, signal: options.signal };
   const environments = await interruptible(options, async () => {
-    const sources = await checkSftEnvironments(config, provenance);
+    const sources = await checkSftEnvironments(config, code);
     const evaluated = evaluationRun(config);
-    if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, provenance)));
+    if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
     await checkModel(config.model.name, provenance);
+    if (evaluated !== null) await checkListeners(evaluated, provenance);
+    makePlaces(config, provenance);
     return sources;
   });
   const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
@@ -166,17 +182,34 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
     await writeConfig(directory.path, "environments", environments);
   });
   const needsSandboxes = environments.some(({ sandbox }) => sandbox);
-  return { config: named, directory, resumed, needsSandboxes };
+  return { config: named, directory, resumed, needsSandboxes, warnings: sftWarnings(config, provenance) };
+}
+
+/** Folders that the config names and that are made when they are not there. */
+function makePlaces({ ckpt, monitors }: Pick<RlConfig, "ckpt" | "monitors">, provenance: Provenance | undefined): void {
+  const places = [
+    { key: ["ckpt", "path"], path: ckpt.path },
+    { key: ["monitors", "tensorboard", "path"], path: monitors.tensorboard?.path ?? null },
+  ];
+  for (const { key, path } of places) {
+    try {
+      if (path !== null) makeFolder(path);
+    } catch (cause) {
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${text}`, { cause });
+    }
+  }
 }
 
 /** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
 export async function warmStartConfig(
   config: RlConfig,
   file: string,
+  signal?: AbortSignal,
 ): Promise<{ config: SftConfig; environment: EnvironmentRecord[] }> {
   const overrides = { model: config.model, seed: config.seed };
   const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
-  const environment = await checkSftEnvironments(sft, provenance);
+  const environment = await checkSftEnvironments(sft, { provenance, signal });
   return {
     config: { ...sft, threads: sft.threads ?? availableParallelism() },
     environment,

@@ -5,10 +5,11 @@
  * only when it lies inside `output_dir`.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, rm, symlink } from "node:fs/promises";
+import { readdir, rm, symlink } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 
 import { PrlError } from "../../errors.ts";
+import { makeFolder } from "../../make-folder.ts";
 import { assertUnlocked, isLockFile, releaseLock, takeLock } from "./run-lock.ts";
 
 /** What the name and the place of a run directory depend on. */
@@ -80,11 +81,7 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
   return whileHeld(path, async () => {
     if (place.clean) await emptyDirectory(path, hold);
     else await refuseWhatIsThere(path);
-    try {
-      await mkdir(join(path, "configs"), { recursive: true });
-    } catch (cause) {
-      throw new PrlError("PRL_IO", `cannot make the run directory ${path}`, { cause });
-    }
+    makeFolder(join(path, "configs"));
     return { name, path, attempt: 1, isHeld: hold };
   });
 }
@@ -120,7 +117,7 @@ export async function openRunDirectory({ path, attempt, isHeld }: RunDirectory):
   if (isHeld !== true) await takeLock(path);
   const logs = join(path, "logs", `attempt_${attempt}`);
   try {
-    await mkdir(logs, { recursive: true });
+    makeFolder(logs, path);
     await rm(join(path, "logs", "latest"), { force: true });
     await symlink(basename(logs), join(path, "logs", "latest"));
   } catch (cause) {

@@ -5,13 +5,14 @@
  * steps back, so never do both have it. A file whose process is gone is nobody's. A process number that another program has by now is told
  * by the time at which it started.
  */
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
 import { isMissing } from "../../file-presence.ts";
+import { makeFolder } from "../../make-folder.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 
 const lockSchema = z.object({
@@ -63,7 +64,7 @@ export async function takeLock(runDir: string): Promise<void> {
   if (held.has(runDir)) throw locked(runDir, process.pid);
   held.add(runDir);
   try {
-    await mkdir(join(runDir, "run"), { recursive: true });
+    makeFolder(join(runDir, "run"));
     await contend(runDir);
   } catch (error) {
     await releaseLock(runDir);

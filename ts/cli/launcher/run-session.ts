@@ -1,11 +1,11 @@
 /**
  * One run from the launcher's side: its directory, what has been logged, how long each phase took; and its end, `summary.json`.
  *
- * `summary.json` is written exactly once, last, whatever happened, as soon as the directory exists.
+ * `summary.json` is written exactly once, last, whatever happened, as soon as the directory exists and unless somebody removed it.
  */
 import { join } from "node:path";
 
-import { explain } from "../../errors.ts";
+import { explain, PrlError } from "../../errors.ts";
 import {
   atomicWriteFile,
   atomicWriteJson,
@@ -23,6 +23,7 @@ import {
   type RlStep,
   type RunPhase,
 } from "../../monitors/index.ts";
+import { DirectoryWatch } from "./directory-watch.ts";
 import { MemoryPeak } from "./memory-peak.ts";
 import type { Restart } from "./fleet.ts";
 import { ProgressLog } from "./progress-log.ts";
@@ -69,6 +70,7 @@ export class RunSession {
   /** Processes that were started again, by component. */
   readonly #restarts = new Map<string, number>();
   readonly #memory: MemoryPeak;
+  readonly #watch: DirectoryWatch;
   readonly #onAbort = (): void => {
     this.note("Stopping every process of the run");
     this.enter("stopping");
@@ -80,20 +82,23 @@ export class RunSession {
   static async open(options: SessionOptions): Promise<RunSession> {
     const { logs } = await openRunDirectory(options.directory);
     const { path: runDir, name: run, attempt } = options.directory;
+    const watch = await DirectoryWatch.open(runDir);
     const written = openMetrics(runDir, COMPONENT, attempt);
     const { prometheusPort: port } = options;
-    if (port === null) return new RunSession(options, logs, written);
+    if (port === null) return new RunSession(options, logs, written, watch);
     try {
       const events = await showMetrics(written, { component: COMPONENT, run, attempt, port });
-      return new RunSession(options, logs, events);
+      return new RunSession(options, logs, events, watch);
     } catch (error) {
       written.close();
+      await watch.close();
       throw error;
     }
   }
 
-  private constructor(options: SessionOptions, logs: string, events: Metrics) {
+  private constructor(options: SessionOptions, logs: string, events: Metrics, watch: DirectoryWatch) {
     this.#options = options;
+    this.#watch = watch;
     this.directory = options.directory;
     this.logs = logs;
     this.#progress = new ProgressLog(logs);
@@ -143,6 +148,7 @@ export class RunSession {
   get stage(): StageOptions {
     return {
       runDir: this.directory.path,
+      checkDirectory: () => this.#watch.check(),
       tail: this.#tail,
       onLine: (line) => this.#take(line),
       onLoad: (load) => this.#emit({ type: "load", load }),
@@ -154,17 +160,31 @@ export class RunSession {
     };
   }
 
-  /** Writes the plot and the summary; nothing may be logged afterwards. */
+  /** What ended the run: `error`, or that its directory is gone, which processes of the run may have stumbled over first. */
+  async blame(error: unknown): Promise<unknown> {
+    if (statusOf(error) === "interrupted") return error;
+    try {
+      await this.#watch.check();
+      return error;
+    } catch (gone) {
+      return gone instanceof PrlError && error !== undefined
+        ? new PrlError(gone.code, gone.message, { cause: error })
+        : gone;
+    }
+  }
+
+  /** Writes the plot and the summary, where the directory still is; nothing may be logged afterwards. */
   async finish(error: unknown): Promise<RunSummary> {
     const status = statusOf(error);
     if (this.#phase !== null) this.#addSeconds(this.#phase.name, (performance.now() - this.#phase.since) / 1000);
     this.#phase = null;
     this.#memory.stop();
     this.#options.signal.removeEventListener("abort", this.#onAbort);
+    const place = await this.#watch.place();
     const summary = summarize(this.history, {
       status,
       run: this.directory.name,
-      runDir: this.directory.path,
+      runDir: place ?? this.directory.path,
       wallSeconds: (performance.now() - this.#startedAt) / 1000,
       phaseSeconds: Object.fromEntries([...this.#phases].map(([phase, seconds]) => [phase.replace(" ", "_"), seconds])),
       peakMemoryBytes: this.#memory.bytes,
@@ -174,11 +194,12 @@ export class RunSession {
     });
     const failures: unknown[] = [];
     for (const write of [
-      async () => this.#writePlot(summary),
+      async () => place !== null && this.#writePlot(summary, place),
       async () => this.#events.event("ended", { status }),
       async () => this.#events.close(),
-      async () => atomicWriteJson(join(this.directory.path, SUMMARY_FILE), summary),
+      async () => place !== null && atomicWriteJson(join(place, SUMMARY_FILE), summary),
       async () => releaseLock(this.directory.path),
+      async () => this.#watch.close(),
     ]) {
       try {
         await write();
@@ -212,7 +233,7 @@ export class RunSession {
     this.note(`Warning: smaller batches (filter_zero_advantages): ${counts}, see batch/zero_advantage; ${advice}`);
   }
 
-  async #writePlot(summary: RunSummary): Promise<void> {
+  async #writePlot(summary: RunSummary, place: string): Promise<void> {
     if (this.history.steps.length === 0) return;
     const evaluations = this.history.evaluations;
     const sources = [...new Set([...this.#options.evaluationSources, ...evaluations.map((report) => report.source)])];
@@ -229,7 +250,7 @@ export class RunSession {
           .map((report) => ({ x: report.version, y: report.reward })),
       })),
     });
-    await atomicWriteFile(join(this.directory.path, PLOT_FILE), svg);
+    await atomicWriteFile(join(place, PLOT_FILE), svg);
   }
 
   #trainingCurves(): RewardPlot["training"] {

@@ -2,8 +2,10 @@
 import type { RunEvent } from "../../monitors/index.ts";
 import { LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
 import { type CommandIo, EXIT, exitCodeOf } from "../command.ts";
-import { runReport } from "./report.ts";
+import { outliveOutput } from "../lost-output.ts";
+import { stopExit } from "../stop-signal.ts";
 import { PrlError } from "../../errors.ts";
+import { runReport } from "./report.ts";
 import type { ResumeRequest } from "./resume-run.ts";
 import type { RunSummary } from "./summary.ts";
 
@@ -27,12 +29,13 @@ export function resumeRequest(value: string | undefined): ResumeRequest | undefi
   throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
 }
 
-/** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. */
+/** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. The run goes on when nobody can read that. */
 export async function showRun(
   io: CommandIo,
   title: string,
   start: (onEvent: (event: RunEvent) => void) => { result: Promise<RunSummary> },
 ): Promise<number> {
+  outliveOutput();
   const view = progressView(io, title);
   let summary: RunSummary;
   try {
@@ -63,6 +66,6 @@ function exitCode(summary: RunSummary, signal: AbortSignal): number {
     case "failed":
       return exitCodeOf(summary.error?.code ?? null);
     case "interrupted":
-      return signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+      return stopExit(signal.reason);
   }
 }

@@ -11,11 +11,13 @@ import { type MetricsLine, MetricsTail, readRunLoad, type RunLoad } from "../../
 import { Supervisor } from "./supervisor.ts";
 
 const POLL_INTERVAL_MS = 100;
-/** What the run is at is looked at each so many polls. */
-const POLLS_PER_LOAD = 5;
+/** What the run is at, and whether its directory is in its place, is looked at each so many polls. */
+const POLLS_PER_LOOK = 5;
 
 export interface StageOptions {
   runDir: string;
+  /** Rejects when the run directory is no longer where it was. */
+  checkDirectory?: () => Promise<void>;
   tail: MetricsTail;
   onLine: (line: MetricsLine) => void;
   /** Told what the run is at whenever that has changed. */
@@ -78,7 +80,9 @@ async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
     const isLast = end.aborted;
     for await (const line of options.tail.poll()) options.onLine(line);
     if (isLast) return;
-    if (options.onLoad !== undefined && poll % POLLS_PER_LOAD === 0) {
+    const looks = poll % POLLS_PER_LOOK === 0;
+    if (looks) await options.checkDirectory?.();
+    if (options.onLoad !== undefined && looks) {
       const load = await readRunLoad(options.runDir);
       const text = JSON.stringify(load);
       if (load !== null && text !== shown) options.onLoad(load);

@@ -7,11 +7,12 @@
 import { join } from "node:path";
 
 import { demonstrators, type SftConfig } from "../../config/index.ts";
-import { loadEnvironment, sourceFiles } from "../../environments/index.ts";
+import { sourceFiles } from "../../environments/index.ts";
 import { dataSource } from "../../trainer/index.ts";
 import type { BaseModel } from "./base-model.ts";
 import { packageManifest } from "../version.ts";
 import { cached, type CacheEntry, cacheKey, fileKey } from "./cache.ts";
+import { environmentFacts } from "./check-environments.ts";
 import type { ChildSpec } from "./child-process.ts";
 import { type SftChildConfig, writeConfig } from "./child-configs.ts";
 import { childSpec, type RunBase } from "./rl-processes.ts";
@@ -82,10 +83,11 @@ export async function warmStartKey(config: SftConfig, model: BaseModel): Promise
 /** What the environments' code is: name and version, and the file's digest when it is the user's own. Of data: their files' digests. */
 async function dataKey({ data }: SftConfig): Promise<unknown> {
   if (data.source !== null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
+  const checks = demonstrators(data).map(({ key, env }) => ({ kind: "environment", at: key, env }) as const);
+  const facts = await environmentFacts(checks, { provenance: undefined });
   return Promise.all(
-    demonstrators(data).map(async ({ env }) => {
-      const { name, version } = await loadEnvironment(env);
-      const { path } = env;
+    facts.map(async ({ name, version }, index) => {
+      const path = checks[index]?.env.path ?? null;
       return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };
     }),
   );

@@ -1,6 +1,6 @@
 /** `[orchestrator.algo]` and a source's own `algo`: how rewards become advantages. */
 import { z } from "zod";
-import { filePath, userDeadline } from "./fields.ts";
+import { filePath, seconds, userDeadline } from "./fields.ts";
 
 const lengthPenalty = z
   .strictObject({
@@ -27,14 +27,16 @@ const overlong = z
 /** A model that somebody else serves, with the policy's own tokenizer. */
 const teacherBlock = z
   .strictObject({
-    base_url: z.string().min(1).describe("Where it is served: `prl inference` on its checkpoint, or vLLM"),
+    base_url: z
+      .url({ protocol: /^https?$/, message: "must be an address as http://host:8000" })
+      .describe("Where it is served: `prl inference` on its checkpoint, or vLLM"),
     model: z.string().min(1).nullable().default(null).describe("Its name in requests; unset: none is sent"),
     api: z
       .enum(["generate", "completions"])
       .default("generate")
       .describe("How it scores tokens: POST /inference/v1/generate, or OpenAI's /v1/completions with prompt_logprobs"),
     api_key_var: z.string().min(1).nullable().default(null).describe("Environment variable with its key; unset: none"),
-    timeout_s: z.number().positive().default(120).describe("Longest that one score may take (seconds)"),
+    timeout_s: seconds().default(120).describe("Longest that one score may take (seconds)"),
     check_tokenizer: z
       .boolean()
       .default(true)
@@ -149,6 +151,11 @@ export function algoProblems(block: AlgoBlock): { key: string; message: string }
   if (type === "sft" && block.teacher === null) {
     found.push(...needs("min_reward", "without a teacher the policy would learn all that it says"));
   }
+  const { overlong: penalty } = block;
+  if (penalty !== null && penalty.cache_tokens > penalty.max_tokens) {
+    const message = `cache_tokens ${penalty.cache_tokens} is more than max_tokens ${penalty.max_tokens}: every answer would be punished`;
+    found.push({ key: "overlong", message });
+  }
   if (["opd", "opsd", "sft", "custom"].includes(type)) {
     for (const key of ["length_penalty", "overlong"] as const) {
       if (block[key] !== null) {
@@ -157,4 +164,21 @@ export function algoProblems(block: AlgoBlock): { key: string; message: string }
     }
   }
   return found;
+}
+
+/** Those that compare the rewards of a group: one rollout alone has an advantage of 0. */
+const COMPARING: ReadonlySet<AlgoBlock["type"]> = new Set([
+  "grpo",
+  "dr_grpo",
+  "rloo",
+  "max_rl",
+  "opo",
+  "gdpo",
+  "reinforce_pp",
+  "reinforce_pp_baseline",
+]);
+
+/** Whether a group of one trace gives this algorithm nothing to train on. */
+export function needsGroups({ type, singleton }: AlgoBlock): boolean {
+  return singleton === 0 && COMPARING.has(type);
 }

@@ -1,6 +1,6 @@
 /** `[orchestrator.concurrency]`: how many rollouts are under way at once, by what the engines say of themselves. */
 import { z } from "zod";
-import { automatic } from "./fields.ts";
+import { automatic, seconds } from "./fields.ts";
 
 export const concurrencyBlock = z
   .strictObject({
@@ -18,7 +18,7 @@ export const concurrencyBlock = z
       .max(1)
       .default(0.8)
       .describe("Share of an engine's KV cache that may be in use before fewer rollouts are begun"),
-    interval_s: z.number().positive().default(2).describe("Between two looks at the engines' metrics (seconds)"),
+    interval_s: seconds().default(2).describe("Between two looks at the engines' metrics (seconds)"),
   })
   .prefault({})
   .describe("Rollouts at once");

@@ -56,6 +56,12 @@ const gates = z
 export const curriculumBlock = z.strictObject({ sampler, gates }).prefault({}).describe("Curriculum of a source");
 export type CurriculumBlock = z.output<typeof curriculumBlock>;
 
+/** A range that no advantage lies in, or null. */
+export function gateProblem({ gates: { advantage_range: range } }: CurriculumBlock): string | null {
+  if (range === null || range.reject_min <= range.reject_max) return null;
+  return `reject_min ${range.reject_min} is above reject_max ${range.reject_max}: nothing would be rejected`;
+}
+
 /** What is wrong with the pools, or null. */
 export function curriculumProblem({ sampler: { pools } }: CurriculumBlock): string | null {
   const ascends = pools.every((own, i) => i === 0 || own.max_reward > (pools[i - 1]?.max_reward ?? 0));

@@ -2,7 +2,17 @@
 import { z } from "zod";
 import { samplingOfAll, samplingOfOne, samplingOver } from "./sampling.ts";
 import { sandboxBlock } from "./sandbox.ts";
-import { defaultSourceName, environmentBlock, filePath, outputDir, runBlock, seed, sourceName } from "./fields.ts";
+import {
+  defaultSourceName,
+  environmentBlock,
+  filePath,
+  numExamples,
+  outputDir,
+  runBlock,
+  seconds,
+  seed,
+  sourceName,
+} from "./fields.ts";
 
 const model = z
   .string()
@@ -31,10 +41,7 @@ const apiKeyVar = z
   .default(null)
   .describe("Environment variable that holds the key; unset: no key is sent");
 const headers = z.record(z.string(), z.string());
-const numExamples = z
-  .int()
-  .min(-1)
-  .refine((count) => count !== 0, "0 tasks give no result: at least 1, or -1 for all");
+const MOST_CONCURRENT = 65_536;
 const rollouts = z.int().positive();
 const split = z.enum(["train", "eval"]);
 
@@ -102,8 +109,8 @@ export const evalInputSchema = z
     num_examples: numExamples.default(-1).describe("Tasks per evaluation, -1 is all"),
     rollouts: rollouts.default(1).describe("Rollouts per task"),
     split: split.default("eval").describe("Tasks of which split"),
-    max_concurrent: z.int().positive().default(32).describe("Most rollouts running at once"),
-    timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
+    max_concurrent: z.int().positive().max(MOST_CONCURRENT).default(32).describe("Most rollouts running at once"),
+    timeout_s: seconds().default(600).describe("Longest one rollout may take (seconds)"),
     max_retries: z.int().nonnegative().default(5).describe("How often one request is sent again"),
     pass_threshold: z.number().default(0.5).describe("Reward from which on a rollout counts as passed"),
     sampling: z

@@ -4,6 +4,8 @@
  * Every key has a description with its unit; help, JSON Schema and the loader read what they need from the schema's metadata and
  * nowhere else. `relativeTo` marks keys that are paths, `shorthand` blocks that a bare flag may set (`--model X` = `--model.name X`).
  */
+import { isIP } from "node:net";
+
 import { z } from "zod";
 
 /** Names become file names, which take 255 bytes with what is put around them. */
@@ -51,10 +53,32 @@ export const outputDir = z
     relativeTo: "folder" satisfies PathBase,
   });
 
-/** Positive integer that a part chooses itself when it is not set. */
-export function automatic(description: string) {
-  return z.int().positive().nullable().default(null).describe(description);
+/** Positive integer, up to `most`, that a part chooses itself when it is not set. */
+export function automatic(description: string, most: number = Number.MAX_SAFE_INTEGER) {
+  return z.int().positive().max(most).nullable().default(null).describe(description);
 }
+
+/** As many as the engine starts. */
+export const MOST_THREADS = 1024;
+/** Processes of one kind that a run starts. */
+export const MOST_PROCESSES = 1024;
+/** Timers of JavaScript count milliseconds in 31 bits: a longer wait would end at once. */
+const MOST_SECONDS = 2_000_000;
+
+/** A time to wait. */
+export function seconds() {
+  return z.number().positive().max(MOST_SECONDS);
+}
+
+/** Names and addresses that something can listen on or be found at: an IP address, or a host name of letters, digits, "-" and ".". */
+const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$/;
+
+export const hostAddress = z
+  .string()
+  .refine(
+    (host) => isIP(host) !== 0 || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host)),
+    "must be an IP address or a host name",
+  );
 
 export const modelBlock = z
   .strictObject({
@@ -93,6 +117,12 @@ export const logBlock = z
   })
   .prefault({})
   .describe("Logging of every process");
+
+/** How many tasks an evaluation takes. */
+export const numExamples = z
+  .int()
+  .min(-1)
+  .refine((count) => count !== 0, "0 tasks give no result: at least 1, or -1 for all");
 
 export const seed = z.int().nonnegative().describe("Seed of everything random in the run");
 export const seqLen = z

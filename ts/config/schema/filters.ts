@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { filePath, userDeadline } from "./fields.ts";
 
-const number = (text: string) => z.number().nullable().default(null).describe(text);
+const unset = (type: z.ZodNumber | z.ZodInt, text: string) => type.nullable().default(null).describe(text);
 
 export const filterBlock = z
   .strictObject({
@@ -11,10 +11,13 @@ export const filterBlock = z
       .describe("What is looked for; custom: a function of your own"),
     name: z.string().min(1).nullable().default(null).describe("Name in the metrics; unset: the type"),
     enforce: z.boolean().default(true).describe("Leave what is found out of the batch; false: count it only"),
-    token_id_threshold: number("gibberish: tokens with an id below this are never rare (100000)"),
-    max_logprob: number("gibberish: a rare token sampled below this log-probability is gibberish (-14)"),
-    window: number("repetition: so many tokens in a row, each all but certain, are a loop (3000)"),
-    prob_threshold: number("repetition: all but certain is a probability above this (0.99)"),
+    token_id_threshold: unset(z.int().nonnegative(), "gibberish: tokens with an id below this are never rare (100000)"),
+    max_logprob: unset(
+      z.number().max(0),
+      "gibberish: a rare token sampled below this log-probability is gibberish (-14)",
+    ),
+    window: unset(z.int().positive(), "repetition: so many tokens in a row, each all but certain, are a loop (3000)"),
+    prob_threshold: unset(z.number().min(0).lt(1), "repetition: all but certain is a probability above this (0.99)"),
     path: filePath("custom: module with (trace, columns) => 'keep' or a reason, './my.ts#name'")
       .nullable()
       .default(null),

@@ -155,6 +155,11 @@ export function lossProblems(block: LossBlock): { key: string; message: string }
       found.push({ key: "max_completion_length", message: 'is needed by aggregation "sum/(B*L)"' });
     }
   }
+  const { correction } = block;
+  if (correction !== null && correction.high !== null && correction.low > correction.high) {
+    const message = `low ${correction.low} is above high ${correction.high}: no ratio lies between them`;
+    found.push({ key: "correction", message });
+  }
   if (type === "custom" && block.path === null) found.push({ key: "path", message: "is needed by a loss of your own" });
   if (block.reference !== null && block.kl === null && !["kl", "ref_kl", "custom"].includes(type)) {
     found.push({ key: "reference", message: `is read by no term of this loss: add kl, or take "kl" or "ref_kl"` });

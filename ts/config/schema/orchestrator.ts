@@ -6,7 +6,22 @@ import { curriculumBlock } from "./curriculum.ts";
 import { engineClientBlock } from "./engine-client.ts";
 import { filterBlock } from "./filters.ts";
 import { samplingOfAll, samplingOfOne } from "./sampling.ts";
-import { automatic, environmentBlock, modelBlock, outputDir, seed, seqLen, sourceName } from "./fields.ts";
+import {
+  automatic,
+  environmentBlock,
+  MOST_PROCESSES,
+  modelBlock,
+  numExamples,
+  outputDir,
+  seconds,
+  seed,
+  seqLen,
+  sourceName,
+} from "./fields.ts";
+
+/** All of a batch, and all that are under way, are in memory together. */
+const MOST_ROLLOUTS = 1_048_576;
+const LEAST_RATE = 0.01;
 
 const maxCompletionTokens = z
   .int()
@@ -51,9 +66,7 @@ const trainSource = z.strictObject({
 const evalSource = z.strictObject({
   name: sourceName,
   env: environmentBlock,
-  num_examples: z
-    .int()
-    .min(-1)
+  num_examples: numExamples
     .nullable()
     .default(null)
     .describe("Tasks to run, -1 is all; unset: orchestrator.eval.num_examples"),
@@ -81,7 +94,7 @@ export const evalBlock = z
       .default(null)
       .describe("Steps between evaluations; unset: at start and end only"),
     eval_at_start: z.boolean().default(true).describe("Evaluate the policy before the first step"),
-    num_examples: z.int().min(-1).default(-1).describe("Tasks per source, -1 is all"),
+    num_examples: numExamples.default(-1).describe("Tasks per source, -1 is all"),
     group_size: z.int().positive().default(1).describe("Rollouts per task"),
     hold_weights: z
       .boolean()
@@ -98,7 +111,10 @@ export const evalBlock = z
 
 export const orchestratorBlock = z
   .strictObject({
-    batch_size: automatic("Rollouts per training step, a multiple of group_size; unset: 128, or by token_batch_size"),
+    batch_size: automatic(
+      "Rollouts per training step, a multiple of group_size; unset: 128, or by token_batch_size",
+      MOST_ROLLOUTS,
+    ),
     token_batch_size: z
       .int()
       .positive()
@@ -124,7 +140,7 @@ export const orchestratorBlock = z
     fifo_window: automatic(
       "Groups that may overtake the oldest one under way into a batch; unset: any number. Smaller ones lean less to short samples and wait longer",
     ),
-    group_size: z.int().positive().default(1).describe("Rollouts per task"),
+    group_size: z.int().positive().max(MOST_ROLLOUTS).default(1).describe("Rollouts per task"),
     max_off_policy_steps: z
       .int()
       .nonnegative()
@@ -133,9 +149,15 @@ export const orchestratorBlock = z
         "Oldest dispatch version that still trains, in steps behind; at least max_async_level, and 0 when that is 0",
       ),
     seq_len: seqLen.optional(),
-    env_workers: z.int().positive().default(1).describe("Least number of processes that run environment code"),
+    env_workers: z
+      .int()
+      .positive()
+      .max(MOST_PROCESSES)
+      .default(1)
+      .describe("Least number of processes that run environment code"),
     max_env_workers: automatic(
       "Most of them, started when the load asks for some seconds; at least env_workers; unset: one per core",
+      MOST_PROCESSES,
     ),
     rollouts_per_env_worker: z
       .int()
@@ -145,9 +167,10 @@ export const orchestratorBlock = z
     max_inflight: z
       .int()
       .positive()
+      .max(MOST_ROLLOUTS)
       .default(1024)
       .describe("Most rollouts running at once, those of evaluations included"),
-    request_timeout_s: z.number().positive().default(600).describe("Longest one rollout may take (seconds)"),
+    request_timeout_s: seconds().default(600).describe("Longest one rollout may take (seconds)"),
     algo: algoBlock.prefault({}),
     filter_zero_advantages: z
       .boolean()
@@ -172,7 +195,7 @@ export const orchestratorBlock = z
     concurrency: concurrencyBlock,
     tasks_per_minute: z
       .number()
-      .positive()
+      .min(LEAST_RATE, "fewer than one task in 100 minutes")
       .nullable()
       .default(null)
       .describe("Most tasks (groups) begun per minute; unset: any number. What is under way never waits for it"),

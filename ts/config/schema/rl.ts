@@ -10,13 +10,14 @@ import { inferenceBlock } from "./inference.ts";
 import { ckptBlock, ckptProblem } from "./ckpt.ts";
 import { concurrencyProblem } from "./concurrency.ts";
 import { algoProblems } from "./algo.ts";
-import { curriculumProblem } from "./curriculum.ts";
+import { curriculumProblem, gateProblem } from "./curriculum.ts";
 import { filterProblems } from "./filters.ts";
 import { deploymentBlock, deploymentProblem } from "./deployment.ts";
+import { lengthProblems } from "./lengths.ts";
 import { lossProblems } from "./loss.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { orchestratorBlock } from "./orchestrator.ts";
-import { scheduleProblem, trainerBlock } from "./trainer.ts";
+import { optimProblems, scheduleProblem, trainerBlock } from "./trainer.ts";
 import { samplingOver } from "./sampling.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { rolloutTransportBlock, weightBroadcastBlock } from "./transports.ts";
@@ -142,6 +143,11 @@ function problems(config: RlInput): Problem[] {
     const message = curriculumProblem(source.curriculum);
     if (message !== null)
       found.push({ path: ["orchestrator", "train", "source", i, "curriculum", "sampler"], message });
+    const gate = gateProblem(source.curriculum);
+    if (gate !== null) {
+      const path = ["orchestrator", "train", "source", i, "curriculum", "gates", "advantage_range"];
+      found.push({ path, message: gate });
+    }
   });
   for (const [path, algo] of [
     [["orchestrator"], orchestrator.algo] as const,
@@ -212,6 +218,16 @@ function problems(config: RlInput): Problem[] {
   if (ckpt !== null) found.push({ path: ["ckpt"], message: ckpt });
   const schedule = scheduleProblem(config.trainer.scheduler, config.max_steps);
   if (schedule !== null) found.push({ path: ["trainer", "scheduler"], message: schedule });
+  for (const { path, message } of optimProblems(config.trainer.optim, config.trainer.scheduler)) {
+    found.push({ path: ["trainer", ...path], message });
+  }
+  found.push(...lengthProblems(["orchestrator", "train"], orchestrator.train, config.seq_len));
+  found.push(...lengthProblems(["orchestrator", "eval"], orchestrator.eval, config.seq_len));
+  const { max_model_len: longest } = config.inference;
+  if (longest !== null && longest < config.seq_len && orchestrator.client.base_url.length === 0) {
+    const message = `${longest} is less than seq_len ${config.seq_len}: the servers would refuse longer sequences`;
+    found.push({ path: ["inference", "max_model_len"], message });
+  }
   found.push(...nameProblems(["orchestrator", "train", "source"], orchestrator.train.source));
   orchestrator.train.source.forEach((source, i) => {
     const name = source.name ?? defaultSourceName(source.env);

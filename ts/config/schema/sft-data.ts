@@ -2,6 +2,9 @@
 import { z } from "zod";
 import { environmentBlock, type EnvironmentReference, type PathBase } from "./fields.ts";
 
+/** A whole batch is in memory. */
+const MOST_ROWS = 1_048_576;
+
 const source = z
   .string()
   .min(1)
@@ -34,7 +37,7 @@ const mixedEnvironment = z.strictObject({
 
 export const sftDataBlock = z
   .strictObject({
-    batch_size: z.int().positive().default(128).describe("Demonstrations per step"),
+    batch_size: z.int().positive().max(MOST_ROWS).default(128).describe("Demonstrations per step"),
     env: environmentBlock.nullable().default(null),
     mix: z
       .array(mixedEnvironment)

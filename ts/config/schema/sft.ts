@@ -1,15 +1,16 @@
 /** Schema of `sft.toml`: supervised fine-tuning on data or on an environment's own demonstrations. */
 import { z } from "zod";
-import { automatic, logBlock, modelBlock, outputDir, runBlock, seed, seqLen } from "./fields.ts";
+import { automatic, logBlock, modelBlock, MOST_THREADS, outputDir, runBlock, seed, seqLen } from "./fields.ts";
 import { isDataPath } from "../layer.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
 import { inferenceBlock } from "./inference.ts";
 import { evalBlock } from "./orchestrator.ts";
 import { nameProblems } from "./rl.ts";
+import { lengthProblems } from "./lengths.ts";
 import { sandboxBlock } from "./sandbox.ts";
 import { sftDataBlock, sftValidationBlock } from "./sft-data.ts";
-import { activations, dtype, optimBlock, scheduleProblem, schedulerBlock } from "./trainer.ts";
+import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedulerBlock } from "./trainer.ts";
 
 /** Supervised steps are short: a checkpoint may take longer than several of them. */
 const RECOVERY_INTERVAL = 50;
@@ -24,7 +25,7 @@ export const sftInputSchema = z
     max_steps: z.int().positive().describe("Steps to train"),
     seq_len: seqLen.default(2048),
     model: modelBlock,
-    threads: automatic("Threads of the trainer; unset: all cores"),
+    threads: automatic("Threads of the trainer; unset: all cores", MOST_THREADS),
     dtype,
     activations,
     data: sftDataBlock,
@@ -44,7 +45,17 @@ export const sftInputSchema = z
 export const sftConfigSchema = sftInputSchema.superRefine((config, context) => {
   const schedule = scheduleProblem(config.scheduler, config.max_steps);
   if (schedule !== null) context.addIssue({ code: "custom", path: ["scheduler"], message: schedule });
+  for (const { path, message } of optimProblems(config.optim, config.scheduler)) {
+    context.addIssue({ code: "custom", path, message });
+  }
+  for (const { path, message } of lengthProblems(["eval"], config.eval, config.seq_len)) {
+    context.addIssue({ code: "custom", path, message });
+  }
   const { data, val } = config;
+  if (!Object.values(data.loss_mask).some(Boolean)) {
+    const message = "masks every message: nothing would be learnt";
+    context.addIssue({ code: "custom", path: ["data", "loss_mask"], message });
+  }
   const ckpt = ckptProblem(config.ckpt);
   if (ckpt !== null) context.addIssue({ code: "custom", path: ["ckpt"], message: ckpt });
   if (data.micro_batch_tokens !== null && data.micro_batch_tokens < config.seq_len) {

@@ -1,7 +1,9 @@
 /** `[trainer]`: the process that turns batches into weights. Its optimizer and scheduler blocks serve the SFT stage too. */
 import { z } from "zod";
-import { automatic, modelBlock, outputDir, seed, seqLen } from "./fields.ts";
+import { automatic, modelBlock, MOST_THREADS, outputDir, seed, seqLen } from "./fields.ts";
 import { lossBlock } from "./loss.ts";
+
+const LARGEST_RATE = 10;
 
 export const optimBlock = z
   .strictObject({
@@ -9,7 +11,12 @@ export const optimBlock = z
       .enum(["adamw", "sgd", "muon"])
       .default("adamw")
       .describe("Optimizer; muon: orthogonal updates for the matrices inside the layers, adamw for the rest"),
-    lr: z.number().nonnegative().default(1e-6).describe("Peak learning rate"),
+    lr: z
+      .number()
+      .nonnegative()
+      .max(LARGEST_RATE, "a learning rate above 10 only destroys the weights")
+      .default(1e-6)
+      .describe("Peak learning rate"),
     betas: z
       .tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)])
       .default([0.9, 0.999])
@@ -60,6 +67,26 @@ export const schedulerBlock = z
   .describe("Learning-rate schedule");
 export type OptimBlock = z.infer<typeof optimBlock>;
 
+/** What does not fit together in optimizer and schedule, by key of the optimizer's block or of the scheduler's. */
+export function optimProblems(
+  { type, momentum, nesterov, lr }: OptimBlock,
+  scheduler: SchedulerConfig,
+): { path: string[]; message: string }[] {
+  const found: { path: string[]; message: string }[] = [];
+  const unread = (key: string) =>
+    found.push({ path: ["optim", key], message: `is not read by the optimizer "${type}"` });
+  if (momentum !== null && type === "adamw") unread("momentum");
+  if (nesterov && type !== "sgd") unread("nesterov");
+  if (nesterov && type === "sgd" && (momentum ?? 0) === 0) {
+    found.push({ path: ["optim", "nesterov"], message: "looks ahead along a momentum: set momentum above 0" });
+  }
+  if (scheduler.min_lr > lr) {
+    const message = `${scheduler.min_lr} is more than the peak learning rate ${lr}`;
+    found.push({ path: ["scheduler", "min_lr"], message });
+  }
+  return found;
+}
+
 /** The block as `openTrainer` takes it: what is unset is left to the optimizer. */
 export function optimOptions({ momentum, ...block }: OptimBlock) {
   return { ...block, ...(momentum !== null && { momentum }) };
@@ -86,7 +113,7 @@ export type FakeData = NonNullable<z.output<typeof fakeData>>;
 
 export const trainerBlock = z
   .strictObject({
-    threads: automatic("Threads of the trainer; unset: the launcher splits the cores"),
+    threads: automatic("Threads of the trainer; unset: the launcher splits the cores", MOST_THREADS),
     dtype,
     activations,
     loss: lossBlock,
@@ -106,7 +133,10 @@ export const trainerBlock = z
 /** What is wrong with a schedule for this many steps, or null. */
 export function scheduleProblem(scheduler: SchedulerConfig, maxSteps: number | null): string | null {
   if (scheduler.type === "constant") {
-    return scheduler.decay_steps === null ? null : 'decay_steps needs type = "linear", "cosine" or "wsd"';
+    if (scheduler.decay_steps !== null) return 'decay_steps needs type = "linear", "cosine" or "wsd"';
+    if (scheduler.min_lr > 0) return 'min_lr needs type = "linear", "cosine" or "wsd"';
+    if (maxSteps === null || scheduler.warmup_steps <= maxSteps) return null;
+    return `warmup_steps is ${scheduler.warmup_steps}, more than max_steps ${maxSteps}`;
   }
   if (scheduler.type === "wsd" && scheduler.decay_steps === null) return "wsd needs decay_steps: how long it falls";
   if (maxSteps === null) return `${scheduler.type} needs max_steps: it must know where the run ends`;

@@ -1,7 +1,7 @@
 /** `[rollout_transport]` and `[weight_broadcast]`: how batches and weights travel between the processes of a run. */
 import { z } from "zod";
 
-import { filePath } from "./fields.ts";
+import { filePath, hostAddress, seconds } from "./fields.ts";
 
 const ADDRESS = /^([^\s/:@]+|\[[0-9a-fA-F:.]+\]):[1-9]\d{0,4}$/;
 const LAST_PORT = 65_535;
@@ -9,7 +9,7 @@ const LAST_PORT = 65_535;
 const pem = (what: string) => filePath(`grpc: file (PEM) with the ${what}`).nullable().default(null);
 
 const network = {
-  host: z.string().min(1).default("127.0.0.1").describe("grpc: address that the trainer listens on"),
+  host: hostAddress.default("127.0.0.1").describe("grpc: address that the trainer listens on"),
   port: z.int().min(0).max(LAST_PORT).default(0).describe("grpc: port that the trainer listens on; 0: any"),
   connect: z
     .string()
@@ -17,9 +17,7 @@ const network = {
     .nullable()
     .default(null)
     .describe("grpc: host:port under which others reach the trainer; unset: where it listens"),
-  timeout_s: z
-    .number()
-    .positive()
+  timeout_s: seconds()
     .default(600)
     .describe("grpc: seconds without any progress after which the other side is given up"),
   tls_cert: pem("certificate of each process: its listener encrypts with it, others are shown it"),

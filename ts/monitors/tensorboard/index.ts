@@ -4,11 +4,12 @@
  * A scalar per numeric metric, under its name in `metrics.jsonl`, at its step. A later attempt begins a file of its own, which voids what
  * the earlier ones hold beyond the step that it goes on from. Each line of metrics is one `write`; nothing is kept in memory.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 
 import { PrlError } from "../../errors.ts";
+import { makeFolder } from "../../make-folder.ts";
 import type { Metrics } from "../metrics.ts";
 import { type EventContent, eventRecord } from "./event-file.ts";
 
@@ -54,7 +55,7 @@ export function writeTensorBoard(metrics: Metrics, { folder, startStep }: Tensor
 
 function openForAppending(folder: string, path: string): number {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolder(folder);
     return openSync(path, "a");
   } catch (cause) {
     throw new PrlError("PRL_IO", `cannot open ${path} for appending`, { cause });

@@ -1,10 +1,11 @@
 /** `prl env init <name>`: a package with an environment that builds, tests and trains as it is. */
-import { cpSync, existsSync, mkdirSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { parsePackageId } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
+import { makeFolder } from "../../../make-folder.ts";
 import type { PlainArguments } from "../../args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { packageManifest } from "../../version.ts";
@@ -30,7 +31,7 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
     throw new PrlError("PRL_CLI_USAGE", `prl env init: ${dir} is not empty; name another folder with --dir`);
   const files = templateFiles({ packageName, name, prlSpec: prlSpecFor(dir) });
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(dir, path)), { recursive: true });
+    makeFolder(dirname(join(dir, path)));
     writeFileSync(join(dir, path), text);
   }
   cpSync(join(ROOT, "configs/reverse-text/model"), join(dir, "model"), { recursive: true });

@@ -4,6 +4,7 @@ import { openWeightNode, type WeightNode } from "../../../native/index.ts";
 import { readTls, transportToken } from "../../../transports/index.ts";
 import { integerOption, type PlainArguments } from "../../args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
+import { stopExit } from "../../stop-signal.ts";
 
 export const DEFAULT_LISTEN = "127.0.0.1:0";
 const DEFAULT_TIMEOUT_S = 600;
@@ -52,7 +53,7 @@ export async function withNode(
     signal.removeEventListener("abort", stop);
     await node.close();
   }
-  return signal.reason === "SIGINT" ? EXIT.interrupted : EXIT.terminated;
+  return stopExit(signal.reason);
 }
 
 /** Says where a node listens. */

@@ -1,0 +1,38 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+
+import { makeFolder } from "../../ts/make-folder.ts";
+
+let root: string;
+beforeAll(() => {
+  root = mkdtempSync(join(tmpdir(), "prl-folder-"));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+test("a folder is made with those above it, and is fine when it is there", () => {
+  const path = join(root, "a/b/c");
+  makeFolder(path);
+  makeFolder(path);
+  expect(existsSync(path)).toBe(true);
+});
+
+test("what cannot be made is an error that names it", () => {
+  writeFileSync(join(root, "file"), "");
+  expect(() => makeFolder(join(root, "file/below"))).toThrow(/\[?PRL_IO|cannot/u);
+  expect(() => makeFolder(join(root, "gone/below"), join(root, "gone"))).toThrow(`${join(root, "gone")} is not there`);
+  expect(existsSync(join(root, "gone"))).toBe(false);
+});
+
+// In a process of its own: where it hangs it hangs its thread, and no timer of a test would run.
+test.runIf(process.platform === "linux")("below /proc nothing can be made, and that is said", async () => {
+  const module = JSON.stringify(join(import.meta.dirname, "../../ts/make-folder.ts"));
+  const program = `import(${module}).then(({ makeFolder }) => makeFolder("/proc/none/of/these"))
+    .catch((error) => console.log(error.code, error.message));`;
+  const args = ["--import", "tsx", "--input-type=module", "-e", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000, killSignal: "SIGKILL" });
+  expect(stdout.trim()).toBe("PRL_IO cannot make the folder /proc/none");
+});

@@ -1,0 +1,85 @@
+/** Whether a run can listen where its config says, found out before it starts by listening there for a moment. */
+import { createServer } from "node:net";
+
+import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+
+/** A name server that does not answer is not waited for. */
+const DEADLINE_MS = 10_000;
+const LOOPBACK = "127.0.0.1";
+/** Orchestrator, trainer, launcher and sandbox daemon. */
+const METRICS_PORTS = 4;
+
+interface Listener {
+  readonly host: string;
+  readonly port: number;
+  /** The key of the host, and of the port. */
+  readonly hostKey: KeyPath;
+  readonly portKey: KeyPath;
+}
+
+/** @throws PrlError `PRL_CONFIG_INVALID` naming the key of the host or of the port that cannot be listened on */
+export async function checkListeners(config: RlConfig, provenance: Provenance | undefined): Promise<void> {
+  for (const listener of listenersOf(config)) {
+    const problem = await listenProblem(listener.host, listener.port);
+    if (problem === null) continue;
+    const key = problem.about === "port" ? listener.portKey : listener.hostKey;
+    throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${problem.text}`);
+  }
+}
+
+function listenersOf(config: RlConfig): Listener[] {
+  const at = (block: KeyPath, host: string, port: number): Listener => ({
+    host,
+    port,
+    hostKey: [...block, "host"],
+    portKey: [...block, "port"],
+  });
+  const { server, replicas } = config.inference;
+  const ports = server.port === 0 ? [0] : Array.from({ length: replicas }, (_, index) => server.port + index);
+  const ownServers = config.orchestrator.client.base_url.length === 0;
+  const metrics = config.monitors.prometheus?.port ?? null;
+  return [
+    ...(ownServers ? ports.map((port) => at(["inference", "server"], server.host, port)) : []),
+    ...(["rollout_transport", "weight_broadcast"] as const)
+      .filter((block) => config[block].type === "grpc")
+      .map((block) => at([block], config[block].host, config[block].port)),
+    ...(metrics === null
+      ? []
+      : Array.from({ length: METRICS_PORTS }, (_, i) => at(["monitors", "prometheus"], LOOPBACK, metrics + i))),
+  ];
+}
+
+interface ListenProblem {
+  readonly about: "host" | "port";
+  readonly text: string;
+}
+
+/** Null where a server can listen; the port is free again afterwards. */
+export async function listenProblem(host: string, port: number): Promise<ListenProblem | null> {
+  const server = createServer();
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      timer = setTimeout(() => reject(new Error(`nobody says where ${host} is`)), DEADLINE_MS);
+      server.once("error", reject);
+      server.listen({ host, port }, resolve);
+    });
+    return null;
+  } catch (error) {
+    return problemOf(error, host, port);
+  } finally {
+    clearTimeout(timer);
+    await new Promise((resolve) => void server.close(resolve));
+  }
+}
+
+function problemOf(error: unknown, host: string, port: number): ListenProblem {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  const reason = error instanceof Error ? error.message : String(error);
+  if (code === "EADDRINUSE")
+    return { about: "port", text: `port ${port} of ${host} is taken: choose another, or 0 for any` };
+  if (code === "EACCES") return { about: "port", text: `port ${port} may not be listened on: choose one above 1023` };
+  if (code === "EADDRNOTAVAIL") return { about: "host", text: `${JSON.stringify(host)} is no address of this machine` };
+  return { about: "host", text: `${JSON.stringify(host)} cannot be listened on: ${reason}` };
+}
