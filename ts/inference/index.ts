@@ -8,5 +8,10 @@ export type { EngineLoad } from "./engine-load.ts";
 export { hostProblem } from "./control-guard.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";
-export { checkCapacity, engineOptions, parseInferenceProcessConfig, readInferenceProcessConfig } from "./process-config.ts";
+export {
+  checkCapacity,
+  engineOptions,
+  parseInferenceProcessConfig,
+  readInferenceProcessConfig,
+} from "./process-config.ts";
 export type { InferenceProcessConfig } from "./process-config.ts";
