@@ -1,7 +1,7 @@
 /** Signals to a run, readers and terminals that go away, processes that are killed while it starts, a directory that is taken away. */
 import { spawn } from "node:child_process";
 import { existsSync, openSync } from "node:fs";
-import { mkdir, readdir, readlink, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -154,3 +154,14 @@ test.each(["pipe", "folder"])("a %s is no config file", LIMIT, async (what) => {
   const { code, stderr } = await prl(["rl", path], { ...options(), deadlineMs: 30_000 });
   expect([code, stderr]).toEqual([2, expect.stringMatching(/config\.toml is a (named pipe|folder), not a file/u)]);
 });
+
+test.each(["trainer", "orchestrator", "inference", "env-server"])(
+  "prl %s makes no folder when its config is none",
+  LIMIT,
+  async (name) => {
+    await writeFile(join(place.dir, "garbage.json"), "{");
+    const { code, stderr } = await prl([name, "--config", "garbage.json", "--run-dir", "run"], options());
+    expect([code, stderr]).toEqual([2, expect.stringContaining("garbage.json")]);
+    expect(await readdir(place.dir)).toEqual(["garbage.json"]);
+  },
+);

@@ -2,6 +2,10 @@
 import { nearest } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { Command, CommandOption } from "./command.ts";
+import { expectedBy, type OptionRule } from "./option-rule.ts";
+
+const ANY_TEXT: OptionRule = { is: "text" };
+const LONGEST_SHOWN = 60;
 
 export interface PlainArguments {
   /** By flag; switches are "true". */
@@ -39,27 +43,56 @@ export function parseOptions(command: Pick<Command, "name" | "options">, args: r
     if (value === undefined) throw usage(`${option.flag}: ${option.value} is missing`);
     options.set(option.flag, value);
   }
+  checkOptions(known, options);
   requireOptions(command, options);
   return { options, positionals };
 }
 
-/**
- * The value of an option as a non-negative integer, `fallback` when it is absent.
- *
- * @throws PrlError PRL_CLI_USAGE when it is something else
- */
-export function integerOption(options: ReadonlyMap<string, string>, flag: string, fallback: number): number {
-  const text = options.get(flag);
-  if (text === undefined) return fallback;
-  if (!/^\d+$/.test(text)) throw usage(`${flag}: expected a non-negative integer, got ${JSON.stringify(text)}`);
-  return Number(text);
+/** The same of a command that takes nothing but options. */
+export function onlyOptions(
+  command: Pick<Command, "name" | "options">,
+  args: readonly string[],
+): ReadonlyMap<string, string> {
+  const { options, positionals } = parseOptions(command, args);
+  refusePositionals(command.name, positionals);
+  return options;
+}
+
+/** @throws PrlError PRL_CLI_USAGE when there are any */
+export function refusePositionals(name: string, [first]: readonly string[]): void {
+  if (first !== undefined) throw usage(`prl ${name}: takes no ${showText(first)}; see prl ${name} --help`);
+}
+
+/** @throws PrlError PRL_CLI_USAGE naming the first option whose value breaks its rule */
+export function checkOptions(known: readonly CommandOption[], options: ReadonlyMap<string, string>): void {
+  for (const [flag, text] of options) {
+    const { rule = ANY_TEXT, value } = known.find((option) => option.flag === flag) ?? {};
+    const expected = value === undefined ? null : expectedBy(rule, text);
+    if (expected !== null) throw usage(`${flag}: expected ${expected}, got ${showText(text)}`);
+  }
+}
+
+/** The value of an option whose rule is an integer or a number, `fallback` when it is absent. */
+export function numberOption(options: ReadonlyMap<string, string>, flag: string, fallback: number): number {
+  return Number(options.get(flag) ?? fallback);
+}
+
+/** As it was typed, unless it is long. */
+export function showText(text: string): string {
+  return JSON.stringify(shown(text));
+}
+
+function shown(text: string): string {
+  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}...` : text;
 }
 
 function findOption(command: Pick<Command, "name">, known: readonly CommandOption[], flag: string): CommandOption {
   const option = known.find((candidate) => candidate.flag === flag);
   if (option !== undefined) return option;
   const near = nearest(flag, [...known.map((candidate) => candidate.flag), "--help", "--json"]);
-  throw usage(`${flag}: unknown option; ${near === null ? `see prl ${command.name} --help` : `did you mean ${near}?`}`);
+  throw usage(
+    `${shown(flag)}: unknown option; ${near === null ? `see prl ${command.name} --help` : `did you mean ${near}?`}`,
+  );
 }
 
 function requireOptions(command: Pick<Command, "name" | "options">, given: ReadonlyMap<string, string>): void {

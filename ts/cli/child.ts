@@ -1,19 +1,25 @@
 /** What the processes of a run have in common: the options that the launcher starts them with, and how they end. */
 
 import { basename, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import type { MonitorsBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import { readRegularFile } from "../regular-file.ts";
 import { logSteps, type Metrics, openMetrics, showMetrics, writeTensorBoard } from "../monitors/index.ts";
 import { type CommandIo, type CommandOption, EXIT } from "./command.ts";
+import { numberOption, onlyOptions } from "./args.ts";
+import { RULES } from "./option-rule.ts";
 import { stopExit } from "./stop-signal.ts";
 
 export const CHILD_OPTIONS: readonly CommandOption[] = [
   { flag: "--config", value: "<file>", summary: "JSON file with what the process needs to know", required: true },
   { flag: "--run-dir", value: "<dir>", summary: "Run directory", required: true },
-  { flag: "--index", value: "<i>", summary: "Which process of its kind this is, from 0 (default 0)" },
-  { flag: "--attempt", value: "<n>", summary: "Which start of the run this belongs to (default 1)" },
+  {
+    flag: "--index",
+    value: "<i>",
+    rule: RULES.index,
+    summary: "Which process of its kind this is, from 0 (default 0)",
+  },
+  { flag: "--attempt", value: "<n>", rule: RULES.count, summary: "Which start of the run this belongs to (default 1)" },
 ];
 
 export interface ChildOptions {
@@ -25,29 +31,13 @@ export interface ChildOptions {
 
 /** Reads the options of a child process; PRL_CLI_USAGE when they are not as the launcher gives them. */
 export function parseChildOptions(component: string, args: readonly string[], cwd: string): ChildOptions {
-  const string = { type: "string" } as const;
-  const options = { config: string, "run-dir": string, index: string, attempt: string };
-  let values: Partial<Record<keyof typeof options, string>>;
-  try {
-    values = parseArgs({ args: [...args], options, strict: true }).values;
-  } catch (cause) {
-    throw new PrlError("PRL_CLI_USAGE", cause instanceof Error ? cause.message : String(cause), { cause });
-  }
-  const { config, "run-dir": runDir, index = "0", attempt = "1" } = values;
-  if (config === undefined || runDir === undefined) {
-    throw new PrlError("PRL_CLI_USAGE", `prl ${component} needs --config <file> and --run-dir <dir>`);
-  }
+  const options = onlyOptions({ name: component, options: CHILD_OPTIONS }, args);
   return {
-    configPath: resolve(cwd, config),
-    runDir: resolve(cwd, runDir),
-    index: count("--index", index),
-    attempt: count("--attempt", attempt),
+    configPath: resolve(cwd, options.get("--config") ?? ""),
+    runDir: resolve(cwd, options.get("--run-dir") ?? ""),
+    index: numberOption(options, "--index", 0),
+    attempt: numberOption(options, "--attempt", 1),
   };
-}
-
-function count(flag: string, text: string): number {
-  if (!/^\d+$/.test(text)) throw new PrlError("PRL_CLI_USAGE", `${flag} takes a whole number, got "${text}"`);
-  return Number(text);
 }
 
 /** Reads a config file that the launcher wrote; it is resolved and checked already. */

@@ -8,6 +8,7 @@
  */
 import type { ConfigKind } from "../config/index.ts";
 import type { ErrorCode } from "../errors.ts";
+import type { OptionRule } from "./option-rule.ts";
 
 /** Exit codes of every command; those of one that a signal stopped are in `stop-signal.ts`. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
@@ -50,6 +51,8 @@ export interface CommandOption {
   readonly flag: string;
   /** How the value is called in help, `<dir>`; absent: a switch without value. */
   readonly value?: string;
+  /** What the value has to be; absent: any text that is not empty. */
+  readonly rule?: OptionRule;
   /** One line for help. */
   readonly summary: string;
   /** The command cannot run without it. */

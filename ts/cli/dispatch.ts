@@ -6,6 +6,7 @@
 import { checkEnvironmentVariables, nearest } from "../config/index.ts";
 import { explain, PrlError } from "../errors.ts";
 import { noteFailure } from "../failure-note.ts";
+import { showText } from "./args.ts";
 import { EXIT, exitCodeOf, type Command } from "./command.ts";
 import { commandHelp, commandHelpData, programHelp, type CommandLine } from "./help.ts";
 import { openIo, type IoHandle, type World } from "./output.ts";
@@ -128,7 +129,7 @@ async function dispatch(args: readonly string[], wantsHelp: boolean, { io }: IoH
   if (entry === undefined) {
     const near = nearest(name, COMMAND_NAMES);
     const advice = near === null ? "prl --help lists the commands" : `did you mean "prl ${near}"?`;
-    throw new PrlError("PRL_CLI_USAGE", `there is no command ${JSON.stringify(name)}; ${advice}`);
+    throw new PrlError("PRL_CLI_USAGE", `there is no command ${showText(name)}; ${advice}`);
   }
   const { command } = await entry.load();
   if (wantsHelp) {
@@ -140,15 +141,23 @@ async function dispatch(args: readonly string[], wantsHelp: boolean, { io }: IoH
   return command.run(rest, io);
 }
 
+/** A message that quotes what somebody typed may be as long as that was. */
+const LONGEST_MESSAGE = 16_384;
+
+function bounded(message: string): string {
+  const more = message.length - LONGEST_MESSAGE;
+  return more <= 0 ? message : `${message.slice(0, LONGEST_MESSAGE)}... (${more} more characters)`;
+}
+
 /** One message on stderr, with `--json` also as the document on stdout, and the exit code. */
 function report(error: unknown, handle: IoHandle, world: World): number {
   noteFailure(error);
-  const message = explain(error);
+  const message = bounded(explain(error));
   world.stderr.write(`prl: ${message}\n`);
   if (world.env["PRL_DEBUG"] === "1" && error instanceof Error) world.stderr.write(`${error.stack ?? ""}\n`);
   const code = error instanceof PrlError ? error.code : null;
   if (handle.io.json && !handle.hasJson()) {
-    handle.io.writeJson({ error: { code, message: error instanceof Error ? error.message : String(error) } });
+    handle.io.writeJson({ error: { code, message: bounded(error instanceof Error ? error.message : String(error)) } });
   }
   const received = handle.received();
   if (received !== null) return stopExit(received);

@@ -3,7 +3,7 @@
  *
  * Merging is left to right: tables deep, everything else, lists included, replaced whole. The tree knows nothing of schemas.
  */
-import { formatPath, isTable, type KeyPath, type Table } from "./key-path.ts";
+import { formatPath, isTable, type KeyPath, type Table, valueAt } from "./key-path.ts";
 
 /** Where a value came from. */
 export type Origin =
@@ -79,9 +79,10 @@ export class ConfigTree {
    * the path is an element of a list, or the one after its last.
    */
   merge(path: KeyPath, value: unknown, originOf: (path: KeyPath) => Origin): void {
+    const before = valueAt(this.#root, path);
     this.#root = this.#place(this.#root, path, 0, value) as Table;
     for (let depth = 1; depth <= path.length; depth++) this.#keepOrigin(path.slice(0, depth), originOf);
-    this.#record(path, value, originOf);
+    this.#record(path, value, before, originOf);
   }
 
   /** Origin of a path, or of the nearest table around it that has one. */
@@ -111,16 +112,29 @@ export class ConfigTree {
     return table;
   }
 
-  #record(path: KeyPath, value: unknown, originOf: (path: KeyPath) => Origin): void {
+  /** `before`: what was there, which a table is merged into when it is one. */
+  #record(path: KeyPath, value: unknown, before: unknown, originOf: (path: KeyPath) => Origin): void {
+    const name = formatPath(path);
     if (isTable(value)) {
-      if (path.length > 0) this.#keepOrigin(path, originOf);
-      for (const [key, child] of Object.entries(value)) this.#record([...path, key], child, originOf);
+      const earlier = isTable(before) ? before : {};
+      if (path.length > 0 && isTable(before)) this.#keepOrigin(path, originOf);
+      else if (path.length > 0) this.#replaceOrigin(name, originOf(path));
+      for (const [key, child] of Object.entries(value)) {
+        this.#record([...path, key], child, valueAt(earlier, [key]), originOf);
+      }
       return;
     }
-    const name = formatPath(path);
-    for (const known of this.#origins.keys()) if (known.startsWith(`${name}.`)) this.#origins.delete(known);
-    this.#origins.set(name, originOf(path));
-    if (Array.isArray(value)) value.forEach((element, i) => this.#record([...path, i], element, originOf));
+    this.#replaceOrigin(name, originOf(path));
+    if (!Array.isArray(value)) return;
+    value.forEach((element, i) => this.#record([...path, i], element, undefined, originOf));
+  }
+
+  #replaceOrigin(name: string, origin: Origin): void {
+    // What had no origin has nothing below it that has one.
+    if (this.#origins.has(name)) {
+      for (const known of this.#origins.keys()) if (known.startsWith(`${name}.`)) this.#origins.delete(known);
+    }
+    this.#origins.set(name, origin);
   }
 
   #keepOrigin(path: KeyPath, originOf: (path: KeyPath) => Origin): void {

@@ -7,7 +7,7 @@
  * everything after this works on values. Options of the command itself are known by name and come first.
  */
 import { PrlError } from "../errors.ts";
-import { formatFlag, type KeyPath } from "./key-path.ts";
+import { DEEPEST_KEY, formatFlag, shorten, type KeyPath } from "./key-path.ts";
 import { inputSchemas, type ConfigKind } from "./schema/index.ts";
 import { childOf, entries, isFreeForm, isList, nodeOf, schemaAt, shapeOf, typeText } from "./schema-walk.ts";
 import { nearest, shallowest } from "./suggest.ts";
@@ -89,13 +89,16 @@ class Walker {
   #flag(token: string): void {
     const split = token.indexOf("=");
     const flag = split < 0 ? token : token.slice(0, split);
+    if (flag.split(".").length > DEEPEST_KEY) {
+      throw usage(`${shorten(flag)}: unknown flag; no key is nested more than ${DEEPEST_KEY} deep`);
+    }
     const given = split < 0 ? undefined : token.slice(split + 1);
     const option = this.#options.find((candidate) => candidate.flag === flag);
     if (option !== undefined) return this.#option(option, given);
     const path = this.#path(flag.slice(2));
     if (path !== null) return this.#key(flag, path, given);
     const negated = this.#negated(flag.slice(2));
-    if (negated === null) throw usage(`${flag}: unknown flag; ${this.#flagHint(flag)}`);
+    if (negated === null) throw usage(`${shorten(flag)}: unknown flag; ${this.#flagHint(flag)}`);
     if (given !== undefined) throw usage(`${flag}: takes no value`);
     this.#overrides.push({ ...negated, flag });
   }
@@ -226,6 +229,8 @@ class Walker {
   }
 }
 
+const LONGEST_MESSAGE = 600;
+
 function usage(message: string): PrlError {
-  return new PrlError("PRL_CLI_USAGE", message);
+  return new PrlError("PRL_CLI_USAGE", shorten(message, LONGEST_MESSAGE));
 }

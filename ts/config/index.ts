@@ -13,6 +13,7 @@ export { configJsonSchema } from "./json-schema.ts";
 export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
 export { describeKeys, describeSchema, type KeyDescription } from "./key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
+export { isHost } from "./host.ts";
 export { cacheDir } from "./paths.ts";
 export { type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/algo.ts";
 export type { CurriculumBlock } from "./schema/curriculum.ts";

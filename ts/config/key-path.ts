@@ -7,6 +7,25 @@ export type Table = { [key: string]: unknown };
 
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;
 
+/** Deeper than any config; what is deeper would cost a message, or the stack, its size. */
+export const DEEPEST_KEY = 32;
+const LONGEST_PATH = 200;
+
+/** A text for a message, cut when it is long. */
+export function shorten(text: string, most: number = LONGEST_PATH): string {
+  return text.length > most ? `${text.slice(0, most)}...` : text;
+}
+
+/** How deep tables and lists are nested in a value, counted no further than a little beyond what is allowed. */
+export function depthOf(value: unknown): number {
+  let level: unknown[] = [value];
+  for (let depth = 0; depth <= DEEPEST_KEY; depth++) {
+    level = level.flatMap((one) => (typeof one === "object" && one !== null ? Object.values(one) : []));
+    if (level.length === 0) return depth;
+  }
+  return DEEPEST_KEY + 1;
+}
+
 /** A path as people write it; keys that are no bare TOML keys are quoted. */
 export function formatPath(path: KeyPath): string {
   return path

@@ -8,6 +8,7 @@ import { stat } from "node:fs/promises";
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../file-presence.ts";
 import { fileKind } from "../regular-file.ts";
+import { absurdValues } from "./absurd.ts";
 import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
 import {
   checkEnvironmentVariables,
@@ -17,7 +18,7 @@ import {
   type Environment,
 } from "./environment-variables.ts";
 import { parseConfigArguments, type ConfigSource, type Override } from "./flags.ts";
-import { formatPath, isTable, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
+import { DEEPEST_KEY, depthOf, formatPath, isTable, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
 import { isDataPath, isModelPath, normalizeLayer } from "./layer.ts";
 import { keyHint, problemAt, problemsOfIssues, throwProblems, type ConfigProblem } from "./problems.ts";
 import { readConfigFile } from "./read-file.ts";
@@ -139,6 +140,8 @@ class Loader<K extends ConfigKind> {
 
   async finish(): Promise<LoadedConfig<K>> {
     this.#shareKeys();
+    const absurd = absurdValues(this.#tree.root, this.#schema, this.#tree);
+    if (absurd.length > 0) throwProblems([...this.#problems, ...absurd]);
     await this.#checkPaths(this.#tree.root, this.#schema, []);
     const parsed = configSchemas[this.#kind].safeParse(this.#tree.root);
     if (!parsed.success) {
@@ -153,6 +156,12 @@ class Loader<K extends ConfigKind> {
   }
 
   #merge(path: KeyPath, value: unknown, folder: string, originOf: (path: KeyPath) => Origin): void {
+    if (path.length + depthOf(value) > DEEPEST_KEY) {
+      const origin = originOf(path.slice(0, DEEPEST_KEY));
+      const text = `keys are nested more than ${DEEPEST_KEY} deep`;
+      this.#problems.push(problemAt(origin, path.slice(0, DEEPEST_KEY), text));
+      return;
+    }
     const folders = { file: folder, current: this.#cwd };
     const normalized = normalizeLayer(value, schemaAt(this.#schema, path), folders);
     try {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { PrlError, type ErrorCode } from "../errors.ts";
 import { describeOrigin, originIn, type ConfigTree, type Origin, type Provenance } from "./config-tree.ts";
-import { formatFlag, formatPath, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
+import { formatFlag, formatPath, shorten, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
 import { entries, nodeOf, schemaAt, shapeOf, typeText } from "./schema-walk.ts";
 import { hint, nearest, shallowest } from "./suggest.ts";
 
@@ -12,7 +12,12 @@ export interface ConfigProblem {
   readonly code: ErrorCode;
   /** Whole message: where, which key, what, what to do. */
   readonly message: string;
+  /** How many problems it stands for; absent: one. */
+  readonly count?: number;
 }
+
+/** So many are told; who mends them sees the others. */
+const MOST_TOLD = 20;
 
 /**
  * Throws all problems as one error, whose code is theirs when they agree.
@@ -23,16 +28,36 @@ export function throwProblems(problems: readonly ConfigProblem[]): void {
   const first = problems[0];
   if (first === undefined) return;
   if (problems.length === 1) throw new PrlError(first.code, first.message);
+  const total = problems.reduce((sum, { count = 1 }) => sum + count, 0);
   const code = problems.every((problem) => problem.code === first.code) ? first.code : "PRL_CONFIG_INVALID";
-  const lines = problems.map((problem) => `  ${problem.message}`).join("\n");
-  throw new PrlError(code, `${problems.length} problems in the config:\n${lines}`);
+  const lines = fewOf(problems)
+    .map((problem) => `  ${problem.message}`)
+    .join("\n");
+  throw new PrlError(code, `${total} problems in the config:\n${lines}`);
+}
+
+/** The first of them, and how many more there are. */
+function fewOf(problems: readonly ConfigProblem[]): readonly ConfigProblem[] {
+  if (problems.length <= MOST_TOLD + 1) return problems;
+  const rest = problems.slice(MOST_TOLD).reduce((sum, { count = 1 }) => sum + count, 0);
+  return [...problems.slice(0, MOST_TOLD), andMore(rest)];
+}
+
+function andMore(count: number): ConfigProblem {
+  return { code: "PRL_CONFIG_INVALID", message: `... and ${count} more`, count };
 }
 
 /** `file:line: key: text`, with as much of it as is known. */
 export function problemAt(origin: Origin | undefined, path: KeyPath, text: string): ConfigProblem {
   const where = origin === undefined || origin.kind === "default" ? "" : `${describeOrigin(origin)}: `;
   const code = origin?.kind === "environment" ? "PRL_CONFIG_ENVIRONMENT" : "PRL_CONFIG_INVALID";
-  return { code, message: `${where}${path.length === 0 ? "" : `${formatPath(path)}: `}${text}` };
+  return { code, message: `${where}${path.length === 0 ? "" : `${shorten(formatPath(path))}: `}${text}` };
+}
+
+/** One of zod's issues, or of one about several unknown keys one key. */
+interface SingleIssue {
+  readonly issue: z.core.$ZodIssue;
+  readonly key: string | null;
 }
 
 /**
@@ -46,22 +71,25 @@ export function problemsOfIssues(
   fallback: Origin | undefined,
   prefix: KeyPath = [],
 ): ConfigProblem[] {
-  return issues.flatMap((issue) => {
+  // A hint compares a key with every other: more of them than are told would take their time.
+  const single = issues.flatMap((issue): SingleIssue[] =>
+    issue.code === "unrecognized_keys" ? issue.keys.map((key) => ({ issue, key })) : [{ issue, key: null }],
+  );
+  const told = single.slice(0, MOST_TOLD).map(({ issue, key }) => {
     const path = issue.path as (string | number)[];
-    if (issue.code === "unrecognized_keys") {
-      return issue.keys.map((key) => {
-        const full = [...path, key];
-        return problemAt(tree.originOf(full), [...prefix, ...full], `unknown key; ${keyHint(schema, full)}`);
-      });
+    if (key !== null) {
+      const full = [...path, key];
+      return problemAt(tree.originOf(full), [...prefix, ...full], `unknown key; ${keyHint(schema, full)}`);
     }
     const origin = tree.originOf(path) ?? fallback;
     const value = valueAt(tree.root, path);
     if (value === undefined && issue.code !== "custom") {
       const missing = firstRequired(schema, path);
-      return [problemAt(origin, [...prefix, ...missing], requiredText(schema, missing, prefix))];
+      return problemAt(origin, [...prefix, ...missing], requiredText(schema, missing, prefix));
     }
-    return [problemAt(origin, [...prefix, ...path], wrongText(issue, schema, path, value))];
+    return problemAt(origin, [...prefix, ...path], wrongText(issue, schema, path, value));
   });
+  return single.length > MOST_TOLD ? [...told, andMore(single.length - MOST_TOLD)] : told;
 }
 
 /**

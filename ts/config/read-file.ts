@@ -4,9 +4,12 @@ import { basename, dirname, resolve } from "node:path";
 import { parse, TomlDate, TomlError } from "smol-toml";
 import { PrlError } from "../errors.ts";
 import { readRegularFile } from "../regular-file.ts";
-import { isTable, type Table } from "./key-path.ts";
+import { DEEPEST_KEY, formatPath, isTable, shorten, type Table } from "./key-path.ts";
 import { nearest } from "./suggest.ts";
-import { keyLines } from "./toml-lines.ts";
+import { DeepKey, keyLines } from "./toml-lines.ts";
+
+/** Of a line that is shown in a message. */
+const LONGEST_LINE = 120;
 
 export interface ConfigFile {
   /** As it was named. */
@@ -25,7 +28,7 @@ export async function readConfigFile(name: string, cwd: string): Promise<ConfigF
   const text = await readText(name, path);
   const folder = dirname(path);
   if (path.endsWith(".json")) return { name, folder, values: parseJson(name, text), lines: new Map() };
-  return { name, folder, values: parseToml(name, text), lines: keyLines(text) };
+  return { name, folder, ...parseToml(name, text) };
 }
 
 async function readText(name: string, path: string): Promise<string> {
@@ -55,16 +58,28 @@ async function nearestFile(path: string): Promise<string | null> {
   }
 }
 
-function parseToml(name: string, text: string): Table {
+function parseToml(name: string, text: string): Pick<ConfigFile, "values" | "lines"> {
   try {
-    return withoutDates(parse(text)) as Table;
+    const parsed = parse(text);
+    const lines = keyLines(text);
+    return { values: withoutDates(parsed) as Table, lines };
   } catch (cause) {
+    if (cause instanceof DeepKey) {
+      const key = shorten(formatPath(cause.path.slice(0, DEEPEST_KEY)));
+      throw new PrlError(
+        "PRL_CONFIG_INVALID",
+        `${name}:${cause.line}: ${key}: keys are nested more than ${DEEPEST_KEY} deep`,
+      );
+    }
+    if (cause instanceof RangeError) {
+      throw new PrlError("PRL_CONFIG_SYNTAX", `${name}: keys or values are nested too deep to be read`, { cause });
+    }
     if (!(cause instanceof TomlError)) throw cause;
     const reason = (cause.message.split("\n")[0] ?? "").replace(/^Invalid TOML document: /, "");
     const line = text.split("\n")[cause.line - 1]?.trimEnd() ?? "";
     throw new PrlError(
       "PRL_CONFIG_SYNTAX",
-      `${name}:${cause.line}:${cause.column}: ${reason}\n    ${line.trimStart()}`,
+      `${name}:${cause.line}:${cause.column}: ${shorten(reason)}\n    ${shorten(line.trimStart(), LONGEST_LINE)}`,
     );
   }
 }

@@ -103,7 +103,7 @@ export function typeText(schema: AnySchema): string {
   const { inner } = nodeOf(schema);
   if (inner instanceof z.ZodNumber) return inner.format?.includes("int") === true ? "integer" : "number";
   if (inner instanceof z.ZodBoolean) return "boolean";
-  if (inner instanceof z.ZodString) return "string";
+  if (inner instanceof z.ZodString || inner instanceof z.ZodStringFormat) return "string";
   if (inner instanceof z.ZodEnum) return oneOf(inner.options);
   if (inner instanceof z.ZodLiteral) return oneOf([...inner.values]);
   if (inner instanceof z.ZodUnion) return inner.options.map((option) => typeText(option)).join(" or ");

@@ -1,5 +1,8 @@
 /** "Did you mean": the nearest of some names by edit distance. */
 
+/** Longer than any name; its distance to each would take its length to compute. */
+const LONGEST_WORD = 128;
+
 /** Edit distance in insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
 export function editDistance(a: string, b: string): number {
   let before: number[] = [];
@@ -24,6 +27,7 @@ export function editDistance(a: string, b: string): number {
  * equally near names the one of the nearest length, then the first.
  */
 export function nearest(word: string, names: Iterable<string>): string | null {
+  if (word.length > LONGEST_WORD) return null;
   let best: string | null = null;
   let bestDistance = Math.max(2, Math.floor(word.length / 3)) + 1;
   for (const name of names) {

@@ -4,9 +4,25 @@
  * The TOML parser gives positions for syntax errors only. This scanner reads text that the parser has already accepted, so it checks
  * nothing; it only has to agree with the parser on where keys and values begin.
  */
-import { formatPath } from "./key-path.ts";
+import { DEEPEST_KEY, formatPath } from "./key-path.ts";
 
-/** Line (from 1) by `formatPath` of each key, table and list element. */
+/** A key that is nested too deep, with its line. */
+export class DeepKey extends Error {
+  readonly line: number;
+  readonly path: readonly (string | number)[];
+
+  constructor(line: number, path: readonly (string | number)[]) {
+    super("a key is nested too deep");
+    this.line = line;
+    this.path = path;
+  }
+}
+
+/**
+ * Line (from 1) by `formatPath` of each key, table and list element.
+ *
+ * @throws DeepKey
+ */
 export function keyLines(text: string): Map<string, number> {
   return new Scanner(text).scan();
 }
@@ -144,6 +160,7 @@ class Scanner {
   }
 
   #note(path: readonly (string | number)[]): void {
+    if (path.length > DEEPEST_KEY) throw new DeepKey(this.#line, path);
     const name = formatPath(path);
     if (!this.#lines.has(name)) this.#lines.set(name, this.#line);
   }

@@ -1,5 +1,6 @@
 /** Turns the words of a flag or an environment variable into the value that the schema expects there. */
 import { z } from "zod";
+import { shorten } from "./key-path.ts";
 import { childOf, isFreeForm, isList, nodeOf, shapeOf, typeText } from "./schema-walk.ts";
 
 type AnySchema = z.core.$ZodType;
@@ -65,7 +66,9 @@ function fromJson(schema: AnySchema, word: string): TypedValue {
     return { value: JSON.parse(word) as unknown };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return { problem: `expected ${typeText(schema)} as JSON, got ${JSON.stringify(word)} (${reason})` };
+    return {
+      problem: `expected ${typeText(schema)} as JSON, got ${JSON.stringify(shorten(word))} (${shorten(reason)})`,
+    };
   }
 }
 
@@ -79,5 +82,5 @@ function jsonOrText(word: string): unknown {
 }
 
 function mismatch(schema: AnySchema, text: string): TypedValue {
-  return { problem: `expected ${typeText(schema)}, got ${JSON.stringify(text)}` };
+  return { problem: `expected ${typeText(schema)}, got ${JSON.stringify(shorten(text))}` };
 }

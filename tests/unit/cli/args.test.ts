@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { integerOption, parseOptions } from "../../../ts/cli/args.ts";
+import { numberOption, onlyOptions, parseOptions } from "../../../ts/cli/args.ts";
+import { RULES } from "../../../ts/cli/option-rule.ts";
 import { wrap } from "../../../ts/cli/output.ts";
 import { prlErrorOf } from "../config/support.ts";
 
@@ -7,7 +8,7 @@ const command = {
   name: "trainer",
   options: [
     { flag: "--run-dir", value: "<dir>", summary: "", required: true },
-    { flag: "--index", value: "<i>", summary: "" },
+    { flag: "--index", value: "<i>", rule: RULES.index, summary: "" },
     { flag: "--quiet", summary: "" },
   ],
 };
@@ -30,7 +31,7 @@ describe("options of a plain command", () => {
       ["--quiet", "true"],
     ]);
     expect(positionals).toEqual(["a", "-", "--b"]);
-    expect([integerOption(options, "--index", 0), integerOption(options, "--attempt", 1)]).toEqual([3, 1]);
+    expect([numberOption(options, "--index", 0), numberOption(options, "--attempt", 1)]).toEqual([3, 1]);
   });
 
   test.each([
@@ -45,9 +46,15 @@ describe("options of a plain command", () => {
     expect(error.message).toContain(text);
   });
 
-  test("must be integers where integers are wanted", async () => {
-    const error = await prlErrorOf(() => integerOption(new Map([["--index", "1.5"]]), "--index", 0));
-    expect(error.message).toContain('--index: expected a non-negative integer, got "1.5"');
+  test.each(["1.5", "-1", "", "x", "65536", "9".repeat(400)])("must keep their rule: %s", async (text) => {
+    const error = await prlErrorOf(() => parseOptions(command, ["--run-dir", "d", "--index", text]));
+    expect(error.message).toContain("--index: expected an integer from 0 to 65535, got ");
+    expect(error.message.length).toBeLessThan(200);
+  });
+
+  test("are all that some commands take", async () => {
+    const error = await prlErrorOf(() => onlyOptions(command, ["stray", "--run-dir", "d"]));
+    expect(error.message).toBe('prl trainer: takes no "stray"; see prl trainer --help');
   });
 });
 

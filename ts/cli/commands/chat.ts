@@ -6,22 +6,34 @@ import { type Message, openEndpoint } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
 import { loadModel } from "../../native/index.ts";
-import { integerOption, parseOptions } from "../args.ts";
+import { numberOption, parseOptions } from "../args.ts";
 import { untilStopped } from "../child.ts";
 import { type Command, type CommandIo } from "../command.ts";
+import { RULES } from "../option-rule.ts";
 import { atMost, CLOSE_ENGINE_MS, modelFolder, orStopped, serve } from "../serve-model.ts";
 
 const OPTIONS = [
   {
     flag: "--base-url",
     value: "<url>",
+    rule: { is: "url" },
     summary: "Talk to the model behind this endpoint; then a name takes the folder's place",
   },
   { flag: "--system", value: "<text>", summary: "System message" },
-  { flag: "--temperature", value: "<t>", summary: "Sampling temperature, 0 is greedy (default 1)" },
-  { flag: "--max-tokens", value: "<n>", summary: "Most tokens of a reply (default: what the context has left)" },
-  { flag: "--seed", value: "<n>", summary: "Seed of the conversation (default 0)" },
-  { flag: "--threads", value: "<n>", summary: "Threads of the engine (default: all cores)" },
+  {
+    flag: "--temperature",
+    value: "<t>",
+    rule: RULES.temperature,
+    summary: "Sampling temperature, 0 is greedy (default 1)",
+  },
+  {
+    flag: "--max-tokens",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Most tokens of a reply (default: what the context has left)",
+  },
+  { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of the conversation (default 0)" },
+  { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
 ] as const;
 
 export const command: Command = {
@@ -39,7 +51,6 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const [model] = positionals;
   if (model === undefined || positionals.length > 1)
     throw new PrlError("PRL_CLI_USAGE", "prl chat takes one model folder; see prl chat --help");
-  temperatureOf(options);
   const url = options.get("--base-url");
   return untilStopped(io, () =>
     url === undefined ? chatWithFolder(model, options, io) : orStopped(io.signal, converse(url, model, options, io)),
@@ -49,7 +60,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 async function chatWithFolder(folder: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<void> {
   const dir = await modelFolder(folder, io.cwd);
   const name = basename(dir);
-  const threads = options.has("--threads") ? integerOption(options, "--threads", 0) : null;
+  const threads = options.has("--threads") ? numberOption(options, "--threads", 0) : null;
   const config = parseInferenceProcessConfig({ model_dir: dir, inference: { threads, model: { name } } }, "prl chat");
   const model = await orStopped(io.signal, loadModel(dir, await engineOptions(config)));
   try {
@@ -68,11 +79,11 @@ async function converse(
   const endpoint = openEndpoint({ url, model, api: "chat", stream: true });
   const system = options.get("--system");
   const messages: Message[] = system === undefined ? [] : [{ role: "system", content: system }];
-  const maxCompletionTokens = options.has("--max-tokens") ? integerOption(options, "--max-tokens", 0) : null;
-  const sampling = { temperature: temperatureOf(options), maxCompletionTokens, topP: 1, topK: -1 };
+  const maxCompletionTokens = options.has("--max-tokens") ? numberOption(options, "--max-tokens", 0) : null;
+  const sampling = { temperature: numberOption(options, "--temperature", 1), maxCompletionTokens, topP: 1, topK: -1 };
   const lines = createInterface({ input: io.stdin });
   const invite = (): void => void (io.isTerminal && io.stderr.write("> "));
-  let seed = integerOption(options, "--seed", 0);
+  let seed = numberOption(options, "--seed", 0);
   try {
     invite();
     for await (const line of lines) {
@@ -94,11 +105,4 @@ async function converse(
     lines.close();
     await endpoint.close();
   }
-}
-
-function temperatureOf(options: ReadonlyMap<string, string>): number {
-  const text = options.get("--temperature") ?? "1";
-  const temperature = Number(text);
-  if (text.trim() !== "" && temperature >= 0 && temperature <= 2) return temperature;
-  throw new PrlError("PRL_CLI_USAGE", `--temperature: expected a number from 0 to 2, got ${JSON.stringify(text)}`);
 }

@@ -5,7 +5,7 @@
 import { Worker } from "node:worker_threads";
 
 import { describeError, explain, PrlError } from "../../errors.ts";
-import { parseOptions } from "../args.ts";
+import { onlyOptions } from "../args.ts";
 import { type Command, EXIT } from "../command.ts";
 import { checkCode } from "../launcher/code-check.ts";
 import type { CodeAnswer, CodeQuestion } from "../launcher/user-code.ts";
@@ -22,7 +22,7 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[]): Promise<number> {
-  parseOptions(command, args);
+  onlyOptions(command, args);
   if (process.send === undefined) {
     throw new PrlError("PRL_CLI_USAGE", "prl check-code is a part of prl rl: check a module with prl env validate");
   }

@@ -1,6 +1,6 @@
 /** `prl doctor`: is this machine set up, and if not, how to mend it. */
 import { cacheDir } from "../../config/index.ts";
-import { parseOptions } from "../args.ts";
+import { onlyOptions } from "../args.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 import type { Check } from "../doctor/check.ts";
 import { machineChecks } from "../doctor/machine.ts";
@@ -18,7 +18,7 @@ export const command: Command = {
 };
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
-  parseOptions(command, args);
+  onlyOptions(command, args);
   const groups = await Promise.all([toolchainChecks(io.env), machineChecks(io.cwd, cacheDir(io.env)), sandboxChecks()]);
   const checks = groups.flat();
   const problems = checks.filter((check) => check.status === "problem").length;

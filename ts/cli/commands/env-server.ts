@@ -7,8 +7,8 @@
  */
 import { readEnvWorkerConfig, startEnvWorker } from "../../environments/index.ts";
 import { joinRun } from "../../monitors/index.ts";
-import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE } from "../by-hand.ts";
-import { parseChildOptions } from "../child.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
+import { CHILD_OPTIONS, parseChildOptions } from "../child.ts";
 import type { Command, CommandIo } from "../command.ts";
 import { stopExit } from "../stop-signal.ts";
 
@@ -23,12 +23,7 @@ export const command: Command = {
     "`prl rl` starts it with --config. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
     "with env = {id | path, args}.\n" +
     "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
-  options: [
-    { flag: "--config", value: "<file>", summary: "JSON file with the resolved section" },
-    { flag: "--run-dir", value: "<dir>", summary: "Run directory, for the ready file" },
-    { flag: "--index", value: "<i>", summary: "Which worker this is, from 0 (default 0)" },
-    { flag: "--attempt", value: "<n>", summary: "Which start of the run this belongs to (default 1)" },
-  ],
+  options: eitherWay(CHILD_OPTIONS),
   run,
 };
 

@@ -5,9 +5,10 @@ import { PrlError } from "../../errors.ts";
 import { exportSft } from "../../evals/index.ts";
 import { parseOptions } from "../args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
+import { RULES } from "../option-rule.ts";
 
 const OPTIONS = [
-  { flag: "--min-reward", value: "<x>", summary: "Only what was worth at least this" },
+  { flag: "--min-reward", value: "<x>", rule: RULES.finite, summary: "Only what was worth at least this" },
   { flag: "--out", value: "<file>", summary: "Where the rows go; default: sft.jsonl in the run directory" },
 ] as const;
 
@@ -30,7 +31,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const given = options.get("--out");
   const out = given === undefined ? join(runDir, "sft.jsonl") : resolve(io.cwd, given);
   const minReward = options.get("--min-reward");
-  const limit = minReward === undefined ? {} : { minReward: number(minReward) };
+  const limit = minReward === undefined ? {} : { minReward: Number(minReward) };
   const report = await exportSft(runDir, out, { ...limit, signal: io.signal });
   const { rows, traces, leftOut } = report;
   if (io.json) io.writeJson({ out, rows, traces, left_out: leftOut });
@@ -39,10 +40,4 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     for (const [reason, count] of Object.entries(leftOut)) io.stdout.write(`left out, ${reason}: ${count}\n`);
   }
   return rows === 0 ? EXIT.failed : EXIT.done;
-}
-
-function number(text: string): number {
-  const value = Number(text);
-  if (text.trim() !== "" && Number.isFinite(value)) return value;
-  throw new PrlError("PRL_CLI_USAGE", `--min-reward: expected a number, got ${JSON.stringify(text)}`);
 }

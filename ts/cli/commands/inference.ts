@@ -16,11 +16,12 @@ import {
 import { joinRun } from "../../monitors/index.ts";
 import { loadModel } from "../../native/index.ts";
 import { openInferencePuller, transportToken, type WeightPuller } from "../../transports/index.ts";
-import { integerOption, parseOptions } from "../args.ts";
+import { numberOption, parseOptions, refusePositionals } from "../args.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../by-hand.ts";
 import { CHILD_OPTIONS, parseChildOptions, untilStopped } from "../child.ts";
 import type { Command, CommandIo } from "../command.ts";
+import { RULES } from "../option-rule.ts";
 import { atMost, CLOSE_ENGINE_MS, FOREVER, modelFolder, orStopped, serve } from "../serve-model.ts";
 
 const COMPONENT = "inference";
@@ -29,12 +30,18 @@ const FOLDER_OPTIONS = [
   {
     flag: "--host",
     value: "<address>",
+    rule: { is: "host" },
     summary: "Address to listen on (default 127.0.0.1); beyond this machine it needs PRL_TRANSPORT_TOKEN",
   },
-  { flag: "--port", value: "<n>", summary: "Port (default 8000); another free one when it is taken" },
+  { flag: "--port", value: "<n>", rule: RULES.port, summary: "Port (default 8000); another free one when it is taken" },
   { flag: "--name", value: "<name>", summary: "Name of the model in requests (default: the folder's)" },
-  { flag: "--threads", value: "<n>", summary: "Threads of the engine (default: all cores)" },
-  { flag: "--max-model-len", value: "<n>", summary: "Longest sequence (tokens; default: the model's)" },
+  { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
+  {
+    flag: "--max-model-len",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Longest sequence (tokens; default: the model's)",
+  },
 ] as const;
 
 export const command: Command = {
@@ -65,12 +72,11 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 
 async function serveFolder(folder: string, args: readonly string[], io: CommandIo): Promise<number> {
   const { options, positionals } = parseOptions({ name: COMPONENT, options: FOLDER_OPTIONS }, args);
-  if (positionals.length > 0)
-    throw new PrlError("PRL_CLI_USAGE", `prl inference takes one folder, not ${positionals.join(" ")} too`);
+  refusePositionals("inference <folder>", positionals);
   const dir = await modelFolder(folder, io.cwd);
   const host = options.get("--host") ?? "127.0.0.1";
   await checkHost(host, io);
-  const number = (flag: string): number | null => (options.has(flag) ? integerOption(options, flag, 0) : null);
+  const number = (flag: string): number | null => (options.has(flag) ? numberOption(options, flag, 0) : null);
   const config = parseInferenceProcessConfig(
     {
       model_dir: dir,

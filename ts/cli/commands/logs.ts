@@ -2,8 +2,9 @@
 import { basename } from "node:path";
 
 import { PrlError } from "../../errors.ts";
-import { integerOption, parseOptions } from "../args.ts";
+import { numberOption, parseOptions } from "../args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
+import { RULES } from "../option-rule.ts";
 import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
 import { stopExit } from "../stop-signal.ts";
 import { checkComponent, followLogs, isOf, newestRun, processesOf, readLogs } from "../runs/run-logs.ts";
@@ -22,7 +23,12 @@ export const command: Command = {
   ].join("\n"),
   options: [
     { flag: FOLLOW, summary: "Also -f: go on until the run ends or Ctrl-C" },
-    { flag: LINES, value: "<n>", summary: `Only the last lines of each process (all; with --json ${JSON_LINES})` },
+    {
+      flag: LINES,
+      value: "<n>",
+      rule: RULES.count,
+      summary: `Only the last lines of each process (all; with --json ${JSON_LINES})`,
+    },
     OUTPUT_DIR,
   ],
   run,
@@ -58,7 +64,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     await readLogs(runDir, component, print);
     return EXIT.done;
   }
-  const logs = await lastLines(runDir, component, integerOption(options, LINES, JSON_LINES));
+  const logs = await lastLines(runDir, component, numberOption(options, LINES, JSON_LINES));
   if (io.json) io.writeJson({ run: basename(runDir), run_dir: runDir, logs: Object.fromEntries(logs) });
   else for (const [process, lines] of logs) for (const line of lines) print(process, line);
   return EXIT.done;

@@ -1,13 +1,14 @@
 /** `prl sandbox bench`: see `ts/cli/sandbox-bench`. */
 
 import { PrlError } from "../../errors.ts";
-import { integerOption, parseOptions } from "../args.ts";
+import { numberOption, parseOptions } from "../args.ts";
 import { type CommandIo, type CommandOption, EXIT } from "../command.ts";
+import { RULES } from "../option-rule.ts";
 import { runBench, SCENARIO_NAMES } from "../sandbox-bench/bench.ts";
 import { PYTHON } from "../sandbox-bench/rivals.ts";
 
 export const BENCH_OPTIONS: readonly CommandOption[] = [
-  { flag: "--rounds", value: "<n>", summary: "bench: samples per contender of a latency (60)" },
+  { flag: "--rounds", value: "<n>", rule: RULES.count, summary: "bench: samples per contender of a latency (60)" },
   { flag: "--python", value: "<path>", summary: "bench: the python3 whose numpy is measured (/usr/bin/python3)" },
   { flag: "--quick", summary: "bench: smaller loads, to see that it runs" },
 ];
@@ -20,7 +21,7 @@ export async function bench(args: readonly string[], io: CommandIo): Promise<num
     const message = `prl sandbox bench: no scenario ${unknown.join(", ")}; there are ${SCENARIO_NAMES.join(", ")}`;
     throw new PrlError("PRL_CLI_USAGE", message);
   }
-  const rounds = integerOption(options, "--rounds", 60);
+  const rounds = numberOption(options, "--rounds", 60);
   const python = options.get("--python") ?? PYTHON;
   const quick = options.has("--quick");
   const missed = await runBench({ scenarios: positionals, rounds, quick, python }, io);

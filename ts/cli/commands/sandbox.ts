@@ -7,8 +7,9 @@ import { buffer } from "node:stream/consumers";
 import { PrlError } from "../../errors.ts";
 import { sandboxDaemonPath } from "../../native/index.ts";
 import { type RunLimits, type RunResult, type SandboxCapabilities, SandboxPool } from "../../sandbox/index.ts";
-import { integerOption, parseOptions } from "../args.ts";
+import { numberOption, onlyOptions, parseOptions } from "../args.ts";
 import { EXIT, type Command, type CommandIo, type CommandOption } from "../command.ts";
+import { RULES } from "../option-rule.ts";
 import { stopExit } from "../stop-signal.ts";
 import { BENCH_OPTIONS, bench } from "./sandbox-bench.ts";
 
@@ -20,12 +21,36 @@ const SIGNAL_EXIT = 128;
 const NO_EXIT = 125;
 
 const LIMIT_OPTIONS: readonly (CommandOption & { key: keyof RunLimits })[] = [
-  { flag: "--wall-ms", value: "<ms>", summary: "Wall time (10000)", key: "wallMs" },
-  { flag: "--cpu-ms", value: "<ms>", summary: "CPU time of all its processes (10000)", key: "cpuMs" },
-  { flag: "--memory-bytes", value: "<n>", summary: "Memory of all its processes (512 MiB)", key: "memoryBytes" },
-  { flag: "--processes", value: "<n>", summary: "Processes and threads at once (64)", key: "processes" },
-  { flag: "--output-bytes", value: "<n>", summary: "Output kept per stream (1 MiB)", key: "outputBytes" },
-  { flag: "--disk-bytes", value: "<n>", summary: "What it may write (256 MiB)", key: "diskBytes" },
+  { flag: "--wall-ms", value: "<ms>", rule: RULES.count, summary: "Wall time (10000)", key: "wallMs" },
+  {
+    flag: "--cpu-ms",
+    value: "<ms>",
+    rule: RULES.count,
+    summary: "CPU time of all its processes (10000)",
+    key: "cpuMs",
+  },
+  {
+    flag: "--memory-bytes",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Memory of all its processes (512 MiB)",
+    key: "memoryBytes",
+  },
+  {
+    flag: "--processes",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Processes and threads at once (64)",
+    key: "processes",
+  },
+  {
+    flag: "--output-bytes",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Output kept per stream (1 MiB)",
+    key: "outputBytes",
+  },
+  { flag: "--disk-bytes", value: "<n>", rule: RULES.count, summary: "What it may write (256 MiB)", key: "diskBytes" },
 ];
 const ADDRESS: CommandOption = {
   flag: "--address",
@@ -151,7 +176,7 @@ async function runOne(args: readonly string[], io: CommandIo): Promise<number> {
   if (program.length === 0) throw new PrlError("PRL_CLI_USAGE", "prl sandbox run: expected a program after --");
   const limits: RunLimits = {};
   for (const { flag, key } of LIMIT_OPTIONS) {
-    if (options.has(flag)) limits[key] = integerOption(options, flag, 0);
+    if (options.has(flag)) limits[key] = numberOption(options, flag, 0);
   }
   const file = options.get("--file");
   const files = file === undefined ? {} : { [file.split("/").at(-1) ?? file]: await fileContent(file, "--file") };
@@ -202,7 +227,7 @@ function asJson(result: RunResult): Record<string, unknown> {
 }
 
 async function doctor(args: readonly string[], io: CommandIo): Promise<number> {
-  const { options } = parseOptions({ name: "sandbox doctor", options: FORMS["doctor"]?.options ?? [] }, args);
+  const options = onlyOptions({ name: "sandbox doctor", options: FORMS["doctor"]?.options ?? [] }, args);
   return withPool(options, io, async (pool) => {
     const capabilities = await pool.capabilities();
     if (io.json) io.writeJson(capabilities);

@@ -12,14 +12,16 @@ import { readRegularFile } from "../../regular-file.ts";
 import { runSft, SftPublisher } from "../../trainer/index.ts";
 import { openChildMetrics } from "../child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
+import { checkOptions, numberOption } from "../args.ts";
+import { RULES } from "../option-rule.ts";
 import { stopExit } from "../stop-signal.ts";
 import { prepareSft, resumeRequest, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
 
 const CHILD_OPTIONS = [
   { flag: "--config", value: "<file>", summary: "Resolved config, written by the launcher: be a process of its run" },
   { flag: "--run-dir", value: "<dir>", summary: "Run directory, with --config" },
-  { flag: "--index", value: "<i>", summary: "Number of this process, with --config" },
-  { flag: "--attempt", value: "<n>", summary: "Launch of the run, with --config" },
+  { flag: "--index", value: "<i>", rule: RULES.index, summary: "Number of this process, with --config" },
+  { flag: "--attempt", value: "<n>", rule: RULES.count, summary: "Launch of the run, with --config" },
 ] as const;
 const OPTIONS = [...RUN_OPTIONS, ...CHILD_OPTIONS];
 
@@ -35,6 +37,7 @@ export const command: Command = {
 
 async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { files, overrides, options } = parseConfigArguments("sft", args, OPTIONS);
+  checkOptions(CHILD_OPTIONS, options);
   const childConfig = options.get("--config");
   if (childConfig !== undefined) return runChild(childConfig, options, io);
   const resume = resumeRequest(options.get("--resume"));
@@ -59,10 +62,10 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
 /** The process of a run: trains and leaves the checkpoint where the launcher wants it. */
 async function runChild(configPath: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<number> {
   const runDir = options.get("--run-dir");
-  if (runDir === undefined) throw new PrlError("PRL_CLI_USAGE", "--config needs --run-dir");
+  if (runDir === undefined) throw new PrlError("PRL_CLI_USAGE", "--config: needs --run-dir");
   const child = await readChildConfig(configPath);
-  const index = Number(options.get("--index") ?? 0);
-  const attempt = Number(options.get("--attempt") ?? 1);
+  const index = numberOption(options, "--index", 0);
+  const attempt = numberOption(options, "--attempt", 1);
   const {
     run_id: runId,
     model_dir: modelDir,

@@ -13,7 +13,9 @@ import { PrlError } from "../../errors.ts";
 import { tellFailureAt } from "../../failure-note.ts";
 import { ifThere } from "../../file-presence.ts";
 import { makeFolder } from "../../make-folder.ts";
+import { checkOptions } from "../args.ts";
 import type { Component } from "../by-hand.ts";
+import { CHILD_OPTIONS } from "../child.ts";
 import type { CommandIo } from "../command.ts";
 import { METRICS_FILE, MetricsTail } from "../../monitors/index.ts";
 import { type BaseModel, ensureBaseModel } from "./base-model.ts";
@@ -42,9 +44,10 @@ export async function launcherArguments(
   io: CommandIo,
 ): Promise<readonly string[]> {
   const { files, overrides, options } = parseConfigArguments("rl", args, [RUN_DIR, INDEX, ATTEMPT, RESUME_OPTION]);
+  checkOptions(CHILD_OPTIONS, options);
   const given = options.get(RUN_DIR.flag);
   if (given === undefined)
-    throw new PrlError("PRL_CLI_USAGE", "a part of a run needs --run-dir <dir>, the run's directory");
+    throw new PrlError("PRL_CLI_USAGE", "--run-dir: <dir> is missing, the directory of the run that this is a part of");
   const runDir = resolve(io.cwd, given);
   const { config } = await loadConfig(files, overrides, { kind: "rl", env: io.env, cwd: io.cwd });
   const request = resumeRequest(options.get(RESUME_OPTION.flag));
@@ -86,9 +89,7 @@ function isResumable(component: Component): component is ResumablePart {
 }
 
 function attemptOf(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  if (/^[1-9]\d*$/u.test(text)) return Number(text);
-  throw new PrlError("PRL_CLI_USAGE", `--attempt takes a whole number from 1 on, not "${text}"`);
+  return text === undefined ? null : Number(text);
 }
 
 async function childConfig(

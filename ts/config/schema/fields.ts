@@ -4,9 +4,9 @@
  * Every key has a description with its unit; help, JSON Schema and the loader read what they need from the schema's metadata and
  * nowhere else. `relativeTo` marks keys that are paths, `shorthand` blocks that a bare flag may set (`--model X` = `--model.name X`).
  */
-import { isIP } from "node:net";
-
 import { z } from "zod";
+
+import { isHost } from "../host.ts";
 
 /** Names become file names, which take 255 bytes with what is put around them. */
 const LONGEST_NAME = 128;
@@ -70,15 +70,7 @@ export function seconds() {
   return z.number().positive().max(MOST_SECONDS);
 }
 
-/** Names and addresses that something can listen on or be found at: an IP address, or a host name of letters, digits, "-" and ".". */
-const HOST_NAME = /^(?=.{1,253}$)[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_]([A-Za-z0-9_-]{0,62}))*\.?$/;
-
-export const hostAddress = z
-  .string()
-  .refine(
-    (host) => isIP(host) !== 0 || (HOST_NAME.test(host) && !/^[\d.]+$/.test(host)),
-    "must be an IP address or a host name",
-  );
+export const hostAddress = z.string().refine(isHost, "must be an IP address or a host name");
 
 export const modelBlock = z
   .strictObject({

@@ -1,6 +1,7 @@
 /** The forms of `prl env`: what each is called and takes; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
+import { RULES } from "../../option-rule.ts";
 import { ARGS } from "./options.ts";
 
 export interface EnvForm {
@@ -43,9 +44,14 @@ export const FORMS: readonly EnvForm[] = [
     summary: "Gold answers score full, others do not, seeds repeat, rollouts run; exit code 1 when not so",
     options: [
       ARGS,
-      { flag: "--tasks", value: "<n>", summary: "Tasks of each split to look at (100)" },
-      { flag: "--seed", value: "<n>", summary: "Seed of the tasks (0)" },
-      { flag: "--timeout-s", value: "<n>", summary: "Longest that one check of one task may take, in seconds (60)" },
+      { flag: "--tasks", value: "<n>", rule: RULES.count, summary: "Tasks of each split to look at (100)" },
+      { flag: "--seed", value: "<n>", rule: RULES.whole, summary: "Seed of the tasks (0)" },
+      {
+        flag: "--timeout-s",
+        value: "<n>",
+        rule: RULES.seconds,
+        summary: "Longest that one check of one task may take, in seconds (60)",
+      },
     ],
     load: () => import("./validate.ts"),
   },
@@ -60,7 +66,14 @@ export const FORMS: readonly EnvForm[] = [
     name: "install",
     usage: "<owner/name[@version] | npm spec | folder>...",
     summary: "Install environment packages with npm, without running any script of theirs",
-    options: [{ flag: "--timeout-s", value: "<n>", summary: "Longest that npm may take, in seconds (600)" }],
+    options: [
+      {
+        flag: "--timeout-s",
+        value: "<n>",
+        rule: RULES.seconds,
+        summary: "Longest that npm may take, in seconds (600)",
+      },
+    ],
     load: () => import("./install.ts"),
   },
 ];

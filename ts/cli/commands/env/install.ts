@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 
 import { type LocatedEnvironment, locateEnvironment, parsePackageId } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
-import { integerOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 
 const TIMEOUT_S = 600;
@@ -19,7 +19,7 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
     );
   const before = dependencies(io.cwd);
   const specs = positionals.map((given) => npmSpec(given, io.cwd));
-  await npm([...NPM_ARGUMENTS, ...specs], 1000 * integerOption(options, "--timeout-s", TIMEOUT_S), io);
+  await npm([...NPM_ARGUMENTS, ...specs], 1000 * numberOption(options, "--timeout-s", TIMEOUT_S), io);
   const installed: LocatedEnvironment[] = [];
   for (const name of installedNames(positionals, before, io.cwd)) installed.push(await loadInstalled(name, io.cwd));
   const rows = installed.map(({ environment: { name, version }, origin }) => ({ name, version, origin }));

@@ -6,7 +6,7 @@ import {
   type ValidationReport,
 } from "../../../environments/index.ts";
 import { renderTable } from "../../../monitors/index.ts";
-import { integerOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { environmentArgs, namedEnvironment } from "./options.ts";
 
@@ -19,9 +19,9 @@ const MESSAGE_LENGTH = 160;
 export async function run(args: PlainArguments, io: CommandIo): Promise<number> {
   const { environment, origin } = await namedEnvironment(args, "validate", io);
   const options = {
-    tasks: integerOption(args.options, "--tasks", TASKS),
-    seed: integerOption(args.options, "--seed", 0),
-    deadlineMs: 1000 * integerOption(args.options, "--timeout-s", DEADLINE_S),
+    tasks: numberOption(args.options, "--tasks", TASKS),
+    seed: numberOption(args.options, "--seed", 0),
+    deadlineMs: 1000 * numberOption(args.options, "--timeout-s", DEADLINE_S),
   };
   const sandboxes = new SandboxSource();
   const configured = environment.configure(environmentArgs(args), { sandboxes });

@@ -1,6 +1,7 @@
 /** The forms of `prl weights`: what each is called and takes; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
+import { RULES } from "../../option-rule.ts";
 import { CLIENT_TLS, FROM, LISTEN, RELAY_TLS, SERVER_TLS, TIMEOUT } from "./network-options.ts";
 
 export interface WeightsForm {
@@ -21,8 +22,19 @@ export const FORMS: readonly WeightsForm[] = [
     usage: "<folder> <dir> --policy-version <n> [--keep <n>]",
     summary: "Make a folder of weights, a model's or a PEFT adapter's, a version",
     options: [
-      { flag: "--policy-version", value: "<n>", summary: "Its number; later ones are no more", required: true },
-      { flag: "--keep", value: "<n>", summary: "Newest versions that stay (4); what they build on stays too" },
+      {
+        flag: "--policy-version",
+        value: "<n>",
+        rule: RULES.whole,
+        summary: "Its number; later ones are no more",
+        required: true,
+      },
+      {
+        flag: "--keep",
+        value: "<n>",
+        rule: RULES.count,
+        summary: "Newest versions that stay (4); what they build on stays too",
+      },
     ],
     load: () => import("./publish.ts"),
   },
@@ -40,7 +52,12 @@ export const FORMS: readonly WeightsForm[] = [
     options: [
       FROM,
       LISTEN,
-      { flag: "--keep", value: "<n>", summary: "Newest versions that stay (4); what they build on stays too" },
+      {
+        flag: "--keep",
+        value: "<n>",
+        rule: RULES.count,
+        summary: "Newest versions that stay (4); what they build on stays too",
+      },
       TIMEOUT,
       ...RELAY_TLS,
     ],
@@ -50,7 +67,12 @@ export const FORMS: readonly WeightsForm[] = [
     name: "pull",
     usage: "<dir> --from <host:port,...> [--policy-version <n>]",
     summary: "Bring one version here, the newest unless told which, with what it builds on",
-    options: [FROM, { flag: "--policy-version", value: "<n>", summary: "Which version" }, TIMEOUT, ...CLIENT_TLS],
+    options: [
+      FROM,
+      { flag: "--policy-version", value: "<n>", rule: RULES.whole, summary: "Which version" },
+      TIMEOUT,
+      ...CLIENT_TLS,
+    ],
     load: () => import("./pull.ts"),
   },
   {

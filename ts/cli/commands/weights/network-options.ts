@@ -1,9 +1,11 @@
 /** Options of `prl weights serve | relay | pull`. */
 import type { CommandOption } from "../../command.ts";
+import { RULES } from "../../option-rule.ts";
 
 export const LISTEN: CommandOption = {
   flag: "--listen",
   value: "<host:port>",
+  rule: { is: "host:port" },
   summary:
     "Where to listen (default 127.0.0.1:0, any port); beyond this machine it needs PRL_TRANSPORT_TOKEN or --tls-client-ca",
 };
@@ -16,6 +18,7 @@ export const FROM: CommandOption = {
 export const TIMEOUT: CommandOption = {
   flag: "--timeout-s",
   value: "<n>",
+  rule: RULES.seconds,
   summary: "Seconds without any progress after which it gives up (600)",
 };
 /** What a listener and a caller show. */

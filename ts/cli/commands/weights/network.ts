@@ -2,8 +2,9 @@
 import { PrlError } from "../../../errors.ts";
 import { openWeightNode, type WeightNode } from "../../../native/index.ts";
 import { readTls, transportToken } from "../../../transports/index.ts";
-import { integerOption, type PlainArguments } from "../../args.ts";
+import { numberOption, showText, type PlainArguments } from "../../args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
+import { expectedBy } from "../../option-rule.ts";
 import { stopExit } from "../../stop-signal.ts";
 
 export const DEFAULT_LISTEN = "127.0.0.1:0";
@@ -12,7 +13,10 @@ const DEFAULT_TIMEOUT_S = 600;
 /** The addresses of `--from`. */
 export function sourcesOf({ options }: PlainArguments): string[] {
   const sources = (options.get("--from") ?? "").split(",").filter((address) => address !== "");
-  if (sources.length === 0) throw new PrlError("PRL_CLI_USAGE", "--from: expected host:port, or several with commas");
+  const wrong = sources.length === 0 ? "nothing" : sources.find((address) => expectedBy({ is: "host:port" }, address));
+  if (wrong !== undefined) {
+    throw new PrlError("PRL_CLI_USAGE", `--from: expected host:port, or several with commas, got ${showText(wrong)}`);
+  }
   return sources;
 }
 
@@ -31,7 +35,7 @@ export async function withNode(
   work: (node: WeightNode, signal: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const { signal } = io;
-  const patienceMs = 1000 * integerOption(options, "--timeout-s", DEFAULT_TIMEOUT_S);
+  const patienceMs = 1000 * numberOption(options, "--timeout-s", DEFAULT_TIMEOUT_S);
   const file = (flag: string) => options.get(flag) ?? null;
   const tls = readTls({
     tls_cert: file("--tls-cert"),

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import { WeightPublisher } from "../../../native/index.ts";
-import { integerOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 
 const DEFAULT_KEEP = 4;
@@ -16,9 +16,9 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
       "prl weights publish: expected the folder of weights and the one that holds step_<version>/",
     );
   }
-  const version = integerOption(options, "--policy-version", 0);
+  const version = numberOption(options, "--policy-version", 0);
   const publisher = await WeightPublisher.open(resolve(io.cwd, root), {
-    keep: integerOption(options, "--keep", DEFAULT_KEEP),
+    keep: numberOption(options, "--keep", DEFAULT_KEEP),
   });
   try {
     const { dir, manifest } = await publisher.publishFolder(version, resolve(io.cwd, folder));

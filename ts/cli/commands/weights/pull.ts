@@ -1,7 +1,7 @@
 /** `prl weights pull <dir>`: brings one version here, with what it builds on. */
 import { resolve } from "node:path";
 
-import { integerOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../args.ts";
 import type { CommandIo } from "../../command.ts";
 import { onlyFolder, sourcesOf, withNode } from "./network.ts";
 
@@ -9,7 +9,7 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   const root = resolve(io.cwd, onlyFolder(args, "where the version goes"));
   const sources = sourcesOf(args);
   const wanted = args.options.has("--policy-version")
-    ? { version: integerOption(args.options, "--policy-version", 0) }
+    ? { version: numberOption(args.options, "--policy-version", 0) }
     : {};
   return withNode(root, args, io, async (node) => {
     const { directory, version, digest } = await node.pull(wanted, sources);

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import type { WeightNode } from "../../../native/index.ts";
-import { integerOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../args.ts";
 import type { CommandIo } from "../../command.ts";
 import { announce, DEFAULT_LISTEN, onlyFolder, sourcesOf, withNode } from "./network.ts";
 
@@ -12,7 +12,7 @@ const DEFAULT_KEEP = 4;
 export async function run(args: PlainArguments, io: CommandIo): Promise<number> {
   const root = resolve(io.cwd, onlyFolder(args, "where the versions go"));
   const sources = sourcesOf(args);
-  const keep = integerOption(args.options, "--keep", DEFAULT_KEEP);
+  const keep = numberOption(args.options, "--keep", DEFAULT_KEEP);
   return withNode(root, args, io, async (node, signal) => {
     announce(io, await node.listen(args.options.get("--listen") ?? DEFAULT_LISTEN), root);
     let after: number | undefined;
