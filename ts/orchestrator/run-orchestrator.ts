@@ -420,7 +420,7 @@ class Orchestrator {
   /** The end of a run that has nothing to train on, with the traces of these groups in a file that it names. */
   async #starved(groups: readonly Group[]): Promise<PrlError> {
     const dir = rolloutsDir(this.#job.runDir, this.#step);
-    await mkdir(dir, { recursive: true });
+    makeFolder(dir, this.#job.runDir);
     const file = join(dir, "starved.jsonl");
     await atomicWriteFile(file, traceLines(groups, []));
     return starved(groups, { step: this.#step, batches: MAX_EMPTY_BATCHES, file });

@@ -7,6 +7,7 @@ import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
 import { readRun } from "../runs/read-run.ts";
 import { newestRun } from "../runs/run-logs.ts";
 import { watchRun } from "../runs/watch-run.ts";
+import { stopExit } from "../stop-signal.ts";
 
 export const command: Command = {
   name: "watch",
@@ -37,7 +38,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   } finally {
     view.end();
   }
-  if (io.signal.aborted) return io.signal.reason === "SIGTERM" ? EXIT.terminated : EXIT.interrupted;
+  if (io.signal.aborted) return stopExit(io.signal.reason);
   const { status, summary, steps } = await readRun(runDir);
   if (io.json) io.writeJson(summary ?? { status, steps });
   else io.stdout.write(`\nThe run ${record.name} is over: ${status}, ${steps} steps (prl runs show ${record.name})\n`);
