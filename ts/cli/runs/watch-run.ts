@@ -45,7 +45,9 @@ export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => voi
       const event = eventOf(parseObject(line), run.attempts);
       if (event !== null) onEvent(event);
     });
-    for (const line of newestAttempts(await metrics.poll())) feed.take(line);
+    const lines: MetricsLine[] = [];
+    for await (const line of metrics.poll()) lines.push(line);
+    for (const line of newestAttempts(lines)) feed.take(line);
     if (!isLive || signal.aborted) return;
     const load = await readRunLoad(runDir);
     const text = JSON.stringify(load);
