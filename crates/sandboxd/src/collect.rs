@@ -1,18 +1,22 @@
-//! Files into and out of a sandbox, handled by init in the sandbox's own mount namespace.
+//! What is taken out of a sandbox, by init in the sandbox's own mount namespace.
 //!
-//! Files go in before any guest runs and come out after every guest is dead, so nobody can move a path under our hands.
-//! Going out, symbolic links are never followed, only regular files are opened, and depth, entries and bytes are bounded.
+//! It has init's rights, so it looks only at the writable layer, where a program can have left something, and reaches
+//! everything by descriptors: no symbolic link is followed, neither in what is found nor on the way to where it begins.
+//! Only regular files are opened, and depth, entries and bytes are bounded.
 
-use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Component, Path};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use bytes::Bytes;
 
+use crate::below::Directory;
 use crate::defence::Defence;
 use crate::glob;
-use crate::sys::{c_path, give};
+use crate::init::place;
+use crate::sys::c_path;
 use crate::wire::{FileSpec, Finish, Finished, Uncollected};
 
 /// Directories deeper than this are not searched.
@@ -29,43 +33,6 @@ pub(crate) struct Collected {
     pub(crate) uncollected: Vec<Uncollected>,
     /// Something was left out for the byte limit.
     pub(crate) limit_hit: bool,
-}
-
-/// Makes a directory and those above it that are missing; new ones belong to the guest.
-pub(crate) fn make_parents(path: &Path, uid: u32) -> io::Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    if let Some(parent) = path.parent() {
-        make_parents(parent, uid)?;
-    }
-    fs::DirBuilder::new().mode(0o755).create(path)?;
-    give(path, uid)
-}
-
-/// Writes one file of the request. Its path was checked by the daemon and is checked again here.
-pub(crate) fn write_input(cwd: &Path, file: &FileSpec, uid: u32) -> io::Result<()> {
-    let relative = Path::new(&file.path);
-    if !relative
-        .components()
-        .all(|component| matches!(component, Component::Normal(_)))
-    {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    let path = cwd.join(relative);
-    if let Some(parent) = path.parent() {
-        make_parents(parent, uid)?;
-    }
-    let mode = if file.mode == 0 { 0o644 } else { file.mode & 0o777 };
-    let mut target = fs::OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(mode)
-        .open(&path)?;
-    target.write_all(&file.content)?;
-    target.set_permissions(fs::Permissions::from_mode(mode))?;
-    give(&path, uid)
 }
 
 /// Whether the file system at `path` has no block, and no inode, left.
@@ -92,26 +59,28 @@ pub(crate) fn finished(wanted: &Finish) -> Finished {
 }
 
 /// Returns the regular files below `root` that match one of the patterns, up to `budget` bytes in all.
-pub(crate) fn collect(root: &Path, patterns: &[String], budget: u64) -> Collected {
+fn collect(root: &Path, patterns: &[String], budget: u64) -> Collected {
     let mut walk = Walk {
         patterns,
         left: budget,
         entries: 0,
         found: Collected::default(),
     };
-    if !patterns.is_empty() && looked_at(root).is_ok_and(|kind| kind.is_dir()) {
-        walk.directory(root, "", 0);
+    if patterns.is_empty() {
+        return walk.found;
+    }
+    match beginning(root) {
+        Ok(directory) => walk.directory(&directory, "", 0),
+        // It was removed, or another kind of file has its name.
+        Err(error) => walk.leave_out("**", &format!("the working directory: {error}")),
     }
     walk.found
 }
 
-/// Of the path itself, never of what it links to.
-fn looked_at(path: &Path) -> io::Result<fs::Metadata> {
-    if Defence::Links.stands() {
-        fs::symlink_metadata(path)
-    } else {
-        fs::metadata(path)
-    }
+fn beginning(root: &Path) -> io::Result<Directory> {
+    let elsewhere = || io::Error::other("programs cannot write there");
+    let (layer, below) = place::in_layer(root).ok_or_else(elsewhere)?;
+    Directory::trusted(&layer)?.descend(&below)
 }
 
 struct Walk<'a> {
@@ -122,20 +91,15 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn directory(&mut self, path: &Path, relative: &str, depth: usize) {
-        let entries = match fs::read_dir(path) {
-            Ok(entries) => entries,
+    fn directory(&mut self, directory: &Directory, relative: &str, depth: usize) {
+        let (names, all) = match directory.names(MAX_ENTRIES - self.entries) {
+            Ok(names) => names,
             Err(error) => return self.leave_out(relative, &error.to_string()),
         };
-        let mut names: Vec<_> = Vec::new();
-        for entry in entries.flatten() {
-            self.entries += 1;
-            if self.entries > MAX_ENTRIES {
-                return self.leave_out(relative, "too many entries");
-            }
-            names.push(entry.file_name());
+        self.entries += names.len();
+        if !all {
+            return self.leave_out(relative, "too many entries");
         }
-        names.sort();
         for name in names {
             let Some(text) = name.to_str() else {
                 self.leave_out(
@@ -145,35 +109,37 @@ impl Walk<'_> {
                 continue;
             };
             let below = format!("{relative}{text}");
-            let full = path.join(&name);
-            let Ok(kind) = looked_at(&full) else {
-                continue;
-            };
-            if kind.is_dir() {
-                if depth + 1 < MAX_DEPTH || !Defence::WalkDepth.stands() {
-                    self.directory(&full, &format!("{below}/"), depth + 1);
-                } else {
-                    self.leave_out(&below, "too deep");
+            match directory.kind(&name) {
+                Err(_) => {}
+                Ok(libc::S_IFDIR) => self.below(directory, &name, below, depth),
+                Ok(kind) => {
+                    if self.patterns.iter().any(|pattern| glob::matches(pattern, &below)) {
+                        self.file(directory, &name, below, kind);
+                    }
                 }
-            } else if self.patterns.iter().any(|pattern| glob::matches(pattern, &below)) {
-                self.file(&full, below, &kind);
             }
         }
     }
 
-    fn file(&mut self, path: &Path, relative: String, kind: &fs::Metadata) {
-        if !kind.is_file() && Defence::RegularFiles.stands() {
+    fn below(&mut self, directory: &Directory, name: &OsStr, relative: String, depth: usize) {
+        if depth + 1 >= MAX_DEPTH && Defence::WalkDepth.stands() {
+            return self.leave_out(&relative, "too deep");
+        }
+        match directory.enter(name) {
+            Ok(entered) => self.directory(&entered, &format!("{relative}/"), depth + 1),
+            Err(error) => self.leave_out(&relative, &error.to_string()),
+        }
+    }
+
+    fn file(&mut self, directory: &Directory, name: &OsStr, relative: String, kind: libc::mode_t) {
+        if kind != libc::S_IFREG && Defence::RegularFiles.stands() {
             return self.leave_out(&relative, "not a regular file");
         }
         if self.found.files.len() >= MAX_REPORTED {
             return self.leave_out(&relative, "too many files");
         }
-        if kind.len() > self.left {
-            self.found.limit_hit = true;
-            return self.leave_out(&relative, "over the limit of collected bytes");
-        }
-        match read_whole(path, kind.len()) {
-            Ok(content) => {
+        match self.content(directory, name) {
+            Ok(Some((content, kind))) => {
                 self.left -= content.len() as u64;
                 self.found.files.push(FileSpec {
                     path: relative,
@@ -181,8 +147,22 @@ impl Walk<'_> {
                     mode: kind.mode() & 0o777,
                 });
             }
+            Ok(None) => {
+                self.found.limit_hit = true;
+                self.leave_out(&relative, "over the limit of collected bytes");
+            }
             Err(error) => self.leave_out(&relative, &error.to_string()),
         }
+    }
+
+    /// `None`: it is more than what is left.
+    fn content(&self, directory: &Directory, name: &OsStr) -> io::Result<Option<(Bytes, fs::Metadata)>> {
+        let file = directory.open(name, libc::O_RDONLY, 0)?;
+        let kind = file.metadata()?;
+        if kind.len() > self.left {
+            return Ok(None);
+        }
+        Ok(Some((read_whole(file, kind.len())?, kind)))
     }
 
     fn leave_out(&mut self, path: &str, reason: &str) {
@@ -195,11 +175,7 @@ impl Walk<'_> {
     }
 }
 
-fn read_whole(path: &Path, length: u64) -> io::Result<Bytes> {
-    let file = fs::OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NONBLOCK | if Defence::Links.stands() { libc::O_NOFOLLOW } else { 0 })
-        .open(path)?;
+fn read_whole(file: File, length: u64) -> io::Result<Bytes> {
     let mut content = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
     file.take(length).read_to_end(&mut content)?;
     Ok(content.into())

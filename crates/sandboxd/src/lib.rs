@@ -11,6 +11,7 @@
 //! It does not know what programs mean, who calls, or other daemons.
 
 mod accept;
+mod below;
 mod boxes;
 mod calls;
 mod cases;

@@ -298,6 +298,15 @@ pub(crate) fn give(path: &Path, uid: u32) -> io::Result<()> {
     std::os::unix::fs::lchown(path, Some(uid), Some(uid))
 }
 
+/// The same for one that is open.
+pub(crate) fn give_open(file: BorrowedFd<'_>, uid: u32) -> io::Result<()> {
+    // SAFETY: reads an attribute of this process.
+    if unsafe { libc::geteuid() } == uid {
+        return Ok(());
+    }
+    std::os::unix::fs::fchown(file, Some(uid), Some(uid))
+}
+
 /// Whether a path is there, as a C string known at compile time.
 pub(crate) fn readable(path: &CStr) -> bool {
     // SAFETY: a NUL-terminated path.

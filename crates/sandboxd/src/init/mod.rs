@@ -16,6 +16,7 @@ mod layer;
 mod leader;
 mod nest;
 mod network;
+pub(crate) mod place;
 mod set_up;
 mod socket;
 mod tree;
@@ -53,6 +54,7 @@ pub(crate) fn main(
     choose_root: impl Fn() -> Result<(), Step>,
     home: Option<Home>,
 ) -> ! {
+    place::settle(home.as_ref());
     let arranged = arrange(control, home.is_some());
     if arranged.is_ok() {
         // It ends when the daemon is gone, or was told to: nothing is left to tell anyone.

@@ -1,14 +1,17 @@
 //! What init does before any guest runs: mounts, host name, loopback, and then the sandbox's own sizes and files.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::collect;
+use super::place;
+use crate::below::Directory;
 use crate::defence::Defence;
-use crate::sys::{check, make_directory, mount, prctl};
+use crate::sys::{check, give_open, make_directory, mount, prctl};
 use crate::template::{Step, at};
-use crate::wire::Furnish;
+use crate::wire::{FileSpec, Furnish};
 
 /// Of the machine's terminals, which are some thousands for everybody.
 pub(super) const MOST_TERMINALS: usize = 32;
@@ -135,12 +138,43 @@ pub(super) fn size_layer(wanted: &Furnish) -> Result<(), (String, io::Error)> {
     mount("box", Path::new("/work"), "tmpfs", flags, &options).map_err(|error| ("size of the layer".into(), error))
 }
 
-/// Writes files. Only while no guest has run: paths are followed with init's rights.
+/// Makes the working directory and writes files below it, with init's rights: only while no guest runs, and only in the
+/// writable layer. What a snapshot has left there may be links: none is followed, and one that has a file's name makes way.
 pub(super) fn furnish(wanted: &Furnish, uid: u32) -> Result<(), (String, io::Error)> {
-    let cwd = Path::new(&wanted.cwd);
-    collect::make_parents(cwd, uid).map_err(|error| (format!("make {}", wanted.cwd), error))?;
+    let Some((layer, below)) = place::in_layer(Path::new(&wanted.cwd)) else {
+        // A directory of the system is there or is not.
+        return match wanted.files.first() {
+            None => Ok(()),
+            Some(file) => Err((
+                format!("write {} to {}", file.path, wanted.cwd),
+                io::Error::from_raw_os_error(libc::EROFS),
+            )),
+        };
+    };
+    let cwd = Directory::trusted(&layer).and_then(|layer| make(&layer, &below, uid));
+    let cwd = cwd.map_err(|error| (format!("make {}", wanted.cwd), error))?;
     for file in &wanted.files {
-        collect::write_input(cwd, file, uid).map_err(|error| (format!("write {}", file.path), error))?;
+        write(&cwd, file, uid).map_err(|error| (format!("write {}", file.path), error))?;
     }
     Ok(())
+}
+
+/// A directory with those above it; new ones belong to the guest.
+fn make(directory: &Directory, path: &Path, uid: u32) -> io::Result<Directory> {
+    directory.make(path, |made| give_open(made.as_fd(), uid))
+}
+
+/// Writes one file of the request. Its path was checked by the daemon and is checked again here.
+fn write(cwd: &Directory, file: &FileSpec, uid: u32) -> io::Result<()> {
+    let path = Path::new(&file.path);
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::from_raw_os_error(libc::EINVAL));
+    };
+    let parent = make(cwd, parent, uid)?;
+    parent.clear(name)?;
+    let mut target = parent.open(name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, 0o600)?;
+    target.write_all(&file.content)?;
+    let mode = if file.mode == 0 { 0o644 } else { file.mode & 0o777 };
+    target.set_permissions(Permissions::from_mode(mode))?;
+    give_open(target.as_fd(), uid)
 }

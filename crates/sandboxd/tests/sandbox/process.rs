@@ -72,6 +72,39 @@ async fn ordinary_programs_work_in_the_process_tier() -> Outcome {
     daemon.stop()
 }
 
+/// Init may be root here, and the machine's files are in its sight.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_working_directory_elsewhere_is_neither_made_nor_filled_nor_collected() -> Outcome {
+    let Some(daemon) = start(&[])? else { return Ok(()) };
+    let place = tempfile::tempdir_in("/var/tmp")?;
+    std::fs::write(place.path().join("theirs"), "theirs")?;
+    let here = place.path().to_string_lossy().into_owned();
+    let mut client = daemon.client().await?;
+    for cwd in [here.clone(), format!("{here}/new"), "/etc".to_owned(), "/".to_owned()] {
+        let mut request = command(&["true"]);
+        request.cwd = cwd.clone();
+        request.collect = vec![
+            "theirs".to_owned(),
+            "shadow".to_owned(),
+            format!("{}/theirs", &here[1..]),
+        ];
+        let result = client.run_once(request.clone()).await?.into_inner();
+        assert!(result.files.is_empty(), "{cwd}: {}", tell(&result));
+        request.files = vec![InputFile {
+            path: "theirs".to_owned(),
+            content: "mine".into(),
+            mode: 0,
+        }];
+        let result = client.run_once(request).await?.into_inner();
+        assert_ne!(result.exit_code, Some(0), "{cwd}: {}", tell(&result));
+        assert_ne!(cause(&result), Cause::Infra, "{cwd}: {}", tell(&result));
+    }
+    let left: Vec<_> = std::fs::read_dir(place.path())?.collect::<Result<_, _>>()?;
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert_eq!(std::fs::read_to_string(place.path().join("theirs"))?, "theirs");
+    daemon.stop()
+}
+
 /// Everything of the machine that a program must not reach, tried one by one.
 const REACH: &str = r#"
 import os, socket, ctypes, signal

@@ -7,7 +7,6 @@
 
 mod archive;
 mod link;
-mod place;
 mod tree;
 mod watch;
 
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use prl_sandbox_proto::{FileInfo, file_info::Kind};
 
-use super::keep_only;
+use super::{keep_only, place};
 use crate::child::{self, Confinement};
 use crate::defence::Defence;
 use crate::sys::check;
@@ -39,7 +38,6 @@ pub(super) fn help(
     confinement: Confinement<'_>,
 ) -> ! {
     use std::os::fd::AsRawFd;
-    place::settle(confinement.home);
     let limited = if confinement.home.is_some() {
         limit_files(disk_bytes)
     } else {

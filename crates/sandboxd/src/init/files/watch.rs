@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use prl_sandbox_proto::{WatchEvent, watch_event::Kind};
 
 use super::link::Link;
-use super::{Outcome, place, refused, resolve};
+use super::{Outcome, refused, resolve};
+use crate::init::place;
 use crate::sys::{c_path, check};
 use crate::wire::files::{Answer, TreeSpec};
 

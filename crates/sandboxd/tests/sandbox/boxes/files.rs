@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use prl_sandbox_proto::file_info::Kind;
 use prl_sandbox_proto::{
-    FileInfo, ListDirectoryRequest, MoveRequest, PathRequest, ReadFileRequest, RemoveRequest, WatchEvent, WatchRequest,
-    WriteFileRequest, watch_event,
+    CreateRequest, FileInfo, ListDirectoryRequest, MoveRequest, PathRequest, ReadFileRequest, RemoveRequest,
+    SnapshotRequest, WatchEvent, WatchRequest, WriteFileRequest, watch_event,
 };
 use tonic::{Code, Status};
 
 use super::{Boxes, boxes, in_every_tier, shell, small};
-use crate::support::{Daemon, Outcome, tell, text};
+use crate::support::{Daemon, Outcome, tell, text, until};
 
 async fn made(daemon: &Daemon) -> Result<Boxes, Box<dyn Error>> {
     let mut client = boxes(daemon).await?;
@@ -380,6 +380,84 @@ async fn changes_are_seen_from_the_moment_the_watch_stands() -> Outcome {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         Err("a helper stayed behind".into())
+    })
+    .await
+}
+
+/// Exchanges a directory and a link to the machine's files as fast as it can, until it is killed.
+const EXCHANGE: &str = r#"
+import ctypes, os
+libc = ctypes.CDLL(None)
+os.makedirs('d/below')
+for path in ('d/shadow', 'd/below/shadow'): open(path, 'w').write('own')
+os.symlink('/etc', 'link')
+open('ready', 'w').close()
+while True: libc.renameat2(-100, b'd', -100, b'link', 2)
+"#;
+
+/// Whatever a path leads to at the moment, nothing is done there that the program could not do itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_exchange_of_directories_gains_nothing() -> Outcome {
+    in_every_tier(async |daemon| {
+        let secret = std::fs::read("/etc/shadow").unwrap_or_default();
+        // Without users of its own a box may read what the daemon may.
+        let is_secret = daemon.is_full() && daemon.is_root();
+        let mut client = made(&daemon).await?;
+        write(&client, "exchange.py", EXCHANGE.as_bytes()).await?;
+        let runs = shell(&client, "one", "python3 exchange.py > /dev/null 2>&1 & sleep 0.1").await?;
+        assert_eq!(runs.exit_code, Some(0), "{}", tell(&runs));
+        until("exchanging", async || {
+            Ok(client.clone().stat(path("ready")).await.is_ok())
+        })
+        .await?;
+        let own = |content: &[u8]| content == b"own" || content == b"new" || (!is_secret && content == secret);
+        for round in 0..60 {
+            if let Ok(content) = read(&client, "d/shadow", 0, None).await {
+                assert!(own(&content), "read in round {round}");
+            }
+            let name = format!("d/new-{round}");
+            let _either = write(&client, &name, b"new").await;
+            assert!(!std::path::Path::new("/etc").join(format!("new-{round}")).exists());
+            let _either = client.make_directory(path(&format!("d/dir-{round}"))).await;
+            if let Ok(chunks) = client.read_archive(path("d")).await
+                && let Ok(bytes) = collect(chunks.into_inner()).await
+            {
+                for entry in tar::Archive::new(&bytes[..]).entries()? {
+                    let mut entry = entry?;
+                    if entry.path()?.file_name() == Some("shadow".as_ref()) {
+                        let mut content = Vec::new();
+                        std::io::Read::read_to_end(&mut entry, &mut content)?;
+                        assert!(own(&content), "packed in round {round}");
+                    }
+                }
+            }
+        }
+        for round in 0..10 {
+            let id = format!("s{round}");
+            let request = SnapshotRequest {
+                r#box: "one".to_owned(),
+                id: id.clone(),
+                ..SnapshotRequest::default()
+            };
+            // What is exchanged at the wrong moment may be its error.
+            if client.snapshot(request).await.is_err() {
+                continue;
+            }
+            let copy = CreateRequest {
+                from_snapshot: id,
+                ..small(&format!("copy-{round}"))
+            };
+            client.create(copy).await?;
+            let line = "find . -type f -name shadow -exec cat {} + | tr -d '\n'; echo; find . -type f -name passwd";
+            let found = shell(&client, &format!("copy-{round}"), line).await?;
+            let said = text(&found.stdout);
+            assert!(
+                said.trim().chars().all(|letter| "own".contains(letter)),
+                "{}",
+                tell(&found)
+            );
+        }
+        Ok(())
     })
     .await
 }

@@ -7,8 +7,41 @@ use prl_sandbox_proto::{
 };
 use tonic::Code;
 
-use super::{boxes, exec, shell, small};
+use super::{Boxes, boxes, exec, in_every_tier, shell, small};
 use crate::support::{Daemon, Outcome, tell, text};
+
+fn take(id: &str, of: &str) -> SnapshotRequest {
+    SnapshotRequest {
+        r#box: of.to_owned(),
+        id: id.to_owned(),
+        labels: HashMap::new(),
+    }
+}
+
+/// A box that begins with a snapshot and with these files.
+fn on_top(id: &str, snapshot: &str, files: &[(&str, &str)]) -> CreateRequest {
+    let files = files.iter().map(|(path, content)| InputFile {
+        path: (*path).to_owned(),
+        content: content.as_bytes().to_vec().into(),
+        mode: 0,
+    });
+    CreateRequest {
+        from_snapshot: snapshot.to_owned(),
+        files: files.collect(),
+        ..small(id)
+    }
+}
+
+/// What cannot be written through a link is a file's error, and no box is made.
+async fn refused(client: &mut Boxes, request: CreateRequest) -> Outcome {
+    let id = request.id.clone();
+    let status = client.create(request).await.err().ok_or("it was made")?;
+    assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
+    assert!(status.message().contains("symbolic link"), "{status:?}");
+    let list = client.list(ListRequest::default()).await?.into_inner();
+    assert!(list.boxes.iter().all(|one| one.id != id));
+    Ok(())
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_box_begins_where_another_was() -> Outcome {
@@ -118,17 +151,68 @@ async fn snapshots_have_a_limit_together() -> Outcome {
     let mut client = boxes(&daemon).await?;
     client.create(small("one")).await?;
     shell(&client, "one", "head -c 1000000 /dev/zero > big").await?;
-    let take = |id: &str| SnapshotRequest {
-        r#box: "one".to_owned(),
-        id: id.to_owned(),
-        labels: HashMap::new(),
-    };
-    client.snapshot(take("a")).await?;
-    let full = client.snapshot(take("b")).await.err().ok_or("the limit was passed")?;
+    client.snapshot(take("a", "one")).await?;
+    let full = client
+        .snapshot(take("b", "one"))
+        .await
+        .err()
+        .ok_or("the limit was passed")?;
     assert_eq!(full.code(), Code::OutOfRange);
     client
         .delete_snapshot(DeleteSnapshotRequest { id: "a".to_owned() })
         .await?;
-    client.snapshot(take("b")).await?;
+    client.snapshot(take("b", "one")).await?;
     Ok(())
+}
+
+/// What a program in the first box prepared is filled with init's rights in the second.
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_not_written_through_what_a_snapshot_holds() -> Outcome {
+    in_every_tier(async |daemon| {
+        let place = tempfile::tempdir()?;
+        let theirs = place.path().join("theirs");
+        std::fs::write(&theirs, "untouched")?;
+        let mut client = boxes(&daemon).await?;
+        client.create(small("first")).await?;
+        let line = format!(
+            "ln -s {} file; ln -s {} there; ln -s /proc/sys/kernel/hostname name; mkdir real; ln -s real own; ln -s none dangling; \
+             echo old > plain; mkdir -p d/e",
+            theirs.display(),
+            place.path().display()
+        );
+        shell(&client, "first", &line).await?;
+        client.snapshot(take("s", "first")).await?;
+        for (id, path) in [("a", "there/new"), ("b", "own/new"), ("c", "dangling/new")] {
+            refused(&mut client, on_top(id, "s", &[(path, "mine")])).await?;
+        }
+        let all = ["file", "name", "dangling", "plain", "d/e/f"].map(|path| (path, "mine"));
+        client.create(on_top("second", "s", &all)).await?;
+        let found = shell(&client, "second", "stat -c %F file name dangling plain d/e/f; cat file name dangling plain d/e/f").await?;
+        let wanted = format!("{}{}", "regular file\n".repeat(5), "mine".repeat(5));
+        assert_eq!(text(&found.stdout), wanted, "{}", tell(&found));
+        assert_eq!(std::fs::read_to_string(&theirs)?, "untouched");
+        assert_eq!(std::fs::read_dir(place.path())?.count(), 1, "nothing was made there");
+        Ok(())
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_deeper_than_a_snapshot_goes_is_told_in_few_words() -> Outcome {
+    in_every_tier(async |daemon| {
+        let mut client = boxes(&daemon).await?;
+        client.create(small("one")).await?;
+        let deep = "for i in $(seq 140); do mkdir averylongname$i; cd averylongname$i; done; touch x";
+        shell(&client, "one", deep).await?;
+        let status = client.snapshot(take("s", "one")).await.err().ok_or("it was taken")?;
+        assert_eq!(status.code(), Code::FailedPrecondition, "{status:?}");
+        let message = status.message();
+        assert!(message.contains("deeper than 128 directories"), "{message}");
+        assert_eq!(message.matches("averylongname7/").count(), 1, "{message}");
+        // It serves on, and the snapshot's name and bytes are free.
+        shell(&client, "one", "rm -rf *; echo x > x").await?;
+        client.snapshot(take("s", "one")).await?;
+        Ok(())
+    })
+    .await
 }

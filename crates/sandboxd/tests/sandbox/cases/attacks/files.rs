@@ -107,6 +107,39 @@ pub(crate) const CASES: &[Case] = &[
             Err("a file from elsewhere".to_owned())
         }
     }),
+    case(
+        "directory above the work directory replaced by a link",
+        By("links"),
+        Sh("cd $HOME; mv a a2; ln -s / a; cat a/etc/hostname > /dev/null && echo reached"),
+        "reached",
+    )
+    .with(|r| {
+        r.cwd = "a/etc".to_owned();
+        r.collect = vec!["hostname".to_owned(), "shadow".to_owned(), "passwd".to_owned()];
+    })
+    .checked(|r| left_out(r, "the working directory")),
+    case(
+        "work directory moved under a link's name",
+        By("links"),
+        Sh("cd /; mv $HOME/a $HOME/b; ln -s /etc $HOME/a; ls $HOME/a/ssl > /dev/null; echo moved"),
+        "moved",
+    )
+    .with(|r| {
+        r.cwd = "a/ssl".to_owned();
+        r.collect = vec!["**".to_owned()];
+    })
+    .checked(|r| left_out(r, "the working directory")),
+    case(
+        "work directory among the system's",
+        Layers("only the writable layer is looked at"),
+        Sh("pwd"),
+        "/etc",
+    )
+    .with(|r| {
+        r.cwd = "/etc".to_owned();
+        r.collect = vec!["shadow".to_owned(), "passwd".to_owned()];
+    })
+    .checked(|r| left_out(r, "programs cannot write there")),
     // ---- writing ----
     case(
         "new file among the system's",

@@ -1,5 +1,5 @@
 //! Where the box's paths lie. A caller always says /work and /tmp and is told so; without a mount namespace the machine has
-//! them elsewhere. Of one helper: a process that does one operation.
+//! them elsewhere. Each init and what it forks has its own answer.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -8,10 +8,10 @@ use crate::process::Home;
 
 static HOME: OnceLock<Home> = OnceLock::new();
 
-/// Before the first path is looked at. `home`: in the process tier.
+/// Once, before the first path is looked at. `home`: in the process tier.
 pub(super) fn settle(home: Option<&Home>) {
     if let Some(home) = home {
-        // Nobody was there before in this process.
+        // Nothing was settled before in this process.
         let _first = HOME.set(home.clone());
     }
 }
@@ -41,4 +41,12 @@ pub(super) fn layer() -> impl Iterator<Item = (&'static str, PathBuf)> {
     all.into_iter()
         .take(there)
         .map(|(name, path)| (name, actual(PathBuf::from(path))))
+}
+
+/// The part of the writable layer that a path lies in, and the way from there. `None`: programs cannot write there.
+pub(crate) fn in_layer(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    layer().find_map(|(_, part)| {
+        let below = path.strip_prefix(&part).ok()?.to_owned();
+        Some((part, below))
+    })
 }
