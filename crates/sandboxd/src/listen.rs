@@ -21,7 +21,7 @@ use tonic::transport::Server;
 use tonic::transport::server::TcpIncoming;
 
 use crate::boxes::BoxService;
-use crate::calls::{Admission, CountReplies, Doorkeeper, Outward, RequestLayer, TellLoad};
+use crate::calls::{Admission, CountReplies, Doorkeeper, Outward, RequestLayer, Trailers};
 use crate::error::SandboxError;
 use crate::health::HealthLayer;
 use crate::options::Options;
@@ -53,7 +53,7 @@ impl Listening {
         let tls = tls::configure(options)?;
         let routes = routes(shop);
         let doorkeeper = Doorkeeper::new(options.max_connections);
-        let load = Outward::new(TellLoad::new({
+        let load = Outward::new(Trailers::new({
             let shop = Arc::clone(shop);
             move || shop.load()
         }));

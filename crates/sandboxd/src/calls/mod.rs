@@ -4,15 +4,15 @@
 //! It does not know what calls mean.
 
 mod connection;
-mod load;
 mod outward;
 mod reply;
 mod request;
 mod results;
+mod trailers;
 
 pub(crate) use connection::{Admission, Doorkeeper};
-pub(crate) use load::TellLoad;
 pub(crate) use outward::Outward;
 pub(crate) use reply::CountReplies;
 pub(crate) use request::RequestLayer;
 pub(crate) use results::{Kept, Results, Share};
+pub(crate) use trailers::Trailers;

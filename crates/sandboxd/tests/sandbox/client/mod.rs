@@ -5,6 +5,7 @@ mod certificates;
 mod fleet;
 mod held;
 mod tenants;
+mod texts;
 
 use std::path::Path;
 
