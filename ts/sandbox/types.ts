@@ -9,6 +9,7 @@ export type RunCause =
   | "OOM"
   | "PIDS"
   | "OUTPUT_LIMIT"
+  /** The files of the request could not be written, so nothing was run; `reason` says which and why. */
   | "DISK_FULL"
   | "POLICY"
   | "CANCELLED"

@@ -451,6 +451,7 @@ pub enum Cause {
     Oom = 5,
     Pids = 6,
     OutputLimit = 7,
+    /// The files of the request could not be written: over a limit, or by their names. Nothing was run; `reason` says which.
     DiskFull = 8,
     Policy = 9,
     Cancelled = 10,

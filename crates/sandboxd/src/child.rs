@@ -32,7 +32,7 @@ const SECURE_BITS: libc::c_ulong = 0x1 | 0x2 | 0x4 | 0x8 | 0x40 | 0x80;
 
 /// Steps that fail by what the program is or has done. The second is a zygote's as well.
 const COMMAND: &str = "command";
-const DIRECTORY: &str = "working directory";
+pub(crate) const DIRECTORY: &str = "working directory";
 const EXEC: &str = "exec";
 /// It has as many terminals as a sandbox may have.
 pub(crate) const OWN_TERMINALS: &str = "terminals of the sandbox";

@@ -9,6 +9,7 @@ use tonic::metadata::MetadataValue;
 use tonic::{Code, Status};
 
 use crate::metrics::COUNTS;
+use crate::unwritten::Unwritten;
 
 /// An error of the sandbox daemon.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +104,9 @@ pub enum SandboxError {
         /// Is a directory, not permitted, no space left, ...
         reason: String,
     },
+    /// Files of the request that cannot be written.
+    #[error("{}", .0.reason)]
+    Unwritten(Unwritten),
     /// Nothing listens on this port of the box's loopback.
     #[error("port {port} of the box cannot be reached: {reason}")]
     Unreachable {
@@ -162,7 +166,7 @@ impl SandboxError {
             Self::Exists(_) => "PRL_SANDBOX_EXISTS",
             Self::NotFound(_) => "PRL_SANDBOX_UNKNOWN",
             Self::NoFile(_) => "PRL_SANDBOX_FILE_UNKNOWN",
-            Self::File { .. } => "PRL_SANDBOX_FILE",
+            Self::File { .. } | Self::Unwritten(_) => "PRL_SANDBOX_FILE",
             Self::Unreachable { .. } => "PRL_SANDBOX_PORT",
             Self::TooLarge(_) => "PRL_SANDBOX_TOO_LARGE",
             Self::Image { .. } => "PRL_SANDBOX_IMAGE",
@@ -196,6 +200,7 @@ impl From<SandboxError> for Status {
             | SandboxError::Runtime { .. }
             | SandboxError::BoxEnded { .. }
             | SandboxError::File { .. }
+            | SandboxError::Unwritten(_)
             | SandboxError::Unreachable { .. } => Code::FailedPrecondition,
             SandboxError::NoBox(_) | SandboxError::NotFound(_) | SandboxError::NoFile(_) => Code::NotFound,
             SandboxError::Exists(_) => Code::AlreadyExists,

@@ -55,6 +55,7 @@ mod template;
 mod tenants;
 mod tier;
 mod tls;
+mod unwritten;
 mod users;
 mod wire;
 mod zygote;

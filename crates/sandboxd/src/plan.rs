@@ -12,6 +12,7 @@ use crate::egress::{Grants, NetworkPlan};
 use crate::error::SandboxError;
 use crate::images::Images;
 use crate::probe::Alone;
+use crate::unwritten::Unwritten;
 use crate::wire::{FileSpec, Finish, Furnish, PerProcess, Program, Sizes, Start};
 
 /// The work directory.
@@ -115,6 +116,8 @@ pub(crate) struct Plan {
     pub(crate) runtime: String,
     /// The caller named that: nothing else will do.
     pub(crate) insists: bool,
+    /// Its files are more than its limits allow.
+    pub(crate) unwritten: Option<Unwritten>,
 }
 
 impl Plan {
@@ -388,6 +391,8 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         output_kill_bytes,
         each_file: terms.alone.files,
     };
+    let furnish = start.furnish.as_ref();
+    let unwritten = furnish.and_then(|furnish| Unwritten::foreseen(furnish, &limits.group, terms.alone.files));
     Ok(Plan {
         start,
         stdin: request.stdin,
@@ -397,6 +402,7 @@ pub(crate) fn plan(request: RunOnceRequest, terms: Terms<'_>) -> Result<Plan, Sa
         image: image.map_or(0, |(number, _)| number),
         insists: !request.runtime.is_empty(),
         runtime: request.runtime,
+        unwritten,
     })
 }
 

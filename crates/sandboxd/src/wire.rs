@@ -91,11 +91,11 @@ pub(crate) enum Order {
     /// `cgroup::Ways`), set up and park. Answered by `Parked` or `Failed`.
     #[prost(uint32, tag = "3")]
     Prepare(u32),
-    /// Sizes and files. Answered by `Furnished` or `NotFurnished`.
+    /// Sizes and files. Answered by `Furnished`, `NotFurnished` or `Failed`.
     #[prost(message, tag = "4")]
     Furnish(Furnish),
     /// Run this, with the three descriptors that came along as its standard streams, a fourth as its 3, or with a new terminal. Answered by
-    /// `NotFurnished`, `NotExecuted`, or `Started` and later `Ended`, and then `Gone` or `Finished`.
+    /// `NotFurnished`, `Failed`, `NotExecuted`, or `Started` and later `Ended`, and then `Gone` or `Finished`.
     #[prost(message, tag = "5")]
     Start(Start),
     /// A signal to the main process of the exec with this envelope's id.
@@ -322,9 +322,9 @@ pub(crate) enum Event {
     Failed(Failure),
     #[prost(bool, tag = "5")]
     Furnished(bool),
-    /// Sizes or files could not be set.
+    /// The working directory could not be made, or a file not be written.
     #[prost(message, tag = "6")]
-    NotFurnished(Failure),
+    NotFurnished(Unwritten),
     /// The command was executed; its pid in the sandbox.
     #[prost(int32, tag = "7")]
     Started(i32),
@@ -391,6 +391,18 @@ pub(crate) struct Failure {
     pub(crate) step: String,
     #[prost(int32, tag = "2")]
     pub(crate) errno: i32,
+}
+
+/// What of a `Furnish` could not be done, for what the request names or for its limits.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Unwritten {
+    #[prost(string, tag = "1")]
+    pub(crate) step: String,
+    #[prost(int32, tag = "2")]
+    pub(crate) errno: i32,
+    /// No inode of the writable layer was free.
+    #[prost(bool, tag = "3")]
+    pub(crate) inodes_full: bool,
 }
 
 /// What a sandbox held when all its processes were dead.

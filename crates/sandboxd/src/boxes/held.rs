@@ -23,6 +23,7 @@ use crate::error::SandboxError;
 use crate::mux::Mux;
 use crate::plan::{LimitsOfGroup, Plan};
 use crate::sandbox::{Init, Sandbox, Uid};
+use crate::unwritten::Unwritten;
 use crate::wire::{Event, Failure, Furnish, Order};
 
 /// Execs and file operations at a time.
@@ -142,7 +143,10 @@ impl HeldBox {
             group,
             request,
         });
-        let limited = held.limit(plan.limits.group);
+        let limited = match plan.unwritten.take() {
+            Some(unwritten) => Err(SandboxError::Unwritten(unwritten)),
+            None => held.limit(plan.limits.group),
+        };
         tokio::spawn(Arc::clone(&held).keep());
         let furnished = match limited {
             Ok(()) => {
@@ -214,9 +218,10 @@ impl HeldBox {
         let mut exchange = self.mux.call(Order::Furnish(wanted), Vec::new()).await?;
         match exchange.answer().await? {
             (Event::Furnished(_), _) => Ok(()),
-            (Event::NotFurnished(Failure { step, errno }), _) => Err(SandboxError::File {
-                path: step,
-                reason: std::io::Error::from_raw_os_error(errno).to_string(),
+            (Event::NotFurnished(told), _) => Err(SandboxError::Unwritten(Unwritten::met(&told))),
+            (Event::Failed(Failure { step, errno }), _) => Err(SandboxError::Setup {
+                step,
+                source: std::io::Error::from_raw_os_error(errno),
             }),
             (other, _) => Err(SandboxError::Protocol(format!("{other:?} after Furnish"))),
         }

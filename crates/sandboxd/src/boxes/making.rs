@@ -79,6 +79,7 @@ pub(super) fn shared(error: &SandboxError) -> SandboxError {
             path: path.clone(),
             reason: reason.clone(),
         },
+        SandboxError::Unwritten(unwritten) => SandboxError::Unwritten(unwritten.clone()),
         SandboxError::NotFound(what) => SandboxError::NotFound(what.clone()),
         SandboxError::Unsupported(what) => SandboxError::Unsupported(what),
         SandboxError::Runtime { wanted, reason } => SandboxError::Runtime {

@@ -36,7 +36,7 @@ use crate::process::{self, Home};
 use crate::sys::check;
 use crate::template::{Step, at};
 use crate::wire::files::{FileOperation, FileOrder};
-use crate::wire::{Event, Failure, Finish, Order, ToInit};
+use crate::wire::{Event, Failure, Finish, Order, ToInit, Unwritten};
 pub(crate) use exec::NOBODY_OFFSET;
 pub(crate) use tree::children;
 
@@ -217,8 +217,7 @@ impl<'a> Server<'a> {
             },
             Order::Furnish(wanted) => {
                 let furnished = self.furnish(&wanted);
-                let event =
-                    furnished.map_or_else(|error| Event::NotFurnished(failure(error)), |()| Event::Furnished(true));
+                let event = furnished.map_or_else(|event| event, |()| Event::Furnished(true));
                 self.control.tell(id, event)
             }
             Order::Start(start) => self.start(id, &start, &fds),
@@ -277,31 +276,36 @@ impl<'a> Server<'a> {
         }
     }
 
-    fn furnish(&mut self, wanted: &crate::wire::Furnish) -> Result<(), (String, io::Error)> {
+    /// What was asked for may be impossible (`NotFurnished`), or something may be wrong here (`Failed`).
+    fn furnish(&mut self, wanted: &crate::wire::Furnish) -> Result<(), Event> {
+        let failed = |step| Event::Failed(failure(step));
         if self.guests_ran {
-            return Err(("furnish".into(), io::Error::from_raw_os_error(libc::EBUSY)));
+            return Err(failed((
+                "furnish".to_owned(),
+                io::Error::from_raw_os_error(libc::EBUSY),
+            )));
         }
         self.disk_bytes = wanted.disk_bytes;
         if !wanted.files.is_empty() || !Path::new(&wanted.cwd).is_dir() {
             self.execs.forget_layers();
         }
         if self.home.is_none() {
-            set_up::size_layer(wanted)?;
+            set_up::size_layer(wanted).map_err(failed)?;
         }
-        set_up::furnish(wanted, self.uid)
+        set_up::furnish(wanted, self.uid).map_err(|step| Event::NotFurnished(unwritten(step)))
     }
 
     fn start(&mut self, id: u64, start: &crate::wire::Start, fds: &[OwnedFd]) -> io::Result<()> {
         if let Some(wanted) = &start.furnish
-            && let Err(error) = self.furnish(wanted)
+            && let Err(event) = self.furnish(wanted)
         {
-            return self.control.tell(id, Event::NotFurnished(failure(error)));
+            return self.control.tell(id, event);
         }
         if let Some(home) = self.home
             && let Some(sizes) = start.enclosed.as_ref().and_then(|enclosed| enclosed.layer)
-            && let Err(error) = home.begin_case(&sizes, self.uid)
+            && let Err(step) = home.begin_case(&sizes, self.uid)
         {
-            return self.control.tell(id, Event::NotFurnished(failure(error)));
+            return self.control.tell(id, Event::NotFurnished(unwritten(step)));
         }
         self.guests_ran = true;
         if start.enclosed.is_some() {
@@ -358,6 +362,16 @@ fn failure((step, error): (impl Into<String>, io::Error)) -> Failure {
     Failure {
         step: step.into(),
         errno: error.raw_os_error().unwrap_or(libc::EIO),
+    }
+}
+
+fn unwritten((step, error): (String, io::Error)) -> Unwritten {
+    let Failure { step, errno } = failure((step, error));
+    let (_, inodes_full) = collect::fullness(Path::new("/work"));
+    Unwritten {
+        step,
+        errno,
+        inodes_full,
     }
 }
 

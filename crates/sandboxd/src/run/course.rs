@@ -16,6 +16,7 @@ use crate::child;
 use crate::defence::Defence;
 use crate::error::SandboxError;
 use crate::plan::RunLimits;
+use crate::unwritten::Unwritten;
 use crate::wire::{Ended, Event, Failure, Finished};
 
 /// How often the groups' counters are read while a program runs: at first, and at last when it runs for long.
@@ -56,7 +57,7 @@ pub(crate) struct Course {
     pub(super) not_executed: Option<Failure>,
     /// It could not be begun, by no fault of the program's.
     pub(super) failed: Option<Failure>,
-    pub(super) disk_full: Option<Failure>,
+    pub(super) unwritten: Option<Unwritten>,
     /// The zygote executed the command.
     pub(super) executed: bool,
     /// The exec was alone, so that a missing `finished` is a loss.
@@ -130,7 +131,7 @@ pub(crate) async fn follow<E: Exec>(
         finished: None,
         not_executed: None,
         failed: None,
-        disk_full: None,
+        unwritten: None,
         executed: false,
         alone: E::ALONE,
         started: None,
@@ -186,8 +187,8 @@ pub(crate) async fn follow<E: Exec>(
                         course.finished = Some(finished);
                         true
                     }
-                    Some(Event::NotFurnished(failure)) if matches!(failure.errno, libc::ENOSPC | libc::EDQUOT) => {
-                        course.disk_full = Some(failure);
+                    Some(Event::NotFurnished(told)) => {
+                        course.unwritten = Some(Unwritten::met(&told));
                         true
                     }
                     Some(Event::Failed(failure)) => {
@@ -198,7 +199,11 @@ pub(crate) async fn follow<E: Exec>(
                         course.failed = Some(failure);
                         true
                     }
-                    Some(Event::NotExecuted(failure) | Event::NotFurnished(failure)) => {
+                    Some(Event::NotExecuted(failure)) if Unwritten::is_of_directory(&failure) => {
+                        course.unwritten = Some(Unwritten::of_directory(&failure));
+                        true
+                    }
+                    Some(Event::NotExecuted(failure)) => {
                         course.not_executed = Some(failure);
                         true
                     }

@@ -33,7 +33,7 @@ pub(crate) fn judge(
         finished,
         not_executed,
         failed,
-        disk_full,
+        unwritten,
         alone,
         started,
         seen,
@@ -82,7 +82,9 @@ pub(crate) fn judge(
         finished.as_ref().is_some_and(|finished| finished.collect_limit),
         Limit::Collect,
     );
-    note(disk_full.is_some(), Limit::Disk);
+    if let Some(limit) = unwritten.as_ref().and_then(|unwritten| unwritten.limit) {
+        note(true, limit);
+    }
     // Where each file has a limit, for want of one of the whole layer, and only there, the kernel sends this.
     note(limits.each_file && signal == Some(libc::SIGXFSZ), Limit::Disk);
     // An OOM kill anywhere ends the whole run as OOM, also when we have not seen it before the end.
@@ -103,15 +105,15 @@ pub(crate) fn judge(
         timings: Some(timings),
         ..RunOnceResult::default()
     };
-    if alone && finished.is_none() && not_executed.is_none() && disk_full.is_none() {
+    if alone && finished.is_none() && not_executed.is_none() && unwritten.is_none() {
         result.uncollected.push(Uncollected {
             path: "**".to_owned(),
             reason: "the sandbox had to be ended from outside".to_owned(),
         });
     }
-    let (cause, reason) = match (verdict, &disk_full, &not_executed, exit_code, signal) {
+    let (cause, reason) = match (verdict, unwritten, &not_executed, exit_code, signal) {
         (Some(verdict), ..) => verdict_text(verdict, limits),
-        (None, Some(failure), ..) => (Cause::DiskFull, format!("{}: {}", failure.step, os_text(failure.errno))),
+        (None, Some(unwritten), ..) => (Cause::DiskFull, unwritten.reason),
         (None, None, Some(failure), ..) if failure.errno == libc::EAGAIN => (
             Cause::Pids,
             format!("{}: no process was free: {}", failure.step, os_text(failure.errno)),

@@ -29,4 +29,5 @@ mod run_tests;
 mod slow_readers;
 mod support;
 mod tiers;
+mod unwritten;
 mod zygote;

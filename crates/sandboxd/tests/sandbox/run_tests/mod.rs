@@ -19,7 +19,7 @@ pub(crate) type Failure = Box<dyn std::error::Error>;
 /// What a whole stream said.
 #[derive(Debug, Default)]
 pub(crate) struct Told {
-    build: Option<RunOnceResult>,
+    pub(crate) build: Option<RunOnceResult>,
     pub(crate) cases: Vec<RunOnceResult>,
     pub(crate) end: Option<RunTestsEnd>,
 }
