@@ -8,6 +8,10 @@ use crate::process;
 use crate::sys::readable;
 use crate::tier::{Chosen, Tier};
 
+/// What no user namespace changes where the only user in it is root outside.
+const ROOT_AFTER_ALL: &str = "programs are the daemon's own user, which is root: they can read what of the machine's system \
+     directories only root may read, such as /etc/shadow; start the daemon as another user, or as root with namespaces";
+
 /// See the module. Made once, when the first sandbox has been set up.
 #[derive(Clone, Debug)]
 pub(crate) struct Probe {
@@ -31,10 +35,15 @@ pub(crate) struct Alone {
 
 /// Reports on a machine where a sandbox could be set up in this tier.
 pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
+    // SAFETY: reads a process attribute.
+    let as_root = chosen.tier == Tier::Rootless && unsafe { libc::geteuid() } == 0;
     let mut facilities = match chosen.tier {
         Tier::Process => without_namespaces(),
         Tier::Namespaces | Tier::Rootless => with_namespaces(chosen.tier == Tier::Rootless),
     };
+    if as_root {
+        facilities.push(facility("tier.users", false, ROOT_AFTER_ALL));
+    }
     for (tier, reason) in &chosen.refused {
         let how = match tier {
             Tier::Namespaces => {
@@ -87,7 +96,7 @@ pub(crate) fn probe(chosen: &Chosen, layout: &Layout) -> Probe {
     Probe {
         isolation: match process {
             true => Isolation::Process,
-            false if whole => Isolation::Full,
+            false if whole && !as_root => Isolation::Full,
             false => Isolation::Rootless,
         },
         alone: Alone {
