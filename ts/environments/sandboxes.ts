@@ -76,7 +76,7 @@ const GONE: ReadonlySet<string> = new Set<ErrorCode>([
   "PRL_SANDBOX_DRAINING",
 ]);
 
-/** The pool of a process: opened when it is first needed, and again when its own daemon has died. */
+/** The pool of a process, opened when it is first needed; it starts its own daemon again when that has died. */
 export class SandboxSource {
   readonly limits: RunLimits;
   readonly #settings: SandboxSettings;
@@ -96,16 +96,6 @@ export class SandboxSource {
 
   /** Errors: those of `SandboxPool.start` and `SandboxPool.connect`; the next call tries again. */
   async pool(): Promise<SandboxPool> {
-    const current = this.#pool;
-    if (current !== null) {
-      const pool = await current;
-      if (!hasDied(pool)) return pool;
-      if (this.#pool === current) {
-        this.#pool = null;
-        // What is left of a pool without a daemon.
-        pool.close().catch(() => undefined);
-      }
-    }
     this.#pool ??= this.#open();
     return this.#pool;
   }
@@ -269,16 +259,4 @@ export class RolloutSandboxes {
 /** A daemon that is gone has taken the sandbox along; one that is not reached lets its lease run out. */
 async function release(box: Box): Promise<void> {
   await box.close().catch(() => undefined);
-}
-
-/** Only a daemon of this process's own can be seen to be dead; connections mend themselves. */
-function hasDied(pool: SandboxPool): boolean {
-  const pid = pool.daemonPid;
-  if (pid === null) return false;
-  try {
-    process.kill(pid, 0);
-    return false;
-  } catch {
-    return true;
-  }
 }

@@ -84,7 +84,8 @@ export class SandboxPool {
   }
 
   /**
-   * Starts a daemon of this process's own: it listens on a Unix socket that only this user can reach, and dies with this process.
+   * Starts a daemon of this process's own: it listens on a Unix socket that only this user can reach, and dies with this process. When it
+   * ends by itself, the next call starts another one; what it had is lost.
    *
    * Errors: PRL_SANDBOX_MISSING, PRL_SANDBOX_START_FAILED, PRL_SANDBOX_START_TIMEOUT (both with the end of the daemon's log),
    * PRL_SANDBOX_ISOLATION.
@@ -143,7 +144,7 @@ export class SandboxPool {
     }
   }
 
-  /** Process id of the embedded daemon; null for those that were connected to. */
+  /** Process id of the embedded daemon, of the latest when it was started again; null for those that were connected to. */
   get daemonPid(): number | null {
     return native(() => this.#handle.daemonPid());
   }

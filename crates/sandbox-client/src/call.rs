@@ -93,23 +93,25 @@ where
             }
         };
         node.heard(status.metadata());
-        match verdict(&status) {
+        let (reason, was_sent) = match verdict(&status) {
             Verdict::Refused(error) => return Err(error),
             Verdict::Ended(outcome) => return Err((*outcome).into()),
-            Verdict::NotSent(reason) => lost = reason,
-            Verdict::Lost(reason) => {
-                if let Some(exit) = node.exit(EXIT_NOTICE).await {
-                    return Err(node.unreachable(exit));
-                }
-                if manner.repeat == Repeat::Once {
-                    connection.mark_lost();
-                    let reason = format!("{reason}; whether it took place is not known");
-                    return Err(RunOutcome::infra(Infra::ConnectionLost, reason).into());
-                }
-                lost = reason;
-            }
-        }
+            Verdict::NotSent(reason) => (reason, false),
+            Verdict::Lost(reason) => (reason, true),
+        };
         connection.mark_lost();
+        let is_final = was_sent && manner.repeat == Repeat::Once;
+        // What is asked of any process is asked of the next one.
+        if (is_final || manner.instance.is_some())
+            && let Some(exit) = connection.exit(EXIT_NOTICE).await
+        {
+            return Err(RunOutcome::infra(Infra::DaemonExited, exit).into());
+        }
+        if is_final {
+            let reason = format!("{reason}; whether it took place is not known");
+            return Err(RunOutcome::infra(Infra::ConnectionLost, reason).into());
+        }
+        lost = reason;
     }
     Err(RunOutcome::infra(Infra::ConnectionLost, lost).into())
 }

@@ -134,7 +134,7 @@ impl Shared {
                 if self.has_alternatives() {
                     node.put_out();
                 }
-                let infra = if node.exit(Duration::ZERO).await.is_some() {
+                let infra = if node.exit().await.is_some() {
                     Infra::DaemonExited
                 } else {
                     Infra::ConnectionLost
@@ -175,7 +175,7 @@ impl Shared {
             Verdict::Ended(outcome) => *outcome,
             Verdict::Lost(reason) | Verdict::NotSent(reason) => {
                 connection.mark_lost();
-                match node.exit(crate::call::EXIT_NOTICE).await {
+                match connection.exit(crate::call::EXIT_NOTICE).await {
                     Some(exit) => RunOutcome::infra(Infra::DaemonExited, exit),
                     None => RunOutcome::infra(Infra::ConnectionLost, reason),
                 }

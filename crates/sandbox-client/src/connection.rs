@@ -18,6 +18,7 @@ use tonic::transport::{Channel, ClientTlsConfig, Endpoint, Uri};
 use tower::service_fn;
 
 use crate::credentials::{Bearer, Credentials};
+use crate::daemon::Ending;
 use crate::status::{Verdict, verdict, with_sources};
 use crate::{Address, ClientError};
 
@@ -40,6 +41,8 @@ pub(crate) struct Connection {
     boxes: Boxes,
     first_health: HealthReply,
     is_lost: AtomicBool,
+    /// Of the process at the other end, where it is this one's own.
+    ending: Option<Ending>,
 }
 
 /// The one stream of a connection was used up: what was to be sent on it was not.
@@ -102,7 +105,18 @@ impl Connection {
             boxes,
             first_health: health.into_inner(),
             is_lost: AtomicBool::new(false),
+            ending: None,
         })
+    }
+
+    /// Whose process is watched.
+    pub(crate) fn watching(self, ending: Option<Ending>) -> Self {
+        Self { ending, ..self }
+    }
+
+    /// How the process at the other end ended, if it is watched and did so within `notice`.
+    pub(crate) async fn exit(&self, notice: Duration) -> Option<String> {
+        self.ending.as_ref()?.within(notice).await
     }
 
     pub(crate) fn sandboxes(&self) -> Sandboxes {

@@ -10,6 +10,7 @@ use tonic::metadata::MetadataMap;
 
 use crate::connection::Connection;
 use crate::credentials::Credentials;
+use crate::daemon::Ending;
 use crate::{Address, ClientError, EmbeddedDaemon};
 
 /// For getting a lost connection back.
@@ -121,7 +122,8 @@ impl Node {
         let mut patience = patience;
         match &line.given_up {
             Some((at, reason)) if *at > asked => return Err(self.unreachable(reason.clone())),
-            Some((at, _)) if at.elapsed() < GIVEN_UP => patience = Patience::FirstTry,
+            // Our own is started again, or says at once that it is not.
+            Some((at, _)) if at.elapsed() < GIVEN_UP && self.daemon.is_none() => patience = Patience::FirstTry,
             _ => {}
         }
         let opened = self.open(patience).await;
@@ -143,13 +145,18 @@ impl Node {
             Patience::Reconnect => RECONNECT_DEADLINE,
             Patience::FirstTry => FIRST_TRY_DEADLINE,
         };
-        let until = Instant::now() + limit;
+        let mut until = Instant::now() + limit;
         loop {
-            if let Some(exit) = self.exit(Duration::ZERO).await {
-                return Err(self.unreachable(exit));
+            let ending = self.daemon.as_ref().map(EmbeddedDaemon::ending);
+            if let (Some(daemon), Some(true)) = (&self.daemon, ending.as_ref().map(Ending::is_over)) {
+                daemon.revive().await?;
+                until = Instant::now() + limit;
+                continue;
             }
             let error = match timeout_at(until, Connection::open(&self.address, &self.credentials)).await {
-                Ok(Ok(connection)) => return Ok(Arc::new(connection)),
+                // One whose process has ended meanwhile may be to the next.
+                Ok(Ok(_)) if ending.as_ref().is_some_and(Ending::is_over) => continue,
+                Ok(Ok(connection)) => return Ok(Arc::new(connection.watching(ending))),
                 Ok(Err(error)) => error,
                 Err(_) => self.unreachable(format!("no answer within {} ms", limit.as_millis())),
             };
@@ -172,14 +179,9 @@ impl Node {
         }
     }
 
-    /// How the embedded daemon ended, if it did within `notice`.
-    pub(crate) async fn exit(&self, notice: Duration) -> Option<String> {
-        let daemon = self.daemon.as_ref()?;
-        let status = timeout(notice, daemon.exited()).await.ok()?;
-        Some(format!(
-            "the sandbox daemon ended ({status}); the end of its log:\n{}",
-            daemon.log_tail()
-        ))
+    /// How the embedded daemon's process ended, if it has.
+    pub(crate) async fn exit(&self) -> Option<String> {
+        self.daemon.as_ref()?.ending().within(Duration::ZERO).await
     }
 
     /// Takes note of what a reply says of the daemon's load.

@@ -191,7 +191,10 @@ impl Shared {
                     lost = reason;
                 }
             }
-            if let Some(exit) = node.exit(EXIT_NOTICE).await {
+            // What was never sent, and to no process in particular, goes to the next.
+            if let Some(exit) = connection.exit(EXIT_NOTICE).await
+                && (sent_to.is_some() || instance.is_some())
+            {
                 return ended(RunOutcome::infra(Infra::DaemonExited, exit));
             }
         }
@@ -245,8 +248,8 @@ impl Shared {
 }
 
 async fn without_connection(node: &Node, error: &ClientError, lost: &str) -> RunOutcome {
-    if let Some(exit) = node.exit(Duration::ZERO).await {
-        return RunOutcome::infra(Infra::DaemonExited, exit);
+    if node.exit().await.is_some() {
+        return RunOutcome::infra(Infra::DaemonExited, error.to_string());
     }
     let before = if lost.is_empty() {
         String::new()

@@ -161,12 +161,15 @@ describe("verdicts", () => {
 
   test("a daemon that is gone is infra, and no reward", async () => {
     const gone = await SandboxPool.start({ parked: 1 });
-    process.kill(gone.daemonPid ?? 0, "SIGKILL");
-    const graded = await gradeProgram(gone, {
+    const grading = gradeProgram(gone, {
       language: "python",
-      code: "print(7)",
+      code: "import time; time.sleep(50); print(7)",
       tests: [{ input: "", output: "7" }],
+      timeLimitMs: 60_000,
     });
+    while ((await gone.health()).running === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    process.kill(gone.daemonPid ?? 0, "SIGKILL");
+    const graded = await grading;
     await gone.close();
     expect([graded.verdict, graded.results.map(({ verdict }) => verdict)]).toEqual(["infra", ["infra"]]);
     expect(() => programReward(graded)).toThrow(expect.objectContaining({ code: "PRL_SANDBOX_INFRA" }));

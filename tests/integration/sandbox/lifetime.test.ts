@@ -78,16 +78,26 @@ describe("one key, one execution", () => {
 });
 
 describe("the daemon's death", () => {
-  test("kill -9 in the middle of runs makes each of them INFRA, and leaves no process", async () => {
-    const runs = [sleeping(), sleeping(), sleeping()];
+  test("kill -9 in the middle of runs makes each of them INFRA, leaves no process, and the next call has a new one", async () => {
+    const box = await pool.create();
+    const runs = [sleeping(), sleeping(), sleeping(), box.exec(["sleep", "60"], { timeoutMs: 60_000 })];
     await running(3);
-    tree = processTree(daemon());
-    process.kill(daemon(), "SIGKILL");
+    const killed = daemon();
+    tree = processTree(killed);
+    process.kill(killed, "SIGKILL");
     for (const result of await Promise.all(runs)) {
       expect(result).toMatchObject({ cause: "INFRA", reason: "daemon_exited", exitCode: null });
     }
-    expect(await pool.runOnce({ command: ["true"] })).toMatchObject({ cause: "INFRA", reason: "daemon_exited" });
-    await expect(pool.capabilities()).rejects.toMatchObject({ code: "PRL_SANDBOX_UNREACHABLE" });
+    const results = await pool.runMany(Array.from({ length: 8 }, () => ({ command: ["echo", "well"] })));
+    expect(results.map(({ cause, stdout }) => [cause, stdout.toString()])).toEqual(
+      results.map(() => ["EXITED", "well\n"]),
+    );
+    expect(daemon()).not.toBe(killed);
+    expect((await pool.capabilities()).daemons).toHaveLength(1);
+    // What the first one held is lost by name.
+    expect(await box.exec(["true"])).toMatchObject({ cause: "INFRA", reason: "daemon_exited" });
+    await expect(box.read("x")).rejects.toMatchObject({ code: "PRL_SANDBOX_DAEMON_EXITED" });
+    await box.close();
     await until(() => alive(tree).length === 0, 5000);
     expect(alive(tree)).toEqual([]);
   });

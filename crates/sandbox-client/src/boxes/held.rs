@@ -212,6 +212,10 @@ fn is_passed_over(error: &ClientError) -> bool {
 }
 
 async fn close_on(node: &Node, request: CloseRequest) -> Result<Vec<String>, ClientError> {
+    if node.exit().await.is_some() {
+        // They ended with it, and it is not started again for that.
+        return Ok(Vec::new());
+    }
     let reply = ask(node, Manner::QUERY, |connection| {
         let request = request.clone();
         async move { connection.boxes().close(request).await }
@@ -296,6 +300,7 @@ impl Held {
             let infra = match *code {
                 "PRL_SANDBOX_BOX_ENDED" | "PRL_SANDBOX_BOX_UNKNOWN" => Infra::BoxEnded,
                 "PRL_SANDBOX_DAEMON_RESTARTED" => Infra::DaemonRestarted,
+                "PRL_SANDBOX_DAEMON_EXITED" => Infra::DaemonExited,
                 _ => return,
             };
             self.end(RunOutcome::infra(infra, message.clone()));

@@ -104,6 +104,12 @@ async fn renew(renewal: Weak<Renewal>) {
         if boxes.is_empty() {
             continue;
         }
+        if let Some(exit) = renewal.node.exit().await {
+            boxes
+                .iter()
+                .for_each(|held| held.end(RunOutcome::infra(Infra::DaemonExited, exit.clone())));
+            continue;
+        }
         let ids: Vec<String> = boxes.iter().map(|held| held.id().to_owned()).collect();
         drop(boxes);
         let manner = Manner {

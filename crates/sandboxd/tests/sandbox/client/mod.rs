@@ -4,6 +4,7 @@ mod cases;
 mod certificates;
 mod fleet;
 mod held;
+mod own_daemon;
 mod tenants;
 mod texts;
 

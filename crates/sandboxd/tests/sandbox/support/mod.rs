@@ -22,7 +22,7 @@ use tonic::transport::{Channel, Endpoint};
 pub(crate) type Outcome = Result<(), Box<dyn Error>>;
 
 /// How long the machine may take to be as it was.
-const SETTLE: Duration = Duration::from_secs(10);
+pub(crate) const SETTLE: Duration = Duration::from_secs(10);
 
 /// How many times slower than usual the machine is, for one that is emulated.
 pub(crate) const SLOWNESS: &str = "PRL_TEST_SLOWNESS";

@@ -1,0 +1,60 @@
+//! How often a daemon that keeps ending is started again.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Starts within `WINDOW`.
+pub(super) const MOST: usize = 6;
+pub(super) const WINDOW: Duration = Duration::from_secs(600);
+/// Before the first; doubled with each that was begun in the window.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// The starts of late.
+#[derive(Debug, Default)]
+pub(super) struct Budget(VecDeque<Instant>);
+
+impl Budget {
+    /// Takes one start, and says how long to wait before it: between half of the pause and one and a half, for whatever ended one
+    /// daemon may have ended others.
+    ///
+    /// # Errors
+    /// None is left; how long until there is one.
+    pub(super) fn take(&mut self, now: Instant) -> Result<Duration, Duration> {
+        while self.0.front().is_some_and(|start| *start + WINDOW <= now) {
+            self.0.pop_front();
+        }
+        if let Some(oldest) = self.0.front().filter(|_| self.0.len() >= MOST) {
+            return Err(*oldest + WINDOW - now);
+        }
+        let pause = FIRST_PAUSE * (1 << self.0.len());
+        self.0.push_back(now);
+        Ok(pause.mul_f64(0.5 + fastrand::f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_end_and_come_back() {
+        let mut budget = Budget::default();
+        let begin = Instant::now();
+        for start in 0..MOST {
+            let pause = budget.take(begin).expect("one is left");
+            let middle = FIRST_PAUSE * (1 << start);
+            assert!(pause >= middle / 2 && pause < middle * 3 / 2, "{pause:?}");
+        }
+        assert_eq!(
+            budget.take(begin + Duration::from_secs(200)),
+            Err(WINDOW - Duration::from_secs(200))
+        );
+        let later = begin + WINDOW;
+        assert!(
+            budget.take(later).is_ok_and(|pause| pause < FIRST_PAUSE * 2),
+            "all are forgotten"
+        );
+    }
+}
