@@ -3,6 +3,7 @@ import { callValue, getAttribute, getElement } from "./attributes.ts";
 import { checkTextLength } from "./budget.ts";
 import { TemplateFailure } from "./failures.ts";
 import { isFilterName } from "./filters.ts";
+import type { FrameNames } from "./frame-names.ts";
 import { binary, contains, equal, negated, ordered, positive } from "./operators.ts";
 import { str } from "./printing.ts";
 import type { Rendering } from "./rendering.ts";
@@ -18,6 +19,8 @@ export type ArgumentEvaluation = (rendering: Rendering, scope: Scope) => Argumen
 /** Inside a condition, a filter or test that does not exist fails only when it is reached. */
 export interface CompileOptions {
   readonly isConditional: boolean;
+  /** Names of the block that is compiled. */
+  readonly names: FrameNames | null;
 }
 
 export function compileExpression(expression: Expression, options: CompileOptions): Evaluation {
@@ -70,7 +73,7 @@ export function compileExpression(expression: Expression, options: CompileOption
     case "test":
       return compileTest(expression, options);
     case "condition":
-      return compileCondition(expression, { isConditional: true });
+      return compileCondition(expression, { ...options, isConditional: true });
     default:
       return compileOperation(expression, compile);
   }

@@ -8,14 +8,15 @@ import {
 } from "./compile-expression.ts";
 import { callValue } from "./attributes.ts";
 import { TemplateFailure } from "./failures.ts";
+import { assignedNames, FrameNames } from "./frame-names.ts";
 import { setAttribute } from "./globals.ts";
 import { LoopState } from "./loop.ts";
-import { compileMacro, type MacroMaker } from "./macro.ts";
+import { argumentNames, compileMacro, type MacroMaker } from "./macro.ts";
 import { str } from "./printing.ts";
 import type { Rendering } from "./rendering.ts";
 import { Scope } from "./scope.ts";
 import type { Body, Expression, Statement, Target } from "./syntax.ts";
-import { Markup, Namespace, truth, typeName, type Value } from "./values.ts";
+import { Markup, Namespace, truth, typeName, Undefined, type Value } from "./values.ts";
 
 /** How a statement ends: in order, or leaving the loop or its round. */
 export type Ending = "done" | "break" | "continue";
@@ -34,6 +35,18 @@ export function compileBody(body: Body, options: CompileOptions): Execution {
   };
 }
 
+/** A block with variables of its own, of which `parameters` are set before it begins. */
+export function compileFrame(body: Body, parameters: readonly string[], options: CompileOptions): Execution {
+  const names = new FrameNames(body, parameters, options.names);
+  const run = compileBody(body, { ...options, names });
+  const shadows = names.shadowed.map((name) => [name, new Undefined(`'${name}' is undefined`)] as const);
+  if (shadows.length === 0) return run;
+  return (rendering, scope) => {
+    for (const [name, value] of shadows) scope.set(name, value);
+    return run(rendering, scope);
+  };
+}
+
 function compileStatement(statement: Statement, options: CompileOptions): Execution {
   switch (statement.kind) {
     case "text": {
@@ -43,7 +56,7 @@ function compileStatement(statement: Statement, options: CompileOptions): Execut
     case "print":
       return writing(compileExpression(statement.value, options));
     case "if":
-      return compileIf(statement, { isConditional: true });
+      return compileIf(statement, { ...options, isConditional: true });
     case "for":
       return compileFor(statement, options);
     case "break":
@@ -62,7 +75,11 @@ function compileStatement(statement: Statement, options: CompileOptions): Execut
       return compileWith(statement, options);
     case "macro": {
       const make = compileMacro(
-        { ...statement, body: compileBody(statement.body, options), source: statement.body },
+        {
+          ...statement,
+          body: compileFrame(statement.body, argumentNames(statement.signature), options),
+          source: statement.body,
+        },
         options,
       );
       return (rendering, scope) => {
@@ -76,7 +93,7 @@ function compileStatement(statement: Statement, options: CompileOptions): Execut
     case "filterblock":
       return compileCapture(statement, options);
     case "generation":
-      return compileGeneration(compileBody(statement.body, options));
+      return compileGeneration(compileFrame(statement.body, [], options));
   }
 }
 
@@ -130,7 +147,8 @@ function compileFor(statement: Statement & { kind: "for" }, options: CompileOpti
   const over = compileExpression(statement.over, options);
   const test = statement.test === null ? null : compileExpression(statement.test, options);
   const assign = compileTarget(statement.target);
-  const [body, otherwise] = [compileBody(statement.body, options), compileBody(statement.otherwise, options)];
+  const body = compileFrame(statement.body, ["loop", ...assignedNames(statement.target)], options);
+  const otherwise = compileFrame(statement.otherwise, [], options);
 
   function* chosen(rendering: Rendering, scope: Scope, value: Value, holds: Evaluation): Generator<Value> {
     for (const item of rendering.items(value)) {
@@ -167,7 +185,8 @@ function compileWith({ bindings, body }: Statement & { kind: "with" }, options: 
     assign: compileTarget(target),
     value: compileExpression(value, options),
   }));
-  const run = compileBody(body, options);
+  const parameters = bindings.flatMap(([target]) => assignedNames(target));
+  const run = compileFrame(body, parameters, options);
   return (rendering, scope) => {
     const inner = new Scope(scope);
     for (const { assign, value } of values) assign(rendering, inner, value(rendering, scope));
@@ -177,7 +196,8 @@ function compileWith({ bindings, body }: Statement & { kind: "with" }, options: 
 
 function compileCallBlock({ signature, call, body }: Statement & { kind: "call" }, options: CompileOptions): Execution {
   const [of, given] = [compileExpression(call.of, options), compileArguments(call.args, options)];
-  const source = { name: "caller", signature, body: compileBody(body, options), source: body };
+  const run = compileFrame(body, argumentNames(signature), options);
+  const source = { name: "caller", signature, body: run, source: body };
   const makeCaller: MacroMaker = compileMacro(source, options);
   return (rendering, scope) => {
     const { positional, named } = given(rendering, scope);
@@ -191,7 +211,7 @@ function compileCapture(
   statement: Statement & { kind: "setblock" | "filterblock" },
   options: CompileOptions,
 ): Execution {
-  const body = compileBody(statement.body, options);
+  const body = compileFrame(statement.body, [], options);
   const filter = statement.filter === null ? null : compileFilterChain(statement.filter, options);
   const assign = statement.kind === "setblock" ? compileTarget(statement.target) : null;
   return (rendering, scope) => {

@@ -1,6 +1,7 @@
 /** `{% macro %}` and the `caller` of `{% call %}`: functions that give what their body writes. */
 import { compileExpression, type CompileOptions, type Evaluation } from "./compile-expression.ts";
 import { TemplateFailure } from "./failures.ts";
+import { namesIn } from "./frame-names.ts";
 import { repr } from "./printing.ts";
 import type { Rendering } from "./rendering.ts";
 import { Scope } from "./scope.ts";
@@ -17,6 +18,14 @@ export interface MacroSource {
   readonly source: Body;
 }
 
+/** Arguments beyond the parameters. */
+const EXTRAS = ["varargs", "kwargs", "caller"];
+
+/** The names that a macro's body finds set. */
+export function argumentNames({ parameters }: Signature): string[] {
+  return [...parameters, ...EXTRAS];
+}
+
 interface Macro {
   readonly name: string;
   readonly parameters: readonly string[];
@@ -28,6 +37,7 @@ interface Macro {
 
 export function compileMacro({ name, signature, body, source }: MacroSource, options: CompileOptions): MacroMaker {
   const { parameters, defaults } = signature;
+  const used = namesIn([source, defaults]);
   const first = parameters.length - defaults.length;
   const macro: Macro = {
     name,
@@ -36,7 +46,7 @@ export function compileMacro({ name, signature, body, source }: MacroSource, opt
       const value = defaults[index - first];
       return value === undefined ? null : compileExpression(value, options);
     }),
-    extras: new Set(["varargs", "kwargs", "caller"].filter((extra) => usesName([source, defaults], extra))),
+    extras: new Set(EXTRAS.filter((extra) => used.has(extra))),
     body,
   };
   return (rendering, scope) =>
@@ -85,11 +95,4 @@ function dictOf(named: ReadonlyMap<string, Value>): Dict {
   const dict = new Dict();
   for (const [name, value] of named) dict.set(name, value);
   return dict;
-}
-
-/** Whether a name is read anywhere in a part of the syntax tree. */
-function usesName(tree: unknown, name: string): boolean {
-  if (typeof tree !== "object" || tree === null) return false;
-  if ("kind" in tree && tree.kind === "name" && "name" in tree) return tree.name === name;
-  return Object.values(tree).some((part) => usesName(part, name));
 }

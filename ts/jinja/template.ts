@@ -1,6 +1,6 @@
 /** A template that is compiled once and rendered often. */
 import { Budget } from "./budget.ts";
-import { compileBody, type Execution } from "./compile-statement.ts";
+import { compileFrame, type Execution } from "./compile-statement.ts";
 import { TemplateFailure, TemplateUnsupported } from "./failures.ts";
 import { fromJson } from "./from-json.ts";
 import { templateGlobals } from "./globals.ts";
@@ -27,7 +27,7 @@ export class Template {
   constructor(source: string) {
     const { body, hasGeneration } = translated(null, () => parseTemplate(source));
     this.hasGeneration = hasGeneration;
-    this.#run = translated(null, () => compileBody(body, { isConditional: false }));
+    this.#run = translated(null, () => compileFrame(body, [], { isConditional: false, names: null }));
   }
 
   /** Variables hold JSON; those that are undefined are left out. Errors: TemplateFailure, TemplateUnsupported. */
