@@ -1535,7 +1535,7 @@ export declare function readBatch(path: string): Promise<NativeBatchFile>
 
 /**
  * Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
- * has done so; with `anew` all the same.
+ * has done so, with `anew` all the same; the files beside them, which are small, each time.
  */
 export declare function readManifest(dir: string, verify: boolean, anew: boolean): Promise<string>
 

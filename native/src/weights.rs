@@ -298,7 +298,7 @@ pub fn digest_file(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, Nativ
 }
 
 /// Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
-/// has done so; with `anew` all the same.
+/// has done so, with `anew` all the same; the files beside them, which are small, each time.
 #[napi(catch_unwind)]
 pub fn read_manifest(env: &Env, dir: String, verify: bool, anew: bool) -> napi::Result<PromiseRaw<'_, String>> {
     blocking(env, move || {
@@ -308,6 +308,9 @@ pub fn read_manifest(env: &Env, dir: String, verify: bool, anew: bool) -> napi::
             (false, _) => {}
             (true, false) => manifest.verify_shards_once(&dir)?,
             (true, true) => manifest.verify_shards(&dir)?,
+        }
+        if verify {
+            manifest.verify_files(&dir)?;
         }
         serde_json::to_string(&manifest).map_err(malformed)
     })

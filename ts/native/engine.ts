@@ -119,7 +119,12 @@ export interface Model {
   ): Promise<Float32Array>;
   /** Samples; calls running at the same time share one batch. Aborting the signal, or leaving the loop, aborts what is unfinished. */
   generate(requests: GenerateRequest[], options?: { signal?: AbortSignal }): AsyncIterable<GenerateIncrement>;
-  /** Loads another version's weights between two decode steps; running requests go on with them. */
+  /**
+   * Loads another version's weights between two decode steps; running requests go on with them. Errors: those of `loadModel`, and
+   * PRL_ENGINE_INPUT naming the key when config.json or generation_config.json has another shape, computes differently (`rope_theta`,
+   * `rms_norm_eps`, ...) or ends sequences elsewhere. Keys that only describe a model may differ (`torch_dtype`, `transformers_version`,
+   * `initializer_range`, ...), and files that the engine does not read.
+   */
   swapWeights(
     dir: string,
     options?: { version?: number; digest?: string },

@@ -19,12 +19,18 @@ export interface WeightManifest {
   /** peft: an adapter, whole, with its config. */
   encoding: "full" | "sparse" | "peft";
   shards: { file: string; bytes: number; digest: string }[];
+  /**
+   * The files beside the weights (config, tokenizer, ...), of a sparse version those of its base. Absent in manifests that were written without
+   * their digests.
+   */
+  files?: { file: string; bytes: number; digest: string }[];
   canary: Canary | null;
 }
 
 /**
- * Reads a version's manifest. With `verify` the digests of its shards are compared with their bytes; with `"once"` only when no process of
- * this machine has done so since it was started, or a file was touched since (crates/weights/README.md, "Verified once").
+ * Reads a version's manifest. With `verify` the digests of its shards are compared with their bytes, with `"once"` only when no process of
+ * this machine has done so since it was started, or a file was touched since (crates/weights/README.md, "Verified once"); those of the files
+ * beside them each time.
  */
 export async function readManifest(
   dir: string,

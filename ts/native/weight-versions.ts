@@ -55,8 +55,9 @@ export class WeightPublisher {
   }
 
   /**
-   * Publishes a copy of a folder that someone else wrote, byte for byte: a Hugging Face folder like what `save` writes, or a PEFT adapter
-   * (`adapter_config.json`, `adapter_model.safetensors`), which is always shipped whole. Files that lie in it directly travel, hidden ones
+   * Publishes a copy of a folder that someone else wrote, byte for byte: a Hugging Face folder like what `save` writes, compared with the
+   * newest version of the root whoever published that, or a PEFT adapter (`adapter_config.json`, `adapter_model.safetensors`), which is always
+   * shipped whole. Files that lie in it directly travel, hidden ones
    * and a manifest do not. Versions from this number on are no more once the copy is whole; the folder may be one of them. Errors:
    * PRL_WEIGHTS_ADAPTER for an adapter that is not whole, or in a root of models (or the reverse).
    */
@@ -128,7 +129,10 @@ export class WeightReceiver {
   }
 }
 
-/** Checks the digests of a version's files, and its tensors against the version digest (of a sparse one: those that it promises). */
+/**
+ * Checks the digests of a version's files, and its tensors against the version digest (of a sparse one: those that it promises). A file beside
+ * them that the manifest does not list is PRL_WEIGHTS_MANIFEST, unless it lists none.
+ */
 export async function verifyWeights(dir: string): Promise<WeightManifest> {
   const { verifyWeights: verify } = addon();
   return parseManifest(await nativeAsync(() => verify(dir)));

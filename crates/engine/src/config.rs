@@ -3,6 +3,7 @@
 //! What the engine cannot compute exactly is refused by name: an unknown architecture, and every key whose value would change the
 //! mathematics. Keys that only describe (versions, token ids, initialisation) are kept but not interpreted.
 
+mod difference;
 mod lookup;
 mod refuse;
 mod rope;

@@ -5,9 +5,11 @@ mod generate_support;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use generate_support::{Collector, Family, Numbers, VOCAB, complete, compute, endless, fixture, model, soon};
+use generate_support::{
+    Collector, Family, Numbers, VOCAB, checkpoint, complete, compute, endless, fixture, model, soon,
+};
 use prl_engine::generate::{FinishReason, GenerateRequest, GeneratorOptions, PauseMode};
-use prl_engine::{EngineError, KvCache};
+use prl_engine::{EngineError, KvCache, Model};
 use proptest::prelude::*;
 
 #[test]
@@ -158,6 +160,46 @@ fn weights_of_another_shape_are_refused() {
     let error = fixture.generator.swap(other, 1, None).unwrap_err();
     assert!(error.to_string().contains("num_key_value_heads"), "{error}");
     assert_eq!(fixture.generator.stats().version, 0);
+}
+
+#[test]
+fn weights_whose_config_computes_differently_are_refused_by_key_and_those_that_only_say_more_are_not() {
+    let fixture = fixture(GeneratorOptions::default());
+    let dir = tempfile::tempdir().unwrap();
+    let folder = checkpoint(dir.path(), Family::Qwen3, 1);
+    let path = folder.join("config.json");
+    let config: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let swap = |key: &str, value: serde_json::Value| {
+        let mut changed = config.clone();
+        changed[key] = value;
+        std::fs::write(&path, changed.to_string()).unwrap();
+        let next = Arc::new(Model::load(&folder, &compute(1)).unwrap());
+        fixture.generator.swap(next, 1, None).map_err(|error| error.to_string())
+    };
+    for (key, value) in [
+        ("rope_theta", serde_json::json!(123_456.0)),
+        ("rms_norm_eps", serde_json::json!(1e-3)),
+        ("max_position_embeddings", serde_json::json!(77)),
+        (
+            "rope_scaling",
+            serde_json::json!({"rope_type": "linear", "factor": 2.0}),
+        ),
+        ("eos_token_id", serde_json::json!([1, 3])),
+    ] {
+        let error = swap(key, value).expect_err(key);
+        assert!(
+            error.contains(&format!("cannot swap to weights with {key} ")),
+            "{key}: {error}"
+        );
+        assert_eq!(fixture.generator.stats().version, 0);
+    }
+    for (key, value) in [
+        ("transformers_version", serde_json::json!("5.0.0")),
+        ("initializer_range", serde_json::json!(0.5)),
+        ("torch_dtype", serde_json::json!("bfloat16")),
+    ] {
+        swap(key, value).expect(key);
+    }
 }
 
 #[test]

@@ -65,9 +65,9 @@ pub enum WeightsError {
         reason: String,
     },
     /// Two layouts of weights do not fit together.
-    #[error("tensor {name:?} cannot be resharded: {reason}")]
+    #[error("{name:?} cannot be resharded: {reason}")]
     Plan {
-        /// The tensor at fault.
+        /// The tensor, layout or file at fault.
         name: String,
         /// What is wrong with it.
         reason: String,

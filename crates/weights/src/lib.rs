@@ -38,6 +38,7 @@
 
 mod adapter;
 mod checkpoint;
+mod companions;
 mod diff;
 mod digest;
 mod dtype;
@@ -59,6 +60,7 @@ mod writeback;
 
 pub use adapter::{ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter};
 pub use checkpoint::Checkpoint;
+pub use companions::companion_files;
 pub use diff::{Change, TensorDiff, diff, diff_folders};
 pub use digest::{Hasher, VersionHasher, digest, digest_file, is_digest, version_digest};
 pub use dtype::Dtype;

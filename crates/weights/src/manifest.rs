@@ -12,8 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::durable::{replace_file, sync_directory};
 use crate::{
-    ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter, Checkpoint, SparseVersion, WeightsError, digest_file,
-    is_digest, parallel,
+    ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE, Adapter, Checkpoint, SparseVersion, WeightsError, is_digest, parallel,
 };
 
 /// Name of the manifest in a version's directory.
@@ -41,6 +40,10 @@ pub struct Manifest {
     pub encoding: Encoding,
     /// The files that hold the weights.
     pub shards: Vec<Shard>,
+    /// The files beside them ([`crate::companion_files`]), of a sparse version those of its base; `None` in manifests that
+    /// were written before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<Vec<Shard>>,
     /// A prompt with its log-probabilities, by which an engine proves that it serves these weights.
     pub canary: Option<Canary>,
 }
@@ -120,23 +123,7 @@ impl Manifest {
     /// [`WeightsError::Io`] for one that cannot be read.
     pub fn verify_shards(&self, directory: &Path) -> Result<(), WeightsError> {
         let threads = parallel::thread_count(0);
-        parallel::map(self.shards.len(), threads, |index| {
-            let shard = &self.shards[index];
-            let path = directory.join(&shard.file);
-            let (found, bytes) = digest_file(&path)?;
-            if bytes != shard.bytes {
-                let reason = format!("shard {} has {bytes} bytes, expected {}", shard.file, shard.bytes);
-                return Err(at(directory, reason));
-            }
-            if found != shard.digest {
-                return Err(WeightsError::Digest {
-                    path,
-                    expected: shard.digest.clone(),
-                    found,
-                });
-            }
-            Ok(())
-        })?;
+        parallel::map(self.shards.len(), threads, |index| self.shards[index].verify(directory))?;
         Ok(())
     }
 
@@ -188,9 +175,10 @@ impl Manifest {
         if self.version > MAX_VERSION || base_version > MAX_VERSION {
             return Err(format!("versions end at {MAX_VERSION}"));
         }
-        let shard_digests = self.shards.iter().map(|shard| &shard.digest);
+        let all_files = || self.shards.iter().chain(self.files.iter().flatten());
+        let file_digests = all_files().map(|file| &file.digest);
         let base_digest = self.base.as_ref().map(|base| &base.digest);
-        if let Some(bad) = shard_digests
+        if let Some(bad) = file_digests
             .chain(base_digest)
             .chain([&self.digest])
             .find(|digest| !is_digest(digest))
@@ -211,18 +199,18 @@ impl Manifest {
             return Err("it names no shards".to_owned());
         }
         let mut files = HashSet::new();
-        for Shard { file, .. } in &self.shards {
+        for Shard { file, .. } in all_files() {
             if !is_plain_file_name(file) {
-                return Err(format!("shard {file:?} is no plain file name"));
+                return Err(format!("{file:?} is no plain file name"));
             }
             if !files.insert(file) {
-                return Err(format!("shard {file:?} occurs twice"));
+                return Err(format!("{file:?} occurs twice"));
             }
         }
         let adapter = [ADAPTER_CONFIG_FILE, ADAPTER_WEIGHTS_FILE];
-        let has = |name: &str| files.iter().any(|file| *file == name);
+        let has = |name: &str| self.shards.iter().any(|shard| shard.file == name);
         match self.encoding {
-            Encoding::Peft if files.len() != adapter.len() || !adapter.iter().all(|file| has(file)) => {
+            Encoding::Peft if self.shards.len() != adapter.len() || !adapter.iter().all(|file| has(file)) => {
                 return Err(format!(
                     "the shards of a PEFT adapter are {} and {}",
                     adapter[0], adapter[1]

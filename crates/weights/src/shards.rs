@@ -53,6 +53,19 @@ pub fn write_checkpoint(
     tensors: &[TensorToWrite<'_>],
     max_shard_bytes: u64,
 ) -> Result<WrittenCheckpoint, WeightsError> {
+    write_noted(directory, tensors, max_shard_bytes, &|_| Vec::new())
+}
+
+/// What a file's metadata says beside its format, for the tensors in it.
+pub(crate) type Notes<'a> = dyn Fn(&[TensorToWrite<'_>]) -> Vec<(String, String)> + Sync + 'a;
+
+/// [`write_checkpoint`] with notes in the metadata of each file.
+pub(crate) fn write_noted(
+    directory: &Path,
+    tensors: &[TensorToWrite<'_>],
+    max_shard_bytes: u64,
+    notes: &Notes<'_>,
+) -> Result<WrittenCheckpoint, WeightsError> {
     let mut names = HashSet::with_capacity(tensors.len());
     if let Some(twice) = tensors.iter().find(|tensor| !names.insert(tensor.name)) {
         return Err(WeightsError::Tensor {
@@ -74,7 +87,7 @@ pub fn write_checkpoint(
             replace_unsynced_name(&directory.join(INDEX_FILE), |writer| writer.write_all(text))?;
             Ok(None)
         }
-        _ => write_shard(directory, &groups, number).map(Some),
+        _ => write_shard(directory, &groups, number, notes).map(Some),
     })?;
     sync_directory(directory)?;
     let mut version = VersionHasher::new();
@@ -101,6 +114,7 @@ fn write_shard<'a>(
     directory: &Path,
     groups: &[&[TensorToWrite<'a>]],
     number: usize,
+    notes: &Notes<'_>,
 ) -> Result<WrittenShard<'a>, WeightsError> {
     let file = file_name(number, groups.len());
     let digesting = if groups.len() == 1 {
@@ -110,9 +124,10 @@ fn write_shard<'a>(
     };
     let mut tensors = groups[number].to_vec();
     tensors.sort_by_key(|tensor| std::cmp::Reverse(tensor.dtype.bits()));
-    let format = [("format".to_owned(), "pt".to_owned())];
+    let mut metadata = vec![("format".to_owned(), "pt".to_owned())];
+    metadata.extend(notes(&tensors));
     let path = directory.join(&file);
-    let written = write_digesting(&path, &tensors, &format, WriteOptions::default(), digesting)?;
+    let written = write_digesting(&path, &tensors, &metadata, WriteOptions::default(), digesting)?;
     let shard = Shard {
         file,
         bytes: written.bytes,

@@ -230,6 +230,7 @@ mod tests {
             base: None,
             encoding: Encoding::Full,
             shards: shards.to_vec(),
+            files: None,
             canary: None,
         }
     }

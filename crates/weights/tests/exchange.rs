@@ -45,6 +45,7 @@ struct Place {
     dtype: Dtype,
     period: u64,
     jump: u16,
+    config: &'static str,
 }
 
 impl Place {
@@ -56,6 +57,7 @@ impl Place {
             dtype: Dtype::BF16,
             period: 60,
             jump: 1,
+            config: "{\"rope_theta\": 10000}",
         }
     }
 
@@ -69,7 +71,7 @@ impl Place {
 
     fn stage(&mut self, version: u64) -> Staged {
         let directory = self.publisher.stage(version).unwrap();
-        fs::write(directory.join("config.json"), format!("{{\"version\": {version}}}")).unwrap();
+        fs::write(directory.join("config.json"), self.config).unwrap();
         let data = weights(version, self.period, self.jump);
         let shape = [data.len() * 8 / self.dtype.bits()];
         let tensors = [TensorToWrite {
@@ -116,7 +118,10 @@ impl Place {
         received.manifest.verify_version(&received.directory).unwrap();
         let checkpoint = Checkpoint::open(&received.directory).unwrap();
         assert!(checkpoint.tensor("w").unwrap().data == weights(version, self.period, self.jump));
-        assert!(received.directory.join("config.json").is_file());
+        received.manifest.verify_files(&received.directory).unwrap();
+        received.manifest.refuse_unlisted(&received.directory).unwrap();
+        let config = fs::read_to_string(received.directory.join("config.json")).unwrap();
+        assert_eq!(config, self.config);
     }
 }
 
@@ -368,6 +373,7 @@ fn a_second_publisher_is_refused_and_a_new_one_starts_full() {
         dtype: Dtype::BF16,
         period: 60,
         jump: 1,
+        config: "{\"rope_theta\": 10000}",
     };
     assert!(!place.path().join(".publisher/step_2").exists());
     assert_eq!(place.publish(2, false), Encoding::Full);
@@ -458,4 +464,81 @@ fn readers_never_see_half_a_version() {
             assert!(reader.join().unwrap() > 0);
         }
     });
+}
+
+#[test]
+fn a_changed_config_travels_with_a_full_version() {
+    let mut place = Place::new(SPARSE);
+    assert_eq!(place.publish(0, false), Encoding::Full);
+    assert_eq!(place.publish(1, false), Encoding::Sparse);
+    place.config = "{\"rope_theta\": 500000}";
+    assert_eq!(place.publish(2, false), Encoding::Full);
+    let (_state, mut receiver) = place.receiver();
+    place.check(&receiver.receive(2).unwrap(), 2);
+    assert_eq!(place.publish(3, false), Encoding::Sparse);
+    place.check(&receiver.receive(3).unwrap(), 3);
+}
+
+#[test]
+fn a_base_whose_config_was_changed_gives_no_folder() {
+    let mut place = Place::new(SPARSE);
+    for version in 0..2 {
+        place.publish(version, false);
+    }
+    fs::write(place.directory(0).join("config.json"), "{\"rope_theta\": 1}").unwrap();
+    let (_state, mut receiver) = place.receiver();
+    let error = receiver.receive(1).unwrap_err();
+    assert!(error.to_string().contains("config.json"), "{error}");
+}
+
+/// Publishes a folder with the weights of `version` by a publisher that knows of nothing before.
+fn publish_folder(place: &Place, folder: &Path, version: u64) -> Encoding {
+    fs::create_dir_all(folder).unwrap();
+    fs::write(folder.join("config.json"), place.config).unwrap();
+    let data = weights(version, place.period, place.jump);
+    let tensor = TensorToWrite {
+        name: "w",
+        dtype: Dtype::BF16,
+        shape: &[ELEMENTS],
+        data: &data,
+    };
+    write_checkpoint(folder, &[tensor], u64::MAX).unwrap();
+    let mut publisher = WeightPublisher::open(place.path(), SPARSE).unwrap();
+    let canary = Canary {
+        token_ids: vec![1],
+        logprobs: vec![-(version as f32)],
+        isa: "avx2".to_owned(),
+        dtype: "bfloat16".to_owned(),
+    };
+    let published = publisher.publish_folder(version, folder, Some(canary), false).unwrap();
+    published.manifest.encoding
+}
+
+#[test]
+fn a_folder_is_compared_with_the_newest_version_whoever_published_it() {
+    let mut place = Place::new(SPARSE);
+    let folder = tempfile::tempdir().unwrap();
+    // The place's own publisher holds the root.
+    place.publisher = WeightPublisher::open(folder.path(), SPARSE).unwrap();
+    let source = folder.path().join("source");
+    let (_state, mut receiver) = place.receiver();
+    for version in 0..5 {
+        let expected = if version == 0 { Encoding::Full } else { Encoding::Sparse };
+        assert_eq!(publish_folder(&place, &source, version), expected, "version {version}");
+        place.check(&receiver.receive(version).unwrap(), version);
+    }
+    let (_late, mut late) = place.receiver();
+    place.check(&late.receive(4).unwrap(), 4);
+    // Nothing of the publishers is left but their own folder.
+    place.config = "{\"rope_theta\": 500000}";
+    assert_eq!(publish_folder(&place, &source, 5), Encoding::Full);
+    assert_eq!(publish_folder(&place, &source, 6), Encoding::Sparse);
+    place.check(&late.receive(6).unwrap(), 6);
+    // What is damaged is no base, and is mended by what comes after it.
+    let path = place.directory(5).join("model.safetensors");
+    let mut bytes = fs::read(&path).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(publish_folder(&place, &source, 7), Encoding::Full);
+    place.check(&late.receive(7).unwrap(), 7);
 }

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use prl_weights::{
-    Checkpoint, Dtype, LayoutRules, TensorToWrite, WeightsError, digest_file, rank_directory, reshard_folders,
-    write_checkpoint,
+    Checkpoint, Dtype, LayoutRules, PublisherOptions, TensorToWrite, WeightPublisher, WeightsError, digest_file,
+    rank_directory, reshard_folders, write_checkpoint,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -133,6 +133,12 @@ fn what_does_not_fit_has_a_name() {
     reshard_folders(&path("whole"), &whole, &path("fsdp"), &fsdp, ANY).unwrap();
     let as_columns = reshard_folders(&path("fsdp"), &rules("tp:2"), &path("wrong"), &whole, ANY);
     assert_eq!(code(as_columns), "PRL_WEIGHTS_PLAN");
+    for (layout, what) in [("fsdp:3", "rank 0 of fsdp:2"), ("tp:2", "rank 0 of fsdp:2")] {
+        let error = reshard_folders(&path("fsdp"), &rules(layout), &path("wrong"), &whole, ANY).err();
+        // Of three ranks the third is not there.
+        let text = error.unwrap().to_string();
+        assert!(text.contains(what) || text.contains("rank_2"), "{layout}: {text}");
+    }
     fs::remove_dir_all(path("fsdp/rank_1")).unwrap();
     assert_eq!(
         code(reshard_folders(&path("fsdp"), &fsdp, &path("gone"), &whole, ANY)),
@@ -153,6 +159,124 @@ fn what_does_not_fit_has_a_name() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn ranks_know_whose_share_they_hold_so_that_none_is_left_out() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let digest = model(&path("whole"));
+    let (whole, seven) = (rules("whole"), rules("fsdp:7"));
+    reshard_folders(&path("whole"), &whole, &path("seven"), &seven, 64).unwrap();
+    let refusal = |from: &str, layout: &str| {
+        let error = reshard_folders(&path(from), &rules(layout), &path("out"), &whole, ANY).unwrap_err();
+        assert_eq!(error.code(), "PRL_WEIGHTS_PLAN", "{error}");
+        assert!(!path("out").exists(), "nothing is written");
+        error.to_string()
+    };
+    let text = refusal("seven", "fsdp:6");
+    assert!(text.contains("there is a rank_6, but fsdp:6 has 6 ranks"), "{text}");
+    // The count of folders does not tell once the last one is gone: the files do.
+    fs::rename(path("seven/rank_6"), path("rank_6")).unwrap();
+    let text = refusal("seven", "fsdp:6");
+    assert!(
+        text.contains("rank 0 of fsdp:7, but is read as rank 0 of fsdp:6"),
+        "{text}"
+    );
+    fs::rename(path("rank_6"), path("seven/rank_6")).unwrap();
+    let text = refusal("seven", "tp:7");
+    assert!(
+        text.contains("rank 0 of fsdp:7, but is read as rank 0 of tp:7"),
+        "{text}"
+    );
+    let text = refusal("seven/rank_2", "whole");
+    assert!(text.contains("rank 2 of fsdp:7, but is read as the whole"), "{text}");
+    // Two ranks that changed places.
+    let swap = || {
+        for (from, to) in [("rank_0", "other"), ("rank_3", "rank_0"), ("other", "rank_3")] {
+            fs::rename(path("seven").join(from), path("seven").join(to)).unwrap();
+        }
+    };
+    swap();
+    let text = refusal("seven", "fsdp:7");
+    assert!(
+        text.contains("rank 3 of fsdp:7, but is read as rank 0 of fsdp:7"),
+        "{text}"
+    );
+    swap();
+    // A layout by rules is compared as a whole, however it is written.
+    let by_rules = rules(r#"{"rules": [{"cut": {"split": 0}, "tensors": "*"}], "ranks": 7}"#);
+    let back = reshard_folders(&path("seven"), &by_rules, &path("back"), &whole, ANY).unwrap();
+    assert_eq!(back.ranks[0].digest, digest);
+    // Folders of a layout with more ranks must not stay beside those of one with fewer.
+    let error = reshard_folders(&path("whole"), &whole, &path("seven"), &rules("fsdp:3"), ANY).unwrap_err();
+    assert!(error.to_string().contains("rank_6"), "{error}");
+    let published = WeightPublisher::open(
+        &path("root"),
+        PublisherOptions {
+            keep: 1,
+            sparse: false,
+            threads: 1,
+        },
+    )
+    .unwrap()
+    .publish_folder(1, &path("seven/rank_0"), None, true)
+    .unwrap_err();
+    assert!(published.to_string().contains("rank 0 of fsdp:7"), "{published}");
+}
+
+#[test]
+fn the_files_of_a_rank_name_its_layout_and_the_whole_shapes_and_others_need_not() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let digest = model(&path("whole"));
+    let (whole, fsdp) = (rules("whole"), rules("fsdp:2"));
+    reshard_folders(&path("whole"), &whole, &path("fsdp"), &fsdp, ANY).unwrap();
+    // As any reader of the format sees it.
+    let bytes = fs::read(path("fsdp/rank_1/model.safetensors")).unwrap();
+    let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+    let notes = header.metadata().as_ref().unwrap();
+    assert_eq!(
+        (&*notes["format"], &*notes["prl.rank"], &*notes["prl.layout"]),
+        ("pt", "1", "fsdp:2")
+    );
+    let shapes: serde_json::Value = serde_json::from_str(&notes["prl.shapes"]).unwrap();
+    assert_eq!(shapes["model.layers.0.input_layernorm.weight"], serde_json::json!([7]));
+    assert_eq!(shapes["scale"], serde_json::json!([]));
+    let back = reshard_folders(&path("fsdp"), &fsdp, &path("back"), &whole, ANY).unwrap();
+    let bytes = fs::read(path("back/model.safetensors")).unwrap();
+    let (_, header) = safetensors::SafeTensors::read_metadata(&bytes).unwrap();
+    assert_eq!(
+        header.metadata().as_ref().unwrap().len(),
+        1,
+        "a whole model is nobody's share"
+    );
+    assert_eq!(back.ranks[0].digest, digest);
+    // A trainer's own ranks say nothing of themselves.
+    for rank in ["rank_0", "rank_1"] {
+        let folder = path("fsdp").join(rank);
+        let tensors = Checkpoint::open(&folder).unwrap();
+        let plain: Vec<_> = tensors
+            .names()
+            .map(|name| {
+                let view = tensors.tensor(name).unwrap();
+                TensorToWrite {
+                    name,
+                    dtype: view.dtype,
+                    shape: view.shape,
+                    data: view.data,
+                }
+            })
+            .collect();
+        fs::create_dir_all(path("plain").join(rank)).unwrap();
+        write_checkpoint(&path("plain").join(rank), &plain, ANY).unwrap();
+    }
+    let back = reshard_folders(&path("plain"), &fsdp, &path("again"), &whole, ANY).unwrap();
+    assert_eq!(back.ranks[0].digest, digest);
+    fs::remove_dir_all(path("plain/rank_0")).unwrap();
+    fs::rename(path("fsdp/rank_0"), path("plain/rank_0")).unwrap();
+    let error = reshard_folders(&path("plain"), &fsdp, &path("mixed"), &whole, ANY).unwrap_err();
+    assert!(error.to_string().contains("does not say whose share"), "{error}");
 }
 
 proptest! {

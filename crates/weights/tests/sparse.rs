@@ -139,6 +139,7 @@ impl Run {
             }),
             encoding: Encoding::Sparse,
             shards,
+            files: None,
             canary: None,
         }
     }

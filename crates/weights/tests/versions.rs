@@ -5,8 +5,8 @@ use std::path::Path;
 
 use prl_weights::{
     BaseVersion, Canary, Checkpoint, Dtype, Encoding, Hasher, INDEX_FILE, MANIFEST_FILE, MANIFEST_FORMAT, Manifest,
-    SINGLE_FILE, TensorToWrite, WrittenCheckpoint, digest, is_digest, read_manifest, version_digest, write_checkpoint,
-    write_manifest,
+    SINGLE_FILE, Shard, TensorToWrite, WrittenCheckpoint, companion_files, digest, is_digest, read_manifest,
+    version_digest, write_checkpoint, write_manifest,
 };
 
 const DATA: [u8; 64] = [5; 64];
@@ -219,6 +219,7 @@ fn manifest(written: WrittenCheckpoint) -> Manifest {
         base: None,
         encoding: Encoding::Full,
         shards: written.shards,
+        files: None,
         canary: Some(Canary {
             token_ids: vec![1, 2, 3, 4],
             logprobs: vec![0.0, -0.1, -1.000_000_1, -f32::MIN_POSITIVE],
@@ -388,6 +389,110 @@ fn unknown_keys_and_encodings_are_refused() {
         assert_eq!(
             read_manifest(directory.path()).unwrap_err().code(),
             "PRL_WEIGHTS_MANIFEST"
+        );
+    }
+}
+
+fn companion(file: &str, text: &str) -> Shard {
+    Shard {
+        file: file.to_owned(),
+        bytes: text.len() as u64,
+        digest: digest(text.as_bytes()),
+    }
+}
+
+#[test]
+fn a_changed_missing_or_added_file_beside_the_weights_has_a_name() {
+    const FILES: [(&str, &str); 2] = [("config.json", "{\"rope_theta\": 1e4}"), ("tokenizer.json", "{}")];
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let mut written = manifest(write(directory.path(), 64));
+    let restore = || {
+        FILES
+            .iter()
+            .for_each(|(name, text)| fs::write(path(name), text).unwrap())
+    };
+    restore();
+    let files = companion_files(directory.path(), &written.shards).unwrap();
+    assert_eq!(
+        files,
+        FILES.map(|(name, text)| companion(name, text)),
+        "the index of the shards is none of them"
+    );
+    written.files = Some(files);
+    write_manifest(directory.path(), &written).unwrap();
+    let read = read_manifest(directory.path()).unwrap();
+    assert_eq!(read, written);
+    let check = || {
+        read.verify_files(directory.path())
+            .and_then(|()| read.refuse_unlisted(directory.path()))
+    };
+    check().unwrap();
+    type Change<'a> = (&'a str, &'a dyn Fn(), &'a str, &'a str);
+    let changes: [Change<'_>; 4] = [
+        (
+            "another rotary base",
+            &|| fs::write(path("config.json"), "{\"rope_theta\": 2e4}").unwrap(),
+            "PRL_WEIGHTS_DIGEST",
+            "config.json",
+        ),
+        (
+            "garbage",
+            &|| fs::write(path("config.json"), "?").unwrap(),
+            "PRL_WEIGHTS_MANIFEST",
+            "config.json",
+        ),
+        (
+            "no tokenizer",
+            &|| fs::remove_file(path("tokenizer.json")).unwrap(),
+            "PRL_WEIGHTS_IO",
+            "tokenizer.json",
+        ),
+        (
+            "a template that was not there",
+            &|| fs::write(path("chat_template.jinja"), "x").unwrap(),
+            "PRL_WEIGHTS_MANIFEST",
+            "chat_template.jinja",
+        ),
+    ];
+    for (what, change, code, name) in changes {
+        change();
+        let error = check().expect_err(what);
+        assert_eq!(error.code(), code, "{what}");
+        assert!(error.to_string().contains(name), "{what}: {error}");
+        let _ = fs::remove_file(path("chat_template.jinja"));
+        restore();
+        check().unwrap();
+    }
+    fs::write(path(".hidden"), "").unwrap();
+    check().unwrap();
+}
+
+#[test]
+fn a_manifest_without_files_is_read_as_before_and_one_with_wrong_ones_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut written = manifest(write(directory.path(), u64::MAX));
+    write_manifest(directory.path(), &written).unwrap();
+    let text = fs::read_to_string(directory.path().join(MANIFEST_FILE)).unwrap();
+    assert!(!text.contains("files"), "{text}");
+    let read = read_manifest(directory.path()).unwrap();
+    assert_eq!(read.files, None);
+    fs::write(directory.path().join("config.json"), "?").unwrap();
+    read.verify_files(directory.path()).unwrap();
+    read.refuse_unlisted(directory.path()).unwrap();
+    let shard = written.shards[0].file.clone();
+    for (file, digest) in [
+        ("../config.json", None),
+        (&shard, None),
+        ("config.json", Some("nonsense")),
+    ] {
+        let mut wrong = companion(file, "{}");
+        wrong.digest = digest.map_or(wrong.digest, str::to_owned);
+        written.files = Some(vec![wrong]);
+        assert_eq!(
+            write_manifest(directory.path(), &written).unwrap_err().code(),
+            "PRL_WEIGHTS_MANIFEST",
+            "{file}"
         );
     }
 }

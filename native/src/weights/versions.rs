@@ -253,6 +253,8 @@ pub fn verify_weights(env: &Env, dir: String) -> napi::Result<PromiseRaw<'_, Str
         let manifest: Manifest = prl_weights::read_manifest(&dir)?;
         manifest.verify_shards(&dir)?;
         manifest.verify_version(&dir)?;
+        manifest.verify_files(&dir)?;
+        manifest.refuse_unlisted(&dir)?;
         serde_json::to_string(&manifest).map_err(malformed)
     })
 }

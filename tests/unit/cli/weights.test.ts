@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -18,6 +18,8 @@ async function publishedRoot(): Promise<string> {
       const elements = new Uint16Array(ELEMENTS).fill(16_000).fill(16_001, 0, version);
       const data = new Uint8Array(elements.buffer);
       const w = { dtype: "BF16", shape: [ELEMENTS], data };
+      await writeFile(join(dir, "config.json"), "{}");
+      await writeFile(join(dir, "tokenizer.json"), "{}");
       const written = await writeSafetensors(join(dir, "model.safetensors"), { w });
       return { digest: versionDigest(data), shards: [{ file: "model.safetensors", ...written }] };
     });
@@ -41,7 +43,12 @@ describe("prl weights", () => {
     const root = await publishedRoot();
     const full = await prl(["weights", "verify", step(root, 0), "--json"]);
     expect(full).toMatchObject({ code: 0 });
-    expect(JSON.parse(full.stdout)).toMatchObject({ version: 0, encoding: "full", base: null, shards: 1 });
+    const said = { version: 0, encoding: "full", base: null, shards: 1, files: 2, unverified: [] };
+    expect(JSON.parse(full.stdout)).toMatchObject(said);
+    const text = await prl(["weights", "verify", step(root, 0)]);
+    expect(text.stdout).toMatch(
+      /^version 0 \([0-9a-f]{16}\): full, 1 file, .*, config\.json, tokenizer\.json: sound\n$/,
+    );
     const sparse = await prl(["weights", "verify", "step_2"], root);
     expect(sparse).toMatchObject({ code: 0 });
     expect(sparse.stdout).toMatch(
@@ -63,6 +70,80 @@ describe("prl weights", () => {
     expect(missing).toMatchObject({ code: 1 });
     expect(missing.stderr).toContain("PRL_WEIGHTS_MANIFEST");
     expect(await prl(["weights", "verify"])).toMatchObject({ code: 2 });
+  });
+
+  test("verify finds what was changed beside the weights, and says what it cannot verify", async () => {
+    const root = await publishedRoot();
+    const dir = step(root, 0);
+    const verify = () => prl(["weights", "verify", dir]);
+    const [config, tokenizer, template] = ["config.json", "tokenizer.json", "chat_template.jinja"].map((name) =>
+      join(dir, name),
+    ) as [string, string, string];
+    await writeFile(config, "{");
+    expect((await verify()).stderr).toContain(`${join(dir, "manifest.json")}: config.json has 1 bytes, expected 2`);
+    await writeFile(config, "[]");
+    expect((await verify()).stderr).toMatch(/PRL_WEIGHTS_DIGEST.*config\.json/);
+    await writeFile(config, "{}");
+    await rm(tokenizer);
+    expect((await verify()).stderr).toContain(tokenizer);
+    await writeFile(tokenizer, "{}");
+    await writeFile(template, "{{ x }}");
+    expect((await verify()).stderr).toContain("it does not list chat_template.jinja");
+    await rm(template);
+    expect(await verify()).toMatchObject({ code: 0, stderr: "" });
+
+    // As an earlier version of prl wrote it.
+    const manifest = join(dir, "manifest.json");
+    const { files: _files, ...older } = JSON.parse(await readFile(manifest, "utf8")) as Record<string, unknown>;
+    await writeFile(manifest, JSON.stringify(older));
+    const old = await verify();
+    expect(old).toMatchObject({ code: 0, stderr: "" });
+    expect(old.stdout).toContain(
+      "not verified, because the manifest has no digests of them: config.json, tokenizer.json\n",
+    );
+    await rm(tokenizer);
+    expect((await verify()).stdout).toContain("there is no tokenizer.json");
+    for (const [text, what] of [
+      ["garbage", "is not valid JSON"],
+      ["[]", "is no JSON object"],
+    ] as const) {
+      await writeFile(config, text);
+      const found = await verify();
+      expect(found.code).toBe(2);
+      expect(found.stderr).toContain(`${config} ${what}`);
+    }
+    await rm(config);
+    expect((await verify()).stderr).toContain(`${config} is missing`);
+  });
+
+  test("publish ships what changed since the newest version, and refuses what no engine can load", async () => {
+    const root = await publishedRoot();
+    const folder = join(root, "..", "mine");
+    const model = async (value: number, config = "{}") => {
+      await mkdir(folder, { recursive: true });
+      await writeFile(join(folder, "config.json"), config);
+      await writeFile(join(folder, "tokenizer.json"), "{}");
+      const data = new Uint8Array(new Uint16Array(ELEMENTS).fill(16_000).fill(value, 0, 9).buffer);
+      await writeSafetensors(join(folder, "model.safetensors"), { w: { dtype: "BF16", shape: [ELEMENTS], data } });
+    };
+    const publish = async (version: number) => {
+      const args = ["weights", "publish", folder, root, "--policy-version", String(version), "--json"];
+      const { code, stdout, stderr } = await prl(args);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      return (JSON.parse(stdout) as { encoding: string }).encoding;
+    };
+    for (const version of [4, 5, 6]) {
+      await model(16_000 + version);
+      expect(await publish(version)).toBe("sparse");
+      const same = await prl(["weights", "diff", step(root, version), folder]);
+      expect(same.stdout).toContain("0 of 1 tensors differ");
+    }
+    await model(16_007, '{"rope_theta": 2}');
+    expect(await publish(7)).toBe("full");
+    await model(16_008, "garbage");
+    const refused = await prl(["weights", "publish", folder, root, "--policy-version", "8"]);
+    expect(refused.stderr).toContain("config.json is not valid JSON");
+    expect((await prl(["weights", "verify", step(root, 8)])).code).toBe(1);
   });
 
   test("diff counts what changed, through sparse versions too", async () => {
@@ -89,6 +170,8 @@ describe("prl weights", () => {
     expect(JSON.parse(cut.stdout)).toMatchObject({ tensors: 1, sentBytes: 2 * ELEMENTS, writtenBytes: 2 * ELEMENTS });
     const back = await prl(["weights", "reshard", "cut", "back", "--from", "fsdp:3", "--to", "whole"], root);
     expect(back.stdout).toMatch(/^1 tensors for 1 rank in .*: 8(\.\d+)? \S+, .* to send\n$/);
+    const fewer = await prl(["weights", "reshard", "cut", "fewer", "--from", "fsdp:2", "--to", "whole"], root);
+    expect(fewer.stderr).toContain("there is a rank_2, but fsdp:2 has 2 ranks");
     const same = await prl(["weights", "diff", "step_0", "back"], root);
     expect(same.stdout).toContain("0 of 1 tensors differ");
     await writeFile(join(root, "step_0", "config.json"), JSON.stringify({ num_key_value_heads: 3 }));
@@ -145,7 +228,7 @@ describe("prl weights with PEFT adapters", () => {
       expect(await readFile(join(dir, file))).toEqual(await readFile(join(folder, file)));
     }
     const verified = await prl(["weights", "verify", dir]);
-    expect(verified.stdout).toMatch(/^version 2 \([0-9a-f]{16}\): peft, 2 files, .*: sound\n$/);
+    expect(verified.stdout).toMatch(/^version 2 \([0-9a-f]{16}\): peft, 2 files, .*, tokenizer\.json: sound\n$/);
     await writeFile(join(dir, "adapter_config.json"), CONFIG.replace("4.0", "8.0"));
     const damaged = await prl(["weights", "verify", dir]);
     expect(damaged).toMatchObject({ code: 1 });

@@ -155,10 +155,11 @@ impl Generator {
     /// values; the prefix cache is emptied.
     ///
     /// # Errors
-    /// `Input` when `model` differs in shape from the one that the generator started with; `Closed` or `Failed` when the
+    /// `Input` naming the key when the config of `model` has another shape, computes differently or ends sequences elsewhere than that of the
+    /// model that the generator started with; `Closed` or `Failed` when the
     /// thread is gone.
     pub fn swap(&self, model: Arc<Model>, version: u64, digest: Option<String>) -> Result<(), EngineError> {
-        if let Some((name, ours, theirs)) = shape_difference(&self.config, model.config()) {
+        if let Some((name, ours, theirs)) = self.config.difference(model.config()) {
             return Err(EngineError::Input(format!(
                 "cannot swap to weights with {name} {theirs}: the model has {ours}"
             )));
@@ -322,26 +323,6 @@ fn kv_blocks(config: &ModelConfig, options: &GeneratorOptions, max_model_len: us
         )));
     }
     Ok(blocks)
-}
-
-/// The first number in which two models differ that share a cache and requests: (name, ours, theirs).
-fn shape_difference(ours: &ModelConfig, theirs: &ModelConfig) -> Option<(&'static str, usize, usize)> {
-    let shape = |config: &ModelConfig| {
-        [
-            ("vocab_size", config.vocab_size),
-            ("hidden_size", config.hidden_size),
-            ("num_hidden_layers", config.num_layers),
-            ("num_attention_heads", config.num_heads),
-            ("num_key_value_heads", config.num_kv_heads),
-            ("head_dim", config.head_dim),
-            ("max_position_embeddings", config.max_position_embeddings),
-        ]
-    };
-    let differs = shape(ours)
-        .into_iter()
-        .zip(shape(theirs))
-        .find(|(ours, theirs)| ours.1 != theirs.1);
-    differs.map(|(ours, theirs)| (ours.0, ours.1, theirs.1))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use prl_weights::{Encoding, MANIFEST_FILE, Manifest, digest_file, version_files};
+use prl_weights::{Encoding, MANIFEST_FILE, Manifest, Shard, digest_file, version_files};
 use prost::Message;
 use twox_hash::XxHash3_64;
 
@@ -28,7 +28,7 @@ pub(crate) struct Description {
 impl Description {
     /// Describes the version in a directory; `None` when there is none, or it is being replaced.
     ///
-    /// Digests of shards are taken from the manifest; the other files, which are small, are read.
+    /// Digests are taken from the manifest; files that it does not list, which are small, are read.
     pub(crate) fn of_directory(directory: &Path) -> Result<Option<Self>, TransportError> {
         let Some(text) = manifest_text(directory)? else {
             return Ok(None);
@@ -36,9 +36,9 @@ impl Description {
         let manifest = Manifest::from_json(&text, &directory.join(MANIFEST_FILE))?;
         let mut files = Vec::new();
         for name in version_files(directory)? {
-            let shard = manifest.shards.iter().find(|shard| shard.file == name);
-            let (digest, bytes) = match shard {
-                Some(shard) => (shard.digest.clone(), shard.bytes),
+            let listed = listed_files(&manifest).find(|file| file.file == name);
+            let (digest, bytes) = match listed {
+                Some(file) => (file.digest.clone(), file.bytes),
                 None => digest_file(&directory.join(&name))?,
             };
             let digest = from_hex(&digest).unwrap_or_default();
@@ -80,10 +80,10 @@ impl Description {
                 return Err(wrong(format!("file {:?} is no plain name, or occurs twice", file.name)));
             }
         }
-        for shard in &manifest.shards {
-            let described = wire.files.iter().find(|file| file.name == shard.file);
-            if !described.is_some_and(|file| file.bytes == shard.bytes && hex(file.digest) == shard.digest) {
-                return Err(wrong(format!("shard {} is not as its manifest says", shard.file)));
+        for listed in listed_files(&manifest) {
+            let described = wire.files.iter().find(|file| file.name == listed.file);
+            if !described.is_some_and(|file| file.bytes == listed.bytes && hex(file.digest) == listed.digest) {
+                return Err(wrong(format!("file {} is not as its manifest says", listed.file)));
             }
         }
         let id = XxHash3_64::oneshot(&wire.encode_to_vec());
@@ -102,6 +102,15 @@ impl Description {
     pub(crate) fn name(&self) -> String {
         format!("weight version {} ({})", self.manifest.version, self.manifest.digest)
     }
+}
+
+/// The files of the version's directory whose digests its manifest has; those beside sparse shards lie with their base.
+fn listed_files(manifest: &Manifest) -> impl Iterator<Item = &Shard> {
+    let beside = match manifest.encoding {
+        Encoding::Sparse => None,
+        Encoding::Full | Encoding::Peft => manifest.files.as_ref(),
+    };
+    manifest.shards.iter().chain(beside.into_iter().flatten())
 }
 
 /// `manifest.json` of a directory; `None` when there is none.

@@ -196,6 +196,7 @@ mod tests {
                 bytes: bytes.len() as u64,
                 digest: digest(&bytes),
             }],
+            files: None,
             canary: None,
         };
         write_manifest(&directory, &manifest).expect("a manifest");

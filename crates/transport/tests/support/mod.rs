@@ -138,6 +138,7 @@ pub fn publish_on(
             Encoding::Full
         },
         shards: described,
+        files: None,
         canary: None,
     };
     write_manifest(&directory, &manifest).expect("a manifest");

@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::rules::{Cut, LayoutRules};
+use super::share::{FOLDER, WholeShapes, check_count, check_shares, notes};
 use super::{Layout, ReshardPlan, TensorShape};
 use crate::checkpoint::Checkpoint;
-use crate::shards::write_checkpoint;
+use crate::shards::write_noted;
 use crate::versions::version_files;
 use crate::write::TensorToWrite;
 use crate::{WeightsError, WrittenCheckpoint};
@@ -19,7 +20,7 @@ use crate::{WeightsError, WrittenCheckpoint};
 pub fn rank_directory(root: &Path, rules: &LayoutRules, rank: usize) -> PathBuf {
     match rules.ranks {
         1 => root.to_path_buf(),
-        _ => root.join(format!("rank_{rank}")),
+        _ => root.join(format!("{FOLDER}{rank}")),
     }
 }
 
@@ -37,10 +38,12 @@ pub struct Resharded {
 }
 
 /// Writes into `to` what the ranks of `target` have of the weights that lie in `from` as the ranks of `source` have
-/// them. The other files of the first source rank (config, tokenizer) go to every target rank.
+/// them. The other files of the first source rank (config, tokenizer) go to every target rank. Files of ranks say in their
+/// metadata whose share of what they are; those that others wrote, which do not, are taken at their word.
 ///
 /// # Errors
-/// [`WeightsError::Plan`] when parts do not make up their tensor or rules do not fit, [`WeightsError::Tensor`] when a
+/// [`WeightsError::Plan`] when parts do not make up their tensor, rules do not fit, files say that they are of another
+/// layout, or there are folders of more ranks than the layout has, [`WeightsError::Tensor`] when a
 /// rank lacks a tensor, and what reading and writing folders report.
 pub fn reshard_folders(
     from: &Path,
@@ -49,10 +52,14 @@ pub fn reshard_folders(
     target: &LayoutRules,
     max_shard_bytes: u64,
 ) -> Result<Resharded, WeightsError> {
+    check_count(from, source)?;
+    check_count(to, target)?;
     let sources = (0..source.ranks)
         .map(|rank| Checkpoint::open(&rank_directory(from, source, rank)))
         .collect::<Result<Vec<_>, _>>()?;
+    let told = check_shares(&sources, source)?;
     let tensors = whole_tensors(&sources, source)?;
+    check_wholes(&tensors, &told)?;
     let (have, want) = (source.layout(&tensors)?, target.layout(&tensors)?);
     check_parts(&sources, &tensors, &have)?;
     let plan = ReshardPlan::new(&tensors, &have, &want)?;
@@ -64,7 +71,8 @@ pub fn reshard_folders(
         let parts = receive(&sources, &tensors, &plan, &want, rank)?;
         let parts: Vec<TensorToWrite<'_>> = parts.iter().map(|(index, part)| part.view(&tensors[*index])).collect();
         written_bytes += parts.iter().map(|part| part.data.len() as u64).sum::<u64>();
-        ranks.push(write_checkpoint(&directory, &parts, max_shard_bytes)?);
+        let notes = |parts: &[TensorToWrite<'_>]| notes(rank, target, &tensors, parts);
+        ranks.push(write_noted(&directory, &parts, max_shard_bytes, &notes)?);
         copy_others(sources[0].directory(), &directory)?;
     }
     Ok(Resharded {
@@ -101,6 +109,30 @@ fn whole_tensors(sources: &[Checkpoint], rules: &LayoutRules) -> Result<Vec<Tens
         }
     }
     Ok(found.into_values().collect())
+}
+
+/// The parts of all ranks must make up what each of them says that the whole is.
+fn check_wholes(tensors: &[TensorShape], told: &WholeShapes) -> Result<(), WeightsError> {
+    for tensor in tensors {
+        if let Some(whole) = told.get(&tensor.name)
+            && *whole != tensor.shape
+        {
+            let found = &tensor.shape;
+            return Err(tensor.fault(format!(
+                "the ranks have {found:?} of it together, the whole is {whole:?}"
+            )));
+        }
+    }
+    if let Some(name) = told
+        .keys()
+        .find(|name| !tensors.iter().any(|tensor| tensor.name == **name))
+    {
+        return Err(WeightsError::Plan {
+            name: name.clone(),
+            reason: "no rank has it".to_owned(),
+        });
+    }
+    Ok(())
 }
 
 /// Every rank must have of every tensor what the layout says.

@@ -11,11 +11,13 @@ mod folders;
 mod layout;
 mod region;
 mod rules;
+mod share;
 
 pub use folders::{Resharded, rank_directory, reshard_folders};
 pub use layout::{Layout, Part, TensorShape};
 pub use region::Region;
 pub use rules::{Cut, LayoutRules, Rule};
+pub(crate) use share::refuse_share;
 
 use std::collections::BTreeSet;
 use std::ops::Range;

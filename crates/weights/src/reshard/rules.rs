@@ -1,5 +1,6 @@
 //! Layouts by rule: how tensors are cut, by their names.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -138,6 +139,22 @@ impl LayoutRules {
             }
         }
         Ok(layout)
+    }
+}
+
+/// As [`FromStr`] reads it, by its name where it has one.
+impl fmt::Display for LayoutRules {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ranks = self.ranks;
+        if *self == Self::whole() {
+            out.write_str("whole")
+        } else if *self == Self::fsdp(ranks) {
+            write!(out, "fsdp:{ranks}")
+        } else if *self == Self::tensor_parallel(ranks) {
+            write!(out, "tp:{ranks}")
+        } else {
+            out.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+        }
     }
 }
 

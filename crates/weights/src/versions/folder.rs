@@ -8,6 +8,7 @@ use super::{Published, Staged, WeightPublisher};
 use crate::adapter::Adapter;
 use crate::checkpoint::Checkpoint;
 use crate::manifest::{Canary, MANIFEST_FILE, Shard, is_plain_file_name};
+use crate::reshard::refuse_share;
 use crate::{WeightsError, digest_file, parallel};
 
 impl Staged {
@@ -40,11 +41,11 @@ impl Staged {
 
 impl WeightPublisher {
     /// Publishes a copy of the files in `folder` as `version`, byte for byte: those that lie in it directly, neither hidden
-    /// nor a manifest; links are followed. An adapter goes whole, a model as in [`WeightPublisher::publish`]. As in
-    /// [`WeightPublisher::stage`], versions from this number on are no more, once the copy is whole; `folder` may be one of them.
+    /// nor a manifest; links are followed. An adapter goes whole, a model as in [`WeightPublisher::publish`], compared with
+    /// the newest version of the root whoever has published that. As in [`WeightPublisher::stage`], versions from this number on are no more, once the copy is whole; `folder` may be one of them.
     ///
     /// # Errors
-    /// As there, and [`WeightsError::Io`] when a file cannot be copied. The version does not exist then.
+    /// As there, [`WeightsError::Plan`] for one rank's share of a model, and [`WeightsError::Io`] when a file cannot be copied. The version does not exist then.
     pub fn publish_folder(
         &mut self,
         version: u64,
@@ -55,7 +56,7 @@ impl WeightPublisher {
         let is_adapter = Adapter::is_in(folder);
         match is_adapter {
             true => drop(Adapter::open(folder)?),
-            false => drop(Checkpoint::open(folder)?),
+            false => refuse_share(&Checkpoint::open(folder)?)?,
         }
         self.refuse_other_kind(version, is_adapter)?;
         let copy = self.own(&format!("copy_{version}"));
@@ -71,6 +72,9 @@ impl WeightPublisher {
         // Only now: what fails leaves the root as it was, and the folder may be one of the versions that go.
         let staging = self.stage(version)?;
         fs::rename(&copy, &staging).map_err(WeightsError::io("rename a copy to", &staging))?;
+        if !is_adapter && !full {
+            self.go_on_from(version)?;
+        }
         self.publish(version, staged, canary, full)
     }
 }

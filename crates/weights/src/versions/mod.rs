@@ -8,6 +8,7 @@ mod folder;
 mod lease;
 mod publisher;
 mod receiver;
+mod resume;
 mod retention;
 
 use std::fs;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::{FULL_REQUEST_FILE, published_versions, remove_version, retain_versions, version_directory, version_files};
 use crate::adapter::{self, Adapter};
 use crate::checkpoint::Checkpoint;
+use crate::companions::companion_files;
 use crate::durable::sync_directory;
 use crate::manifest::{BaseVersion, Canary, Encoding, MANIFEST_FORMAT, Manifest, Shard, read_manifest, write_manifest};
 use crate::sparse::{SparseOptions, write_sparse};
@@ -60,23 +61,25 @@ pub struct Published {
 /// Publishes versions into a root, each as small as pays.
 #[derive(Debug)]
 pub struct WeightPublisher {
-    root: PathBuf,
-    options: PublisherOptions,
-    newest: Option<Newest>,
+    pub(super) root: PathBuf,
+    pub(super) options: PublisherOptions,
+    pub(super) newest: Option<Newest>,
     /// Held so that no second publisher works in the same root.
     _lock: File,
 }
 
 /// The newest version in full, to compare the next one with.
 #[derive(Debug)]
-struct Newest {
-    manifest: Manifest,
-    shards: Vec<Shard>,
-    weights: Checkpoint,
-    /// The version's own directory when it was published in full.
-    lease: Option<Lease>,
-    chain_bytes: u64,
-    chain_length: u64,
+pub(super) struct Newest {
+    pub(super) manifest: Manifest,
+    pub(super) shards: Vec<Shard>,
+    /// What lies beside the weights.
+    pub(super) files: Vec<Shard>,
+    pub(super) weights: Checkpoint,
+    /// The version's own directory when it was published in full; another folder is removed with this.
+    pub(super) lease: Option<Lease>,
+    pub(super) chain_bytes: u64,
+    pub(super) chain_length: u64,
 }
 
 impl WeightPublisher {
@@ -166,8 +169,9 @@ impl WeightPublisher {
         full: bool,
     ) -> Result<Published, WeightsError> {
         let weights = self.may_be_sparse(version)?;
+        let files = companion_files(&self.staging(version), &staged.shards)?;
         let sparse = match &weights {
-            Some(weights) if !full => self.write_sparse(version, weights)?,
+            Some(weights) if !full => self.write_sparse(version, weights, &files)?,
             _ => None,
         };
         let manifest = |encoding, base, shards| Manifest {
@@ -177,6 +181,7 @@ impl WeightPublisher {
             base,
             encoding,
             shards,
+            files: Some(files.clone()),
             canary,
         };
         let Some((directory, written, base)) = sparse else {
@@ -201,6 +206,7 @@ impl WeightPublisher {
         self.replace_newest(Some(Newest {
             manifest: manifest.clone(),
             shards: staged.shards,
+            files,
             weights: weights.expect("a sparse version was written from them"),
             lease: None,
             chain_bytes: chain_bytes + bytes,
@@ -309,10 +315,15 @@ impl WeightPublisher {
         &self,
         version: u64,
         weights: &Checkpoint,
+        files: &[Shard],
     ) -> Result<Option<(PathBuf, WrittenCheckpoint, BaseVersion)>, WeightsError> {
         let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.version < version) else {
             return Ok(None);
         };
+        // Readers of a sparse version take them from its base.
+        if newest.files != files {
+            return Ok(None);
+        }
         let full_bytes: u64 = newest.shards.iter().map(|shard| shard.bytes).sum();
         let left = (MAX_CHAIN_FULLS * full_bytes).saturating_sub(newest.chain_bytes);
         if newest.chain_length >= MAX_CHAIN {
@@ -358,6 +369,7 @@ impl WeightPublisher {
             digest: staged.digest,
             base: None,
             encoding: Encoding::Peft,
+            files: Some(companion_files(&directory, &staged.shards)?),
             shards: staged.shards,
             canary,
         };
@@ -398,6 +410,7 @@ impl WeightPublisher {
         if keep_for_sparse {
             self.replace_newest(Some(Newest {
                 shards: manifest.shards.clone(),
+                files: manifest.files.clone().unwrap_or_default(),
                 manifest: manifest.clone(),
                 weights: Checkpoint::open(&directory)?,
                 lease: Lease::take(&directory)?,
@@ -432,7 +445,7 @@ impl WeightPublisher {
         Ok(())
     }
 
-    fn replace_newest(&mut self, newest: Option<Newest>) -> Result<(), WeightsError> {
+    pub(super) fn replace_newest(&mut self, newest: Option<Newest>) -> Result<(), WeightsError> {
         if let Some(old) = std::mem::replace(&mut self.newest, newest)
             && old.lease.is_none()
         {

@@ -154,6 +154,7 @@ impl WeightReceiver {
                     manifest.verify_shards(&directory)?;
                     manifest.verify_version(&directory)
                 })?;
+                manifest.verify_files(&directory)?;
             }
             Ok(manifest)
         };
@@ -226,7 +227,11 @@ impl WeightReceiver {
         let written = apply_sparse(&Checkpoint::open(&base.directory)?, chain, &unfinished, self.threads)?;
         for name in version_files(&base.directory)? {
             let copy = unfinished.join(&name);
-            if !name.ends_with(".safetensors") && !copy.exists() {
+            let belongs = match &target.files {
+                Some(files) => files.iter().any(|file| file.file == name),
+                None => !name.ends_with(".safetensors"),
+            };
+            if belongs && !copy.exists() {
                 fs::copy(base.directory.join(&name), &copy).map_err(WeightsError::io("copy to", &copy))?;
             }
         }
@@ -236,6 +241,7 @@ impl WeightReceiver {
             shards: written.shards,
             ..target.clone()
         };
+        manifest.verify_files(&unfinished)?;
         manifest.write_unsynced(&unfinished)?;
         mark_verified(&unfinished, &manifest.shards);
         remove_version(&directory)?;

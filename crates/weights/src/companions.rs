@@ -1,0 +1,86 @@
+//! The files of a version beside its weights: config, tokenizer, chat template, and whatever else lies in its folder.
+//!
+//! What a model computes and says depends on them as much as on the weights, so the manifest has their digests too. A
+//! sparse version has none of them in its directory: they are those of its base, whose they must equal.
+
+use std::path::Path;
+
+use crate::manifest::{Encoding, Manifest, Shard, at};
+use crate::shards::INDEX_FILE;
+use crate::versions::version_files;
+use crate::{WeightsError, digest_file};
+
+/// The plain files of `directory` but weights (`shards` and their index) and manifest, with length and digest.
+///
+/// # Errors
+/// [`WeightsError::Io`] when one cannot be read.
+pub fn companion_files(directory: &Path, shards: &[Shard]) -> Result<Vec<Shard>, WeightsError> {
+    names(directory, shards)?
+        .into_iter()
+        .map(|file| {
+            let (digest, bytes) = digest_file(&directory.join(&file))?;
+            Ok(Shard { file, bytes, digest })
+        })
+        .collect()
+}
+
+fn names(directory: &Path, shards: &[Shard]) -> Result<Vec<String>, WeightsError> {
+    let mut names = version_files(directory)?;
+    names.retain(|name| name != INDEX_FILE && !shards.iter().any(|shard| shard.file == *name));
+    Ok(names)
+}
+
+impl Manifest {
+    /// Compares length and digest of every file beside the weights with `directory`; nothing in a sparse version, and in
+    /// one whose manifest does not list them.
+    ///
+    /// # Errors
+    /// As [`Manifest::verify_shards`].
+    pub fn verify_files(&self, directory: &Path) -> Result<(), WeightsError> {
+        if self.encoding == Encoding::Sparse {
+            return Ok(());
+        }
+        self.files.iter().flatten().try_for_each(|file| file.verify(directory))
+    }
+
+    /// Refuses files beside the weights that the manifest does not list, when it lists any: a chat template that was put
+    /// there later is no part of the version.
+    ///
+    /// # Errors
+    /// [`WeightsError::Manifest`] naming them, [`WeightsError::Io`] when the directory cannot be read.
+    pub fn refuse_unlisted(&self, directory: &Path) -> Result<(), WeightsError> {
+        let Some(files) = self.files.as_ref().filter(|_| self.encoding != Encoding::Sparse) else {
+            return Ok(());
+        };
+        let mut unlisted = names(directory, &self.shards)?;
+        // A delta stays when its version is made full; nobody reads weights that are no shards.
+        unlisted.retain(|name| !name.ends_with(".safetensors") && !files.iter().any(|file| file.file == *name));
+        match unlisted.is_empty() {
+            true => Ok(()),
+            false => Err(at(
+                directory,
+                format!("it does not list {}, which lies beside it", unlisted.join(", ")),
+            )),
+        }
+    }
+}
+
+impl Shard {
+    /// Compares length and digest with the file in `directory`.
+    pub(crate) fn verify(&self, directory: &Path) -> Result<(), WeightsError> {
+        let path = directory.join(&self.file);
+        let (found, bytes) = digest_file(&path)?;
+        if bytes != self.bytes {
+            let reason = format!("{} has {bytes} bytes, expected {}", self.file, self.bytes);
+            return Err(at(directory, reason));
+        }
+        if found != self.digest {
+            return Err(WeightsError::Digest {
+                path,
+                expected: self.digest.clone(),
+                found,
+            });
+        }
+        Ok(())
+    }
+}

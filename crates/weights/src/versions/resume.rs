@@ -1,0 +1,85 @@
+//! Going on in a root that an earlier publisher filled: the newest version there is what the next one is compared with.
+
+use std::fs;
+use std::path::Path;
+
+use super::publisher::Newest;
+use super::{Lease, WeightPublisher, WeightReceiver, published_versions, version_directory};
+use crate::WeightsError;
+use crate::checkpoint::Checkpoint;
+use crate::companions::companion_files;
+use crate::manifest::{Encoding, Manifest, read_manifest};
+
+impl WeightPublisher {
+    /// Takes the newest version before `version` for the one that the next is compared with, when this publisher has not
+    /// published one itself. A damaged one is none: what follows it is published in full, which mends the root.
+    pub(super) fn go_on_from(&mut self, version: u64) -> Result<(), WeightsError> {
+        if self.newest.is_some() || !self.options.sparse {
+            return Ok(());
+        }
+        let earlier = published_versions(&self.root)?;
+        let Some(&newest) = earlier.iter().rfind(|&&earlier| earlier < version) else {
+            return Ok(());
+        };
+        let manifest = read_manifest(&version_directory(&self.root, newest))?;
+        let found = match manifest.encoding {
+            Encoding::Peft => return Ok(()),
+            Encoding::Full => self.full(manifest),
+            Encoding::Sparse => self.made(manifest),
+        };
+        match found {
+            Ok(newest) => self.replace_newest(Some(newest)),
+            Err(error) => {
+                tracing::warn!(version = newest, %error, "the newest version is damaged: the next is published in full");
+                Ok(())
+            }
+        }
+    }
+
+    fn full(&self, manifest: Manifest) -> Result<Newest, WeightsError> {
+        let directory = version_directory(&self.root, manifest.version);
+        let lease = Lease::take(&directory)?;
+        manifest.verify_shards_once(&directory)?;
+        manifest.verify_files(&directory)?;
+        Ok(Newest {
+            shards: manifest.shards.clone(),
+            files: companion_files(&directory, &manifest.shards)?,
+            weights: Checkpoint::open(&directory)?,
+            manifest,
+            lease,
+            chain_bytes: 0,
+            chain_length: 0,
+        })
+    }
+
+    /// A folder is made of a sparse one, which stays for as long as it is compared with.
+    fn made(&self, manifest: Manifest) -> Result<Newest, WeightsError> {
+        let (chain_bytes, chain_length) = chain_of(&self.root, &manifest)?;
+        let scratch = self.own("received");
+        let received = WeightReceiver::open(&self.root, &scratch, self.options.threads)?.receive(manifest.version)?;
+        let place = self.own(&format!("base_{}", manifest.version));
+        fs::rename(&received.directory, &place).map_err(WeightsError::io("rename a received version to", &place))?;
+        Ok(Newest {
+            files: companion_files(&place, &received.manifest.shards)?,
+            shards: received.manifest.shards,
+            weights: Checkpoint::open(&place)?,
+            manifest,
+            lease: None,
+            chain_bytes,
+            chain_length,
+        })
+    }
+}
+
+/// Bytes and number of the sparse versions from `newest` back to the last full one.
+fn chain_of(root: &Path, newest: &Manifest) -> Result<(u64, u64), WeightsError> {
+    let (mut bytes, mut length) = (0, 0);
+    let mut manifest = newest.clone();
+    // A manifest's base is always an earlier version, so this ends.
+    while let Some(base) = manifest.base.take() {
+        bytes += manifest.shards.iter().map(|shard| shard.bytes).sum::<u64>();
+        length += 1;
+        manifest = read_manifest(&version_directory(root, base.version))?;
+    }
+    Ok((bytes, length))
+}
