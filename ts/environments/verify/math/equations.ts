@@ -93,7 +93,8 @@ export function solvedBy(equation: Relation, values: readonly Expression[], name
 /** The degree up to 6 by finite differences that vanish; null when it is no such polynomial. */
 function degreeOf(at: (x: q.Rational) => q.Rational | null): number | null {
   let row: q.Rational[] = [];
-  for (let x = 0; x < 9; x++) {
+  // On both sides of 0, where |x| turns.
+  for (let x = -4; x <= 4; x++) {
     const value = at(q.integer(x));
     if (value === null) return null;
     row.push(value);

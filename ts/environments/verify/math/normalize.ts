@@ -40,7 +40,7 @@ const RENAMED: ReadonlyMap<string, string> = new Map(
 
 /** Rewrites a whole candidate. Idempotent. */
 export function normalize(text: string): string {
-  const unified = withBases(withoutUnicode(text).replaceAll("`", " "));
+  const unified = withBases(withoutUnicode(text).replace(/`|\s{2,}/gu, " "));
   const out = withCurrencies(withUprightUnits(unified))
     .replace(/(?<=[\d}\s])(sq|cu)\.?\s+(?=\p{L})/gu, (_, word: string) => (word === "sq" ? " square " : " cubic "))
     .replace(/<=/gu, "\\le ")

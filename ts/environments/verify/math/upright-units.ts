@@ -6,12 +6,14 @@ const UPRIGHT =
 const TEMPERATURE =
   /(?<=[\d}\s])\^\s*\{?\s*\\circ\s*\}?\s*(?:\\(?:text|mathrm|textrm|rm)\s*\{\s*([CF])\s*\}|([CF])(?![a-zA-Z]))/gu;
 
+const LONGEST_COMMAND = 20;
+
 export function withUprightUnits(text: string): string {
   return text
     .replace(/\{\s*\\rm(?![a-zA-Z])([^{}]*)\}/gu, "\\mathrm{$1}")
     .replace(TEMPERATURE, (_, braced?: string, bare?: string) => `\\text{ deg${braced ?? bare ?? ""}}`)
     .replace(UPRIGHT, (whole, inner: string, at: number) => {
-      if (!/(?:[\d})\]\s;,~/]|\\[a-zA-Z]+)$/u.test(text.slice(0, at))) return whole;
+      if (!/(?:[\d})\]\s;,~/]|\\[a-zA-Z]+)$/u.test(text.slice(Math.max(0, at - LONGEST_COMMAND), at))) return whole;
       const unit = unitIn(inner);
       return unit === null ? whole : `\\text{ ${unit}}`;
     });
