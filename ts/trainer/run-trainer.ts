@@ -87,7 +87,8 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
       const scored = reference === null ? batch : await reference.score(batch);
       const scoredAt = performance.now();
-      const outcome = await steps.take(step, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
+      const { envNames, ...columns } = scored;
+      const outcome = await steps.take(step, { ...columns, onPolicyVersion: step - 1 }, lr, saving);
       const trainedAt = performance.now();
       await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();
@@ -105,7 +106,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       }
       const seconds = (from: number, to: number) => (to - from) / 1000;
       metrics.log(step, {
-        ...trainMetrics(outcome.metrics, batch.envNames),
+        ...trainMetrics(outcome.metrics, envNames),
         ...tokenStaleness(batch, step),
         "optim/lr": lr,
         "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
