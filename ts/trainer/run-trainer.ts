@@ -85,7 +85,8 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const batch = await job.rollouts.receive(step, 0, { deadlineMs: BATCH_DEADLINE_MS, signal });
       const receivedAt = performance.now();
       const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
-      const scored = reference === null ? batch : await reference.score(batch);
+      const { envNames, ...columns } = batch;
+      const scored = reference === null ? columns : await reference.score(columns);
       const scoredAt = performance.now();
       const { envNames, ...columns } = scored;
       const outcome = await steps.take(step, { ...columns, onPolicyVersion: step - 1 }, lr, saving);
