@@ -88,8 +88,7 @@ export async function runTrainer(job: TrainerJob): Promise<void> {
       const { envNames, ...columns } = batch;
       const scored = reference === null ? columns : await reference.score(columns);
       const scoredAt = performance.now();
-      const { envNames, ...columns } = scored;
-      const outcome = await steps.take(step, { ...columns, onPolicyVersion: step - 1 }, lr, saving);
+      const outcome = await steps.take(step, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
       const trainedAt = performance.now();
       await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
       const publishedAt = performance.now();

@@ -92,7 +92,11 @@ function lengths(batches: readonly Batch[]): number[] {
 async function gradient(batches: readonly Batch[]): Promise<Float32Array> {
   const trainer = await openTrainer(modelDir, { threads: 1 });
   try {
-    for (const batch of batches) await trainer.forwardBackward(batch);
+    for (const batch of batches) {
+      // A batch that was received has its environments' names beside its columns.
+      const { envNames: _names, ...columns } = batch as Batch & { envNames?: string[] };
+      await trainer.forwardBackward(columns);
+    }
     return await trainer.gradient("model.embed_tokens.weight");
   } finally {
     await trainer.close();
