@@ -92,7 +92,7 @@ describe("rows of data", () => {
     ],
     [
       { problem: "p", solution: "so \\boxed{3} or \\boxed{\\frac{1}{4}}" },
-      { problem: "p", answer: "\\frac{1}{4}" },
+      { problem: "p", answer: "3, \\frac{1}{4}" },
     ],
   ])("%j", async (row, expected) => {
     expect(await first(row)).toMatchObject(expected);

@@ -32,7 +32,7 @@ export default defineEnvironment({
   tags: ["math", "search", "synthetic"],
   config,
   tasks: ({ config: args, rng, split }) =>
-    endless(ofSplit(rows(args, rng), split, ({ numbers, target }) => [numbers, target])),
+    endless(ofSplit(rows(args, rng), split, ({ numbers, target }) => [numbers.toSorted((a, b) => a - b), target])),
   key: (_, index) => String(index),
   rollout: singleTurn(),
   metrics: { expression: ({ trace }) => evaluate(parser.parseAnswer(trace.lastReply) ?? "") !== null },
@@ -42,9 +42,7 @@ export default defineEnvironment({
       await score(`<answer>${task.solution}</answer>`),
       await score(`<answer>${task.target}</answer>`),
     ];
-    const isGiven = task.numbers.includes(task.target);
-    if (gold !== 1 || (wrong !== 0 && !isGiven))
-      throw new Error(`the solution scores ${gold}, the bare target ${wrong}`);
+    if (gold !== 1 || wrong !== 0) throw new Error(`the solution scores ${gold}, the bare target ${wrong}`);
   },
 });
 
@@ -64,7 +62,8 @@ function* rows({ numbers: count, largest }: z.output<typeof config>, rng: Rng): 
   for (;;) {
     const numbers = Array.from({ length: count }, () => 1 + rng.integer(largest));
     const made = combine(numbers, rng);
-    if (made === null) continue;
+    // A target that is among the numbers would be its own answer.
+    if (made === null || numbers.includes(made.value)) continue;
     const content =
       `Using the numbers ${numbers.join(", ")}, each at most once, and + - * / with brackets, write an expression that equals ${made.value}. ` +
       "Put it in <answer> tags, for example <answer>(3 + 4) * 2</answer>.";

@@ -2,6 +2,7 @@
 import { extractAnswer } from "../../verify/index.ts";
 
 const NUMBER = String.raw`[-−]?\$?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?`;
+const CHOICE = /\b(?:or|and|to)\b|[,;/|]/u;
 /** Right behind the sign, whatever decorates it: `**$1,200**`, `\(18\)`, `= 18 dollars`. */
 const FIRST = new RegExp(String.raw`^[\s*_$\\([=:~≈]*(${NUMBER})`, "u");
 
@@ -13,6 +14,8 @@ export function statedNumber(reply: string, strict: boolean): string | null {
   const line = extractAnswer(reply, { from: "hash" });
   if (line !== null) {
     const calculates = /\d\s*[-+*/×÷]\s*\$?\d|=/u.test(line);
+    // "5 or 6" states no number, and neither does what stands elsewhere in the reply.
+    if (!calculates && isOpenChoice(line)) return null;
     const number = calculates ? lastNumber(line) : (FIRST.exec(line)?.[1] ?? lastNumber(line));
     if (number !== null) return digits(number);
   }
@@ -25,6 +28,15 @@ export function statedNumber(reply: string, strict: boolean): string | null {
 /** Of decimal digits. */
 export function sameNumber(a: string, b: string): boolean {
   return plain(a) === plain(b);
+}
+
+/** Two numbers of which the reply does not say which it means. */
+function isOpenChoice(line: string): boolean {
+  const numbers = [...line.matchAll(new RegExp(NUMBER, "gu"))];
+  return numbers.some(({ index }, at) => {
+    const before = numbers[at - 1];
+    return before !== undefined && CHOICE.test(line.slice(before.index + before[0].length, index));
+  });
 }
 
 function lastNumber(text: string): string | null {

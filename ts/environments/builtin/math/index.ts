@@ -8,6 +8,7 @@ import { reward } from "../../reward.ts";
 import type { Rng } from "../../rng.ts";
 import { singleTurn } from "../../single-turn.ts";
 import { extractAnswer, verifyMath } from "../../verify/index.ts";
+import { isCopied, isFinished } from "../finished-answer.ts";
 import { ofSplit } from "../split.ts";
 import { dataArguments, dataTasks, GENERATED } from "../task-data.ts";
 import { KINDS, problems } from "./problems.ts";
@@ -42,12 +43,15 @@ interface Row {
   prompt: Message[];
   problem: string;
   answer: string;
-  /** The answer written otherwise, and a wrong one, where they are known. */
+  /** Where they are known: the answer written otherwise, a wrong one, and the right one as the problem has it. */
   other?: string;
   wrong?: string;
+  unevaluated?: string;
 }
 
 const INSTRUCTION = "Reason step by step and put the final answer in \\boxed{}.";
+/** Of generated problems, whose answers are known to have such a form. */
+const WORKED_OUT = "Leave no operation in it that can be carried out.";
 
 export default defineEnvironment({
   name: "math",
@@ -67,7 +71,8 @@ export default defineEnvironment({
   rewards: {
     correct: reward(1, async ({ task, trace, config: { boxed, deadlineMs } }) => {
       const given = extractAnswer(trace.lastReply, { strict: boxed });
-      if (given === null) return false;
+      if (given === null || isCopied(given, task.problem, task.answer)) return false;
+      if (task.other !== undefined && !isFinished(given)) return false;
       return (await verifyMath(boxIn(task.answer), boxed ? boxIn(given) : given, { deadlineMs })).correct;
     }),
   },
@@ -76,12 +81,14 @@ export default defineEnvironment({
       yield { messages: [...prompt, { role: "assistant", content: boxIn(answer) }] };
     }
   },
-  async validate({ task: { answer, other, wrong }, score }) {
+  async validate({ task: { answer, other, wrong, unevaluated }, score }) {
     const gold = await score(boxIn(answer));
     if (gold !== 1) throw new Error(`the answer ${answer} scores ${gold}`);
     if (other !== undefined && (await score(boxIn(other))) !== 1)
       throw new Error(`${other}, which is ${answer}, does not score full`);
     if (wrong !== undefined && (await score(boxIn(wrong))) !== 0) throw new Error(`${wrong} scores as ${answer} does`);
+    if (unevaluated !== undefined && (await score(boxIn(unevaluated))) !== 0)
+      throw new Error(`${unevaluated}, which nobody has computed, scores as ${answer} does`);
   },
 });
 
@@ -103,11 +110,17 @@ function rowOf(data: z.output<typeof dataSchema>, unanswered: Config["unanswered
 }
 
 function* generated(rng: Rng, { kinds }: Config): Generator<Row> {
-  for (const { problem, answer, other, wrong } of problems(rng, kinds)) {
-    yield { ...asked(problem), answer, other, wrong };
+  for (const { problem, answer, other, wrong, unevaluated } of problems(rng, kinds)) {
+    yield {
+      ...asked(problem, `${INSTRUCTION} ${WORKED_OUT}`),
+      answer,
+      other,
+      wrong,
+      ...(unevaluated !== undefined && { unevaluated }),
+    };
   }
 }
 
-function asked(problem: string): Pick<Row, "prompt" | "problem"> {
-  return { prompt: [{ role: "user", content: `${problem}\n\n${INSTRUCTION}` }], problem };
+function asked(problem: string, instruction = INSTRUCTION): Pick<Row, "prompt" | "problem"> {
+  return { prompt: [{ role: "user", content: `${problem}\n\n${instruction}` }], problem };
 }

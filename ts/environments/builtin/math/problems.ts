@@ -1,5 +1,6 @@
 /**
- * Problems with exact answers, generated: each with its answer in LaTeX, the same answer written otherwise, and a wrong one that is near.
+ * Problems with exact answers, generated: each with its answer in LaTeX, the same answer written otherwise, a wrong one that is near, and
+ * the right one with nothing computed, which must not count.
  *
  * The answers are computed here with whole numbers, not by the verifier that grades replies.
  */
@@ -12,6 +13,8 @@ export interface MathProblem {
   /** The answer written otherwise. */
   other: string;
   wrong: string;
+  /** The right answer as the problem has it, with nothing computed, where that can be written. */
+  unevaluated?: string;
 }
 
 export const KINDS = [
@@ -62,8 +65,9 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
     return {
       problem: `Compute \\frac{${a}}{${b}} ${isSum ? "+" : "\\cdot"} \\frac{${c}}{${d}} as a fraction in lowest terms.`,
       answer: fraction(top, bottom),
-      other: `${3 * top}/${3 * bottom}`,
+      other: fraction(top, bottom).replace(/\\frac\{(\d+)\}\{(\d+)\}/u, "$1/$2"),
       wrong: fraction(top + 1, bottom),
+      unevaluated: `\\frac{${a}}{${b}} ${isSum ? "+" : "\\cdot"} \\frac{${c}}{${d}}`,
     };
   },
   quadratic(rng) {
@@ -96,6 +100,7 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
       answer: String(rest),
       other: `${rest}.00`,
       wrong: String(rest + 1),
+      unevaluated: `${base}^{${exponent}} \\bmod ${modulus}`,
     };
   },
   divisor(rng) {
@@ -112,15 +117,15 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
     };
   },
   counting(rng) {
-    const n = between(rng, 5, 15);
-    const k = between(rng, 2, n - 2);
-    let count = 1;
-    for (let i = 1; i <= k; i++) count = (count * (n - k + i)) / i;
+    const [n, m] = [between(rng, 5, 15), between(rng, 4, 12)];
+    const [k, j] = [between(rng, 2, n - 2), between(rng, 1, m - 1)];
+    const count = choose(n, k) * choose(m, j);
     return {
-      problem: `In how many ways can a committee of ${k} be chosen from ${n} people?`,
+      problem: `In how many ways can a committee of ${k} women and ${j} ${j === 1 ? "man" : "men"} be chosen from ${n} women and ${m} men?`,
       answer: String(count),
-      other: `\\binom{${n}}{${k}}`,
+      other: count.toLocaleString("en-US"),
       wrong: String(count - 1),
+      unevaluated: `\\binom{${n}}{${k}} \\binom{${m}}{${j}}`,
     };
   },
   percent(rng) {
@@ -131,6 +136,7 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
       answer: fraction(cents, 100, true),
       other: `\\$${(cents / 100).toFixed(2)}`,
       wrong: fraction(cents + 100, 100, true),
+      unevaluated: `${price} \\cdot \\frac{${100 - percent}}{100}`,
     };
   },
   triangle(rng) {
@@ -141,6 +147,7 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
       answer: root(square),
       other: `\\sqrt{${square}}`,
       wrong: `\\sqrt{${square + 1}}`,
+      unevaluated: `\\sqrt{${a}^2 + ${b}^2}`,
     };
   },
   derivative(rng) {
@@ -150,6 +157,7 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
       answer: `${3 * a}x^2 ${term(2 * b, "x")} ${signed(c)}`,
       other: `${c} ${signed(2 * b)} \\cdot x ${signed(3 * a)} \\cdot x \\cdot x`,
       wrong: `${3 * a}x^2 ${term(2 * b, "x")} ${signed(c + 1)}`,
+      unevaluated: `\\frac{d}{dx}(${term(a, "x^3", true)} ${term(b, "x^2")} ${term(c, "x")} ${signed(at)})`,
     };
   },
   inequality(rng) {
@@ -168,6 +176,7 @@ const MAKERS: Readonly<Record<Kind, Maker>> = {
     const [real, imaginary] = [a * c - b * d, a * d + b * c];
     return {
       problem: `Compute (${a} ${term(b, "i")})(${c} ${term(d, "i")}) in the form a + bi.`,
+      unevaluated: `(${a} ${term(b, "i")})(${c} ${term(d, "i")})`,
       answer: `${real} ${term(imaginary, "i")}`,
       other: `${imaginary}i ${signed(real)}`,
       wrong: `${real + 1} ${term(imaginary, "i")}`,
@@ -185,6 +194,12 @@ function term(factor: number, of: string, isFirst = false): string {
   const size = Math.abs(factor) === 1 ? of : `${Math.abs(factor)}${of}`;
   if (isFirst) return factor < 0 ? `-${size}` : size;
   return factor < 0 ? `- ${size}` : `+ ${size}`;
+}
+
+function choose(n: number, k: number): number {
+  let count = 1;
+  for (let i = 1; i <= k; i++) count = (count * (n - k + i)) / i;
+  return count;
 }
 
 function gcd(a: number, b: number): number {

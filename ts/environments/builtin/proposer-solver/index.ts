@@ -37,7 +37,7 @@ export default defineEnvironment({
   version: "1.0.0",
   tags: ["math", "self-play", "multi-agent", "synthetic"],
   config,
-  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, (row) => row.numbers)),
+  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, content)),
   key: (_, index) => String(index),
   agents: ["proposer", "solver"],
   async rollout({ task, config: { solvers }, agent }) {
@@ -114,6 +114,11 @@ function asked({ numbers }: Row): string {
     "must be a whole number. Somebody else will solve it: it should be neither so easy that it is always solved nor so hard that it " +
     "never is. Give only the expression as <problem>...</problem>."
   );
+}
+
+/** The order of the numbers makes no other task: a problem may use them in any. */
+function content({ numbers }: Row): number[] {
+  return numbers.toSorted((a, b) => a - b);
 }
 
 function* rows({ numbers, largest }: Config, rng: Rng): Generator<Row> {

@@ -10,6 +10,7 @@ import { endless } from "../../tasks.ts";
 import { tool } from "../../tool.ts";
 import { toolUse } from "../../tool-use.ts";
 import { extractAnswer, verifyMath } from "../../verify/index.ts";
+import { isFinished } from "../finished-answer.ts";
 import { ofSplit } from "../split.ts";
 import { Interpreter } from "./interpreter.ts";
 import { makeProblem } from "./problems.ts";
@@ -60,12 +61,15 @@ export default defineEnvironment({
   rewards: {
     correct: async ({ task, trace }) => {
       const answer = extractAnswer(trace.lastReply, { from: "boxed" });
-      return answer !== null && (await verifyMath(`\\boxed{${task.answer}}`, `\\boxed{${answer}}`)).correct;
+      if (answer === null || !isFinished(answer)) return false;
+      return (await verifyMath(`\\boxed{${task.answer}}`, `\\boxed{${answer}}`)).correct;
     },
   },
   async validate({ task, config: args, sandbox, score }) {
-    const [gold, wrong] = [await score(`\\boxed{${task.answer}}`), await score(`\\boxed{${task.answer} + 1}`)];
-    if (gold !== 1 || wrong !== 0) throw new Error(`the answer scores ${gold}, one more ${wrong}`);
+    const [gold, wrong] = [await score(`\\boxed{${task.answer}}`), await score(`\\boxed{${task.answer}1}`)];
+    if (gold !== 1 || wrong !== 0) throw new Error(`the answer scores ${gold}, another ${wrong}`);
+    const undone = await score(`\\boxed{${task.answer} + 1 - 1}`);
+    if (undone !== 0) throw new Error(`an answer that is not worked out scores ${undone}`);
     const shown = await new Interpreter(sandbox, args.timeoutMs).run(task.program, new AbortController().signal);
     const value = shown.replaceAll("'", "");
     if ((await score(`\\boxed{${value}}`)) !== 1) throw new Error(`the tool says ${value}, not ${task.answer}`);
