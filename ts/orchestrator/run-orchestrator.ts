@@ -45,7 +45,7 @@ import { runRollout, scoreRollouts } from "./rollouts.ts";
 import { routedWorkers } from "./routed-workers.ts";
 import { Throttle } from "./throttle.ts";
 import { TrainTasks, type TrainTask } from "./tasks.ts";
-import { firstError, starved } from "./starved.ts";
+import { firstError, starvedWithTraces } from "./starved.ts";
 import { traceLines } from "./trace-lines.ts";
 import { buildTrainBatch, type TrainRanks } from "./train-batch.ts";
 import { trainRequest } from "./train-request.ts";
@@ -417,13 +417,8 @@ class Orchestrator {
     if (this.#fruitless >= most) this.#starved([group]).then(fail, fail);
   }
 
-  /** The end of a run that has nothing to train on, with the traces of these groups in a file that it names. */
-  async #starved(groups: readonly Group[]): Promise<PrlError> {
-    const dir = rolloutsDir(this.#job.runDir, this.#step);
-    makeFolder(dir, this.#job.runDir);
-    const file = join(dir, "starved.jsonl");
-    await atomicWriteFile(file, traceLines(groups, []));
-    return starved(groups, { step: this.#step, batches: MAX_EMPTY_BATCHES, file });
+  #starved(groups: readonly Group[]): Promise<PrlError> {
+    return starvedWithTraces(groups, { step: this.#step, batches: MAX_EMPTY_BATCHES, runDir: this.#job.runDir });
   }
 
   async #runRollout(group: Group, sample: number, signal: AbortSignal) {

@@ -1,11 +1,28 @@
 /** Why nothing came together to train on. */
+import { join } from "node:path";
 import type { EpisodeError } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
+import { makeFolder } from "../make-folder.ts";
+import { atomicWriteFile } from "../monitors/index.ts";
+import { rolloutsDir } from "../transports/index.ts";
 import type { Group } from "./dispatcher.ts";
+import { traceLines } from "./trace-lines.ts";
 
 /** The first of any rollout. */
 export function firstError(groups: readonly Group[]): EpisodeError | undefined {
   return groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors))[0];
+}
+
+/** The end of a run that has nothing to train on, with the traces of these groups in a file that it names. */
+export async function starvedWithTraces(
+  groups: readonly Group[],
+  { step, batches, runDir }: { step: number; batches: number; runDir: string },
+): Promise<PrlError> {
+  const dir = rolloutsDir(runDir, step);
+  makeFolder(dir, runDir);
+  const file = join(dir, "starved.jsonl");
+  await atomicWriteFile(file, traceLines(groups, []));
+  return starved(groups, { step, batches, file });
 }
 
 /** @param where the step that waits, how many batches' worth of groups came to nothing, and the file that has the traces of `groups` */

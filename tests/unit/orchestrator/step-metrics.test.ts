@@ -145,18 +145,18 @@ test("two equal rows of an evaluation are two tasks, with rollouts of their own"
   const asked: RunRequest[] = [];
   const workers = {
     tasks: async () => ({ tasks, next: null, endless: false }),
-    run: async (request: RunRequest) => {
-      asked.push(request);
-      return scored(request, 1, 0, 0);
+    run: async (order: RunRequest) => {
+      asked.push(order);
+      return scored(order, 1, 0, 0);
     },
   } as unknown as EnvWorkers;
   const room = { evaluate: <Result>(work: () => Promise<Result>): Promise<Result> => work() };
   const { signal } = new AbortController();
   await evaluatePolicy({ runDir, config, modelName: "m", workers, metrics: quiet, room, signal }, 0);
   expect(asked).toHaveLength(6);
-  expect(new Set(asked.map((request) => request.episode_id)).size).toBe(6);
-  expect(new Set(asked.map((request) => request.seed)).size).toBe(6);
-  expect(new Set(asked.map((request) => request.group_id)).size).toBe(3);
+  expect(new Set(asked.map((order) => order.episode_id)).size).toBe(6);
+  expect(new Set(asked.map((order) => order.seed)).size).toBe(6);
+  expect(new Set(asked.map((order) => order.group_id)).size).toBe(3);
 });
 
 test("the watcher says which version is in place, how many came and how long the last one took", async () => {

@@ -37,7 +37,7 @@ export default defineEnvironment({
   version: "1.0.0",
   tags: ["math", "self-play", "multi-agent", "synthetic"],
   config,
-  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, content)),
+  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, sortedNumbers)),
   key: (_, index) => String(index),
   agents: ["proposer", "solver"],
   async rollout({ task, config: { solvers }, agent }) {
@@ -117,7 +117,7 @@ function asked({ numbers }: Row): string {
 }
 
 /** The order of the numbers makes no other task: a problem may use them in any. */
-function content({ numbers }: Row): number[] {
+function sortedNumbers({ numbers }: Row): number[] {
   return numbers.toSorted((a, b) => a - b);
 }
 

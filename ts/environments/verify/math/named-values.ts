@@ -28,7 +28,7 @@ function labelOf(expression: Expression): string | null {
   if (first === undefined || first === null) return null;
   // AB and BA are one segment.
   if (letters.every((letter) => letter !== null && /^\p{Lu}(?:_.*)?$/u.test(letter)))
-    return `label ${(letters.length === 2 ? letters.toSorted() : letters).join("")}`;
+    return `label ${(letters.length === 2 ? letters.toSorted((a, b) => (String(a) < String(b) ? -1 : 1)) : letters).join("")}`;
   const [argument] = expression.factors.slice(1);
   const isApplied = rest.length === 1 && /^(?:[fghpFGPETSV]|\p{L}{2,})$/u.test(first);
   return isApplied && argument !== undefined ? `label ${first}(${spelled(argument)})` : null;
