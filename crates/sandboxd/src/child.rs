@@ -184,11 +184,9 @@ fn give_up(launch: &Launch<'_>, cwd: &CStr) -> Result<(), (&'static str, io::Err
     at("descriptors", close_from(3, libc::CLOSE_RANGE_CLOEXEC))?;
     if launch.confinement.home.is_none() && Defence::CgroupNamespace.stands() {
         // In the sandbox's groups, so that they are the roots of what can be seen.
-        // SAFETY: one thread.
-        at(
-            "cgroup namespace",
-            check(unsafe { libc::unshare(libc::CLONE_NEWCGROUP) }),
-        )?;
+        // SAFETY: the process has one thread.
+        let unshared = unsafe { libc::unshare(libc::CLONE_NEWCGROUP) };
+        at("cgroup namespace", check(unshared))?;
     }
     if let Some((control, number)) = launch.control {
         // SAFETY: a live descriptor; what the number stood for is closed by the exec anyway.
