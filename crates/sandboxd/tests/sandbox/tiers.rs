@@ -74,7 +74,10 @@ fn process(case: &Case) -> Option<&'static str> {
         | "asyncio server and client"
         | "datagrams on the own loopback"
         | "name of the own loopback"
-        | "node with a server" => Some(NO_SOCKETS),
+        | "node with a server"
+        | "terminals"
+        | "memory by buffers of the network" => Some(NO_SOCKETS),
+        "dies of the file size signal" => Some("each file has a size limit there, whose signal this is"),
         _ => None,
     };
     by_defence.or_else(by_name)
