@@ -171,6 +171,7 @@ fn real_group() -> Option<PathBuf> {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn a_process_is_born_in_its_group() {
     let Some(path) = real_group() else {
         eprintln!("skipped: no group of v2 can be made here");
