@@ -146,6 +146,7 @@ fn publish(root: &Path) -> Vec<PathBuf> {
         digest: digest(b"weights"),
         base: None,
         encoding: Encoding::Full,
+        files: None,
         shards,
         canary: None,
     };
