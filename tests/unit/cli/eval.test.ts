@@ -256,7 +256,9 @@ url = "${mock.url}/two"
     const args = ["--model", "m", "--base-url", "http://127.0.0.1:9", "--run.name", "a"];
     const evaluation = ["--eval", '[{"env": {"path": "./say.mjs#slow"}}]', "--output-dir", join(dir, "outputs")];
     const loaded = await loadConfig([], [...args, ...evaluation], { kind: "eval", env: {}, cwd: dir });
-    const summary = await evaluate(loaded, { signal: AbortSignal.timeout(200), env: {} });
+    const stop = new AbortController();
+    // From then on it waits for tasks.
+    const summary = await evaluate(loaded, { signal: stop.signal, env: {}, onDirectory: () => stop.abort() });
     expect(summary).toMatchObject({ status: "interrupted", evaluations: [] });
   });
 

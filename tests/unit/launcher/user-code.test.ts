@@ -9,7 +9,7 @@ import { checkUserCode } from "../../../ts/cli/launcher/user-code.ts";
 
 const LIMIT = { timeout: 60_000 };
 const MODULES = {
-  "good.ts": `import { defineEnvironment, reward, singleTurn, z } from "prl/environments";
+  "good.ts": `import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
     export default defineEnvironment({
       name: "own", version: "3", config: z.strictObject({ size: z.int().default(1) }), tasks: () => [{ prompt: "a" }],
       rollout: singleTurn(), rewards: { one: reward(1, () => 1) },

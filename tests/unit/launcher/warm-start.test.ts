@@ -48,7 +48,7 @@ describe("the key of a warm start", () => {
   });
 
   it("changes with the code of an environment of one's own, not with its place", async () => {
-    const source = (version: string) => `import { defineEnvironment, reward, singleTurn, z } from "prl/environments";
+    const source = (version: string) => `import { defineEnvironment, reward, singleTurn, z } from "prl-lm/environments";
       // ${version}
       export default defineEnvironment({
         name: "own", version: "1", config: z.object({}), tasks: () => [{ prompt: "a" }],
