@@ -20,6 +20,14 @@ interface Resolved {
   orchestrator: { batch_size: number; group_size: number; eval: { source: { name: string; group_size: number }[] } };
 }
 
+/** A small model that takes sequences as long as the large one's. */
+async function standIn(folder: string): Promise<void> {
+  await cp(join(ROOT, "configs/small-chat/model"), folder, { recursive: true });
+  const file = join(folder, "config.json");
+  const config = await readJson<Record<string, unknown>>(file);
+  await writeFile(file, JSON.stringify({ ...config, max_position_embeddings: 40_960 }));
+}
+
 describe("configs for larger models", () => {
   test.each([
     ["hendrycks-math", "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", { batch_size: 512, group_size: 8 }],
@@ -32,7 +40,7 @@ describe("configs for larger models", () => {
     expect(missing.stderr).toContain(`there is no model folder ${folder}`);
     expect(missing.stderr).toContain(`hf download ${model} --local-dir ${folder}`);
 
-    await cp(join(ROOT, "configs/small-chat/model"), join(place.cache, "models", model), { recursive: true });
+    await standIn(join(place.cache, "models", model));
     const { code, stdout, stderr } = await prl(["rl", config, "--dry-run", "--json"], options());
     expect({ code, stderr }).toEqual({
       code: 0,

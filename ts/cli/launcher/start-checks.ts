@@ -55,6 +55,7 @@ export function rlWarnings(config: RlConfig, provenance: Provenance | undefined)
   const gpus = deploymentNote(config);
   const remarks = [
     ...optimRemarks(trainer.optim, ["trainer", "optim"]),
+    ...warmupRemark(trainer.scheduler, config.max_steps, ["trainer", "scheduler"]),
     ...threadRemark(trainer.threads, 1, ["trainer", "threads"]),
     ...threadRemark(inference.threads, inference.replicas, ["inference", "threads"]),
     ...transportRemarks(config),
@@ -65,7 +66,11 @@ export function rlWarnings(config: RlConfig, provenance: Provenance | undefined)
 
 /** The same of supervised training. */
 export function sftWarnings(config: SftConfig, provenance: Provenance | undefined): string[] {
-  const remarks = [...optimRemarks(config.optim, ["optim"]), ...threadRemark(config.threads, 1, ["threads"])];
+  const remarks = [
+    ...optimRemarks(config.optim, ["optim"]),
+    ...warmupRemark(config.scheduler, config.max_steps, ["scheduler"]),
+    ...threadRemark(config.threads, 1, ["threads"]),
+  ];
   return remarks.map((remark) => told(remark, provenance));
 }
 
@@ -76,6 +81,13 @@ function optimRemarks({ type, lr, weight_decay: decay }: SftConfig["optim"], at:
   const isTotal = decay * lr >= 1;
   const total = { key: [...at, "weight_decay"], text: `times lr is ${decay * lr}: each step takes the weights away` };
   return [...high, ...(isTotal ? [total] : [])];
+}
+
+/** A short trial of a config for a long run is fine; its rate stays below the peak. */
+function warmupRemark({ warmup_steps: steps }: SftConfig["scheduler"], maxSteps: number | null, at: KeyPath): Remark[] {
+  if (maxSteps === null || steps <= maxSteps) return [];
+  const text = `${steps} is more than max_steps ${maxSteps}: the learning rate never gets to its peak`;
+  return [{ key: [...at, "warmup_steps"], text }];
 }
 
 function threadRemark(threads: number | null, processes: number, key: KeyPath): Remark[] {
