@@ -9,7 +9,7 @@ const LAYERS = [
   ["cli"],
   ["orchestrator", "trainer", "inference", "evals"],
   ["environments", "transports", "sandbox", "monitors"],
-  ["renderers", "config"],
+  ["renderers", "jinja", "config"],
   ["native"],
 ];
 /**
