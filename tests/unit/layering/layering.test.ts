@@ -9,8 +9,8 @@ const LAYERS = [
   ["cli"],
   ["orchestrator", "trainer", "inference", "evals"],
   ["environments", "transports", "sandbox", "monitors"],
-  ["renderers", "jinja", "config"],
-  ["native"],
+  ["renderers", "config"],
+  ["jinja", "native"],
 ];
 /**
  * The orchestrator drives the engines through the admin clients of design section 7, which live beside the server that they talk to;
