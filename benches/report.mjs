@@ -1,4 +1,4 @@
-// How benches report: a line for people, and target/prl-bench/<name>.json for machines (design section 15).
+// How benches report: a line for people, and target/prl-bench/<name>.json for machines (CONTRIBUTING.md).
 import { spawnSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism, cpus, loadavg } from "node:os";

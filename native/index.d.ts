@@ -1365,7 +1365,7 @@ export interface NativeTraceStreams {
   referenceLogprobs: Float32Array | null
 }
 
-/** Columns of design section 6. */
+/** Columns of a batch (ARCHITECTURE.md, "Batch format"). */
 export interface NativeTrainBatch {
   /** T. */
   inputIds: Uint32Array

@@ -125,7 +125,7 @@ pub struct NativeTrainerInfo {
     pub parameter_names: Vec<String>,
 }
 
-/// Columns of design section 6.
+/// Columns of a batch (ARCHITECTURE.md, "Batch format").
 #[napi(object, use_nullable = true)]
 pub struct NativeTrainBatch {
     /// T.

@@ -1,5 +1,5 @@
 /**
- * The embedded engine behind vLLM's HTTP interface (design section 7).
+ * The embedded engine behind vLLM's HTTP interface (ARCHITECTURE.md, "HTTP contract").
  *
  * A fastify server over one `Model`. It converts and checks; scheduling, sampling and weights are the engine's. Invariants: every error
  * has a code; nothing waits without a deadline; control calls share no queue with generation. It does not own the model.

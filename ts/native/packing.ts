@@ -1,5 +1,5 @@
 /**
- * Packing samples into bins and bins into the columnar batch of design section 6. Public as `prl-lm/packing`.
+ * Packing samples into bins and bins into a columnar batch (ARCHITECTURE.md, "Batch format"). Public as `prl-lm/packing`.
  * Synchronous.
  */
 
@@ -46,7 +46,7 @@ export interface RoutedExperts {
   ids: Uint8Array | Uint16Array;
 }
 
-/** One rank's batch: the columns of design section 6 (T tokens, S sequences, B bins, K version spans). */
+/** One rank's batch: the columns of ARCHITECTURE.md, "Batch format" (T tokens, S sequences, B bins, K version spans). */
 export interface Batch extends LossStreams {
   inputIds: Uint32Array;
   inferenceLogprobs: Float32Array;
@@ -209,7 +209,7 @@ export function batchOptions(options: BatchOptions) {
   };
 }
 
-/** What a batch file says of itself (design section 6). */
+/** What a batch file says of itself (ARCHITECTURE.md, "Batch format"). */
 export interface BatchKey {
   runId: string;
   attempt: number;

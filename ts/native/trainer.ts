@@ -10,7 +10,7 @@ import { nativeAsync } from "./errors.ts";
 import { forAddon, type OwnLoss } from "./own-loss.ts";
 import type { Batch } from "./packing.ts";
 
-/** Columns of design section 6. Lengths in tokens unless said otherwise. */
+/** Columns of a batch (ARCHITECTURE.md, "Batch format"). Lengths in tokens unless said otherwise. */
 export type TrainBatch = Pick<
   Batch,
   "inputIds" | "inferenceLogprobs" | "advantages" | "temperatures" | "lossMask" | "cuSeqlens"

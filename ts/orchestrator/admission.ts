@@ -1,5 +1,6 @@
 /**
- * How much may be sampled: both gates of design section 4 as one sum, and what makes a batch.
+ * How much may be sampled and what makes a batch: the rules for opening and shipping of ARCHITECTURE.md ("Steps, versions and
+ * staleness") as one sum.
  *
  * Sizes are in units: rollouts, or tokens where the batch is counted in tokens. A group counts from its opening until it is dropped or its batch
  * is shipped; a shipped batch counts as exactly one batch, so what it had too much is taken from the next. A further group may be opened

@@ -1,5 +1,5 @@
 /**
- * The orchestrator's side of the env-worker protocol (design section 5): tasks, rollouts, cancellation.
+ * The orchestrator's side of the env-worker protocol (ARCHITECTURE.md, "Env-worker protocol"): tasks, rollouts, cancellation.
  *
  * Which worker gets what is the business of `EnvWorkerSet`. Errors of the transport become `infra` errors of the rollout's episode, so that
  * the caller has one shape for everything that can happen to a rollout. Task lists and cancellations have connections of their own: they

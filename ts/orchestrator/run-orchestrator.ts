@@ -1,7 +1,7 @@
 /**
  * The orchestrator: decides what is sampled, when it is too old, what it is worth and what is trained.
  *
- * Steps and versions as in design section 4. `Admission` says how much may be sampled, the dispatcher samples it, the queue holds what has
+ * Steps and versions count as in ARCHITECTURE.md, "Steps, versions and staleness". `Admission` says how much may be sampled, the dispatcher samples it, the queue holds what has
  * ended, and `Lifecycle` knows where each group is. At level 0 a batch is exactly the groups opened for it, in their order.
  */
 

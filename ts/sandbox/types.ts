@@ -1,4 +1,4 @@
-/** What goes into a run and what comes out of it (design section 12). Types only. */
+/** What goes into a run and what comes out of it (ARCHITECTURE.md, "Sandbox ends"). Types only. */
 
 /** How a run ended; the first kill wins. Only INFRA may be retried or masked out of a loss. */
 export type RunCause =

@@ -1,4 +1,4 @@
-/** The canary of a weight version: token ids whose log-probabilities every engine has to reproduce (design section 4). */
+/** The canary of a weight version: token ids whose log-probabilities every engine has to reproduce (ARCHITECTURE.md, "The life of a weight version"). */
 
 import { PrlError } from "../errors.ts";
 import { digest, type Canary, type Trainer } from "../native/index.ts";

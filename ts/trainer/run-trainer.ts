@@ -3,7 +3,7 @@
  *
  * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
  * the first batch is waited for. A step whose loss or gradient is not finite changes nothing and is counted; so many in a row end the run.
- * It knows the formats of design section 6 and no algorithm beyond the loss.
+ * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
  */
 
 import { join } from "node:path";

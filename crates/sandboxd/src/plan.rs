@@ -134,7 +134,7 @@ pub(crate) fn environment(path: &str) -> Vec<String> {
     entries.iter().map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// The defaults of the design.
+/// The limits of a request that names none.
 pub(crate) fn default_limits() -> Limits {
     Limits {
         wall_ms: Some(10_000),

@@ -7,7 +7,7 @@ use prl_weights::{
     Dtype, Encoding, PublisherOptions, Staged, TensorToWrite, WeightPublisher, WeightReceiver, write_checkpoint,
 };
 
-/// Far below the weights, and below the 64 MB that the design allows beside one shard.
+/// Far below the weights, and below the 64 MB that are allowed beside one shard.
 const MAX_EXTRA_BYTES: usize = 16 << 20;
 const ELEMENTS: usize = 24 << 20;
 const TENSORS: usize = 6;

@@ -13,8 +13,8 @@ const LAYERS = [
   ["jinja", "native"],
 ];
 /**
- * The orchestrator drives the engines through the admin clients of design section 7, which live beside the server that they talk to;
- * evaluations use the statistics of `prl-lm/algorithms`; a checkpoint's manifest is replaced whole, as every file of a run directory is.
+ * The orchestrator drives the engines through the admin clients of the HTTP contract (ARCHITECTURE.md), which live beside the server that they talk
+ * to; evaluations use the statistics of `prl-lm/algorithms`; a checkpoint's manifest is replaced whole, as every file of a run directory is.
  */
 const SAME_LAYER = new Set([
   "orchestrator -> inference",

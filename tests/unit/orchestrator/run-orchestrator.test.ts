@@ -29,7 +29,7 @@ const mixed: NonNullable<SimulationOptions["outcome"]> = (task, sample, attempt)
 
 const groupsOf = ({ episodes }: Simulation["sent"][number]) => [...new Set(episodes.map(({ group }) => group.id))];
 
-/** What section 4 of the design promises of any run. */
+/** What ARCHITECTURE.md ("Steps, versions and staleness") promises of any run. */
 function checkContract({ sent, requests, events, calls, contract, config }: Simulation, maxSteps: number): void {
   const { max_off_policy_steps: maxOffPolicy } = config.orchestrator;
   const batchSize = config.orchestrator.batch_size ?? 0;

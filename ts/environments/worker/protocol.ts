@@ -1,4 +1,4 @@
-/** Requests of the env-worker protocol (design section 5), snake_case as on the wire. */
+/** Requests of the env-worker protocol (ARCHITECTURE.md), snake_case as on the wire. */
 import { z } from "zod";
 
 import { type Episode, type EpisodeError, episodeSchema } from "../episode.ts";

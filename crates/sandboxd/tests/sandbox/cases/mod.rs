@@ -24,7 +24,7 @@ pub(crate) enum Program {
 pub(crate) enum Defence {
     /// Without this one, by its name in the daemon, the case fails (see `defences`).
     By(&'static str),
-    /// More than one thing stands in the way, or the design itself; told in words, proved by nothing.
+    /// More than one thing stands in the way, or the way the sandbox is made; told in words, proved by nothing.
     Layers(&'static str),
     /// An ordinary program.
     None,
