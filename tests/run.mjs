@@ -88,7 +88,8 @@ if (wanted("rust")) {
         { capture: true },
       )
     : await run("rust tests", "cargo", ["test", "--workspace", ...ci, ...target, "--no-fail-fast"], { capture: true });
-  const summaries = rust.output.match(/^\s*(?:Summary |test result: ).*$/gm) ?? [];
+  // nextest repeats what a failed test printed, so that only its own line counts.
+  const summaries = rust.output.match(nextest ? /^\s*Summary .*$/gm : /^test result: .*$/gm) ?? [];
   for (const [, count, what] of summaries.join("\n").matchAll(/(\d+) (passed|failed|timed out)/g)) {
     if (what === "passed") passed += Number(count);
     else failed += Number(count);

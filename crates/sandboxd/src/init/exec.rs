@@ -210,7 +210,11 @@ impl Exec {
             Some(pair) => pair,
             None => {
                 let pair = Pair::fork(confinement, namespace).map_err(named("fork"))?;
-                pair.order(&launching, &streams).map_err(named("order"))?;
+                match pair.order(&launching, &streams) {
+                    // A program killed what was just forked. Its leader, or the end of its link, says so as of any guest.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                    ordered => ordered.map_err(named("order"))?,
+                }
                 pair
             }
         };

@@ -16,8 +16,9 @@ use crate::support::{Daemon, Outcome, cause, settles, skip, tell, text, until};
 /// Of both forms, and plain ones.
 const COUNT: u32 = 2 + 2 + 2;
 
-/// Attacks that count, see or kill the Node above them too, wherever that comes from.
-const TOGETHER: [&str; 4] = [
+/// Attacks that count, see or kill the Node above them too, and the one whose signal Node ignores when it is passed on.
+const TOGETHER: [&str; 5] = [
+    "dies of the file size signal",
     "thread bomb that copes",
     "kill everybody",
     "session of somebody else",

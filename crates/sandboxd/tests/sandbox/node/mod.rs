@@ -58,6 +58,12 @@ async fn difference(client: &Client, name: &str, request: RunOnceRequest) -> Res
     let on = |runtime: &str| {
         let mut request = request.clone();
         request.runtime = runtime.to_owned();
+        // A slow machine must not be the difference.
+        request
+            .limits
+            .get_or_insert_default()
+            .wall_ms
+            .get_or_insert(crate::cases::PATIENCE_MS);
         run(client, request)
     };
     let told = |error: Box<dyn std::error::Error>| format!("{name}: {error}");

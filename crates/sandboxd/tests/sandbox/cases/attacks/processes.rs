@@ -39,11 +39,16 @@ print('ok')"#),
         "orphans",
         Layers("init reaps"),
         Py(r#"
+import time
 for i in range(300):
-    if os.fork() == 0:
+    while True:
+        try: child = os.fork(); break
+        except BlockingIOError: time.sleep(.05)
+    if child == 0:
         if os.fork() == 0: os._exit(0)
         os._exit(0)
     os.wait()
+    if i % 20 == 19: time.sleep(.02)
 print('reaped')"#),
         "reaped",
     ),
