@@ -16,6 +16,7 @@ export const ERROR_CODES = {
   PRL_USER_MODULE: "a module named by a path cannot be loaded or has no such export",
   PRL_USER_DEADLINE: "a function named by a path did not return in time",
   // ---- run directory and processes ----
+  PRL_RUN_OPTIONS: "an option that a run is started with is unknown or wrong",
   PRL_RUN_EXISTS: "the run directory is not empty",
   PRL_RUN_UNKNOWN: "there is no such run",
   PRL_RUN_DRIFT: "the config is no longer that of the run that is resumed",
@@ -47,6 +48,7 @@ export const ERROR_CODES = {
   PRL_OPTIM_UNKNOWN: "no optimizer has this name",
   PRL_TRAIN_NON_FINITE: "the loss or the gradient is not finite",
   // ---- formats ----
+  PRL_WEIGHTS_OPTIONS: "an option of a function of weights is unknown or wrong",
   PRL_WEIGHTS_IO: "a weights file could not be read or written",
   PRL_WEIGHTS_FORMAT: "a safetensors file is malformed",
   PRL_WEIGHTS_DIGEST: "bytes do not match their digest",

@@ -29,6 +29,16 @@ export const float32 = z.instanceof(Float32Array, { error: "must be a Float32Arr
 export const uint32 = z.instanceof(Uint32Array, { error: "must be a Uint32Array" });
 export const uint16 = z.instanceof(Uint16Array, { error: "must be a Uint16Array" });
 export const uint8 = z.instanceof(Uint8Array, { error: "must be a Uint8Array" });
+/** A function, whose parameters nothing tells. */
+export const callback = z.custom<(...args: never[]) => unknown>(
+  (value) => typeof value === "function",
+  "must be a function",
+);
+/** An object whose keys are the caller's. */
+export const table = z.custom<Readonly<Record<string, unknown>>>(
+  (value) => typeof value === "object" && value !== null && !Array.isArray(value),
+  "must be an object",
+);
 export const abortSignal = z.instanceof(AbortSignal, { error: "must be an AbortSignal" });
 
 /** Errors: `code`, naming `what` was asked for and each key that is wrong. */
@@ -52,7 +62,8 @@ function placeOf(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-function shortened(name: string): string {
+/** A name that a caller chose, as messages quote it. */
+export function shortened(name: string): string {
   return name.length <= SHOWN_CHARACTERS ? name : `${name.slice(0, SHOWN_CHARACTERS)}...`;
 }
 

@@ -5,8 +5,12 @@
  * checks and resolves, and what is wrong is told all at once with file, line and key.
  */
 import { stat } from "node:fs/promises";
+
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
 import { ifThere } from "../file-presence.ts";
+import { checkOptions, only, table } from "../options.ts";
 import { fileKind } from "../regular-file.ts";
 import { absurdValues } from "./absurd.ts";
 import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
@@ -47,14 +51,22 @@ export interface LoadedConfig<K extends ConfigKind> {
   readonly provenance: Provenance;
 }
 
+const KINDS = Object.keys(configSchemas);
+const optionsSchema = only<LoadOptions<ConfigKind>>({
+  kind: z.string().refine((kind) => KINDS.includes(kind), `must be one of ${KINDS.join(", ")}`),
+  env: table.optional(),
+  cwd: z.string().optional(),
+});
+
 /**
- * @throws PrlError PRL_CONFIG_FILE, PRL_CONFIG_SYNTAX, PRL_CONFIG_INVALID, PRL_CONFIG_CONFLICT, PRL_CONFIG_ENVIRONMENT, PRL_CLI_USAGE
+ * @throws PrlError PRL_RUN_OPTIONS, PRL_CONFIG_FILE, PRL_CONFIG_SYNTAX, PRL_CONFIG_INVALID, PRL_CONFIG_CONFLICT, PRL_CONFIG_ENVIRONMENT, PRL_CLI_USAGE
  */
 export async function loadConfig<K extends ConfigKind = "rl">(
   files: readonly ConfigSource[],
   overrides: Overrides = [],
   options?: LoadOptions<K>,
 ): Promise<LoadedConfig<K>> {
+  if (options !== undefined) checkOptions("PRL_RUN_OPTIONS", "loadConfig", optionsSchema, options);
   const kind = options?.kind ?? ("rl" as K);
   const loader = new Loader(kind, options?.cwd ?? process.cwd());
   const parsed = parseOverrides(kind, overrides);

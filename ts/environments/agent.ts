@@ -2,7 +2,10 @@
  * Rollouts by an agent program: it runs in the rollout's sandbox, in whatever language it is written, and takes the interception server
  * for its model. Its requests are the turns of the trace.
  */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { callback, checkOptions, number, only, table } from "../options.ts";
 import {
   type FileContent,
   type Files,
@@ -49,6 +52,27 @@ export interface AgentProgramOptions<Row, Config = unknown> extends Pick<Session
   network?: Exclude<Network, "none">;
 }
 
+const optionsSchema = only<AgentProgramOptions<never>>({
+  command: z.union([z.array(z.string()), callback], "must be a list of words or a function"),
+  maxTurns: z.union([number, callback], "must be a number or a function").optional(),
+  maxOutputTokens: number.optional(),
+  formats: z.enum(["refused", "checked"]).optional(),
+  stops: table.optional(),
+  image: z.string().optional(),
+  env: z.union([table, callback], "must be an object or a function").optional(),
+  files: z.union([table, callback], "must be an object or a function").optional(),
+  prompt: callback.optional(),
+  promptIn: z
+    .union(
+      [z.literal("stdin"), z.strictObject({ file: z.string() }), z.strictObject({ env: z.string() })],
+      'must be "stdin", { file } or { env }',
+    )
+    .optional(),
+  timeoutMs: number.optional(),
+  limits: table.optional(),
+  network: table.optional(),
+});
+
 const TIMEOUT_MS = 600_000;
 /** For a program whose rollout has stopped to end by itself. */
 const STOP_GRACE_MS = 2_000;
@@ -63,6 +87,7 @@ const SHOWN_CHARACTERS = 4_000;
 export function agent<Row extends object, Config = unknown>(
   options: AgentProgramOptions<Row, Config>,
 ): Rollout<Row, Config> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "agent", optionsSchema, options);
   const { image, limits, network } = options;
   const sandbox = {
     model: true,

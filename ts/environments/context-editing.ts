@@ -4,6 +4,9 @@
  * An edited history is another branch of the trace: what was sampled before it stays where it was and trains there, what is sampled behind it
  * trains behind the tokens that the policy really saw. Branches are counted (metric `branches`). Knows no tokens.
  */
+import { z } from "zod";
+
+import { checkOptions, only } from "../options.ts";
 import type { RolloutContext } from "./environment.ts";
 import type { Message } from "./message.ts";
 import { stripThinking } from "./verify/strip-thinking.ts";
@@ -14,8 +17,13 @@ export type ContextEdit<Row = unknown, Config = unknown> = (
   context: RolloutContext<Row, Config>,
 ) => readonly Message[] | Promise<readonly Message[]>;
 
+const count = z.int().positive("must be a whole number from 1 on");
+const pruningSchema = only<{ keepTurns: number }>({ keepTurns: count });
+
 /** Keeps the prompt and the last turns, a turn being a reply and what was said to it. */
-export function pruning({ keepTurns }: { keepTurns: number }): ContextEdit {
+export function pruning(options: { keepTurns: number }): ContextEdit {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "pruning", pruningSchema, options);
+  const { keepTurns } = options;
   return (messages) => {
     const starts = replies(messages);
     const [first] = starts;
@@ -32,6 +40,11 @@ export interface SummarizingOptions {
   instruction?: string;
 }
 
+const summarizingSchema = only<SummarizingOptions>({
+  everyTurns: count.optional(),
+  instruction: z.string().optional(),
+});
+
 const INSTRUCTION =
   "The conversation up to here will be forgotten. Write down, as short as possible, all that you need to go on: what was asked, what is known, " +
   "what is left to do.";
@@ -40,7 +53,9 @@ const INSTRUCTION =
  * Memory outside of the conversation: every few turns the policy writes notes, which are a turn of its own and train, and goes on with the
  * prompt, the notes and what was said last. Notes know the notes before them.
  */
-export function summarizing({ everyTurns = 4, instruction = INSTRUCTION }: SummarizingOptions = {}): ContextEdit {
+export function summarizing(options: SummarizingOptions = {}): ContextEdit {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "summarizing", summarizingSchema, options);
+  const { everyTurns = 4, instruction = INSTRUCTION } = options;
   return async (messages, { sample, trace }) => {
     const starts = replies(messages);
     const last = starts.at(-1);

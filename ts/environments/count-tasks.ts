@@ -1,5 +1,6 @@
 /** How many tasks a split has, without waiting for ever. */
 import { PrlError } from "../errors.ts";
+import { checkOptions, number, only } from "../options.ts";
 import type { TaskPage } from "./tasks.ts";
 import type { ConfiguredEnvironment } from "./configured-environment.ts";
 import type { Split } from "./environment.ts";
@@ -15,6 +16,20 @@ export interface TaskCount {
   readonly leftOut: number;
 }
 
+export interface CountOptions {
+  seed?: number;
+  /** Counting ends there. Default 1,000,000. */
+  most?: number;
+  /** Default 60000. */
+  deadlineMs?: number;
+}
+
+const optionsSchema = only<CountOptions>({
+  seed: number.optional(),
+  most: number.optional(),
+  deadlineMs: number.optional(),
+});
+
 const PAGE = 1000;
 
 /**
@@ -24,8 +39,10 @@ const PAGE = 1000;
 export async function countTasks(
   environment: ConfiguredEnvironment,
   split: Split,
-  { seed = 0, most = 1_000_000, deadlineMs = 60_000 }: { seed?: number; most?: number; deadlineMs?: number } = {},
+  options: CountOptions = {},
 ): Promise<TaskCount> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "countTasks", optionsSchema, options);
+  const { seed = 0, most = 1_000_000, deadlineMs = 60_000 } = options;
   const source = environment.tasks(split, seed);
   const late = new AbortController();
   const timer = setTimeout(() => {

@@ -7,6 +7,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
+import { callback, checkOptions, only, table } from "../options.ts";
 import { type ConfiguredEnvironment, configureEnvironment } from "./configured-environment.ts";
 import type { EndpointConfig } from "./endpoint/endpoint-config.ts";
 import type { JudgeOptions } from "./judge.ts";
@@ -220,10 +221,32 @@ export interface Environment {
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
 const ENVIRONMENT = Symbol.for("prl.environment");
 
+const servicesSchema = only<{ sandboxes?: SandboxSource }>({ sandboxes: z.unknown().optional() });
+/** What its values may be is checked one by one, with the name of the environment. */
+const definitionSchema = only<EnvironmentDefinition<unknown, never>>({
+  name: z.unknown(),
+  version: z.unknown(),
+  tags: z.array(z.string()).optional(),
+  requires: table.optional(),
+  config: z.unknown(),
+  tasks: z.unknown(),
+  key: callback.optional(),
+  agents: z.array(z.string()).optional(),
+  seats: callback.optional(),
+  rollout: z.unknown(),
+  limits: z.union([table, callback], "must be an object or a function").optional(),
+  judge: callback.optional(),
+  rewards: z.unknown(),
+  metrics: table.optional(),
+  demonstrations: callback.optional(),
+  validate: callback.optional(),
+});
+
 /** Checks a definition and makes it an environment. Throws PRL_ENVIRONMENT_INVALID. */
 export function defineEnvironment<Config, Row extends object, Agent extends string = string>(
   definition: EnvironmentDefinition<Config, Row, Agent>,
 ): Environment {
+  checkOptions("PRL_ENVIRONMENT_INVALID", `environment "${definition.name}"`, definitionSchema, definition);
   checkDefinition(definition);
   const { name, version, tags = [], config } = definition;
   const requires = combinedRequirements(definition.rollout.requires, definition.requires);
@@ -237,7 +260,9 @@ export function defineEnvironment<Config, Row extends object, Agent extends stri
     demonstrates: definition.demonstrations !== undefined,
     validates: definition.validate !== undefined,
     requires,
-    configure(args = {}, { sandboxes = OWN_SANDBOXES } = {}) {
+    configure(args = {}, services = {}) {
+      checkOptions("PRL_ENVIRONMENT_INVALID", `configure of environment "${name}"`, servicesSchema, services);
+      const { sandboxes = OWN_SANDBOXES } = services;
       const parsed = config.safeParse(args);
       if (!parsed.success) {
         throw new PrlError(

@@ -7,6 +7,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
+import { checkOptions } from "../options.ts";
 import { type Episode, episodeErrorSchema, scoresSchema, toEpisodeError } from "./episode.ts";
 import { RecordedTrace } from "./recorded-trace.ts";
 import { JudgeUsage } from "./judge-usage.ts";
@@ -17,6 +18,7 @@ import {
   type RewardContext,
   type RewardMap,
   type RewardOptions,
+  rewardOptionsSchema,
   type RewardValue,
   type UnjudgedContext,
   withinTime,
@@ -54,6 +56,7 @@ export function groupReward<Row, Config = unknown, Agent extends string = string
   scoreGroup: GroupRewardFunction<NoInfer<Row>, NoInfer<Config>>,
   options: RewardOptions = {},
 ): GroupReward<Row, Config, Agent> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "groupReward", rewardOptionsSchema, options);
   const alone = (): never => {
     throw new PrlError("PRL_ENVIRONMENT_INVALID", "a reward of a group scores no trace alone");
   };

@@ -5,13 +5,14 @@
  * verdict. What was judged once is known by its content for as long as the judge lives. Knows no rewards.
  */
 import { PrlError } from "../errors.ts";
+import { checkOptions, number, only, table } from "../options.ts";
 import { digest } from "../native/index.ts";
 import { type EndpointConfig, replyClientOf } from "./endpoint/endpoint-config.ts";
 import { referencePrompt, type ReferenceQuestion } from "./judge-reference.ts";
 import { JudgeUsage } from "./judge-usage.ts";
 import { readVerdicts, rubricPrompt, rubricScore, type RubricCriterion, type RubricVerdict } from "./judge-rubric.ts";
 import type { Message } from "./message.ts";
-import type { Sampling } from "./policy-client.ts";
+import { partialSamplingSchema, type Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { judgeChoice } from "./verify/judge-choice.ts";
 
@@ -24,6 +25,13 @@ export interface JudgeOptions {
   /** Of the first time that a thing is asked. Default: greedy, at most 4096 tokens. */
   readonly sampling?: Partial<Sampling>;
 }
+
+const optionsSchema = only<JudgeOptions>({
+  endpoint: table,
+  retries: number.optional(),
+  cacheSize: number.optional(),
+  sampling: partialSamplingSchema.optional(),
+});
 
 export interface RubricQuestion {
   /** What is judged: a reply, or a whole conversation. */
@@ -68,7 +76,9 @@ export class EndpointJudge implements JudgeSource {
   /** By content; the oldest first. */
   readonly #known = new Map<string, unknown>();
 
-  constructor({ endpoint, retries = RETRIES, cacheSize = CACHE_SIZE, sampling = {} }: JudgeOptions) {
+  constructor(options: JudgeOptions) {
+    checkOptions("PRL_ENVIRONMENT_INVALID", "the judge", optionsSchema, options);
+    const { endpoint, retries = RETRIES, cacheSize = CACHE_SIZE, sampling = {} } = options;
     this.#client = replyClientOf(endpoint);
     this.#retries = retries;
     this.#cacheSize = cacheSize;

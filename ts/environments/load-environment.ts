@@ -2,8 +2,11 @@
 import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 
+import { z } from "zod";
+
 import { importUserModule, nearest } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
+import { checkOptions, only } from "../options.ts";
 import { BUILTIN } from "./builtin/index.ts";
 import { type Environment, isEnvironment } from "./environment.ts";
 import {
@@ -23,6 +26,8 @@ export interface EnvironmentReference {
   readonly path?: string | null | undefined;
 }
 
+const referenceSchema = only<EnvironmentReference>({ id: z.string().nullish(), path: z.string().nullish() });
+
 /** Where an environment came from. */
 export type EnvironmentOrigin =
   | { readonly kind: "builtin" }
@@ -40,7 +45,9 @@ export interface LocatedEnvironment {
  * Errors: PRL_ENVIRONMENT_UNKNOWN, PRL_USER_MODULE, PRL_ENVIRONMENT_INVALID.
  */
 export async function loadEnvironment(reference: string | EnvironmentReference): Promise<Environment> {
-  return (await locateEnvironment(reference)).environment;
+  const named = typeof reference === "string" ? environmentReference(reference) : reference;
+  checkOptions("PRL_ENVIRONMENT_INVALID", "loadEnvironment", referenceSchema, named);
+  return (await locateEnvironment(named)).environment;
 }
 
 /** The same, with where it was found. `from`: the folder that sees the packages and that paths are relative to. */

@@ -7,10 +7,13 @@
  */
 import { availableParallelism } from "node:os";
 
+import { z } from "zod";
+
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 
 import { PrlError } from "../errors.ts";
+import { checkOptions, number, only } from "../options.ts";
 import { untilAborted } from "./reward.ts";
 import { Slots } from "./slots.ts";
 import { shown, type Tool, type ToolSource } from "./tool.ts";
@@ -55,10 +58,27 @@ const REQUEST_TIMEOUT = -32_001;
  */
 const starting = new Slots(Math.max(2, availableParallelism()));
 
+const OPTIONS = {
+  timeoutMs: number.optional(),
+  startTimeoutMs: number.optional(),
+  only: z.array(z.string()).optional(),
+  prefix: z.string().optional(),
+};
+const texts = z.record(z.string(), z.string()).optional();
+const programSchema = only<McpProgram & McpOptions>({
+  ...OPTIONS,
+  command: z.string(),
+  args: z.array(z.string()).optional(),
+  env: texts,
+  cwd: z.string().optional(),
+});
+const addressSchema = only<McpAddress & McpOptions>({ ...OPTIONS, url: z.string(), headers: texts });
+
 type McpServer = (McpProgram | McpAddress) & McpOptions;
 
 /** Among `servers` of `toolUse`. */
 export function mcpTools(server: McpServer): ToolSource {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "mcpTools", "url" in server ? addressSchema : programSchema, server);
   const what = "url" in server ? server.url : server.command;
   return {
     async open(signal) {
@@ -140,13 +160,13 @@ async function listTools(client: Client, server: McpServer, what: string, signal
     cursor = answer.nextCursor;
     if (cursor === undefined) break;
   }
-  const { only } = server;
-  const missing = only?.find((name) => !found.some((tool) => tool.name === name));
+  const { only: wanted } = server;
+  const missing = wanted?.find((name) => !found.some((tool) => tool.name === name));
   if (missing !== undefined) {
     const known = found.map(({ name }) => name).join(", ");
     throw new PrlError("PRL_ENVIRONMENT_FAILED", `the MCP server ${what} has no tool "${missing}"; it has ${known}`);
   }
-  return only === undefined ? found : found.filter(({ name }) => only.includes(name));
+  return wanted === undefined ? found : found.filter(({ name }) => wanted.includes(name));
 }
 
 function toTool(

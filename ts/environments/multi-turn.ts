@@ -1,5 +1,8 @@
 /** A conversation: the policy speaks, the environment answers, until one of them is done. */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { callback, checkOptions, only, table } from "../options.ts";
 import type { ContextEdit } from "./context-editing.ts";
 import type { Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { type Message, type Prompt, promptMessages } from "./message.ts";
@@ -23,10 +26,21 @@ export interface MultiTurnOptions<Row, Config = unknown> {
   stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
 }
 
+const count = z.union([z.int().positive(), z.literal(Infinity)], "must be a whole number from 1 on");
+const optionsSchema = only<MultiTurnOptions<never>>({
+  maxTurns: count.optional(),
+  maxOutputTokens: count.optional(),
+  prompt: callback.optional(),
+  respond: callback,
+  edit: callback.optional(),
+  stops: table.optional(),
+});
+
 /** Errors: PRL_ENVIRONMENT_INVALID at once for limits that are no counts. */
 export function multiTurn<Row extends object, Config = unknown>(
   options: MultiTurnOptions<Row, Config>,
 ): Rollout<Row, Config> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "multiTurn", optionsSchema, options);
   const { maxTurns = 10, maxOutputTokens = Infinity, prompt = promptOf, respond, edit, stops = {} } = options;
   return async (context): Promise<RolloutEnd> => {
     const { task, trace, sample } = context;

@@ -1,5 +1,7 @@
 /** How environment code reaches the policy: token ids in, token ids out. Knows no transport. */
 
+import { number, only } from "../options.ts";
+
 /** How completions are drawn. Log-probabilities are of this distribution. */
 export interface Sampling {
   /** 0 is greedy, with the log-probabilities of temperature 1. */
@@ -11,6 +13,14 @@ export interface Sampling {
   /** Sample among the k likeliest tokens, -1 or 0 is off. */
   topK: number;
 }
+
+/** Some of them, over what there is by default. */
+export const partialSamplingSchema = only<Partial<Sampling>>({
+  temperature: number.optional(),
+  maxCompletionTokens: number.nullable().optional(),
+  topP: number.optional(),
+  topK: number.optional(),
+});
 
 export interface PolicyRequest {
   tokenIds: Uint32Array;

@@ -1,5 +1,8 @@
 /** Rewards and metrics of one trace: what an author writes, and how they are computed and checked. */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { callback, checkOptions, number, only } from "../options.ts";
 import type { JudgeAccess, JudgeSource } from "./judge.ts";
 import type { JudgeUsage } from "./judge-usage.ts";
 import { LinkedAbort } from "./linked-abort.ts";
@@ -69,6 +72,16 @@ export type UnjudgedContext<Context extends JudgeAccess> = Omit<Context, "judge"
 /** What was scored, by name. */
 export type WeightedScores = Record<string, { score: number; weight: number }>;
 
+export const rewardOptionsSchema = only<RewardOptions>({
+  timeoutMs: number.optional(),
+  agent: z.string().optional(),
+});
+const entrySchema = only<WeightedScore<never>>({
+  ...rewardOptionsSchema.shape,
+  weight: number,
+  score: callback,
+});
+
 /**
  * A weighted reward. Task and config are typed by the definition around it, except where `tasks` takes an argument without a type and nothing
  * that is written in place stands between the two: there name the row, `reward(1, ({ task }: RewardContext<MyRow>) => ...)`, or write
@@ -80,6 +93,7 @@ export function reward<Row, Config = unknown, Agent extends string = string>(
   score: RewardFunction<NoInfer<Row>, NoInfer<Config>, NoInfer<Agent>>,
   options: RewardOptions = {},
 ): Reward<Row, Config, Agent> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "reward", rewardOptionsSchema, options);
   return Object.assign((context: RewardContext<Row, Config, Agent>) => score(context), { weight, ...options });
 }
 
@@ -98,6 +112,8 @@ export function checkRewards(
     const { score } = isObject(entry) ? (entry as { score?: unknown }) : {};
     const isScored = typeof entry === "function" || typeof score === "function";
     if (!isScored) fail(`"${name}" is neither a function nor reward(weight, fn) nor groupReward(weight, fn)`);
+    if (typeof entry === "object")
+      checkOptions("PRL_ENVIRONMENT_INVALID", `environment "${environment}": "${name}"`, entrySchema, entry);
     const { weight, timeoutMs } = entry as { weight?: number; timeoutMs?: number };
     if (weight !== undefined && !Number.isFinite(weight))
       fail(`"${name}" has the weight ${String(weight)}; a weight is a finite number`);

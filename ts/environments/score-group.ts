@@ -1,4 +1,7 @@
 /** Scores of conversations that are there already, without any model. */
+import { z } from "zod";
+
+import { checkOptions, only, table } from "../options.ts";
 import type { ConfiguredEnvironment } from "./configured-environment.ts";
 import type { Environment } from "./environment.ts";
 import { type Episode, type EpisodeError, toEpisodeError } from "./episode.ts";
@@ -15,15 +18,23 @@ export interface ScoredRollout {
   error?: EpisodeError;
 }
 
+interface Conversation {
+  task: object;
+  messages: readonly Message[];
+}
+
+const conversationsSchema = z.array(only<Conversation>({ task: table, messages: z.array(z.unknown()) }));
+
 /**
  * Rewards and metrics of each conversation, in order. `task` is a row as the environment's tasks are; `args` are its arguments. What fails to
  * be scored carries its error and hurts no other, but for rewards of a group: conversations of equal tasks are one, and fail together.
  */
 export async function scoreGroup(
   environment: Environment,
-  rollouts: readonly { task: object; messages: readonly Message[] }[],
+  rollouts: readonly Conversation[],
   args: unknown = {},
 ): Promise<ScoredRollout[]> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "scoreGroup's rollouts", conversationsSchema, rollouts);
   const configured = environment.configure(args);
   const agent = configured.agents[0] ?? SOLE_AGENT;
   const scored = await Promise.all(

@@ -1,5 +1,8 @@
 /** Rollouts in which the policy calls tools until it answers without a call. */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { callback, checkOptions, number, only, table } from "../options.ts";
 import type { ContextEdit } from "./context-editing.ts";
 import type { SampledTurn, Rollout, RolloutContext, RolloutEnd } from "./environment.ts";
 import { type Message, type Prompt, promptMessages } from "./message.ts";
@@ -24,6 +27,17 @@ export interface ToolUseOptions<Row, Config, State> {
   stops?: Readonly<Record<string, (trace: Trace, task: Row) => boolean | Promise<boolean>>>;
 }
 
+const optionsSchema = only<ToolUseOptions<never, unknown, unknown>>({
+  tools: table.optional(),
+  servers: z.union([z.array(z.unknown()), callback], "must be a list or a function").optional(),
+  maxTurns: number.optional(),
+  prompt: callback.optional(),
+  edit: callback.optional(),
+  state: callback.optional(),
+  close: callback.optional(),
+  stops: table.optional(),
+});
+
 /**
  * Calls of one reply run at the same time; their results come back in the order of the calls. A call that cannot be read, names no tool or has
  * wrong arguments is answered with what is wrong, and the policy may try again. Metrics: `tool_calls`, `tool_errors` and `<tool>_calls`.
@@ -31,6 +45,7 @@ export interface ToolUseOptions<Row, Config, State> {
 export function toolUse<Row extends object, Config = unknown, State = undefined>(
   options: ToolUseOptions<Row, Config, State>,
 ): Rollout<Row, Config> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "toolUse", optionsSchema, options);
   const {
     tools: own = {},
     servers = [],

@@ -2,6 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
+import { callback, checkOptions, number, only } from "../options.ts";
 import { RolloutStop } from "./limits.ts";
 import { LinkedAbort } from "./linked-abort.ts";
 import { untilAborted } from "./reward.ts";
@@ -44,6 +45,13 @@ export interface ToolSource {
   }>;
 }
 
+const definitionSchema = only<ToolDefinition<z.ZodObject>>({
+  description: z.string(),
+  parameters: z.instanceof(z.ZodObject, { error: "must be a zod object" }),
+  execute: callback,
+  timeoutMs: number.optional(),
+});
+
 const TIMEOUT_MS = 30_000;
 /** What is longer is cut in its middle, so that a tool cannot fill the context. */
 const MAX_RESULT_CHARS = 100_000;
@@ -51,6 +59,7 @@ const MAX_RESULT_CHARS = 100_000;
 export function tool<Parameters extends z.ZodObject, Row = unknown, Config = unknown, State = unknown>(
   definition: ToolDefinition<Parameters, Row, Config, State>,
 ): Tool<Row, Config, State> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "tool", definitionSchema, definition);
   const { description, parameters, execute, timeoutMs = TIMEOUT_MS } = definition;
   const { $schema: _dialect, ...schema } = z.toJSONSchema(parameters, { io: "input" });
   return {

@@ -4,11 +4,14 @@
  * The user sees the conversation with the roles exchanged and never the policy's system prompt, thinking or tools. What it says is not
  * sampled by the policy and does not train. Knows no rollout but the one that asks it.
  */
+import { z } from "zod";
+
+import { callback, checkOptions, number, only } from "../options.ts";
 import type { RolloutContext } from "./environment.ts";
 import { type EndpointConfig, replyClientOf } from "./endpoint/endpoint-config.ts";
 import type { Message } from "./message.ts";
 import type { Response } from "./multi-turn.ts";
-import type { Sampling } from "./policy-client.ts";
+import { partialSamplingSchema, type Sampling } from "./policy-client.ts";
 import type { ReplyClient } from "./reply-client.ts";
 import { seed as deriveSeed } from "./seed.ts";
 import type { Trace } from "./trace.ts";
@@ -26,6 +29,14 @@ export interface UserModelOptions<Row, Config = unknown> {
   sampling?: Partial<Sampling>;
 }
 
+const optionsSchema = only<UserModelOptions<never>>({
+  endpoint: callback,
+  system: z.union([z.string(), callback], "must be a text or a function"),
+  done: z.string().optional(),
+  maxTurns: number.optional(),
+  sampling: partialSamplingSchema.optional(),
+});
+
 const SAMPLING: Sampling = { temperature: 1, maxCompletionTokens: 1024, topP: 1, topK: -1 };
 const OPENING: Message = { role: "user", content: "(The conversation begins: you speak first.)" };
 
@@ -33,6 +44,7 @@ const OPENING: Message = { role: "user", content: "(The conversation begins: you
 export function userModel<Row extends object, Config = unknown>(
   options: UserModelOptions<Row, Config>,
 ): (trace: Trace, task: Row, context: RolloutContext<Row, Config>) => Promise<Response> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "userModel", optionsSchema, options);
   const { endpoint, system, done = "###DONE###", maxTurns = 10, sampling = {} } = options;
   return async (trace, task, context) => {
     // Each reply of the policy but the first answers the user.

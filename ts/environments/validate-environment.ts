@@ -7,6 +7,7 @@
 import { randomUUID } from "node:crypto";
 
 import { explain, PrlError } from "../errors.ts";
+import { abortSignal, checkOptions, number, only } from "../options.ts";
 import type { ConfiguredEnvironment, ScoredReply } from "./configured-environment.ts";
 import type { Split } from "./environment.ts";
 import type { ReplyClient } from "./reply-client.ts";
@@ -21,6 +22,13 @@ export interface ValidateOptions {
   deadlineMs?: number;
   signal?: AbortSignal;
 }
+
+const optionsSchema = only<ValidateOptions>({
+  tasks: number.optional(),
+  seed: number.optional(),
+  deadlineMs: number.optional(),
+  signal: abortSignal.optional(),
+});
 
 /** What is looked at: `gold` and `wrong` only where the environment has a `validate`. */
 const CHECKS = ["tasks", "gold", "wrong", "deterministic", "rollouts"] as const;
@@ -58,6 +66,7 @@ export async function validateEnvironment(
   environment: ConfiguredEnvironment,
   options: ValidateOptions = {},
 ): Promise<ValidationReport> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "validateEnvironment", optionsSchema, options);
   const validation = new Validation(environment, options);
   for (const split of ["train", "eval"] as const) await validation.look(split);
   return validation.report();

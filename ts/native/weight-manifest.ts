@@ -1,5 +1,8 @@
 /** `manifest.json` of a weight version: the version exists when this file does. */
 
+import { z } from "zod";
+
+import { checkOptions, only } from "../options.ts";
 import { addon } from "./addon.ts";
 import { nativeAsync } from "./errors.ts";
 
@@ -10,6 +13,13 @@ export interface Canary {
   isa: string;
   dtype: string;
 }
+
+export const canarySchema = only<Canary>({
+  tokenIds: z.array(z.number()),
+  logprobs: z.array(z.number()),
+  isa: z.string(),
+  dtype: z.string(),
+});
 
 export interface WeightManifest {
   format: string;
@@ -27,15 +37,18 @@ export interface WeightManifest {
   canary: Canary | null;
 }
 
+const readSchema = only<{ verify?: boolean | "once" }>({
+  verify: z.union([z.boolean(), z.literal("once")], 'must be true, false or "once"').optional(),
+});
+
 /**
  * Reads a version's manifest. With `verify` the digests of its shards are compared with their bytes, with `"once"` only when no process of
  * this machine has done so since it was started, or a file was touched since (crates/weights/README.md, "Verified once"); those of the files
  * beside them each time.
  */
-export async function readManifest(
-  dir: string,
-  { verify = false }: { verify?: boolean | "once" } = {},
-): Promise<WeightManifest> {
+export async function readManifest(dir: string, options: { verify?: boolean | "once" } = {}): Promise<WeightManifest> {
+  checkOptions("PRL_WEIGHTS_OPTIONS", "readManifest", readSchema, options);
+  const { verify = false } = options;
   const { readManifest: read } = addon();
   return parseManifest(await nativeAsync(() => read(dir, verify !== false, verify === true)));
 }

@@ -4,9 +4,14 @@
  */
 
 import { join } from "node:path";
+
+import { z } from "zod";
+
+import { checkOptions, number, only } from "../options.ts";
 import { addon } from "./addon.ts";
+import { whole } from "./checks.ts";
 import { nativeAsync } from "./errors.ts";
-import { canaryJson, parseManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
+import { canaryJson, canarySchema, parseManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
 
 /** What was saved into a staged folder: the version digest of its weights, and its weight files. */
 export interface StagedWeights {
@@ -21,6 +26,23 @@ export interface WeightPublisherOptions {
   encoding?: "auto" | "full";
 }
 
+export interface PublishOptions {
+  /** What engines check themselves against. Default: nothing. */
+  canary?: Canary | null;
+  /** Publishes the version in full. Default false. */
+  full?: boolean;
+}
+
+const CODE = "PRL_WEIGHTS_OPTIONS";
+const publisherSchema = only<WeightPublisherOptions>({
+  keep: number.optional(),
+  encoding: z.enum(["auto", "full"]).optional(),
+});
+const publishSchema = only<PublishOptions>({
+  canary: canarySchema.nullable().optional(),
+  full: z.boolean().optional(),
+});
+
 /** Fills a root with `step_<version>/` folders, each visible only when it is whole. One publisher at a time works in a root. */
 export class WeightPublisher {
   readonly #native: NativePublisher;
@@ -30,10 +52,10 @@ export class WeightPublisher {
   }
 
   /** Takes `root`, which is made when missing. The first version will be full. Errors: PRL_WEIGHTS_IO when another publisher works there. */
-  static async open(
-    root: string,
-    { keep = 4, encoding = "auto" }: WeightPublisherOptions = {},
-  ): Promise<WeightPublisher> {
+  static async open(root: string, options: WeightPublisherOptions = {}): Promise<WeightPublisher> {
+    checkOptions(CODE, "WeightPublisher.open", publisherSchema, options);
+    const { encoding = "auto" } = options;
+    const keep = whole(CODE, "keep", options.keep ?? 4);
     const { NativeWeightPublisher } = addon();
     return new WeightPublisher(await nativeAsync(() => NativeWeightPublisher.open(root, keep, encoding === "auto")));
   }
@@ -45,8 +67,10 @@ export class WeightPublisher {
   async publish(
     version: number,
     save: (dir: string) => Promise<StagedWeights>,
-    { canary = null, full = false }: { canary?: Canary | null; full?: boolean } = {},
+    options: PublishOptions = {},
   ): Promise<{ dir: string; manifest: WeightManifest }> {
+    checkOptions(CODE, "publish", publishSchema, options);
+    const { canary = null, full = false } = options;
     const staging = await nativeAsync(() => this.#native.stage(version));
     const { digest, shards } = await save(staging);
     const scored = canary === null ? null : canaryJson(canary);
@@ -64,8 +88,10 @@ export class WeightPublisher {
   async publishFolder(
     version: number,
     folder: string,
-    { canary = null, full = false }: { canary?: Canary | null; full?: boolean } = {},
+    options: PublishOptions = {},
   ): Promise<{ dir: string; manifest: WeightManifest }> {
+    checkOptions(CODE, "publishFolder", publishSchema, options);
+    const { canary = null, full = false } = options;
     const scored = canary === null ? null : canaryJson(canary);
     const { dir, manifest } = await nativeAsync(() => this.#native.publishFolder(version, folder, scored, full));
     return { dir, manifest: parseManifest(manifest) };
@@ -93,6 +119,8 @@ export interface ReceivedWeights {
   release(): void;
 }
 
+const receiverSchema = only<{ stateDir?: string }>({ stateDir: z.string().optional() });
+
 /** Gives the versions of a root as complete folders, whatever their encoding. */
 export class WeightReceiver {
   readonly #native: NativeReceiver;
@@ -102,10 +130,9 @@ export class WeightReceiver {
   }
 
   /** Folders made of sparse versions go to `stateDir` (default `<root>/.received`), which the receivers of one machine may share. */
-  static async open(
-    root: string,
-    { stateDir = join(root, ".received") }: { stateDir?: string } = {},
-  ): Promise<WeightReceiver> {
+  static async open(root: string, options: { stateDir?: string } = {}): Promise<WeightReceiver> {
+    checkOptions(CODE, "WeightReceiver.open", receiverSchema, options);
+    const { stateDir = join(root, ".received") } = options;
     const { NativeWeightReceiver } = addon();
     return new WeightReceiver(await nativeAsync(() => NativeWeightReceiver.open(root, stateDir)));
   }
@@ -149,18 +176,22 @@ export interface Resharded {
   writtenBytes: number;
 }
 
+const reshardSchema = only<{ maxShardBytes?: number }>({ maxShardBytes: number.optional() });
+
 /**
  * Rewrites weights that lie as the ranks of `source` have them for the ranks of `target`: `rank_<r>/` below `to`, or `to` itself where
  * there is one rank. A layout is `whole`, `fsdp:<ranks>` (rows), `tp:<ranks>` (tensor parallelism by the names of Llama and Qwen), or rules
  * as JSON (crates/weights/README.md, "Resharding"). Errors: PRL_WEIGHTS_PLAN when parts or rules do not fit.
  */
-export function reshardWeights(
+export async function reshardWeights(
   from: string,
   source: string,
   to: string,
   target: string,
-  { maxShardBytes = 5_000_000_000 }: { maxShardBytes?: number } = {},
+  options: { maxShardBytes?: number } = {},
 ): Promise<Resharded> {
+  checkOptions(CODE, "reshardWeights", reshardSchema, options);
+  const { maxShardBytes = 5_000_000_000 } = options;
   return nativeAsync(() => addon().reshardWeights(from, source, to, target, maxShardBytes));
 }
 

@@ -3,7 +3,10 @@
  * The format's rules and the digests: crates/weights/README.md.
  */
 
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { checkOptions, number, only, uint8 } from "../options.ts";
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
 
@@ -70,6 +73,13 @@ export function decodeSafetensors(bytes: Uint8Array): Safetensors {
   };
 }
 
+export interface SafetensorsOptions {
+  metadata?: Record<string, string>;
+}
+
+const fileSchema = only<SafetensorsOptions>({ metadata: z.record(z.string(), z.string()).optional() });
+const tensorsSchema = z.record(z.string(), only<Tensor>({ dtype: z.string(), shape: z.array(number), data: uint8 }));
+
 /**
  * Writes a safetensors file atomically (temp file, fsync, rename), tensors in the order given, data from a multiple of 64 on. Nothing is
  * copied: leave the arrays as they are until it resolves. `versionDigest` is that of a weight version with exactly these tensors.
@@ -77,17 +87,18 @@ export function decodeSafetensors(bytes: Uint8Array): Safetensors {
 export async function writeSafetensors(
   path: string,
   tensors: Record<string, Tensor>,
-  { metadata = {} }: { metadata?: Record<string, string> } = {},
+  options: SafetensorsOptions = {},
 ): Promise<{ bytes: number; digest: string; versionDigest: string }> {
-  return nativeAsync(() => addon().writeSafetensors(path, list(tensors), metadata));
+  checkOptions("PRL_WEIGHTS_OPTIONS", "writeSafetensors", fileSchema, options);
+  const listed = list("writeSafetensors", tensors);
+  return nativeAsync(() => addon().writeSafetensors(path, listed, options.metadata ?? {}));
 }
 
 /** The same into memory. */
-export function encodeSafetensors(
-  tensors: Record<string, Tensor>,
-  { metadata = {} }: { metadata?: Record<string, string> } = {},
-): Buffer {
-  return native(() => addon().encodeSafetensors(list(tensors), metadata));
+export function encodeSafetensors(tensors: Record<string, Tensor>, options: SafetensorsOptions = {}): Buffer {
+  checkOptions("PRL_WEIGHTS_OPTIONS", "encodeSafetensors", fileSchema, options);
+  const listed = list("encodeSafetensors", tensors);
+  return native(() => addon().encodeSafetensors(listed, options.metadata ?? {}));
 }
 
 /** XXH3-64 (seed 0) as 16 lower-case hex digits. */
@@ -116,6 +127,7 @@ function face(file: NativeFile): Safetensors {
   };
 }
 
-function list(tensors: Record<string, Tensor>) {
+function list(what: string, tensors: Record<string, Tensor>) {
+  checkOptions("PRL_WEIGHTS_OPTIONS", `${what}'s tensors`, tensorsSchema, tensors);
   return Object.entries(tensors).map(([name, tensor]) => ({ name, ...tensor }));
 }

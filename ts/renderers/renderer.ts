@@ -5,7 +5,10 @@
  * behind a stand-in, cut off, and appended to the very tokens that the policy saw and sampled. Whatever would not be exact (a reply that
  * stopped elsewhere, a template that looks further back) gives null, and the caller renders anew.
  */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
+import { checkOptions, only, table } from "../options.ts";
 import type { ChatMessage } from "./chat-template.ts";
 import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
@@ -76,8 +79,25 @@ export interface Renderer {
 /** Stands for a content while the rest is rendered; no template changes it and no conversation holds it. */
 const STAND_IN = "\uE0F2reply\uE0F2";
 
+const rendererSchema = only<RendererOptions>({
+  name: z.string().optional(),
+  templateKwargs: table.optional(),
+  earlierThinking: z.enum(["template", "keep"]).optional(),
+});
+const renderSchema = only<RenderOptions>({
+  tools: z.array(z.unknown()).nullable().optional(),
+  addGenerationPrompt: z.boolean().optional(),
+});
+const toolsSchema = renderSchema.pick({ tools: true });
+const growSchema = only<GrowingReplyOptions>({
+  thinks: z.boolean(),
+  tools: z.boolean(),
+  stop: z.array(z.string()),
+});
+
 /** Errors: PRL_RENDERER_UNKNOWN for a name, PRL_TOKENIZER. */
 export async function loadRenderer(dir: string, options: RendererOptions = {}): Promise<Renderer> {
+  checkOptions("PRL_TOKENIZER", "loadRenderer", rendererSchema, options);
   const { name = "auto" } = options;
   if (name !== "auto" && !Object.hasOwn(FAMILIES, name)) {
     const known = ["auto", ...Object.keys(FAMILIES)].join(", ");
@@ -133,16 +153,25 @@ export function createRenderer(
     return rest === undefined || rest !== other ? null : tokenizer.encode(rest);
   };
 
+  const whole = (what: string, messages: readonly ChatMessage[], options: RenderOptions): string => {
+    checkOptions("PRL_TEMPLATE", what, renderSchema, options);
+    const { tools = null, addGenerationPrompt = true } = options;
+    return text(messages, tools, addGenerationPrompt);
+  };
+  const toolsOf = (what: string, options: Pick<RenderOptions, "tools">): readonly unknown[] | null => {
+    checkOptions("PRL_TEMPLATE", what, toolsSchema, options);
+    return options.tools ?? null;
+  };
+
   return {
     name: family.name,
     stopTokenIds,
-    render: (messages, { tools = null, addGenerationPrompt = true } = {}) =>
-      tokenizer.encode(text(messages, tools, addGenerationPrompt)),
-    renderAsync: async (messages, { tools = null, addGenerationPrompt = true } = {}) =>
-      tokenizer.encodeAsync(text(messages, tools, addGenerationPrompt)),
+    render: (messages, options = {}) => tokenizer.encode(whole("render", messages, options)),
+    renderAsync: async (messages, options = {}) => tokenizer.encodeAsync(whole("renderAsync", messages, options)),
     withTemplateKwargs: (kwargs) =>
       createRenderer(tokenizer, family, chatTemplate, { templateKwargs: kwargs, earlierThinking }),
-    renderReply(messages, reply, { tools = null } = {}) {
+    renderReply(messages, reply, options = {}) {
+      const tools = toolsOf("renderReply", options);
       const before = text(messages, tools, true);
       const after = text([...messages, reply], tools, false);
       const ids = after.startsWith(before) ? tokenizer.encode(after.slice(before.length)) : null;
@@ -153,7 +182,8 @@ export function createRenderer(
       }
       return ids.subarray(0, end + 1);
     },
-    bridgeToNextTurn(promptIds, completionIds, newMessages, { tools = null } = {}) {
+    bridgeToNextTurn(promptIds, completionIds, newMessages, options = {}) {
+      const tools = toolsOf("bridgeToNextTurn", options);
       if (close === null || promptIds.length === 0 || newMessages.length === 0) return null;
       if (newMessages.some(({ role }) => role === "assistant")) return null;
       const forgets = family.forgetsThinking && earlierThinking === "template";
@@ -176,7 +206,8 @@ export function createRenderer(
       const [open, key] = family.toolCalls === "tagged" ? ["<tool_call>\n", "arguments"] : ["", "parameters"];
       return `${open}{"name": "${name === null ? "" : `${name}", "${key}":`}`;
     },
-    replyOpening(messages, { tools = null } = {}) {
+    replyOpening(messages, options = {}) {
+      const tools = toolsOf("replyOpening", options);
       const [closed, open] = [text(messages, tools, false), text(messages, tools, true)];
       let same = 0;
       // A template may write an end of the conversation where no reply is to come.
@@ -184,6 +215,9 @@ export function createRenderer(
       return open.slice(same - longestBeginning(open.slice(0, same), ["<think>", "</think>"]));
     },
     parse: (completionIds, stopped) => parseCompletion(tokenizer, family, stopIds, completionIds, stopped),
-    grow: (options) => new GrowingReply(tokenizer, family, stopIds, options),
+    grow(options) {
+      checkOptions("PRL_TOKENIZER", "grow", growSchema, options);
+      return new GrowingReply(tokenizer, family, stopIds, options);
+    },
   };
 }

@@ -1,4 +1,7 @@
 /** What stands before the tokens that are sampled, beside the prompt: a reply that somebody has begun, a call of a tool that is forced. */
+import { z } from "zod";
+
+import { checkOptions, only } from "../options.ts";
 import type { ChatMessage } from "./chat-template.ts";
 import type { ParsedCompletion } from "./parse-completion.ts";
 import type { Renderer, RenderOptions } from "./renderer.ts";
@@ -14,14 +17,22 @@ export interface ReplyBeginning {
   readonly thinks: boolean;
 }
 
+const beginningSchema = only<ReplyBeginning>({
+  begun: z.string().optional(),
+  call: z.string().nullable().optional(),
+  thinks: z.boolean(),
+});
+
 /** Enough of a prompt's end to see whether the template has opened a block of thinking there. */
 const LOOK_BACK_TOKENS = 32;
 
 /** Its tokens, to go between the prompt and what is sampled; null where a call is wanted of a family that has none. */
 export function encodeBeginning(
   { tokenizer, renderer }: { tokenizer: Pick<Tokenizer, "encode">; renderer: Pick<Renderer, "callBeginning"> },
-  { begun = "", call, thinks }: ReplyBeginning,
+  beginning: ReplyBeginning,
 ): Uint32Array | null {
+  checkOptions("PRL_TOKENIZER", "encodeBeginning", beginningSchema, beginning);
+  const { begun = "", call, thinks } = beginning;
   const calling = call === undefined ? "" : renderer.callBeginning(call);
   if (calling === null) return null;
   const text = begun + calling;
@@ -65,7 +76,7 @@ export function parseReply(
 
 /** The function that has to be called where there is only one; null where any of several may be. */
 export function onlyFunction(tools: readonly Readonly<Record<string, unknown>>[]): string | null {
-  const [only, ...others] = tools;
-  const { name } = (only?.["function"] ?? {}) as { name?: unknown };
+  const [sole, ...others] = tools;
+  const { name } = (sole?.["function"] ?? {}) as { name?: unknown };
   return typeof name === "string" && others.length === 0 ? name : null;
 }

@@ -4,8 +4,11 @@
  * It stands on the `tokenizers` crate for ids and on the model's own Jinja template for conversations. Text becomes tokens once, here;
  * sampled tokens are never tokenised again.
  */
+import { z } from "zod";
+
 import { PrlError } from "../errors.ts";
 import { loadNativeTokenizer, type NativeTokenizer } from "../native/index.ts";
+import { checkOptions, only, table } from "../options.ts";
 import { byteRows } from "./byte-tokens.ts";
 import { renderChat, renderChatWithSpans, type ChatMessage, type RenderOptions } from "./chat-template.ts";
 import { createDecodeStream, type DecodeStream, type DecodeStreamOptions } from "./decode-stream.ts";
@@ -52,6 +55,29 @@ export interface Tokenizer {
   tokenToId(token: string): number | null;
 }
 
+interface EncodeOptions {
+  addSpecialTokens?: boolean;
+}
+
+interface DecodeOptions {
+  skipSpecialTokens?: boolean;
+}
+
+const encodeSchema = only<EncodeOptions>({ addSpecialTokens: z.boolean().optional() });
+const decodeSchema = only<DecodeOptions>({ skipSpecialTokens: z.boolean().optional() });
+const streamSchema = only<DecodeStreamOptions>({
+  skipSpecialTokens: z.boolean().optional(),
+  stop: z.union([z.string(), z.array(z.unknown())], "must be a string or a list of strings").optional(),
+});
+const templateSchema = only<ChatTemplateOptions>({
+  tools: z.array(z.unknown()).nullable().optional(),
+  addGenerationPrompt: z.boolean().optional(),
+  templateKwargs: table.optional(),
+  chatTemplate: z.string().optional(),
+  assistantMask: z.boolean().optional(),
+});
+const textSchema = templateSchema.omit({ assistantMask: true });
+
 /**
  * Loads the tokenizer of a Hugging Face folder: tokenizer.json, tokenizer_config.json and chat templates.
  * Errors: PRL_TOKENIZER naming the file.
@@ -59,19 +85,33 @@ export interface Tokenizer {
 export async function loadTokenizer(dir: string): Promise<Tokenizer> {
   const native = await loadNativeTokenizer(dir);
   const config = await readTokenizerConfig(dir);
-  const decode: Tokenizer["decode"] = (ids, { skipSpecialTokens = false } = {}) =>
-    native.decode(ids instanceof Uint32Array ? ids : [...ids], skipSpecialTokens);
+  const specialTokens = (what: string, options: EncodeOptions): boolean => {
+    checkOptions("PRL_TOKENIZER", what, encodeSchema, options);
+    return options.addSpecialTokens ?? false;
+  };
   return {
     vocabSize: native.vocabSize,
     eosTokenId: specialTokenId(dir, native, config, "eos_token"),
     padTokenId: specialTokenId(dir, native, config, "pad_token"),
-    encode: (text, { addSpecialTokens = false } = {}) => native.encode(text, addSpecialTokens),
-    encodeAsync: (text, { addSpecialTokens = false } = {}) => native.encodeAsync(text, addSpecialTokens),
-    decode,
+    encode: (text, options = {}) => native.encode(text, specialTokens("encode", options)),
+    encodeAsync: async (text, options = {}) => native.encodeAsync(text, specialTokens("encodeAsync", options)),
+    decode(ids, options = {}) {
+      checkOptions("PRL_TOKENIZER", "decode", decodeSchema, options);
+      return native.decode(ids instanceof Uint32Array ? ids : [...ids], options.skipSpecialTokens ?? false);
+    },
     decodeEach: (ids) => native.decodeEach(ids),
-    decodeStream: (options) => decodeStream(native, options),
-    applyChatTemplate: (messages, options = {}) => applyChatTemplate(native, config, messages, options),
-    chatText: (messages, options = {}) => chatText(config, messages, options),
+    decodeStream(options = {}) {
+      checkOptions("PRL_TOKENIZER", "decodeStream", streamSchema, options);
+      return decodeStream(native, options);
+    },
+    applyChatTemplate(messages, options = {}) {
+      checkOptions("PRL_TEMPLATE", "applyChatTemplate", templateSchema, options);
+      return applyChatTemplate(native, config, messages, options);
+    },
+    chatText(messages, options = {}) {
+      checkOptions("PRL_TEMPLATE", "chatText", textSchema, options);
+      return chatText(config, messages, options);
+    },
     tokenToId: (token) => native.tokenToId(token),
   };
 }

@@ -4,7 +4,7 @@ import { constants } from "node:os";
 import { nativeAsync, type NativeSandboxProcess } from "../native/index.ts";
 import type { BoxProcessInfo, OutputListener, ProcessChunk, PtySize } from "./box-types.ts";
 import { KeptOutput } from "./kept-output.ts";
-import { bytesOf, count, wrong } from "./request-checks.ts";
+import { bytesOf, count, knownKeys, wrong } from "./request-checks.ts";
 import { toRunResult } from "./run-result.ts";
 import type { FileContent, RunResult } from "./types.ts";
 
@@ -22,6 +22,15 @@ export interface WaitOptions {
   /** Head and tail kept per stream for the result. Default 1 MiB. */
   outputBytes?: number;
 }
+
+const WAIT: Readonly<Record<keyof WaitOptions, true>> = {
+  onStdout: true,
+  onStderr: true,
+  signal: true,
+  stdoutFrom: true,
+  stderrFrom: true,
+  outputBytes: true,
+};
 
 export class BoxProcess {
   readonly #process: NativeSandboxProcess;
@@ -50,6 +59,7 @@ export class BoxProcess {
    * input is known to have gone before. Errors: PRL_SANDBOX_UNKNOWN, PRL_SANDBOX_FILE when it has no open input.
    */
   async write(data: FileContent, options: { offset?: number } = {}): Promise<void> {
+    knownKeys(options, { offset: true }, "");
     const bytes = bytesOf(data, "data");
     if (options.offset !== undefined) this.#written = count(options.offset, "offset", 0);
     await this.#send(bytes, false);
@@ -100,6 +110,7 @@ export class BoxProcess {
   async *output(
     from: { stdoutFrom?: number; stderrFrom?: number } = {},
   ): AsyncGenerator<ProcessChunk, RunResult, void> {
+    knownKeys(from, { stdoutFrom: true, stderrFrom: true }, "");
     const stdoutFrom = count(from.stdoutFrom ?? 0, "stdoutFrom", 0);
     const stderrFrom = count(from.stderrFrom ?? 0, "stderrFrom", 0);
     const output = this.#process.output(stdoutFrom, stderrFrom);
@@ -120,6 +131,7 @@ export class BoxProcess {
    * daemon is INFRA. Rejects when a listener does, and leaves the process running then.
    */
   async wait(options: WaitOptions = {}): Promise<RunResult> {
+    knownKeys(options, WAIT, "");
     const { onStdout, onStderr, signal, stdoutFrom = 0, stderrFrom = 0, outputBytes = KEPT_BYTES } = options;
     const kept = { stdout: new KeptOutput(outputBytes), stderr: new KeptOutput(outputBytes) };
     const from = { stdout: stdoutFrom, stderr: stderrFrom };

@@ -20,7 +20,7 @@ import type { BoxInfo, BoxProcessInfo, ExecOptions, FileInfo, Snapshot, StartPro
 import { FileWatch } from "./file-watch.ts";
 import { toNativeExec, toNativeStart } from "./native-box-request.ts";
 import { Repl } from "./repl.ts";
-import { bytesOf, count, modeOf, optionalCount, port as checkedPort, strings } from "./request-checks.ts";
+import { bytesOf, count, knownKeys, modeOf, optionalCount, port as checkedPort, strings } from "./request-checks.ts";
 import { cancelledResult, isolationOf, toRunResult } from "./run-result.ts";
 import type { FileContent, RunResult } from "./types.ts";
 
@@ -117,6 +117,7 @@ export class Box {
 
   /** Writes a file, whole or not at all; directories above it are made. Permission bits `mode` (0o644). */
   async write(path: string, content: FileContent, options: { mode?: number } = {}): Promise<FileInfo> {
+    knownKeys(options, { mode: true }, "");
     const bytes = bytesOf(content, "content");
     const mode = modeOf(options.mode, "mode");
     return toFileInfo(await nativeAsync(() => this.#box.write(path, bytes, mode)));
@@ -124,6 +125,7 @@ export class Box {
 
   /** Reads a file. More than `maxBytes` (64 MiB) is PRL_SANDBOX_TOO_LARGE; none at all PRL_SANDBOX_FILE_UNKNOWN. */
   async read(path: string, options: { maxBytes?: number; offset?: number } = {}): Promise<Buffer> {
+    knownKeys(options, { maxBytes: true, offset: true }, "");
     const offset = count(options.offset ?? 0, "offset", 0);
     const maxBytes = optionalCount(options.maxBytes, "maxBytes", 0);
     return nativeAsync(() => this.#box.read(path, offset, maxBytes));
@@ -139,6 +141,7 @@ export class Box {
     path = ".",
     options: { depth?: number; maxEntries?: number } = {},
   ): Promise<{ entries: FileInfo[]; truncated: boolean }> {
+    knownKeys(options, { depth: true, maxEntries: true }, "");
     const depth = count(options.depth ?? 1, "depth", 1);
     const maxEntries = optionalCount(options.maxEntries, "maxEntries", 1);
     const { entries, truncated } = await nativeAsync(() => this.#box.listDirectory(path, depth, maxEntries));
@@ -156,11 +159,13 @@ export class Box {
 
   /** Removes a file, a link or an empty directory; with `recursive` any directory. */
   async remove(path: string, options: { recursive?: boolean } = {}): Promise<void> {
+    knownKeys(options, { recursive: true }, "");
     await nativeAsync(() => this.#box.remove(path, options.recursive ?? false));
   }
 
   /** Watches a directory, and with `recursive` those below. When it resolves, every later change is seen or told as an overflow. */
   async watch(path: string, options: { recursive?: boolean } = {}): Promise<FileWatch> {
+    knownKeys(options, { recursive: true }, "");
     return new FileWatch(await nativeAsync(() => this.#box.watch(path, options.recursive ?? false)));
   }
 
@@ -178,6 +183,7 @@ export class Box {
     to: string,
     options: { maxBytes?: number } = {},
   ): Promise<{ entries: number; bytes: number; leftOut: string[] }> {
+    knownKeys(options, { maxBytes: true }, "");
     const maxBytes = count(options.maxBytes ?? DOWNLOAD_BYTES, "maxBytes", 0);
     return nativeAsync(() => this.#box.downloadDirectory(from, to, maxBytes));
   }
@@ -186,6 +192,7 @@ export class Box {
 
   /** Keeps a copy of its files, to begin other boxes with (`from`); processes are not part of it. */
   async snapshot(options: { id?: string; labels?: Readonly<Record<string, string>> } = {}): Promise<Snapshot> {
+    knownKeys(options, { id: true, labels: true }, "");
     const labels = strings(options.labels, "labels");
     const { createdAt, ...rest } = await nativeAsync(() => this.#box.snapshot(options.id ?? randomUUID(), labels));
     return { ...rest, createdAt: new Date(createdAt) };

@@ -1,6 +1,7 @@
 /** Settings of a daemon as arguments of its program. */
 
 import { PrlError } from "../errors.ts";
+import { shortened } from "../options.ts";
 
 export interface DaemonSettings {
   /** Runs at the same time; further ones wait. Default: the daemon's. */
@@ -62,7 +63,7 @@ export function daemonArguments(settings: DaemonSettings): string[] {
     ...NUMBERS.map(([key]) => key),
   ];
   for (const key of Object.keys(settings)) {
-    if (!known.includes(key)) throw wrong(key, `unknown option; known are ${known.join(", ")}`);
+    if (!known.includes(key)) throw wrong(shortened(key), `unknown option; known are ${known.join(", ")}`);
   }
   const { warm = {}, preload = {}, python, cpus, metricsAddress, readable = [], images = {} } = settings;
   const numbers = NUMBERS.flatMap(([key, flag, least]) => {

@@ -1,6 +1,7 @@
 /** Programs against tests of their output: a convenience over `runTests`. */
 
 import { PrlError } from "../errors.ts";
+import { knownKeys } from "./request-checks.ts";
 import type { RunLimits, RunResult, TestsRequest, TestsResult } from "./types.ts";
 
 export interface CodeTest {
@@ -53,6 +54,12 @@ const PROGRAMS: Readonly<Record<NonNullable<CodeOptions["language"]>, Program>> 
   shell: { file: "main.sh", program: ["sh", "main.sh"] },
   c: { file: "main.c", program: ["./main"], build: ["gcc", "-O2", "-o", "main", "main.c", "-lm"] },
 };
+const CODE: Readonly<Record<keyof CodeOptions, true>> = {
+  language: true,
+  limits: true,
+  stopOnFailure: true,
+  signal: true,
+};
 /** A compiler takes longer than a program should. */
 const BUILD_LIMITS: RunLimits = { wallMs: 30_000, cpuMs: 30_000 };
 
@@ -63,6 +70,7 @@ export async function executeCode(
   tests: readonly CodeTest[],
   options: CodeOptions,
 ): Promise<CodeResult> {
+  knownKeys(options, CODE, "");
   const { language = "python", limits, stopOnFailure = false, signal } = options;
   if (!Object.hasOwn(PROGRAMS, language)) {
     const known = Object.keys(PROGRAMS).join(", ");

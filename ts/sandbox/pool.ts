@@ -23,7 +23,7 @@ import { ISOLATION_ORDER, mergedCapabilities, mergedHealth } from "./daemons.ts"
 import { type CodeOptions, type CodeResult, type CodeTest, executeCode } from "./execute-code.ts";
 import { toNativeCreate } from "./native-box-request.ts";
 import { toNativeRequest, toNativeTests } from "./native-request.ts";
-import { checkIsolation, strings, wrong } from "./request-checks.ts";
+import { checkIsolation, knownKeys, strings, wrong } from "./request-checks.ts";
 import { inOrder } from "./run-many.ts";
 import { cancelledResult, toRunResult, toTestsResult } from "./run-result.ts";
 import type {
@@ -72,6 +72,15 @@ export interface ConnectOptions {
   connectTimeoutMs?: number;
 }
 
+const CONNECT: Readonly<Record<keyof ConnectOptions, true>> = {
+  addresses: true,
+  token: true,
+  tls: true,
+  minIsolation: true,
+  connectTimeoutMs: true,
+};
+const TLS: Readonly<Record<keyof TlsOptions, true>> = { ca: true, certificate: true, key: true, serverName: true };
+
 type Labels = Readonly<Record<string, string>>;
 
 export class SandboxPool {
@@ -102,6 +111,8 @@ export class SandboxPool {
    * PRL_SANDBOX_ISOLATION.
    */
   static async connect(options: ConnectOptions): Promise<SandboxPool> {
+    knownKeys(options, CONNECT, "");
+    knownKeys(options.tls ?? {}, TLS, "tls.");
     const { addresses, token = null, tls, connectTimeoutMs = null, minIsolation } = options;
     if (tls !== undefined && (tls.certificate === undefined) !== (tls.key === undefined)) {
       throw new PrlError("PRL_SANDBOX_REQUEST", "tls: a certificate needs its key, and a key its certificate");
@@ -193,6 +204,7 @@ export class SandboxPool {
     requests: readonly RunRequest[],
     options: { concurrency?: number; signal?: AbortSignal } = {},
   ): Promise<RunResult[]> {
+    knownKeys(options, { concurrency: true, signal: true }, "");
     const { concurrency = DEFAULT_CONCURRENCY, signal } = options;
     if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
       throw new PrlError("PRL_SANDBOX_REQUEST", `concurrency: expected a whole number from 1, got ${concurrency}`);
@@ -248,12 +260,14 @@ export class SandboxPool {
 
   /** Held sandboxes with all of these labels, also of other processes with the same token. */
   async list(options: { labels?: Labels } = {}): Promise<BoxInfo[]> {
+    knownKeys(options, { labels: true }, "");
     const labels = strings(options.labels, "labels");
     return (await nativeAsync(() => this.#handle.list(labels))).map(toBoxInfo);
   }
 
   /** Closes every held sandbox with all of these labels, also of other processes with the same token; gives their ids. */
   async closeAll(options: { labels: Labels }): Promise<string[]> {
+    knownKeys(options, { labels: true }, "");
     const labels = strings(options.labels, "labels");
     if (Object.keys(labels).length === 0) throw wrong("labels", "expected at least one: closing all takes a label");
     return nativeAsync(() => this.#handle.closeAll(labels));
@@ -261,6 +275,7 @@ export class SandboxPool {
 
   /** Snapshots with all of these labels. */
   async snapshots(options: { labels?: Labels } = {}): Promise<Snapshot[]> {
+    knownKeys(options, { labels: true }, "");
     const labels = strings(options.labels, "labels");
     const found = await nativeAsync(() => this.#handle.snapshots(labels));
     return found.map(({ createdAt, ...rest }) => ({ ...rest, createdAt: new Date(createdAt) }));

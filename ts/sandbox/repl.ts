@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { nativeAsync, type NativeSandboxPool, type NativeSandboxProcess } from "../native/index.ts";
-import { nativeLimits, wrong } from "./request-checks.ts";
+import { knownKeys, nativeLimits, wrong } from "./request-checks.ts";
 import { toRunResult } from "./run-result.ts";
 import type { RunLimits, RunResult } from "./types.ts";
 
@@ -44,6 +44,7 @@ export class Repl {
 
   /** Runs code; calls wait for each other. Never sent twice: where the reply is lost, the result is INFRA. */
   async run(code: string, options: ReplRunOptions = {}): Promise<ReplResult> {
+    knownKeys(options, { timeoutMs: true, limits: true, signal: true }, "");
     const { signal, limits = {}, timeoutMs } = options;
     if (timeoutMs !== undefined && limits.wallMs !== undefined) throw wrong("timeoutMs", "limits.wallMs is the same");
     const key = randomUUID();

@@ -1,6 +1,7 @@
 /** Checks that every request shares. Mistakes are told by the key at fault: PRL_SANDBOX_REQUEST. */
 
 import { PrlError } from "../errors.ts";
+import { shortened } from "../options.ts";
 import type { NativeRunLimits, NativeRunRequest, NativeNetwork } from "../native/index.ts";
 import type { FileContent, Files, Isolation, Network, RunLimits } from "./types.ts";
 
@@ -30,7 +31,8 @@ export function wrong(where: string, message: string): PrlError {
 
 export function knownKeys(given: object, known: object, prefix: string): void {
   for (const key of Object.keys(given)) {
-    if (!(key in known)) throw wrong(prefix + key, `unknown key; known are ${Object.keys(known).join(", ")}`);
+    if (Object.hasOwn(known, key)) continue;
+    throw wrong(prefix + shortened(key), `unknown key; known are ${Object.keys(known).join(", ")}`);
   }
 }
 

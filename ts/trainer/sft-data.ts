@@ -172,7 +172,7 @@ function nothingFits(seqLen: number, at: string): PrlError {
 async function* environmentStream({ data, seed }: SftConfig): AsyncGenerator<Taken> {
   const streams = await Promise.all(
     demonstrators(data).map(async ({ env, ratio }) => {
-      const environment = (await loadEnvironment(env)).configure(env.args);
+      const environment = (await loadEnvironment({ id: env.id, path: env.path })).configure(env.args);
       return { demonstrations: environment.demonstrations(seed)[Symbol.iterator](), ratio, taken: 0 };
     }),
   );

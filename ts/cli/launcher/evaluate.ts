@@ -7,6 +7,8 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 
+import { z } from "zod";
+
 import type { EvalConfig, LoadedConfig } from "../../config/index.ts";
 import { sandboxSource } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
@@ -21,6 +23,7 @@ import {
   runEvaluations,
   TracesFile,
 } from "../../evals/index.ts";
+import { abortSignal, callback, checkOptions, only, table } from "../../options.ts";
 import { atomicWriteJson } from "../../monitors/index.ts";
 import { environmentRecord } from "./check-environments.ts";
 import { checkUserCode } from "./user-code.ts";
@@ -37,6 +40,14 @@ export interface EvaluateRunOptions {
   /** Where the variables with keys are looked up. Default: the process's. */
   env?: Readonly<Record<string, string | undefined>>;
 }
+
+const optionsSchema = only<EvaluateRunOptions>({
+  signal: abortSignal.optional(),
+  resume: z.boolean().optional(),
+  onProgress: callback.optional(),
+  onDirectory: callback.optional(),
+  env: table.optional(),
+});
 
 /** What stands in `summary.json`; snake_case as there. */
 export interface EvalSummary {
@@ -56,6 +67,7 @@ export async function evaluate(
   source: EvalConfig | LoadedConfig<"eval">,
   options: EvaluateRunOptions = {},
 ): Promise<EvalSummary> {
+  checkOptions("PRL_RUN_OPTIONS", "evaluate", optionsSchema, options);
   const { config, provenance } = "provenance" in source ? source : { config: source, provenance: undefined };
   const { signal = new AbortController().signal, env = process.env } = options;
   const started = performance.now();

@@ -1,6 +1,9 @@
 /** `rl()` and `sft()`: a run as an async iterator of its steps, with its summary as a promise. */
+import { z } from "zod";
+
 import type { ConfigKind, ConfigOf, LoadedConfig, Provenance, RlConfig, SftConfig } from "../../config/index.ts";
 import { keepStep, type RlStep, type RunEvent, type SftStep } from "../../monitors/index.ts";
+import { abortSignal, callback, checkOptions, number, only } from "../../options.ts";
 import { launchRl, type LaunchOptions, launchSft, type RunEnd } from "./launch.ts";
 import type { RunSummary } from "./summary.ts";
 
@@ -14,6 +17,13 @@ export interface RunOptions {
   /** Everything that happens, as it happens: phases, notes, evaluations, steps. Must not throw. */
   onEvent?: (event: RunEvent) => void;
 }
+
+const runSchema = only<RunOptions>({
+  signal: abortSignal.optional(),
+  hurry: abortSignal.optional(),
+  resume: z.union([z.literal("latest"), number], 'must be "latest" or the number of a step').optional(),
+  onEvent: callback.optional(),
+});
 
 /**
  * A run that has been started and goes on whether its steps are read or not.
@@ -36,6 +46,7 @@ export interface Run<Step> extends AsyncIterable<Step> {
  * ```
  */
 export function rl(config: RlConfig | LoadedConfig<"rl">, options: RunOptions = {}): Run<RlStep> {
+  checkOptions("PRL_RUN_OPTIONS", "rl", runSchema, options);
   const { resolved, provenance } = parts(config);
   return handle(
     (launch) => launchRl(resolved, { ...launch, provenance }),
@@ -46,6 +57,7 @@ export function rl(config: RlConfig | LoadedConfig<"rl">, options: RunOptions = 
 
 /** Runs supervised fine-tuning with a resolved config; the checkpoint is `model/` in the run directory. */
 export function sft(config: SftConfig | LoadedConfig<"sft">, options: RunOptions = {}): Run<SftStep> {
+  checkOptions("PRL_RUN_OPTIONS", "sft", runSchema, options);
   const { resolved, provenance } = parts(config);
   return handle(
     (launch) => launchSft(resolved, { ...launch, provenance }),

@@ -7,6 +7,7 @@ import { resolve } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
+import { abortSignal, checkOptions, number, only, table } from "../../options.ts";
 import { ofSplit, type Use } from "../builtin/split.ts";
 import type { Rng } from "../rng.ts";
 import { type DatasetReference, datasetFiles } from "./dataset.ts";
@@ -27,6 +28,24 @@ export interface RowsOptions {
   /** Given up when it is aborted: downloads too. */
   readonly signal?: AbortSignal;
 }
+
+const optionsSchema = only<RowsOptions>({
+  shuffle: table.optional(),
+  shuffleBuffer: number.optional(),
+  use: z.enum(["train", "eval", "demonstrations"]).optional(),
+  limit: number.optional(),
+  signal: abortSignal.optional(),
+});
+const fileSchema = only<{ file: string | readonly string[] }>({
+  file: z.union([z.string(), z.array(z.string())], "must be a path or a list of paths"),
+});
+const datasetSchema = only<DatasetReference>({
+  dataset: z.string(),
+  split: z.string(),
+  config: z.string().optional(),
+  revision: z.string().optional(),
+  files: z.string().optional(),
+});
 
 const SHUFFLE_BUFFER = 10_000;
 
@@ -54,6 +73,7 @@ export async function* placedRows<Schema extends z.ZodType>(
   schema: Schema,
   options: RowsOptions = {},
 ): AsyncGenerator<PlacedRow<z.output<Schema>>> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "rows", optionsSchema, options);
   const { shuffle, shuffleBuffer = SHUFFLE_BUFFER, use, limit = Infinity, signal } = options;
   let stream: AsyncIterable<PlacedRow<z.output<Schema>>> = typed(await sourceFiles(source, signal), schema, signal);
   if (use !== undefined) stream = onlyOf(stream, use);
@@ -68,6 +88,7 @@ export async function* placedRows<Schema extends z.ZodType>(
 
 /** The files that a source's rows come from, those of a dataset downloaded where they are not in the cache. Errors: PRL_HUB_... */
 export async function sourceFiles(source: DataSource, signal?: AbortSignal): Promise<string[]> {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "a source of rows", "file" in source ? fileSchema : datasetSchema, source);
   return "file" in source ? localFiles(source.file) : datasetFiles(source, signal);
 }
 

@@ -1,4 +1,7 @@
 /** A model behind an endpoint that somebody else runs, as the policy of rollouts. */
+import { z } from "zod";
+
+import { checkOptions, number, only } from "../../options.ts";
 import type { Reply, ReplyClient, ReplyRequest } from "../reply-client.ts";
 import { ANTHROPIC_VERSION, messagesBody, readMessage } from "./anthropic.ts";
 import { EndpointHttp } from "./http.ts";
@@ -33,12 +36,28 @@ export interface EndpointOptions {
   readonly idleTimeoutMs?: number;
 }
 
+const texts = z.record(z.string(), z.string());
+const optionsSchema = only<EndpointOptions>({
+  url: z.string(),
+  model: z.string(),
+  api: z.enum(["openai", "chat", "anthropic"]).optional(),
+  apiKey: z.string().optional(),
+  headers: texts.optional(),
+  extraBody: z.record(z.string(), z.unknown()).optional(),
+  maxRetries: number.optional(),
+  timeoutMs: number.optional(),
+  backoffMs: number.optional(),
+  stream: z.boolean().optional(),
+  idleTimeoutMs: number.optional(),
+});
+
 export interface Endpoint extends ReplyClient {
   close(): Promise<void>;
 }
 
 /** Opens no connection yet. */
 export function openEndpoint(options: EndpointOptions): Endpoint {
+  checkOptions("PRL_ENVIRONMENT_INVALID", "openEndpoint", optionsSchema, options);
   const { model, api = "openai", apiKey, headers = {}, extraBody = {} } = options;
   const { maxRetries = 5, timeoutMs = 600_000, backoffMs = 500, stream = false, idleTimeoutMs = 120_000 } = options;
   const url =

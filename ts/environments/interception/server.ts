@@ -8,7 +8,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
+import { z } from "zod";
+
 import { PrlError } from "../../errors.ts";
+import { checkOptions, number, only } from "../../options.ts";
 import { chatCompletions } from "./chat-completions.ts";
 import { type AgentRequest, type Dialect, openaiError, type StreamEvent, toProblem } from "./dialect.ts";
 import { messages } from "./messages.ts";
@@ -25,6 +28,13 @@ export interface InterceptionOptions {
   /** How often a stream that has nothing to say yet says that it is alive. Default 3000. */
   keepAliveMs?: number;
 }
+
+const optionsSchema = only<InterceptionOptions>({
+  host: z.string().optional(),
+  port: number.optional(),
+  maxBodyBytes: number.optional(),
+  keepAliveMs: number.optional(),
+});
 
 /** An agent program's way to the policy. */
 export interface Interception {
@@ -63,6 +73,7 @@ export class InterceptionServer {
 
   /** Errors: PRL_IO when it cannot listen. */
   static async start(options: InterceptionOptions = {}): Promise<InterceptionServer> {
+    checkOptions("PRL_ENVIRONMENT_INVALID", "InterceptionServer.start", optionsSchema, options);
     const { host = "127.0.0.1", port = 0 } = options;
     const interception = new InterceptionServer(options);
     await new Promise<void>((resolve, reject) => {

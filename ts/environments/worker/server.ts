@@ -146,7 +146,7 @@ function checkHash(task: Task): void {
 async function loadSources({ sources, seed }: EnvWorkerConfig, sandboxes: SandboxSource): Promise<Source[]> {
   const loaded = await Promise.all(
     sources.map(async ({ name, split, env }) => {
-      const environment = (await loadEnvironment(env)).configure(env.args, { sandboxes });
+      const environment = (await loadEnvironment({ id: env.id, path: env.path })).configure(env.args, { sandboxes });
       return { name, split, environment, tasks: environment.tasks(split, seed) };
     }),
   );

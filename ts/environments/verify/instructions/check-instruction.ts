@@ -1,5 +1,8 @@
 /** Whether a reply follows a verifiable instruction. */
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { checkOptions, only } from "../../../options.ts";
 import { Arguments, type InstructionArguments } from "./arguments.ts";
 import { IFBENCH, IFBENCH_WITH_MODELS } from "./ifbench.ts";
 import { IFEVAL } from "./ifeval.ts";
@@ -13,6 +16,7 @@ export interface InstructionVerdict {
 /** The ids that `checkInstruction` knows. */
 export const INSTRUCTION_IDS: readonly string[] = [...Object.keys(IFEVAL), ...Object.keys(IFBENCH)];
 
+const optionsSchema = only<{ prompt?: string }>({ prompt: z.string().optional() });
 const INSTRUCTIONS = { ...IFEVAL, ...IFBENCH };
 /** Whose argument is the prompt, unless it is given. */
 const REPEATING: ReadonlySet<string> = new Set([
@@ -31,8 +35,10 @@ export function checkInstruction(
   id: string,
   kwargs: InstructionArguments,
   response: string,
-  { prompt }: { prompt?: string } = {},
+  options: { prompt?: string } = {},
 ): InstructionVerdict {
+  checkOptions("PRL_VERIFY_OPTIONS", "checkInstruction", optionsSchema, options);
+  const { prompt } = options;
   const instruction = Object.hasOwn(INSTRUCTIONS, id) ? INSTRUCTIONS[id] : undefined;
   if (IFBENCH_WITH_MODELS.has(id)) {
     throw new PrlError("PRL_VERIFY_UNSUPPORTED", `instruction ${id} needs a model of the language to be checked`);

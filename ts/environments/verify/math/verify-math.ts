@@ -1,5 +1,8 @@
 /** Mathematical answers: are two the same, and where does a text state one. */
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { checkOptions, number, only } from "../../../options.ts";
 import { checkDeadline, DeadlineThread, LATE } from "../deadline-thread.ts";
 import type { ExtractOptions } from "./extract.ts";
 import type { Judgement } from "./judge.ts";
@@ -28,6 +31,14 @@ export interface MathVerdict {
 
 const TARGETS: ExtractOptions["targets"] = ["boxed", "phrase", "latex", "number", "whole"];
 const PRIORITIES: readonly ExtractOptions["boxedPriority"][] = ["first", "normal", "never"];
+const optionsSchema = only<VerifyMathOptions>({
+  targets: z.unknown().optional(),
+  precision: number.optional(),
+  strict: z.boolean().optional(),
+  allowSetRelations: z.boolean().optional(),
+  boxedPriority: z.unknown().optional(),
+  deadlineMs: number.optional(),
+});
 let thread: DeadlineThread<Pair, Judgement> | undefined;
 
 /**
@@ -37,6 +48,7 @@ let thread: DeadlineThread<Pair, Judgement> | undefined;
  * Errors: PRL_VERIFY_OPTIONS for an option that is out of range.
  */
 export async function verifyMath(gold: string, answer: string, options: VerifyMathOptions = {}): Promise<MathVerdict> {
+  checkOptions("PRL_VERIFY_OPTIONS", "verifyMath", optionsSchema, options);
   const { targets = TARGETS, precision = 6, strict = true, allowSetRelations = true } = options;
   const { boxedPriority = "normal", deadlineMs = 2000 } = options;
   if (!Number.isInteger(precision) || precision < 0 || precision > 15) {

@@ -86,6 +86,7 @@ const LATE = 1.5;
 const IDLE_SHARE = 0.05;
 
 /** Their values are checked one by one. */
+const rewardSchema = only<{ partial?: boolean }>({ partial: z.boolean().optional() });
 const optionsSchema = only<GradeProgramOptions>({
   language: z.unknown(),
   code: z.unknown(),
@@ -300,7 +301,10 @@ function overall(results: readonly ProgramTestResult[]): ProgramVerdict {
  * 1 for an accepted program and 0 for any other; with `partial` the share of its tests that are accepted. Throws PRL_SANDBOX_INFRA where
  * the infrastructure failed, so that such a program is tried again and never scored.
  */
-export function programReward({ verdict, results, message }: ProgramGrade, { partial = false } = {}): number {
+export function programReward(grade: ProgramGrade, options: { partial?: boolean } = {}): number {
+  checkOptions("PRL_VERIFY_OPTIONS", "programReward", rewardSchema, options);
+  const { verdict, results, message } = grade;
+  const { partial = false } = options;
   const passed = results.filter((result) => result.verdict === "accepted").length;
   const unknown = results.some((result) => result.verdict === "infra");
   if (verdict === "infra" || (partial && unknown)) {

@@ -4,6 +4,9 @@
  * An equation is balanced when atoms and charge are the same on both sides. Coefficients are exact: whole numbers or fractions in, the smallest
  * whole numbers out.
  */
+import { z } from "zod";
+
+import { checkOptions, only } from "../../../options.ts";
 import { type Formula, parseFormula, sameAtoms } from "./formula.ts";
 import { plainNotation } from "./notation.ts";
 import { integerNullspace, reduced } from "./nullspace.ts";
@@ -37,10 +40,18 @@ export function parseEquation(text: string): Equation | null {
   return left === undefined || right === undefined || left === null || right === null ? null : { left, right };
 }
 
+const balanceSchema = only<{ smallest?: boolean }>({ smallest: z.boolean().optional() });
+const equationSchema = only<{ smallest?: boolean; states?: boolean }>({
+  smallest: z.boolean().optional(),
+  states: z.boolean().optional(),
+});
+
 export type BalanceVerdict = "balanced" | "atoms" | "charge" | "not_smallest" | "unparsable";
 
 /** Whether an equation is balanced as it is written, and by the smallest whole numbers when that is asked for. */
-export function checkBalance(text: string, { smallest = false }: { smallest?: boolean } = {}): BalanceVerdict {
+export function checkBalance(text: string, options: { smallest?: boolean } = {}): BalanceVerdict {
+  checkOptions("PRL_VERIFY_OPTIONS", "checkBalance", balanceSchema, options);
+  const { smallest = false } = options;
   const equation = parseEquation(text);
   return equation === null ? "unparsable" : balanceOf(equation, smallest);
 }
@@ -85,8 +96,10 @@ export type EquationVerdict = "equal" | "different_species" | "not_balanced" | "
 export function verifyEquation(
   gold: string,
   answer: string,
-  { smallest = false, states = false }: { smallest?: boolean; states?: boolean } = {},
+  options: { smallest?: boolean; states?: boolean } = {},
 ): { correct: boolean; verdict: EquationVerdict } {
+  checkOptions("PRL_VERIFY_OPTIONS", "verifyEquation", equationSchema, options);
+  const { smallest = false, states = false } = options;
   const verdict = compare(parseEquation(gold), parseEquation(answer), smallest, states);
   return { correct: verdict === "equal", verdict };
 }

@@ -4,7 +4,9 @@
  * Compared in SI units. Without another tolerance the gold quantity's own precision counts: its stated uncertainty, else half a unit of its
  * last digit ("9.81 m/s^2" is met by 9.806 m/s^2 and 980.7 cm/s^2, not by 9.8 m/s^2).
  */
-import { PrlError } from "../../../errors.ts";
+import { z } from "zod";
+
+import { checkOptions, only } from "../../../options.ts";
 import { closedBoxes } from "../math/boxes.ts";
 import { afterThinking } from "../math/extract.ts";
 import { sameDimension } from "./dimension.ts";
@@ -40,6 +42,25 @@ export interface VerifyQuantityOptions {
   temperatureDifference?: boolean;
 }
 
+const fromZero = z.number().nonnegative("must be a number from 0 on");
+const optionsSchema = only<VerifyQuantityOptions>({
+  tolerance: z
+    .union(
+      [
+        z.enum(["gold", "both"]),
+        only<{ relative?: number; absolute?: number }>({
+          relative: fromZero.optional(),
+          absolute: fromZero.optional(),
+        }),
+      ],
+      'must be "gold", "both" or { relative, absolute } with numbers from 0 on',
+    )
+    .optional(),
+  significantFigures: z.union([z.literal("same"), z.int().positive()], 'must be "same" or a whole number').optional(),
+  unitOptional: z.boolean().optional(),
+  temperatureDifference: z.boolean().optional(),
+});
+
 /** Longer texts are searched only in their last part. */
 const MAX_TEXT = 20_000;
 
@@ -70,7 +91,7 @@ export function verifyQuantity(
   answer: string,
   options: VerifyQuantityOptions = {},
 ): { correct: boolean; verdict: QuantityVerdict } {
-  checkOptions(options);
+  checkOptions("PRL_VERIFY_OPTIONS", "verifyQuantity", optionsSchema, options);
   const verdict = judge(goldQuantity(gold), quantityIn(answer), options);
   return { correct: verdict === "equal", verdict };
 }
@@ -152,13 +173,4 @@ function atItsEnd(line: string): Quantity | null {
     if (!/^\s*[\^*/×]/u.test(found.rest)) return { number: found.number, unit: null };
   }
   return null;
-}
-
-function checkOptions({ tolerance, significantFigures }: VerifyQuantityOptions): void {
-  const isNumber = (value: number | undefined): boolean =>
-    value === undefined || (Number.isFinite(value) && value >= 0);
-  if (typeof tolerance === "object" && !(isNumber(tolerance.relative) && isNumber(tolerance.absolute)))
-    throw new PrlError("PRL_VERIFY_OPTIONS", "tolerance: expected numbers from 0 on");
-  if (typeof significantFigures === "number" && !(Number.isInteger(significantFigures) && significantFigures > 0))
-    throw new PrlError("PRL_VERIFY_OPTIONS", `significantFigures: expected a whole number, got ${significantFigures}`);
 }

@@ -1,11 +1,19 @@
 /** Similarity of texts by a local embedding model. */
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
-import { OnnxModel, type OnnxModelOptions, type OnnxRows } from "./onnx-model.ts";
+import { checkOptions, only } from "../../../options.ts";
+import { ONNX_SHAPE, OnnxModel, type OnnxModelOptions, type OnnxRows } from "./onnx-model.ts";
 
 export interface EmbeddingScorerOptions extends OnnxModelOptions {
   /** How token vectors become one, where the model does not do it: their mean, the first, the last. Default `mean`. */
   pooling?: "mean" | "first" | "last";
 }
+
+const optionsSchema = only<EmbeddingScorerOptions>({
+  ...ONNX_SHAPE,
+  pooling: z.enum(["mean", "first", "last"]).optional(),
+});
 
 export interface EmbeddingScorer {
   /** One vector of length 1 per text. */
@@ -21,6 +29,7 @@ export interface EmbeddingScorer {
  * Errors: PRL_VERIFY_UNSUPPORTED without the package, PRL_IO and PRL_VERIFY_OPTIONS for a model that is not there or does not fit.
  */
 export async function embeddingScorer(options: EmbeddingScorerOptions): Promise<EmbeddingScorer> {
+  checkOptions("PRL_VERIFY_OPTIONS", "embeddingScorer", optionsSchema, options);
   const model = await OnnxModel.open("embeddingScorer", options);
   const embed = async (texts: readonly string[]): Promise<Float32Array[]> => {
     const output = await model.run(texts);

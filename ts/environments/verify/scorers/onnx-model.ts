@@ -7,7 +7,10 @@
 import { access } from "node:fs/promises";
 import { Worker } from "node:worker_threads";
 
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { number } from "../../../options.ts";
 import type { Tokenizer } from "../../../renderers/index.ts";
 import { checkDeadline } from "../deadline-thread.ts";
 import type { OnnxAnswer, OnnxBatch, OnnxOutput, OnnxWorkerData } from "./worker.ts";
@@ -26,6 +29,16 @@ export interface OnnxModelOptions {
   /** Computing and waiting for one batch. Default 30000. */
   deadlineMs?: number;
 }
+
+/** The keys that every scorer of such a model has. */
+export const ONNX_SHAPE = {
+  model: z.string(),
+  tokenizer: z.union([z.string(), z.looseObject({})], "must be the folder of a tokenizer, or a tokenizer"),
+  maxTokens: number.optional(),
+  batchSize: number.optional(),
+  threads: number.optional(),
+  deadlineMs: number.optional(),
+};
 
 interface Waiting {
   readonly resolve: (output: OnnxOutput) => void;

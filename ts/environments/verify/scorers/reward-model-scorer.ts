@@ -1,7 +1,10 @@
 /** Scores of texts by a local reward model or classifier. */
+import { z } from "zod";
+
 import { PrlError } from "../../../errors.ts";
+import { callback, checkOptions, number, only } from "../../../options.ts";
 import type { Message } from "../../message.ts";
-import { OnnxModel, type OnnxModelOptions } from "./onnx-model.ts";
+import { ONNX_SHAPE, OnnxModel, type OnnxModelOptions } from "./onnx-model.ts";
 
 export interface RewardModelScorerOptions extends OnnxModelOptions {
   /** Which output counts, where there are several. Default: the only one. */
@@ -11,6 +14,13 @@ export interface RewardModelScorerOptions extends OnnxModelOptions {
   /** How a conversation is written for the model. Default: contents of the messages, each on a line, with their roles before them. */
   render?: (messages: readonly Message[]) => string;
 }
+
+const optionsSchema = only<RewardModelScorerOptions>({
+  ...ONNX_SHAPE,
+  label: number.optional(),
+  activation: z.enum(["none", "sigmoid", "softmax"]).optional(),
+  render: callback.optional(),
+});
 
 export interface RewardModelScorer {
   score(input: string | readonly Message[]): Promise<number>;
@@ -25,6 +35,7 @@ export interface RewardModelScorer {
  * Errors: as `embeddingScorer`; a score that is no finite number is PRL_VERIFY_FAILED.
  */
 export async function rewardModelScorer(options: RewardModelScorerOptions): Promise<RewardModelScorer> {
+  checkOptions("PRL_VERIFY_OPTIONS", "rewardModelScorer", optionsSchema, options);
   const { label, activation = "none", render = asLines } = options;
   const model = await OnnxModel.open("rewardModelScorer", options);
   const scoreAll = async (inputs: readonly (string | readonly Message[])[]): Promise<number[]> => {
