@@ -1,4 +1,4 @@
-/** What a run's config says of how much may be sampled. */
+/** Reads from a run's config how much may be sampled. */
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { AdmissionOptions } from "./admission.ts";

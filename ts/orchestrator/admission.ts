@@ -3,8 +3,8 @@
  * staleness") as one sum.
  *
  * Sizes are in units: rollouts, or tokens where the batch is counted in tokens. A group counts from its opening until it is dropped or its batch
- * is shipped; a shipped batch counts as exactly one batch, so what it had too much is taken from the next. A further group may be opened
- * while all that counts is below
+ * is shipped; a shipped batch counts as exactly one batch, so what it had beyond that is taken from the next. One more group may be opened
+ * while the sum of what counts is below
  *
  *     (version + level + 1) * batch + (oversampling - 1) * batch        the second part only while step - 1 - version <= level
  *
@@ -12,8 +12,8 @@
  * oversampling and in rollouts the second follows from the first.
  *
  * The tokens of a group are known when it has ended; until then it counts as many as rollouts have had lately, and before the first one ended
- * as many as fit into a sequence. At level 0 nothing but content may decide what is opened: there groups are opened in rounds, and how many is
- * decided while none is under way. Knows groups by index only, and nothing of tasks, rewards or time.
+ * as many as fit into a sequence. At level 0 only contents, never timing, decide what is opened: groups are opened in rounds, whose size is
+ * decided while no group is under way. This class knows groups by index only, and nothing of tasks, rewards or time.
  */
 
 export interface AdmissionOptions {
@@ -21,17 +21,17 @@ export interface AdmissionOptions {
   /** Units of a batch. */
   batchSize: number;
   level: number;
-  /** Batches in all; Infinity: no end. */
+  /** Number of batches of the run; Infinity: no end. */
   maxSteps: number;
   /** At least 1. */
   oversampling: number;
-  /** What is sampled beyond a batch ends with its cut: the second part of the sum then counts from a version's coming to the next cut only. */
+  /** Cutting a batch cancels what was sampled beyond it: the second part of the sum then counts only from a new version to the next cut. */
   cutsTails?: boolean;
-  /** Tokens of a rollout about which nothing is known. */
+  /** Tokens that a rollout counts as while nothing is known about lengths. */
   mostTokens: number;
 }
 
-/** What lengths are expected from, as it stands in a checkpoint. */
+/** Sums that expected lengths are computed from, as a checkpoint holds them. */
 export interface AdmissionState {
   units: number;
   rollouts: number;
@@ -45,7 +45,7 @@ export class Admission {
   #version: number;
   /** Batches with the trainer. */
   #shipped: number;
-  /** A batch was cut since the version came, and tails with it. */
+  /** A batch was cut since the version came, and its tails were cancelled. */
   #isCut = false;
   /** Groups that have not ended. */
   #open = 0;
@@ -66,7 +66,7 @@ export class Admission {
     return this.#seen;
   }
 
-  /** Units that count, those with the trainer left out. */
+  /** Units that count, without the batches that are with the trainer. */
   get held(): number {
     return this.#total;
   }
@@ -85,7 +85,7 @@ export class Admission {
     this.#isCut = false;
   }
 
-  /** Whether enough would count without the group: where tails are cut, it is one of them. */
+  /** Whether enough would count without the group. Where tails are cut, the group is then a tail. */
   isExcess(group: number): boolean {
     return this.#room() + (this.#counted.get(group) ?? 0) <= 0;
   }
@@ -112,7 +112,7 @@ export class Admission {
     return last === -1 ? undefined : last + 1;
   }
 
-  /** What so many rollouts with so many tokens are worth to a batch; without any, as many as are expected, so that batches fill. */
+  /** Units of a batch that these rollouts and tokens make; rollouts without tokens count as expected, so that batches fill. */
   sizeOf(rollouts: number, tokens: number): number {
     return this.#options.unit === "rollouts" || tokens === 0 ? rollouts * this.#expected : tokens;
   }
@@ -123,7 +123,7 @@ export class Admission {
     this.#count(group, rollouts * this.#expected);
   }
 
-  /** All its rollouts have come back, so many of them with tokens, and are worth so many units; it goes on counting. */
+  /** All rollouts of the group have come back, `rollouts` of them with tokens; together they make `units`. The group still counts. */
   ended(group: number, units: number, rollouts: number): void {
     this.#open--;
     this.#count(group, units);
@@ -131,18 +131,18 @@ export class Admission {
     if (!this.#inRounds) this.#expected = this.#estimate();
   }
 
-  /** It does not count any more; `wasOpen`: it had not ended. */
+  /** The group does not count any more; `wasOpen`: it had not ended. */
   dropped(group: number, wasOpen: boolean): void {
     if (wasOpen) this.#open--;
     this.#forget(group);
   }
 
-  /** Its groups make one batch, which is with the trainer. */
+  /** These groups make one batch, which is with the trainer. */
   shipped(groups: readonly number[]): void {
     for (const group of groups) this.#forget(group);
     this.#shipped++;
     this.#isCut = this.#options.cutsTails ?? false;
-    // What is usual follows the policy: batches that are long past count less and less.
+    // Expected lengths follow the policy: older batches count less and less.
     this.#seen = { units: this.#seen.units / 2, rollouts: this.#seen.rollouts / 2 };
   }
 
@@ -158,7 +158,7 @@ export class Admission {
     return batches * batchSize + extra - this.#total;
   }
 
-  /** Units of one rollout: whole numbers, whose sums do not depend on their order. */
+  /** Expected units of one rollout. They are whole numbers, because sums of those do not depend on their order. */
   #estimate(): number {
     if (this.#options.unit === "rollouts") return 1;
     const { units, rollouts } = this.#seen;

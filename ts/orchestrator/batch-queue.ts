@@ -1,8 +1,8 @@
 /**
  * Completed groups that wait for a batch.
  *
- * Above level 0 a batch is cut from those that ended first, or with a window from those that were opened first: then no group is taken while one
- * that was opened `window` or more before it is still under way. So a short group can overtake a long one only so far, and what is trained early
+ * Above level 0 a batch is cut from the groups that ended first, or, with a window, from those that were opened first: no group is taken while one
+ * that was opened `window` or more groups earlier is still under way. So a short group can overtake a long one only so far, and what is trained early
  * leans to short samples by no more than a window. At level 0 a batch is everything that was opened for it, in that order.
  */
 import type { Admission } from "./admission.ts";
@@ -10,7 +10,7 @@ import type { Group } from "./dispatcher.ts";
 
 export interface BatchQueueOptions {
   level: number;
-  /** In groups; Infinity: first come, first trained. */
+  /** Size of the window in groups; Infinity: first come, first trained. */
   window: number;
 }
 
@@ -37,7 +37,7 @@ export class BatchQueue {
     return this.#waiting.length;
   }
 
-  /** What waits, in units of a batch. */
+  /** Size of the waiting groups, in units of a batch. */
   get units(): number {
     return this.#waiting.reduce((sum, { units }) => sum + units, 0);
   }
@@ -46,16 +46,16 @@ export class BatchQueue {
     this.#waiting.push({ group, units });
   }
 
-  /** Takes out what is of an older version, of the groups that age. */
+  /** Removes and returns the groups that age and have an older version. */
   takeOlderThan(version: number, ages: (group: Group) => boolean = () => true): Group[] {
     return this.#take(({ group }) => group.oldestVersion < version && ages(group));
   }
 
-  /** The next batch in its order, if there is one; `oldestOpen`: lowest index of a group under way, undefined when there is none. */
+  /** The next batch in its order, if there is one; `oldestOpen`: lowest index of a group under way, undefined when no group is. */
   takeBatch(oldestOpen: number | undefined): Group[] | undefined {
     if (!this.#admission.mayCut()) return undefined;
     if (this.#options.level === 0) {
-      // Which groups end first is chance. No more are opened than the batch needs, so it is all of them.
+      // Chance decides which groups end first. No more are opened than the batch needs, so the batch takes all of them.
       if (oldestOpen !== undefined || this.#admission.mayOpen()) return undefined;
       if (this.#admission.batchOf(this.#waiting.map(({ units }) => units)) === undefined) return undefined;
       return this.#take(() => true).sort((a, b) => a.index - b.index);

@@ -1,8 +1,8 @@
-/** Waiting for the next change of something, for so long at most. */
+/** Waits for the next change of something, with a limit. */
 export class Changes {
   readonly #waiters = new Set<() => void>();
 
-  /** Those that wait. */
+  /** Number of waits under way. */
   get waiting(): number {
     return this.#waiters.size;
   }

@@ -1,9 +1,9 @@
 /**
- * Which traces of a batch are compared with one another to say what each is worth.
+ * Says which traces of a batch are compared with one another to find what each is worth.
  *
  * Traces of one agent over the rollouts of a group have the same task and are one comparison. Where an agent has several traces in an
- * episode (the solvers of one proposer's problem), what it was given is the episode's own, and each episode is a comparison. What does not
- * train is in none. Knows no estimator.
+ * episode (the solvers of one proposer's problem), each episode has another problem, and so each episode is a comparison. Traces that do not
+ * train are in no comparison. This file knows no estimator.
  */
 import type { Episode } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
@@ -12,7 +12,7 @@ export interface Comparison {
   readonly agent: string;
   /** NaN where the rollout failed. */
   readonly rewards: number[];
-  /** Where each reward comes from; trace 0 of a failed rollout stands for what is missing. */
+  /** The trace of each reward; trace 0 of a failed rollout stands in for the missing traces. */
   readonly members: Member[];
 }
 
@@ -34,7 +34,7 @@ export function compareTraces(groups: readonly Group[]): Comparison[] {
 function compareGroup({ rollouts }: Group, group: number): Comparison[] {
   const episodes = rollouts.map(({ episode }) => episode);
   const agents = [...new Set(episodes.flatMap(trainedTraces).map(({ agent }) => agent))];
-  // A group that failed as a whole has a place too, so that nobody loses count.
+  // A group that failed as a whole has a place too, so that the counts stay right.
   if (agents.length === 0) agents.push("agent");
   return agents.flatMap((agent) => {
     const members = episodes.map((episode, rollout) => membersOf(episode, agent, { group, rollout }));

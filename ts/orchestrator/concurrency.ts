@@ -1,7 +1,7 @@
 /**
- * How many rollouts may be under way at once: slow increase, quick decrease, by what the engines say of themselves.
+ * How many rollouts may be under way at once: the limit rises slowly and falls quickly, by the engines' own metrics.
  *
- * Every look at the engines may change the limit once:
+ * Each look at the engines changes the limit at most once:
  *
  * | what is seen                                                      | the limit becomes                                   |
  * | ----------------------------------------------------------------- | --------------------------------------------------- |
@@ -12,8 +12,8 @@
  * | no queue, caches below 0.75 of `target`, the limit is used up     | half as much again, after the first decrease 1/16   |
  * |                                                                   | more                                                |
  *
- * After a decrease `COOLDOWN_LOOKS` looks go by without another, so that it can take effect: rollouts end, none is cancelled. The limit stays
- * between `least` and `most`. It knows no clock and no engine.
+ * After a decrease there is no other one for `COOLDOWN_LOOKS` looks, so that it can take effect: rollouts end, none is cancelled. The limit stays
+ * between `least` and `most`. This class knows no clock and no engine.
  */
 import type { EngineLoad } from "../inference/index.ts";
 
@@ -26,15 +26,15 @@ export interface ConcurrencyOptions {
 }
 
 const PREEMPTED = 0.8;
-/** Of what is under way, however few of them run. */
+/** Share of what is under way that stays, however few of them run. */
 const LEAST_LEFT = 0.5;
 const QUEUED = 0.9;
 const QUEUE_SHARE = 0.5;
 const QUEUED_LOOKS = 3;
 const COOLDOWN_LOOKS = 3;
-/** Of the target: below it there is room for more. */
+/** Share of the target; below it there is room for more. */
 const ROOMY = 0.75;
-/** Of the limit: above it more room would be used. */
+/** Share of the limit; above it a higher limit would be used. */
 const USED_UP = 0.9;
 const FIRST_GROWTH = 1.5;
 const LATER_GROWTH = 17 / 16;
@@ -63,7 +63,7 @@ export class ConcurrencyController {
     const sum = (of: (load: EngineLoad) => number): number => loads.reduce((total, load) => total + of(load), 0);
     const [running, waiting, preemptions] = [sum((l) => l.running), sum((l) => l.waiting), sum((l) => l.preemptions)];
     const fullest = Math.max(...loads.map(({ kvUsage }) => kvUsage));
-    // A counter that went down is of an engine that was started anew.
+    // A counter went down: the engine was started anew.
     const preempted = this.#preemptions === null ? 0 : Math.max(0, preemptions - this.#preemptions);
     this.#preemptions = preemptions;
     this.#queuedLooks = waiting > QUEUE_SHARE * running ? this.#queuedLooks + 1 : 0;

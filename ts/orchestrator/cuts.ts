@@ -1,14 +1,14 @@
 /**
- * The batches that were cut since the newest checkpoint: what a checkpoint says of a version is what held after its batch, and those cut ahead of
- * it are sampled again by a run that goes on from there, because the trainer's half does not have them.
+ * The batches that were cut since the newest checkpoint. A checkpoint of a version holds the state after that version's batch. A run that
+ * continues from it samples the batches that were cut later again, because the trainer's half does not have them.
  */
 import type { Group } from "./dispatcher.ts";
 import { noProgress, type ProgressCounts } from "./progress.ts";
 import type { WorthState } from "./worth.ts";
 
-/** What holds after a batch. */
+/** State after a batch. */
 export interface AfterCut {
-  /** What traces are worth. */
+  /** State of the advantage estimators. */
   worth: WorthState;
   progress: ProgressCounts;
 }
@@ -20,21 +20,21 @@ export interface Cut extends AfterCut {
 }
 
 export class Cuts {
-  /** The last one that the newest checkpoint covers, and those after it. */
+  /** The last batch that the newest checkpoint covers, and those after it. */
   #cuts: Cut[] = [];
   readonly #before: AfterCut;
 
-  /** `before`: what held before the first batch. */
+  /** `before`: the state before the first batch. */
   constructor(before: AfterCut = { worth: {}, progress: noProgress() }) {
     this.#before = before;
   }
 
-  /** What holds after the newest batch. */
+  /** State after the newest batch. */
   get newest(): AfterCut {
     return this.#cuts.at(-1) ?? this.#before;
   }
 
-  /** What holds after it is filled in when it is known. */
+  /** The state after the batch is filled in when it is known. */
   add(step: number, groups: readonly Group[]): Cut {
     const { worth, progress } = this.newest;
     const cut = { step, groups: groups.map(({ index, task }) => ({ index, task })), worth, progress };
@@ -42,12 +42,12 @@ export class Cuts {
     return cut;
   }
 
-  /** The newest batch is none. */
+  /** Takes the newest batch back. */
   undo(): void {
     this.#cuts.pop();
   }
 
-  /** For the checkpoint of a version; those before it are forgotten. */
+  /** The state for the checkpoint of a version; batches before it are forgotten. */
   at(step: number): { after: AfterCut; ahead: readonly Cut[] } {
     const ahead = this.#cuts.filter((cut) => cut.step > step);
     const last = this.#cuts.findLast((cut) => cut.step <= step);

@@ -1,11 +1,11 @@
 /**
- * Opens groups of rollouts and sees each of them to its end.
+ * Opens groups of rollouts and follows each of them to its end.
  *
  * A group is one task sampled `groupSize` times; all its rollouts share one dispatch version, and the group is kept or dropped whole.
  * The owner says whether one more may be opened (`mayOpen`), which is how staleness is bounded before anything is sampled, and calls `fill`
  * when that may have changed. Every opened group ends exactly once: it is handed over as completed, or it is among those that
  * `cancelOlderThan` returned. Groups are opened in the order of their tasks, whatever the timing.
- * It knows nothing of rewards, batches or weights.
+ * The dispatcher knows nothing of rewards, batches or weights.
  */
 
 import { setMaxListeners } from "node:events";
@@ -21,48 +21,48 @@ export interface Group {
   readonly id: string;
   readonly task: TrainTask;
   readonly dispatchVersion: number;
-  /** Lowest version that sampled a token of it: the one before, or an older one where it goes on from what was cancelled. */
+  /** Lowest version that sampled one of its tokens: the dispatch version, or an older one where the group continues recycled tokens. */
   readonly oldestVersion: number;
-  /** Index of the first group that its task was begun with. */
+  /** Index of the group with which its task was first begun. */
   readonly firstIndex: number;
-  /** How long it was under way, until its last rollout was scored or it was cancelled; 0 until then. */
+  /** How long the group was under way until its last rollout was scored, or until it was cancelled; 0 before that. */
   seconds: number;
-  /** By sample, empty until the last one ended; a rollout that ended in an error is there with `episode.ok === false`. */
+  /** Rollouts by sample, empty until the last one ended; a rollout that ended in an error has `episode.ok === false`. */
   readonly rollouts: ReceivedEpisode[];
 }
 
 export interface DispatcherOptions {
   throttle: {
-    /** Most rollouts at work at once, looked at before each group; a single group larger than this runs alone. */
+    /** Most rollouts under way at once, read before each group; a single group larger than this runs alone. */
     readonly limit: number;
     /** Whether a group that is larger than `limit` may begin, asked when nothing is under way. Default: always. */
     mayBeAlone?(groupSize: number): boolean;
-    /** Told whether a group that may be opened waits for room. */
+    /** Called with whether a group that may be opened waits for room. */
     waits?(isWaiting: boolean): void;
-    /** Asked when everything else allows a group, which is opened then; whoever refuses calls `fill` later. Default: always. */
+    /** Called when everything else allows a group, which is opened on `true`; after a `false` the owner calls `fill` later. Default: always. */
     mayStart?(): boolean;
   };
   /** Asked before each group. */
   mayOpen: () => boolean;
   nextTask: () => Promise<TrainTask>;
-  /** What a group of the task goes on from. Default: nothing. */
+  /** What a group of the task continues from. Default: nothing. */
   originOf?: (task: TrainTask) => Pick<Group, "firstIndex" | "oldestVersion"> | undefined;
-  /** Told before its first rollout begins. */
+  /** Called before the first rollout of a group begins. */
   onOpened?: (group: Group) => void;
   /** Runs one rollout to its end; errors of the rollout are in its episode, a rejection ends the run. */
   runRollout: (group: Group, sample: number, signal: AbortSignal) => Promise<ReceivedEpisode>;
-  /** The rollouts of a group whose last one has ended, as they are handed over. Default: as they are. */
+  /** Turns the rollouts of a group that has ended into those that are handed over. Default: no change. */
   finishGroup?: (group: Group, rollouts: ReceivedEpisode[], signal: AbortSignal) => Promise<ReceivedEpisode[]>;
   onCompleted: (group: Group) => void;
-  /** The rollouts of a group that was cancelled have all come back; without them where they failed. */
+  /** All rollouts of a cancelled group have come back; `rollouts` is empty when they failed. */
   onCancelled?: (group: Group, rollouts: ReceivedEpisode[]) => void;
-  /** A rollout of the group has come back, whatever became of the group. */
+  /** A rollout of the group has come back, also when the group was cancelled or failed. */
   onReturned?: (group: Group, end: RolloutEnd) => void;
-  /** Told of what nothing can be done about here. */
+  /** Called with an error that the dispatcher cannot handle. */
   onFailure: (error: unknown) => void;
   /** Keeps count of groups and rollouts. */
   lifecycle?: Lifecycle;
-  /** Groups opened before this process; the next one's index. */
+  /** Number of groups opened before this process began; the index of the next one. */
   opened?: number;
 }
 
@@ -90,8 +90,8 @@ export class GroupDispatcher {
   }
 
   /**
-   * Where a run would go on that samples again what has not been trained on: `waiting` are such groups that were handed over. Their tasks,
-   * those of the open groups and of the one that waits for room come first then.
+   * The state for a run that samples again what was not trained on: `waiting` are groups that were handed over and not trained on. Their tasks,
+   * those of the open groups and that of the group that waits for room come first then.
    */
   snapshot(waiting: readonly Pick<Group, "index" | "task">[]): { opened: number; pending: TrainTask[] } {
     const groups = [...waiting, ...this.#open.keys()].toSorted((a, b) => a.index - b.index);
@@ -111,7 +111,7 @@ export class GroupDispatcher {
     return oldest?.index;
   }
 
-  /** How many versions behind `trained` the rollouts under way are, of the groups that age; under prime-rl's names. */
+  /** How many versions behind `trained` the rollouts under way are, for groups that age; under prime-rl's names. */
   metrics(trained: number, ages: (group: Group) => boolean): Record<string, number> {
     let [rollouts, sum, most] = [0, 0, 0];
     for (const [group, { inFlight }] of this.#open) {
@@ -136,7 +136,7 @@ export class GroupDispatcher {
     this.#openGroups().catch(this.#options.onFailure);
   }
 
-  /** Cancels open groups that are of an older version, of those that age, and returns them. None of them is handed over any more. */
+  /** Cancels and returns the open groups that age and have an older version. None of them is handed over any more. */
   cancelOlderThan(version: number, ages: (group: Group) => boolean = () => true): Group[] {
     const cancelled = [...this.#open.keys()].filter((group) => group.oldestVersion < version && ages(group));
     for (const group of cancelled)
@@ -144,7 +144,7 @@ export class GroupDispatcher {
     return cancelled;
   }
 
-  /** Cancels the group that was begun last of those being sampled and returns it, if it may be. */
+  /** Cancels and returns the group being sampled that was opened last, if it may be cancelled. */
   cancelYoungest(mayCancel: (group: Group) => boolean): Group | undefined {
     const sampling = [...this.#open.keys()].filter(({ index }) => this.#lifecycle.stateOf(index) === "sampling");
     const [youngest] = sampling.toSorted((a, b) => b.firstIndex - a.firstIndex);
@@ -153,7 +153,7 @@ export class GroupDispatcher {
     return youngest;
   }
 
-  /** Cancels everything, which it returns, and opens nothing more. */
+  /** Cancels and returns all open groups, and opens nothing more. */
   stop(): Group[] {
     this.#stopped = true;
     return this.cancelOlderThan(Infinity);
@@ -184,7 +184,7 @@ export class GroupDispatcher {
       }
       this.#options.throttle.waits?.(false);
     } finally {
-      // In the same turn as the last look at the conditions: a `fill` that comes after it must not find this set.
+      // Cleared in the same turn as the last check of the conditions: a later `fill` must not find it set.
       this.#filling = false;
     }
   }
@@ -209,7 +209,7 @@ export class GroupDispatcher {
       rollouts: [],
     };
     const abort = new AbortController();
-    // Every rollout of the group listens to it.
+    // Every rollout of the group listens to the signal.
     setMaxListeners(0, abort.signal);
     this.#open.set(group, { abort, startedAt: performance.now(), inFlight: task.groupSize });
     this.#lifecycle.dispatch(index, task.groupSize);
@@ -232,7 +232,7 @@ export class GroupDispatcher {
     this.#options.onCompleted(group);
   }
 
-  /** It is not under way any more; undefined when it was not. */
+  /** Ends the group's time under way; undefined when it was not under way. */
   #close(group: Group): AbortController | undefined {
     const own = this.#open.get(group);
     if (own === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * What was dropped since the last step, and what it was like: long samples are the first to become too old, so the lengths and rewards of
- * dropped groups stand beside those of the batch in the metrics.
+ * What was dropped since the last step, with its lengths and rewards: long samples are the first to become too old, so the lengths and rewards of
+ * dropped groups are logged beside those of the batch.
  */
 import { rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
@@ -12,13 +12,13 @@ import { TrainStatistics } from "./train-statistics.ts";
 export interface DropReport {
   /** Groups by reason. */
   groups: Record<DropReason, number>;
-  /** Of the stale ones: how long each group was under way, and the output tokens and rewards of those that had ended. */
+  /** Stale groups: how long each was under way, and the output tokens and rewards of those that had ended. */
   stale: { seconds: number[]; outputTokens: number[]; rewards: number[] };
   /** Rollouts of groups that waited for a batch when they became too old. */
   swept: number;
-  /** Of those that came to their end and are in no batch: rejected, failed or without a signal; of cancelled ones that they were. */
+  /** Statistics of groups that ended and are in no batch (rejected, failed, without a signal); cancelled ones are only counted. */
   ended: TrainStatistics;
-  /** Of those that came to their end. */
+  /** Tokens, rollouts and tasks of the groups that ended. */
   progress: ProgressCounts;
 }
 
@@ -48,7 +48,7 @@ export class Drops {
     }
   }
 
-  /** Since the last call. */
+  /** The report since the last call. */
   take(): DropReport {
     const report = this.#report;
     this.#report = emptyReport();

@@ -1,5 +1,5 @@
 /**
- * Which engine a rollout goes to: the same one for the same task as long as there is room, so that prefixes are found in its cache.
+ * Chooses the engine of a rollout: the same one for the same task while it has room, so that prefixes are found in its cache.
  *
  * Rendezvous hashing (Thaler and Ravishankar, 1998): every engine has a score for every key, the highest wins; when an engine comes or goes
  * only its own keys move. With bounded loads (Mirrokni, Thorup and Zadimoghaddam, 2018): an engine that has more than its share is passed
@@ -13,9 +13,9 @@ export interface Candidate {
   readonly inFlight: number;
 }
 
-/** An engine may have so much more than the mean. */
+/** An engine may have up to this many times the mean load. */
 const OVERLOAD = 1.25;
-/** Below this the load says nothing: a group stays together. */
+/** Below this load an engine is never full, so that a group stays together. */
 const LEAST_LOAD = 16;
 
 /** Undefined when there is no candidate. */

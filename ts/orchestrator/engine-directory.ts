@@ -1,6 +1,6 @@
 /**
- * Where the inference servers of a run are: those that its launcher keeps, by their ready files, which come and go with the processes; and
- * those that were running before, by their addresses. Of these one that answers is enough to begin with: the others join when they do.
+ * Finds the inference servers of a run: those that its launcher keeps, by their ready files, which come and go with the processes; and
+ * those that were running before, by their addresses. One of the latter that answers is enough to begin: the others join when they answer.
  */
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,9 +16,9 @@ import type { PlacedEngine } from "./engine-member.ts";
 const COMPONENT = "inference";
 const INTERVAL_MS = 250;
 const ANSWER_POLL_MS = 500;
-/** Servers that are started together with the run get so long before it begins without them. */
+/** How long the run waits for the other servers, which may start at the same time, once one has answered. */
 const TOGETHER_MS = 5_000;
-/** What a server that is not up yet, or down for now, answers with. */
+/** Errors of a server that is not up yet, or is down for now. */
 const PASSING: ReadonlySet<unknown> = new Set([
   "PRL_INFERENCE_UNREACHABLE",
   "PRL_INFERENCE_TIMEOUT",
@@ -38,12 +38,12 @@ export class EngineDirectory {
   readonly #api: "prl" | "vllm";
   readonly #connected = new Map<string, { placed: PlacedEngine; admin: RunningAdmin }>();
 
-  /** `api`: what the servers that run already are. */
+  /** `api`: kind of the servers that run already. */
   constructor(api: "prl" | "vllm" = "prl") {
     this.#api = api;
   }
 
-  /** The servers of the run that have said that they are ready, of `count`. Errors: PRL_IO. */
+  /** Those of the run's `count` servers that have written a ready file. Errors: PRL_IO. */
   async ready(runDir: string, count: number): Promise<PlacedEngine[]> {
     const found: PlacedEngine[] = [];
     for (let index = 0; index < count; index++) {
@@ -65,7 +65,7 @@ export class EngineDirectory {
   }
 
   /**
-   * Servers that run already; each is asked what it is and which model it serves. Resolves when all have answered, or one has and the others
+   * Connects to servers that run already; each is asked for its kind and its model. Resolves when all have answered, or when one has and the others
    * had `togetherMs` to.
    *
    * @throws PrlError `PRL_INFERENCE_UNREACHABLE` when none answers within `deadlineMs`, and at once what a server refuses the questions with
@@ -100,7 +100,7 @@ export class EngineDirectory {
     }
   }
 
-  /** Admits the silent ones of `running` as soon as they answer, until the signal is aborted; each is told of once. */
+  /** Admits the silent servers of `running` as soon as they answer, until the signal is aborted; each is logged once. */
   async followRunning(
     { placed, silent }: RunningServers,
     fleet: Pick<EngineFleet, "update">,
@@ -172,7 +172,7 @@ async function readReadyFile(runDir: string, index: number): Promise<ReadyFile |
   try {
     return JSON.parse(await readFile(readyFilePath(runDir, COMPONENT, index), "utf8")) as ReadyFile;
   } catch (cause) {
-    // Not written yet, or taken away by the launcher because its process has ended; it is written in one piece.
+    // The file is not written yet, or the launcher removed it because its process ended. It is written in one piece.
     if (isMissing(cause)) return null;
     throw new PrlError("PRL_IO", `the ready file of ${COMPONENT}-${index} cannot be read`, { cause });
   }

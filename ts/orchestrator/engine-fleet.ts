@@ -57,18 +57,18 @@ export interface EngineLease {
 export interface EngineTimes {
   /** Between two probes of an engine. */
   probeMs: number;
-  /** Within it a swap is awaited although other engines have done it. */
+  /** How long a swap is awaited after other engines have done it. */
   swapMs: number;
   /** How long there may be no engine in service. */
   patienceMs: number;
-  /** Before a failed swap is tried again; doubles with each. */
+  /** Pause before a failed swap is tried again; doubles with each failure. */
   backoffMs: number;
 }
 
 export const ENGINE_TIMES: EngineTimes = { probeMs: 1_000, swapMs: 300_000, patienceMs: 300_000, backoffMs: 500 };
 
 export interface EngineFleetOptions {
-  /** Of the canary, as in `UpdateOptions`. */
+  /** Allowed difference of the canary, as in `UpdateOptions`. */
   maxMeanAbs: number;
   metrics: Metrics;
   times?: Partial<EngineTimes>;
@@ -111,12 +111,12 @@ export class EngineFleet {
     return this.#members.filter(({ state }) => state === "serving").length;
   }
 
-  /** Those in service, for whoever wants to know how they are. */
+  /** Engines in service, for those that read their metrics. */
   get engines(): readonly PlacedEngine[] {
     return this.#members.filter(({ state }) => state === "serving");
   }
 
-  /** Watches the engines from now on; `fail` is told of what ends the run. */
+  /** Watches the engines from now on; `fail` is called with the error that ends the run. */
   start(fail: (error: unknown) => void): void {
     this.#fail = fail;
     this.#probes = setInterval(() => {
@@ -125,7 +125,7 @@ export class EngineFleet {
     this.#probes.unref();
   }
 
-  /** Nothing is asked of an engine any more. */
+  /** Ends all requests of the fleet to its engines. */
   async stop(): Promise<void> {
     clearInterval(this.#probes);
     this.#ending.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
@@ -221,7 +221,7 @@ export class EngineFleet {
       this.#throwIfEnded(signal);
       const found = find();
       if (found !== undefined) return found;
-      // A swap under way has deadlines of its own.
+      // A swap under way has its own deadlines.
       if (this.#members.some(({ swapping }) => swapping !== null)) latest = performance.now() + this.#times.patienceMs;
       const left = latest - performance.now();
       if (left <= 0) {
@@ -259,7 +259,7 @@ export class EngineFleet {
       const wanted = keyOf(target);
       if (member.held === wanted) break;
       try {
-        // One that was started anew since the last probe has lost its rollouts.
+        // An engine that was started anew since the last probe has lost its rollouts.
         if (member.held !== null) this.#compare(member, await member.engine.admin.health(member.life.signal));
         member.held = null;
         const weights = { manifest: target.manifest, source: this.#sourceFor(member, target) };
@@ -279,7 +279,7 @@ export class EngineFleet {
     this.#changes.announce();
   }
 
-  /** A canary says nothing of an engine that was started anew between swap and canary. */
+  /** Whether the engine was started anew between swap and canary: its canary then says nothing about the swap. */
   async #isReplaced(member: Member, error: unknown, wanted: string): Promise<boolean> {
     if (!(error instanceof PrlError) || error.code !== "PRL_CANARY_OUT_OF_BAND") return false;
     try {
@@ -289,7 +289,7 @@ export class EngineFleet {
     }
   }
 
-  /** One that joins late pulls from those that have the version; when all move together they form a tree. */
+  /** An engine that joins late pulls from those that have the version; when all move together they form a tree. */
   #sourceFor(member: Member, { source }: AvailableWeights): AvailableWeights["source"] {
     const others = this.#members.filter((one) => one === member || one.state === "serving" || one.state === "joining");
     const engines = others.map(({ engine }) => engine);
@@ -309,7 +309,7 @@ export class EngineFleet {
     this.#leave(member, "out", textOf(error));
   }
 
-  /** True when it turns out to be in service all the same. */
+  /** True when the engine turns out to be in service. */
   async #suspect(member: Member): Promise<boolean> {
     if (member.state === "serving" && member.swapping === null) {
       member.state = "suspect";
@@ -321,7 +321,7 @@ export class EngineFleet {
     return member.state === "serving";
   }
 
-  /** Its health, unless something is being asked of it already. */
+  /** Asks for the engine's health, unless a request to it is under way already. */
   async #probe(member: Member): Promise<void> {
     if (member.isProbed || member.swapping !== null || !isThere(member) || this.#target === null) return;
     if (member.state === "out" && performance.now() < member.retryAt) return;
@@ -351,7 +351,7 @@ export class EngineFleet {
       this.#changes.announce();
     }
     if (member.state !== "joining") return;
-    // Its weights are not to be relied on after it was out of sight.
+    // Its weights may have changed while it could not be reached.
     member.held = null;
     void this.#swap(member);
   }

@@ -1,4 +1,4 @@
-/** What the fleet keeps of one engine. Knows no transitions: those are the fleet's. */
+/** What the fleet knows about one engine. The transitions between states are the fleet's. */
 import { PrlError } from "../errors.ts";
 import type { EngineHealth } from "../inference/index.ts";
 import type { AvailableWeights } from "../transports/index.ts";
@@ -8,7 +8,7 @@ import type { Engine } from "./engines.ts";
 export interface PlacedEngine {
   /** `inference-0` */
   readonly name: string;
-  /** Differs from that of the process that was there before. */
+  /** Differs between a process and the one that replaced it. */
   readonly identity: string;
   readonly engine: Engine;
 }
@@ -18,12 +18,12 @@ export type EngineState = "joining" | "serving" | "suspect" | "out" | "gone";
 
 export interface Member extends PlacedEngine {
   state: EngineState;
-  /** Of the weights that it was given, as `<version> <digest>`; null when that is not known. */
+  /** The weights that it was given, as `<version> <digest>`; null when that is not known. */
   held: string | null;
   inFlight: number;
-  /** What tells the rollouts that it has that it is out of service; one signal for all would cost each of them a walk over the others. */
+  /** Called when the engine leaves service, one per rollout on it; with one signal for all, each rollout would walk over the others' listeners. */
   readonly leases: Set<(error: PrlError) => void>;
-  /** Ends with its place. */
+  /** Aborted when the member leaves the fleet. */
   readonly life: AbortController;
   swapping: Promise<void> | null;
   isProbed: boolean;

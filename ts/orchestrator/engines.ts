@@ -1,4 +1,4 @@
-/** One inference server, and how it comes to a version: swap, and the proof that it computes what the trainer computes. */
+/** One inference server, and how it gets a version: the swap, and the proof that it computes what the trainer computes. */
 
 import { PrlError } from "../errors.ts";
 import type { InferenceAdmin } from "../inference/index.ts";
@@ -11,14 +11,14 @@ export interface Engine {
   url: string;
   isa: string;
   dtype: string;
-  /** `host:port` where others can pull the weights that it has; null when it serves none. */
+  /** `host:port` where other engines can pull its weights; null when it does not serve them. */
   weights: string | null;
   admin: EngineAdmin;
   /** Name that it knows the model by; unset: the run's. */
   model?: string;
 }
 
-/** What is asked of a server beside rollouts. */
+/** Requests to a server besides rollouts. */
 export type EngineAdmin = Pick<
   InferenceAdmin,
   "prefetchWeights" | "pause" | "updateWeights" | "resume" | "promptLogprobs" | "health" | "load"
@@ -37,12 +37,12 @@ export interface UpdateOptions {
   signal: AbortSignal;
 }
 
-/** Engines that pull from one node. */
+/** Most engines that pull from one node. */
 const FAN_OUT = 2;
 
 /**
- * Moves an engine to a version: what travels does so while it samples; then pause with requests kept, swap, resume, canary. An engine whose
- * update failed stays paused: it must not go on sampling with weights that nobody asked for.
+ * Moves an engine to a version: weights that travel arrive while it samples; then it pauses with requests kept, swaps, resumes and scores the canary. An engine whose
+ * update failed stays paused: it must not continue to sample with weights other than the wanted ones.
  *
  * @throws PrlError `PRL_CANARY_OUT_OF_BAND`, and those of the calls
  */
@@ -93,7 +93,7 @@ export function sourceOf(engines: readonly Engine[], i: number, source: WeightSo
   return { grpc: [...ancestors, ...source.grpc] };
 }
 
-/** Compares from the second token on: the first has no predecessor. */
+/** Compares from the second token on: the first has no predecessor, so no log-probability. */
 export function compareCanary(canary: Canary, logprobs: ArrayLike<number | null>): CanaryResult {
   let maxAbs = 0;
   let sum = 0;

@@ -1,8 +1,8 @@
 /**
  * The env workers of a run by their ready files, which come and go with the processes: the launcher starts, replaces and retires them.
  *
- * A worker whose file is taken away gets no more rollouts and ends those that it has. In return, what there is to do is published for the
- * launcher (`LoadFile`). Both are looked at twice a second.
+ * A worker whose file is removed gets no more rollouts and ends those that it has. In the other direction, the amount of work is published for the
+ * launcher (`LoadFile`). Both happen twice a second.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ import type { EnvWorkerAddress } from "./env-worker-set.ts";
 const INTERVAL_MS = 500;
 const READY_FILE = /^(env-worker-\d+)\.json$/u;
 
-/** The workers that have said that they are ready. Errors: PRL_IO. */
+/** The workers with a ready file. Errors: PRL_IO. */
 export async function readyEnvWorkers(runDir: string): Promise<EnvWorkerAddress[]> {
   const dir = join(runDir, "run");
   const names = (await readdir(dir)).flatMap((file) => READY_FILE.exec(file)?.[1] ?? []).sort();
@@ -26,7 +26,7 @@ export async function readyEnvWorkers(runDir: string): Promise<EnvWorkerAddress[
         const { url } = JSON.parse(await readFile(join(dir, `${name}.json`), "utf8")) as ReadyFile;
         return url === undefined ? [] : [{ name, url }];
       } catch (cause) {
-        // Taken away meanwhile; it is written in one piece.
+        // It was removed meanwhile; it is written in one piece, so it is never half there.
         if (isMissing(cause)) return [];
         throw new PrlError("PRL_IO", `the ready file of ${name} cannot be read`, { cause });
       }

@@ -1,8 +1,8 @@
 /**
- * The env workers there are: who gets the next rollout, and who is not to be trusted with one.
+ * The env workers of a run: which of them gets the next rollout, and which may get none.
  *
  * A rollout goes to the worker with the fewest under way. One that did not answer gets none until its `/health` answers again or another
- * process has taken its place; one that was retired gets none and keeps its connections until its rollouts have ended.
+ * process has taken its place; a retired one gets none and keeps its connections until its rollouts have ended.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 
@@ -10,7 +10,7 @@ import { PrlError } from "../errors.ts";
 import { Connections } from "../transports/index.ts";
 import { Changes } from "./changes.ts";
 
-/** A worker by its place; a process that replaces another has an address of its own. */
+/** A worker by its place; a process that replaces another has another address. */
 export interface EnvWorkerAddress {
   /** `env-worker-0` */
   readonly name: string;
@@ -20,7 +20,7 @@ export interface EnvWorkerAddress {
 export interface EnvWorkerSetOptions {
   /** Most rollouts under way at one worker; further ones wait here. */
   connections: number;
-  /** How long a rollout waits when no worker can take it; 0: it is given to one of them nevertheless. */
+  /** How long a rollout waits when no worker can take it; 0: it goes to one of them all the same. */
   waitMs: number;
 }
 
@@ -31,7 +31,7 @@ const PROBE_DEADLINE_MS = 2_000;
 export class EnvWorker {
   readonly address: EnvWorkerAddress;
   readonly rollouts: Connections;
-  /** Connections of its own: what goes over them never waits behind rollouts. */
+  /** Separate connections, so that control requests never wait behind rollouts. */
   readonly control: Connections;
   inFlight = 0;
   suspect = false;
@@ -120,7 +120,7 @@ export class EnvWorkerSet {
     this.#letGo(worker);
   }
 
-  /** It did not answer: it gets nothing until it does. */
+  /** The worker did not answer: it gets nothing until it does. */
   suspect(worker: EnvWorker): void {
     if (worker.suspect || worker.retired || this.#closing.signal.aborted) return;
     worker.suspect = true;
@@ -141,7 +141,7 @@ export class EnvWorkerSet {
     return idlest[this.#turn++ % Math.max(1, idlest.length)];
   }
 
-  /** Ends when it answers, or is none of ours any more. */
+  /** Ends when the worker answers, or has left the set. */
   async #probe(worker: EnvWorker): Promise<void> {
     const closing = this.#closing.signal;
     while (!worker.retired && !closing.aborted) {
@@ -155,7 +155,7 @@ export class EnvWorkerSet {
         this.#changes.announce();
         return;
       } catch {
-        // Not there yet.
+        // It is not there yet.
       }
     }
   }

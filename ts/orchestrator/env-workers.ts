@@ -1,8 +1,8 @@
 /**
  * The orchestrator's side of the env-worker protocol (ARCHITECTURE.md, "Env-worker protocol"): tasks, rollouts, cancellation.
  *
- * Which worker gets what is the business of `EnvWorkerSet`. Errors of the transport become `infra` errors of the rollout's episode, so that
- * the caller has one shape for everything that can happen to a rollout. Task lists and cancellations have connections of their own: they
+ * `EnvWorkerSet` chooses the worker. Errors of the transport become `infra` errors of the rollout's episode, so that
+ * the caller has one shape for everything that can happen to a rollout. Task lists and cancellations have separate connections: they
  * never wait behind rollouts.
  */
 
@@ -33,13 +33,13 @@ export interface EnvWorkers {
     signal: AbortSignal,
   ): Promise<TaskPage>;
   /**
-   * Rejects only when a worker refuses the request: what else happened to the rollout is in the episode, also that the answer cannot be read
+   * Rejects only when a worker refuses the request. Any other failure is an error in the episode, also an answer that cannot be read
    * (PRL_EPISODE_INVALID, `infra`). An abort cancels the rollout down to
    * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
    */
   run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode>;
   /**
-   * What the rollouts of a group that has ended add to one another. Rejects only when a worker breaks the protocol: a worker that is gone
+   * Scores that depend on all rollouts of a group that has ended. Rejects only when a worker breaks the protocol: a worker that is gone
    * is an `infra` error of the group.
    */
   scoreGroup(request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores>;
@@ -48,20 +48,20 @@ export interface EnvWorkers {
 
 /** The first page may bring a dataset over the network. A worker that hangs is noticed sooner: its heartbeats stop. */
 const TASKS_DEADLINE_MS = 900_000;
-/** A worker answers by itself at the rollout's deadline; this much later it is taken for dead. */
+/** A worker answers at the rollout's deadline at the latest; this much later it counts as dead. */
 const RUN_GRACE_MS = 10_000;
 /** A worker answers a cancelled rollout at once; after this its connection is closed, which cancels the rollout too. */
 const CANCEL_GRACE_MS = 2_000;
 
 export interface EnvWorkerConnection extends EnvWorkers {
-  /** Makes these the workers; those that are no longer there end what they have. */
+  /** Makes these the workers; those that are no longer among them end the rollouts that they have. */
   update(addresses: readonly EnvWorkerAddress[]): void;
   load(): LoadFile;
 }
 
 /**
  * `connections`: most rollouts under way at one worker; further ones wait here. `replacedWithinMs`: how long a rollout waits for a worker when
- * none answers, because dead ones are replaced; default 0: they are not.
+ * none answers, because dead ones are replaced; default 0: dead ones are not replaced.
  */
 export function connectEnvWorkers(
   given: readonly (string | EnvWorkerAddress)[],
@@ -117,7 +117,7 @@ export function connectEnvWorkers(
       const onAbort = () => {
         const end = () => asking.cancel(new Error("it was cancelled"));
         grace = setTimeout(end, CANCEL_GRACE_MS);
-        // A worker that does not know of it, or does not answer, has nothing to say that is worth the wait.
+        // There is no answer to wait for from a worker that does not know the rollout, or does not answer.
         cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
       };
       signal.addEventListener("abort", onAbort, { once: true });
@@ -174,7 +174,7 @@ async function pageOf(worker: EnvWorker, path: string, what: string, signal: Abo
   return JSON.parse(text) as TaskPage;
 }
 
-/** Of an episode, tokens and texts. */
+/** Limit for an episode, with its tokens and texts. */
 const MOST_BYTES = 2 ** 30;
 const JSON_HEADERS = { "content-type": "application/json" };
 
@@ -203,7 +203,7 @@ async function orderScores(worker: Dispatcher, request: ScoreGroupRequest, signa
   throw new PrlError("PRL_EPISODE_INVALID", `an env worker's scores of a group are malformed: ${parsed.error.message}`);
 }
 
-/** False when the worker knows of no such rollout: it has not arrived there yet, or has ended. */
+/** False when the worker does not know the rollout: it has not arrived there yet, or has ended. */
 async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
   const response = await worker.request({
     method: "POST",
@@ -216,7 +216,7 @@ async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
   return cancelled === true;
 }
 
-/** What is received of a rollout that nobody ran to its end. */
+/** The episode of a rollout that was lost on its way. */
 export function lostRollout(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
   return { episode: failedEpisode(request, { class: "infra", code, message }), samples: null };
 }

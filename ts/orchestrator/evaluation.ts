@@ -2,7 +2,7 @@
  * Held-out evaluation of the policy: every task of a source, sampled `group_size` times.
  *
  * Evaluations are exempt from staleness: nothing cancels them. The report carries the version that triggered it and the span of versions
- * that really sampled.
+ * that sampled.
  */
 
 import { dirname } from "node:path";
@@ -38,11 +38,11 @@ export interface EvaluationContext {
   modelName: string;
   workers: EnvWorkers;
   metrics: Metrics;
-  /** Where its rollouts get their places. */
+  /** Gives its rollouts their places. */
   room: Pick<SharedRoom, "evaluate">;
-  /** Told how many tasks of the source at hand are not begun. */
+  /** Called with how many tasks of the current source are not begun. */
   onQueue?: (tasks: number) => void;
-  /** Told of every rollout's end. */
+  /** Called at every rollout's end. */
   onReturned?: (environment: string, end: RolloutEnd) => void;
   signal: AbortSignal;
 }
@@ -65,7 +65,7 @@ export async function evaluatePolicy(context: EvaluationContext, version: number
   context.metrics.log(version, { ...values, "time/evaluation": (performance.now() - startedAt) / 1000 });
 }
 
-/** Its rollouts, and how many rows of its data gave no task. */
+/** The rollouts of a source, and how many rows of its data gave no task. */
 async function runSource(
   context: EvaluationContext,
   source: EvalSource,
@@ -99,7 +99,7 @@ async function runSource(
     }
   };
   await Promise.all(Array.from({ length: lanes }, lane));
-  // What an abort left unsampled is no failure of the environment.
+  // Rollouts that an abort ended are not failures of the environment.
   signal.throwIfAborted();
   if (!scoresGroups) return { rollouts: results, leftOut };
   const deadline_ms = config.orchestrator.request_timeout_s * 1000;

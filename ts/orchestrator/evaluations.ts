@@ -1,4 +1,4 @@
-/** The evaluations of a training run: of which versions, one after the other, and what of the one under way is not begun. */
+/** The evaluations of a training run: which versions are evaluated, one after the other, and how many tasks are not begun. */
 import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
 import type { SharedRoom } from "./shared-room.ts";
 
@@ -8,7 +8,7 @@ export interface EvaluationsOptions extends Omit<EvaluationContext, "onQueue"> {
 }
 
 export class Evaluations {
-  /** Those beside the run that are begun; rejects when one failed. */
+  /** Resolves when the evaluations beside the run that were begun have ended; rejects when one failed. */
   ended: Promise<void> = Promise.resolve();
   readonly #options: EvaluationsOptions;
   #queued = 0;
@@ -22,8 +22,8 @@ export class Evaluations {
   }
 
   /**
-   * Begins that of the version beside the run, when its interval says so; with `hold_weights` waits for it. One that an interrupted attempt had
-   * begun may not have ended: it is repeated.
+   * Begins the evaluation of the version beside the run, when its interval says so; with `hold_weights` waits for it. An evaluation that an
+   * interrupted attempt had begun may not have ended: it is repeated.
    */
   async whenDue(version: number): Promise<void> {
     const { eval: evaluation } = this.#options.config.orchestrator;

@@ -1,14 +1,14 @@
-/** Sources whose traces somebody else samples: no version of the policy is in them, so they never become too old for it. */
+/** Sources whose traces a teacher samples: they hold no version of the policy, so they never become stale. */
 import type { AlgoBlock, TeacherBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 import type { Group } from "./dispatcher.ts";
 
-/** Who samples in place of the policy; null: the policy itself. */
+/** The teacher that samples in place of the policy; null: the policy itself samples. */
 export function samplingTeacher({ type, teacher }: AlgoBlock): TeacherBlock | null {
   return type === "sft" ? teacher : null;
 }
 
-/** What a teacher's server wants to see. Errors: PRL_INFERENCE_AUTH when the variable that should hold it does not. */
+/** The API key that a teacher's server requires. Errors: PRL_INFERENCE_AUTH when its variable is not set. */
 export function teacherKey({ api_key_var: variable }: TeacherBlock): { apiKey?: string } {
   if (variable === null) return {};
   const apiKey = process.env[variable];

@@ -6,7 +6,7 @@ import type { EngineLoad } from "../inference/index.ts";
 import { median } from "./algorithms/statistics/summaries.ts";
 import { mean } from "./mean.ts";
 
-/** With the place of its server, `inference-0`. */
+/** The load with the place of its server, `inference-0`. */
 export interface PlacedLoad extends EngineLoad {
   readonly server: string;
 }
@@ -18,7 +18,7 @@ const METRICS: readonly { name: string; of: (load: EngineLoad) => number }[] = [
   { name: "num_preemptions_total", of: ({ preemptions }) => preemptions },
 ];
 
-/** Nothing while no engine says anything. */
+/** Empty while no engine reports its load. */
 export function inferenceMetrics(loads: readonly PlacedLoad[]): Record<string, number> {
   const values: Record<string, number> = {};
   if (loads.length === 0) return values;

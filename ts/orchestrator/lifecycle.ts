@@ -1,13 +1,13 @@
 /**
- * Where every group and rollout is, from its opening to its end: the one place that knows which steps there are.
+ * The state of every group and rollout, from its opening to its end: the one place that knows the allowed transitions.
  *
  *     sampling ─▶ scoring ─▶ completed ─▶ cut ─▶ shipped
  *         └──────────┴───────────┴─────────┴──▶ dropped (reason)
  *
  * A group is sampling while one of its rollouts is under way, scoring while its rollouts are compared, completed while it waits for a batch,
- * cut while it is part of one that is not with the trainer yet. It ends once, shipped or dropped; any other step is a fault of this program
- * and throws. A rollout is dispatched once, tried again any number of times, and returned once, also one whose group was dropped before.
- * Knows nothing of rewards, versions or batch sizes.
+ * cut while it is part of a batch that is not with the trainer yet. It ends once, shipped or dropped; any other transition is a fault of this program
+ * and throws. A rollout is dispatched once, tried again any number of times, and returned once, also when its group was dropped before.
+ * This class knows nothing of rewards, versions or batch sizes.
  */
 import { PrlError } from "../errors.ts";
 
@@ -19,8 +19,8 @@ export type GroupState = LiveState | "shipped" | "dropped";
  * - `errored`: none of its rollouts has a reward.
  * - `rejected`: a gate of its source's curriculum kept it out.
  * - `empty`: its batch had nothing to train on.
- * - `tail`: it was sampled beyond its batch when that was cut, and its task comes back with what it had.
- * - `surplus`: it was under way or waited when the run needed no more.
+ * - `tail`: it was sampled beyond its batch when that was cut; its task comes back with what was sampled.
+ * - `surplus`: it was under way or waiting when the run needed no more.
  */
 export const DROP_REASONS = ["stale", "errored", "rejected", "empty", "tail", "surplus"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
@@ -53,7 +53,7 @@ export class Lifecycle {
   #dispatched = 0;
   #retried = 0;
 
-  /** Groups in each state; of the ended ones, all since the start of this process. */
+  /** Groups in each state; ended groups are counted since the start of this process. */
   get groups(): Readonly<Record<GroupState, number>> {
     return this.#groups;
   }
@@ -78,7 +78,7 @@ export class Lifecycle {
     return this.#groups.sampling + this.#groups.scoring;
   }
 
-  /** Where everything stands, under `dispatcher/`: what is under way now, and what has happened since the start of this process. */
+  /** Metrics under `dispatcher/`: what is under way now, and what has happened since the start of this process. */
   metrics(): Record<string, number> {
     const { sampling, scoring, completed } = this.#groups;
     const values: Record<string, number> = {

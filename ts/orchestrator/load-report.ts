@@ -1,4 +1,4 @@
-/** Says what the run is at while a step goes on: every second for who watches it, and in `events.jsonl` when the step is a long one. */
+/** Reports what the run is doing during a step: every second to the display, and in `events.jsonl` when the step is long. */
 import { setTimeout as sleep } from "node:timers/promises";
 
 import { type Metrics, type RunLoad, writeRunLoad } from "../monitors/index.ts";
@@ -7,7 +7,7 @@ import type { BatchQueue } from "./batch-queue.ts";
 import type { Lifecycle } from "./lifecycle.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** `eventMs`: a step that lasts longer leaves an event each time. */
+/** `eventMs`: a longer step writes an event each time this much has passed. */
 const TIMES = { intervalMs: 1_000, eventMs: 10_000 };
 
 export function loadOf(

@@ -1,6 +1,6 @@
 /**
  * Rollouts that came back without a result since the last step, under prime-rl's names: `dispatcher/{cancelled,errored}/{train,eval}` and
- * `dispatcher/{cancelled,errored}/<environment>`, the latter over both kinds.
+ * `dispatcher/{cancelled,errored}/<environment>`; the latter counts both kinds.
  */
 import type { RolloutEnd } from "./lifecycle.ts";
 
@@ -8,7 +8,7 @@ export class LostRollouts {
   readonly #names: readonly string[];
   #counts = new Map<string, number>();
 
-  /** Of training and of evaluations. */
+  /** `environments`: those of training and of evaluations. */
   constructor(environments: Iterable<string>) {
     this.#names = ["train", "eval", ...environments].flatMap((of) => [`cancelled/${of}`, `errored/${of}`]);
   }
@@ -21,7 +21,7 @@ export class LostRollouts {
     }
   }
 
-  /** Since the last call; every name is there each time. */
+  /** Counts since the last call; every name is there each time. */
   take(): Record<string, number> {
     const counts = this.#counts;
     this.#counts = new Map();

@@ -1,4 +1,4 @@
-/** What the orchestrator logs of a step, under prime-rl's names. */
+/** The metrics that the orchestrator logs for a step, under prime-rl's names. */
 
 import { rewardOf } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
@@ -12,9 +12,9 @@ export interface StepReport {
   /** Whether a group becomes older with every step. */
   ages: (group: Group) => boolean;
   batch: TrainBatch;
-  /** Since the last step. */
+  /** Groups dropped since the last step. */
   dropped: DropReport;
-  /** From the first wait to the batch being durable. */
+  /** From the first wait until the batch is durable. */
   seconds: number;
   /** Sources of the run. */
   environments: number;
@@ -46,15 +46,15 @@ export async function stepMetrics({
   for (const [name, found] of batch.filtered) values[`filters/${name}`] = found / Math.max(1, batch.scored);
   if (environments > 1) Object.assign(values, sharesOf(groups, batch));
   for (const name of new Set(traces.flatMap(({ metrics }) => Object.keys(metrics)))) {
-    // Times that the framework takes itself are no environment's.
+    // Times that the framework measures belong to no environment.
     if (name.startsWith("timing/")) values[name] = mean(traces.flatMap(({ metrics }) => metrics[name] ?? []));
   }
   return values;
 }
 
 /**
- * How many versions the rollouts of a batch that did not fail are behind the one that it trains: in all, those that came while they were
- * sampled (`in_flight`), and those since (`in_queue`). Nothing where no group ages.
+ * How many versions behind its batch's the rollouts are that did not fail: in all, how many came while they were
+ * sampled (`in_flight`), and how many since (`in_queue`). Empty where no group ages.
  */
 function stalenessMetrics(groups: readonly Group[], step: number): Record<string, number> {
   const behind: { all: number[]; flight: number[]; queue: number[] } = { all: [], flight: [], queue: [] };
@@ -81,7 +81,7 @@ function stalenessMetrics(groups: readonly Group[], step: number): Record<string
   };
 }
 
-/** Of the traces in the batch the share of each source. */
+/** The share of each source in the traces of the batch. */
 function sharesOf(groups: readonly Group[], { trained, envNames }: TrainBatch): Record<string, number> {
   const counts = new Map(envNames.map((name) => [name, 0]));
   for (const { task, rollouts } of groups) {
@@ -91,7 +91,7 @@ function sharesOf(groups: readonly Group[], { trained, envNames }: TrainBatch): 
   return Object.fromEntries([...counts].map(([name, own]) => [`batch/${name}`, own / Math.max(1, trained.size)]));
 }
 
-/** Over the rollouts that have a reward. */
+/** The mean over the rollouts that have a reward. */
 export function meanReward({ rollouts }: Pick<Group, "rollouts">): number {
   const rewards = rollouts.map(({ episode }) => rewardOf(episode)).filter((reward) => !Number.isNaN(reward));
   return rewards.reduce((sum, reward) => sum + reward, 0) / rewards.length;

@@ -1,17 +1,17 @@
 /**
- * A function of the user's by path that the orchestrator calls: advantages, filters.
+ * A custom function, given by path, that the orchestrator calls: advantages, filters.
  *
- * A call ends at its deadline wherever the function is then, also in a loop without end: V8's watchdog stops it, and nothing in the function can
- * catch that. It runs in this process, so that it reads traces and tokens where they are. Knows no shapes: who calls checks what comes back.
+ * A call ends at its deadline wherever the function is, also in an endless loop: V8's watchdog stops it, and the function cannot
+ * catch that. It runs in this process, so that it reads traces and tokens where they are. The caller checks what comes back.
  */
 import { createContext, Script } from "node:vm";
 
 import { importUserModule } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 
-/** Of a call. Beyond 30 s the launcher takes a process for dead that stands still. */
+/** Deadline of a call. The launcher counts a process as dead that stands still for 30 s. */
 const DEADLINE_S = 20;
-/** The user's module is loaded by then. */
+/** Deadline for loading the user's module. */
 const LOAD_MS = 60_000;
 
 const place: { call: () => void } = { call: () => undefined };
@@ -30,8 +30,8 @@ export class OwnFunction {
   }
 
   /**
-   * @param shape what it should be, for who wrote something else
-   * @throws PrlError PRL_USER_MODULE; PRL_USER_DEADLINE when its module is never loaded
+   * @param shape what the function should be, for the message when it is something else
+   * @throws PrlError PRL_USER_MODULE; PRL_USER_DEADLINE when its module is not loaded in time
    */
   static async load(path: string, shape: string, deadlineS: number | null): Promise<OwnFunction> {
     let timer: NodeJS.Timeout | undefined;
@@ -49,9 +49,9 @@ export class OwnFunction {
   }
 
   /**
-   * What it returns for `args`.
+   * Returns what the function returns for `args`.
    *
-   * @param what it is asked about, for messages
+   * @param what the call is about, for messages
    * @throws PrlError PRL_USER_MODULE with what it threw as the cause; PRL_USER_DEADLINE
    */
   call(what: string, ...args: unknown[]): unknown {
@@ -66,7 +66,7 @@ export class OwnFunction {
     try {
       script.runInContext(context, { timeout: this.#deadlineMs });
     } catch (stopped) {
-      // What the function threw was caught above: this is the watchdog.
+      // Errors of the function were caught above, so this one is the watchdog's.
       const advice = "mend what never ends in it, or raise its deadline_s";
       throw late(this.path, `${what}: it did not return`, this.#deadlineMs, advice, stopped);
     } finally {

@@ -1,7 +1,7 @@
 /**
- * How many groups (tasks) are begun per minute: a bucket that fills steadily and holds a second's worth, at least one.
+ * Limits how many groups (tasks) are begun per minute: a token bucket that fills steadily and holds a second's worth, at least one.
  *
- * It is asked and never waited for, so that nothing else stands still; `onReady` is called when a group that had to wait may begin.
+ * Its methods answer at once, so that nothing else stands still; `onReady` is called when a group that had to wait may begin.
  */
 const MINUTE_MS = 60_000;
 const BURST_MS = 1_000;

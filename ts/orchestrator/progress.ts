@@ -2,8 +2,8 @@
  * How much a run has sampled and trained on, under prime-rl's names: `progress/{tokens,input_tokens,output_tokens,rollouts,tasks}` of a step
  * and `progress/total_...` of all steps up to it, those of earlier attempts included.
  *
- * Tokens, rollouts (traces) and tasks (groups) are of everything that came to its end since the last step: what is in the batch, and what failed
- * or was rejected; not what was dropped for its age. Input and output tokens are of the rollouts in the batch that did not fail.
+ * Tokens, rollouts (traces) and tasks (groups) count everything that ended since the last step: what is in the batch, what failed, and what
+ * was rejected, but not what was dropped for its age. Input and output tokens count the rollouts in the batch that did not fail.
  */
 import { z } from "zod";
 
@@ -23,7 +23,7 @@ export function noProgress(): ProgressCounts {
   return { tokens: 0, input_tokens: 0, output_tokens: 0, rollouts: 0, tasks: 0 };
 }
 
-/** What groups add; `inBatch`: they are shipped. */
+/** What these groups add to the counts; `inBatch`: they are shipped. */
 export function progressOf(groups: readonly Pick<Group, "rollouts">[], inBatch: boolean): ProgressCounts {
   const counts = noProgress();
   counts.tasks = groups.length;

@@ -1,25 +1,25 @@
 /**
- * Tasks whose group was cancelled, and what its rollouts had sampled: a later group of the task goes on from there.
+ * Tasks whose group was cancelled, and what its rollouts had sampled: a later group of the task continues from there.
  *
- * A cancelled group is known here from its cancellation on (`cut`), and can be begun again when its last rollout has come back (`returned`). Of
- * each rollout what is used again is all its turns or nothing, and only where its oldest token is fresh enough when the group begins (`next`);
- * the others are sampled afresh. A task comes back at most `MOST_TIMES` times. The oldest token that a group goes on from decides how old it
- * is. A checkpoint has the tasks and not the tokens: as for every rollout that is under way then, what an attempt had sampled ends with it.
- * Knows tasks, rollouts and versions, and nothing of engines or batches.
+ * A cancelled group is known here from its cancellation on (`cut`), and can be begun again when its last rollout has come back (`returned`). A
+ * rollout is used again with all its turns, and only if its oldest token is fresh enough when the group begins (`next`);
+ * the others are sampled afresh. A task comes back at most `MOST_TIMES` times. The oldest recycled token decides how old the group
+ * is. A checkpoint has the tasks and not the tokens: what an attempt sampled in rollouts under way is lost when the attempt ends.
+ * This class knows tasks, rollouts and versions, and nothing of engines or batches.
  */
 import { type PartialRollout, partialOf, type ReceivedEpisode } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 import type { TrainTask } from "./tasks.ts";
 
-/** What a group goes on from. */
+/** What a group continues from. */
 export interface Origin {
   /** Index of the first group of the task. */
   readonly firstIndex: number;
-  /** Lowest version of a token that is used again; Infinity: none is. */
+  /** Lowest version of a recycled token; Infinity: no token is recycled. */
   readonly oldestVersion: number;
   /** Which try of the task this is, from 1. */
   readonly times: number;
-  /** By sample; null is sampled afresh. */
+  /** Rollouts by sample; null: this sample is sampled afresh. */
   readonly rollouts: readonly (ReceivedEpisode | null)[];
 }
 
@@ -38,14 +38,14 @@ export class Recycling {
   readonly #origins = new WeakMap<TrainTask, Origin>();
   readonly #counts = { groups: 0, exhausted: 0, rollouts: 0, tokens: 0, afresh: 0 };
 
-  /** A group was cancelled: its task is to come back. */
+  /** A group was cancelled: its task will come back. */
   cut({ index, task }: Pick<Group, "index" | "task">): void {
     const { firstIndex = index, times = 0 } = this.#origins.get(task) ?? {};
     if (times >= MOST_TIMES) this.#counts.exhausted += 1;
     else this.#waiting.set(index, { task, firstIndex, times: times + 1, rollouts: null });
   }
 
-  /** All rollouts of a cancelled group have come back; `[]`: nothing is known of them. One that brings nothing leaves what it went on from. */
+  /** All rollouts of a cancelled group have come back; `[]`: they failed. A rollout without tokens leaves those that it continued from. */
   returned({ index, task }: Pick<Group, "index" | "task">, rollouts: readonly ReceivedEpisode[]): void {
     const waiting = this.#waiting.get(index);
     if (waiting === undefined) return;
@@ -56,7 +56,7 @@ export class Recycling {
     });
   }
 
-  /** The task that was begun first of those that can be begun again; nothing sampled under a version before `oldest` is used. */
+  /** Of the tasks that can be begun again, the one that was begun first; tokens of versions before `oldest` are not used. */
   next(oldest: number): TrainTask | undefined {
     let found: [number, Waiting] | undefined;
     for (const entry of this.#waiting) {
@@ -85,25 +85,25 @@ export class Recycling {
     return this.#origins.get(task);
   }
 
-  /** What a rollout of a group goes on from. */
+  /** What a rollout of a group continues from. */
   partial(task: TrainTask, sample: number): PartialRollout | undefined {
     const { episode, samples = null } = this.#origins.get(task)?.rollouts[sample] ?? {};
     if (episode === undefined || samples === null) return undefined;
     return partialOf(episode.traces, samples.columns()) ?? undefined;
   }
 
-  /** A group has been completed: what of it had been sampled before, by what its workers used. */
+  /** A group has been completed: counts the recycled tokens that its workers used. */
   completed(rollouts: readonly ReceivedEpisode[]): void {
     for (const { episode } of rollouts)
       for (const { metrics } of episode.traces) this.#counts.tokens += metrics["recycled_tokens"] ?? 0;
   }
 
-  /** Tasks that are to come back, in the order of their groups, for a checkpoint. */
+  /** Tasks that will come back, in the order of their groups, for a checkpoint. */
   get pending(): { index: number; task: TrainTask }[] {
     return [...this.#waiting].map(([index, { task }]) => ({ index, task }));
   }
 
-  /** Since the start of this process. */
+  /** Counts since the start of this process. */
   metrics(): Record<string, number> {
     const { groups, exhausted, rollouts, tokens, afresh } = this.#counts;
     return {
@@ -116,7 +116,7 @@ export class Recycling {
   }
 }
 
-/** Lowest version of a token of a rollout that can be gone on with; null when it cannot. */
+/** Lowest version of a token of the rollout; null when no group can continue from it. */
 function versionOf({ episode, samples }: ReceivedEpisode): number | null {
   const [trace, ...others] = episode.traces;
   if (samples === null || others.length > 0 || trace?.turns === undefined || trace.turns.length === 0) return null;

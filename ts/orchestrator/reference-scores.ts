@@ -1,9 +1,9 @@
 /**
- * What teachers make of the tokens of finished rollouts, for algorithms that distil: `opd` asks the teacher of its source, `opsd` the policy
+ * Teachers' scores of the tokens of finished rollouts, for algorithms that distil: `opd` asks the teacher of its source, `opsd` asks the policy
  * itself, or a teacher, with a hint in front.
  *
- * A group is scored when its last rollout has ended, beside everything else that runs. A score that cannot be had makes its rollout an errored
- * one, which is counted and does not train. Scores live as long as the samples that they are of.
+ * A group is scored when its last rollout has ended, while everything else goes on. When a score fails, its rollout becomes an errored
+ * one, which is counted and does not train. Scores are kept as long as the samples that they belong to.
  */
 import type { AlgoBlock, TeacherBlock } from "../config/index.ts";
 import { type EpisodeTrace, type Message, type ReceivedEpisode, toEpisodeError } from "../environments/index.ts";
@@ -53,14 +53,14 @@ export class ReferenceScores {
     this.#algos = new Map(options.sources.map(({ name, algo }) => [name, algo]));
   }
 
-  /** The scores of a trace's tokens; null when nobody was asked. */
+  /** The scores of a trace's tokens; null when the trace was not scored. */
   of(samples: RolloutSamples, trace: number): Float32Array | null {
     return this.#scores.get(samples)?.[trace] ?? null;
   }
 
   /**
-   * Asks each teacher for one short score, if it is to score, and for the ids of a text. Errors: PRL_INFERENCE_*, PRL_TEACHER_TOKENIZER, naming
-   * the source whose teacher will not do.
+   * Asks each teacher for one short score, if it has to score, and for the ids of a text. Errors: PRL_INFERENCE_*, PRL_TEACHER_TOKENIZER; they
+   * name the source whose teacher cannot be used.
    */
   async check(signal: AbortSignal): Promise<void> {
     for (const [source, { teacher, type }] of this.#algos) {
@@ -76,7 +76,7 @@ export class ReferenceScores {
     }
   }
 
-  /** The rollouts of a group of `source`, errored where no score could be had. */
+  /** The rollouts of a group of `source`; those that could not be scored are errored. */
   async score(source: string, rollouts: readonly ReceivedEpisode[], signal: AbortSignal): Promise<ReceivedEpisode[]> {
     const algo = this.#algos.get(source);
     if (algo?.type !== "opd" && algo?.type !== "opsd") return [...rollouts];
@@ -166,7 +166,7 @@ export class ReferenceScores {
     throw new PrlError("PRL_CONFIG_INVALID", "distillation needs the folder of the model's tokenizer");
   }
 
-  /** By the teacher where there is one, by the policy otherwise. */
+  /** Scores with the teacher where there is one, with the policy otherwise. */
   async #score({ teacher }: AlgoBlock, ids: Uint32Array, signal: AbortSignal): Promise<Float32Array> {
     return teacher === null ? this.#policyScore(ids, signal) : this.#teacher(teacher).score(ids, signal);
   }
@@ -213,7 +213,7 @@ function branchesWithTokens({ nodes }: EpisodeTrace, { branchOffsets, versionSpa
       const at = versionSpans[i] ?? 0;
       if (at >= start && at < end && versionSpans[i + 1] !== UNSAMPLED_VERSION) firstSampled = at;
     }
-    // As it was parsed from JSON, what is not there is absent.
+    // The message was parsed from JSON, so optional keys are absent, never undefined.
     const prompt = path.slice(0, Math.max(0, reply)).map(({ message }) => message as Message);
     return { start, end, firstSampled, prompt };
   }).filter(({ firstSampled, end }) => firstSampled < end);

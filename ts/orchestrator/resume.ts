@@ -1,9 +1,9 @@
 /**
- * The orchestrator's half of a checkpoint: everything that the batches after step `s` follow from beside the weights.
+ * The orchestrator's half of a checkpoint: everything besides the weights that decides the batches after step `s`.
  *
- * It is taken when version `s` is on the engines and before anything is dispatched under it. Rollouts that were under way or waited are not
- * in it, only their tasks: they are sampled again, under the weights that the run goes on with. At level 0 there are none, and the run goes
- * on exactly as it would have.
+ * It is taken when version `s` is on the engines and before anything is dispatched under it. Of rollouts that were under way or waited it
+ * holds only the tasks: they are sampled again, under the weights that the run continues with. At level 0 there are none, and the run
+ * continues exactly as without the stop.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ const DEADLINE_MS = 3_600_000;
 const count = z.int().nonnegative();
 
 const stateSchema = z.strictObject({
-  /** Batches trained: the policy version that the run goes on with. */
+  /** Batches trained: the policy version that the run continues with. */
   step: count,
   tasks: z.strictObject({
     drawn: count,
@@ -45,11 +45,11 @@ const stateSchema = z.strictObject({
     ),
   }),
   worth: z.record(z.string(), z.record(z.string(), z.number())),
-  /** Of a checkpoint of an earlier version, which has none: counted from there on. */
+  /** A checkpoint of an earlier release has no progress: counting begins there. */
   progress: progressSchema.default(noProgress),
   /** Groups that were opened. */
   opened: count,
-  /** What lengths are expected from, where batches are counted in tokens. */
+  /** Sums that expected lengths are computed from, where batches are counted in tokens. */
   admission: z.strictObject({ units: z.number().nonnegative(), rollouts: z.number().nonnegative() }),
   /** Tasks to begin with, in their order. */
   pending: z.array(
@@ -71,9 +71,9 @@ export interface SaverOptions {
   signal: AbortSignal;
 }
 
-/** Writes this half and joins both when the trainer's is there, one checkpoint after the other, beside the run. */
+/** Writes this half and joins it with the trainer's half when that is there, one checkpoint after the other, beside the run. */
 export class CheckpointSaver {
-  /** The newest one; rejects when it failed. */
+  /** Resolves when the newest checkpoint is saved; rejects when that failed. */
   saved: Promise<void> = Promise.resolve();
   readonly #options: SaverOptions;
 
@@ -81,7 +81,7 @@ export class CheckpointSaver {
     this.#options = options;
   }
 
-  /** Whether the rules have one at this step. */
+  /** Whether the config wants a checkpoint at this step. */
   isDue(step: number): boolean {
     const { checkpoints, maxSteps } = this.#options;
     return isCheckpointStep(step, checkpoints.rules, maxSteps);

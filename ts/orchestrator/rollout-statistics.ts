@@ -1,17 +1,17 @@
 /**
  * Statistics of rollouts under prime-rl's names, to be put behind `train/<environment>/<subset>/` or `eval/<environment>/<subset>/`.
  *
- * What is of a trace stands under its agent's name, `<agent>/reward/mean`; tokens, turns and branches stand of whole episodes, too. Numbers come as
- * `mean`, `max`, `min`, `p10` and `p90`, what is true or not as `mean`. What ended in an error counts in `has_error` and `error/<code>` alone: nobody
- * knows what it would have become. Keeps numbers, no episodes.
+ * Statistics of traces are named after their agent, `<agent>/reward/mean`; tokens, turns and branches exist for whole episodes, too. Numbers come as
+ * `mean`, `max`, `min`, `p10` and `p90`, booleans as `mean`. An episode that ended in an error counts in `has_error` and `error/<code>` alone,
+ * because its result is unknown. This class keeps numbers, no episodes.
  */
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
 import { quantileOfSorted } from "./algorithms/statistics/mean-interval.ts";
 import { mean } from "./mean.ts";
 
-/** Under which the rewards of episodes stand: of its one agent, as most environments call it, or the mean of those that train. */
+/** Name for the rewards of episodes: that of the single agent in most environments; with several agents the mean of those that train. */
 const EPISODES = "agent";
-/** The framework's own times among an environment's metrics: they keep their names, and stand once for all environments. */
+/** Prefix of times that the framework measures: they keep their names, and are logged once for all environments. */
 const TIMING = "timing/";
 
 export class RolloutStatistics {
@@ -23,8 +23,8 @@ export class RolloutStatistics {
   readonly #stops = new Map<string, Map<string, number>>();
 
   /**
-   * Rewards of an agent that are compared, NaN of what failed: whether the task was solved by none, by all or by some of its rollouts, and whether
-   * there is anything to compare. A group that failed as a whole is none.
+   * Adds an agent's rewards that are compared (NaN: failed): whether none, all or some of the rollouts solved the task, and whether
+   * the rewards differ. A group that failed as a whole does not count.
    */
   addGroup(agent: string, rewards: readonly number[]): void {
     const scored = rewards.filter((reward) => !Number.isNaN(reward));
@@ -37,7 +37,7 @@ export class RolloutStatistics {
     this.add(`${agent}/zero_variance_groups/mean`, Number(new Set(scored).size <= 1));
   }
 
-  /** Episodes of one environment, of which those traces are looked at that `isMeant`. */
+  /** Adds episodes of one environment; only traces for which `isMeant` is true count. */
   addEpisodes(episodes: readonly Episode[], isMeant: (trace: EpisodeTrace) => boolean = () => true): void {
     for (const episode of episodes) {
       const reward = rewardOf(episode);
@@ -58,12 +58,12 @@ export class RolloutStatistics {
     }
   }
 
-  /** One more value of a mean. */
+  /** Adds one more value of a mean. */
   add(name: string, value: number): void {
     this.#addMean(name, value, 1);
   }
 
-  /** Everything that was added to `other`. */
+  /** Adds everything that was added to `other`. */
   merge(other: RolloutStatistics): void {
     for (const [name, numbers] of other.#distributions) for (const value of numbers) this.#spread(name, value);
     for (const [name, { sum, count }] of other.#means) this.#addMean(name, sum, count);
@@ -94,7 +94,7 @@ export class RolloutStatistics {
     if (stop !== null) increment(this.#stopsOf(agent), stop);
   }
 
-  /** Every number under `prefix`; of what never came there is none. */
+  /** Every number under `prefix`; statistics without a value are left out. */
   metrics(prefix: string): Record<string, number> {
     const values: Record<string, number> = {};
     for (const [name, numbers] of this.#distributions) {
@@ -140,7 +140,7 @@ function increment(counts: Map<string, number>, name: string, by = 1): void {
   counts.set(name, (counts.get(name) ?? 0) + by);
 }
 
-/** What of a trace adds up over an episode. */
+/** The sizes of a trace that add up over an episode. */
 function sizesOf({ usage, nodes }: EpisodeTrace): readonly (readonly [string, number])[] {
   const parents = new Set(nodes.map(({ parent }) => parent));
   return [

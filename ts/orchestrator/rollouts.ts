@@ -1,8 +1,8 @@
 /**
- * One rollout from request to result, and the scores of a group of them, with the retries that are safe.
+ * Runs one rollout from request to result, and scores a group of them, with the retries that are safe.
  *
  * Only `infra` and `provider` errors are retried, with the same seed, so that a retry changes nothing but the time. A rollout whose
- * retries are used up comes back as an errored episode; it is never scored. An answer to another question is no answer: it is an error of the
+ * retries are used up comes back as an errored episode; it is never scored. An answer that does not match the request is an error of the
  * rollout too.
  */
 
@@ -17,19 +17,19 @@ import {
 import { type EnvWorkers, lostRollout } from "./env-workers.ts";
 
 const RETRIES = 3;
-/** An engine that leaves service takes nobody's retries; that many are no accident. */
+/** A lost engine does not count as a retry; more losses than this are no accident. */
 const MOST_LOSSES = 10;
 const BACKOFF_MS = 100;
-/** Three such pauses outlast the replacement of a sandbox daemon. */
+/** Three of these pauses last longer than the replacement of a sandbox daemon. */
 const SANDBOX_BACKOFF_MS = 400;
 
 export interface RolloutWatch {
-  /** Highest policy version that an engine may have sampled with by now; unset: nobody knows. */
+  /** Highest policy version that an engine may have sampled with by now; unset: unknown. */
   newestVersion?: () => number;
   onRetry?: () => void;
 }
 
-/** Runs a rollout; resolves with an errored episode when it cannot be had or was cancelled. */
+/** Runs a rollout; resolves with an errored episode when it failed or was cancelled. */
 export async function runRollout(
   workers: EnvWorkers,
   request: RunRequest,
@@ -51,14 +51,14 @@ export async function runRollout(
     }
     const retry = attempt - losses;
     if (retry >= RETRIES) return result;
-    // Chance has no part in what is sampled, so it does no harm here.
+    // What is sampled does not depend on this random number, so it may be random here.
     const isSandbox = errors.some(({ code }) => code.startsWith("PRL_SANDBOX_"));
     const base = isSandbox ? SANDBOX_BACKOFF_MS : BACKOFF_MS;
     if (!(await pause(base * 2 ** retry * (0.5 + Math.random()), signal))) return result;
   }
 }
 
-/** The result as it is when it answers what was asked; else an error of the rollout that says in what it does not. */
+/** The unchanged result when it matches the request; else an errored episode whose message says what does not match. */
 export function verified(asked: RunRequest, result: ReceivedEpisode, newestVersion: number): ReceivedEpisode {
   const problem = mismatch(asked, result, newestVersion);
   if (problem === null) return result;
@@ -90,7 +90,7 @@ function mismatch(asked: RunRequest, { episode, samples }: ReceivedEpisode, newe
   return null;
 }
 
-/** The rollouts of a group with what its rewards add; when these fail, all of them have failed. */
+/** The rollouts of a group with the scores of its group rewards; when these fail, all rollouts have failed. */
 export async function scoreRollouts(
   workers: EnvWorkers,
   request: Omit<ScoreGroupRequest, "episodes">,

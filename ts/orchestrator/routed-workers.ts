@@ -1,12 +1,12 @@
 /**
- * Env workers whose rollouts are sampled by the engine fleet: each rollout gets an engine of those in service, and comes back as an `infra` error
- * (PRL_INFERENCE_LOST) when that engine leaves service before the rollout has ended. What such an engine gave is not relied on.
+ * Env workers whose rollouts the engine fleet samples: each rollout gets an engine of those in service, and comes back as an `infra` error
+ * (PRL_INFERENCE_LOST) when that engine leaves service before the rollout has ended. What that engine sampled for it is not used.
  */
 import type { ReceivedEpisode, RunRequest } from "../environments/index.ts";
 import type { EngineFleet, EngineLease } from "./engine-fleet.ts";
 import { type EnvWorkers, lostRollout } from "./env-workers.ts";
 
-/** Fills in `inference` of what it is asked to run; a request that says where it is sampled, by a teacher, goes there. */
+/** Fills in `inference` of each request; a request that already has it, for a teacher, goes there. */
 export function routedWorkers(workers: EnvWorkers, fleet: Pick<EngineFleet, "take">): EnvWorkers {
   const run = async (request: RunRequest, lease: EngineLease, signal: AbortSignal): Promise<ReceivedEpisode> => {
     const lost = (why: string): ReceivedEpisode => lostRollout(request, "PRL_INFERENCE_LOST", why);

@@ -1,6 +1,6 @@
 /**
- * The orchestrator of a supervised run: brings the versions that are to be evaluated to the engines, one after the other, and evaluates them.
- * Nothing is trained on what is sampled here. How many rollouts are under way follows the engines' metrics, as in a run of RL.
+ * The orchestrator of a supervised run: brings the versions to evaluate to the engines, one after the other, and evaluates them.
+ * These rollouts do not train. Their number at once follows the engines' metrics, as in an RL run.
  */
 import { setMaxListeners } from "node:events";
 
@@ -44,7 +44,7 @@ export async function runEvaluations(job: EvaluationsJob): Promise<void> {
       await evaluatePolicy(context, version);
     }
   } catch (error) {
-    // Waits that were aborted say only that they were; the reason says why.
+    // An aborted wait says only that it was aborted; the signal's reason says why.
     throw signal.aborted ? signal.reason : error;
   } finally {
     throttle.stop();

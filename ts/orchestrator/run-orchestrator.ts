@@ -1,5 +1,5 @@
 /**
- * The orchestrator: decides what is sampled, when it is too old, what it is worth and what is trained.
+ * The orchestrator: decides what is sampled, when that is too old, which advantage it gets and what is trained.
  *
  * Steps and versions count as in ARCHITECTURE.md, "Steps, versions and staleness". `Admission` says how much may be sampled, the dispatcher samples it, the queue holds what has
  * ended, and `Lifecycle` knows where each group is. At level 0 a batch is exactly the groups opened for it, in their order.
@@ -52,26 +52,26 @@ import { trainRequest } from "./train-request.ts";
 import { WeightWatcher } from "./weight-watcher.ts";
 import { TraceWorth } from "./worth.ts";
 
-/** Between two looks at what waits for a batch. */
+/** Longest time between two checks of the groups that wait for a batch. */
 const LONGEST_WAIT_MS = 60_000;
-/** So many batches' worth of groups in a row without anything to train end the run. */
+/** This many batches' worth of groups in a row without anything to train end the run. */
 const MAX_EMPTY_BATCHES = 10;
 
 export interface OrchestratorJob {
-  /** The checkpoint to go on from; null for a new run. */
+  /** The checkpoint to continue from; null for a new run. */
   resume: OrchestratorState | null;
   checkpoints: CheckpointWriter & { rules: CheckpointRules };
   runDir: string;
   config: RlConfig;
   /** Name that the inference servers know the model by. */
   modelName: string;
-  /** Its folder, for tokenizer and template; `opsd` needs them. */
+  /** The model's folder, for tokenizer and template; `opsd` needs them. */
   modelDir?: string;
   engines: EngineFleet;
   workers: EnvWorkers;
   rollouts: RolloutSender;
   weights: WeightFollower;
-  /** For whom batches are packed; default: one rank. */
+  /** Ranks that batches are packed for; default: one rank. */
   trainRanks?: TrainRanks;
   metrics: Metrics;
   signal: AbortSignal;
@@ -79,7 +79,7 @@ export interface OrchestratorJob {
 
 /**
  * Runs until `max_steps` batches are trained and evaluated. Any error of a part ends it, and it rejects with the first one; an abort of
- * the signal rejects with its reason. Nothing that it started is at work when it has settled, but for rollouts being cancelled.
+ * the signal rejects with its reason. When it has settled, nothing that it started is at work except rollouts being cancelled.
  */
 export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   const failure = new AbortController();
@@ -93,7 +93,7 @@ export async function runOrchestrator(job: OrchestratorJob): Promise<void> {
   try {
     await orchestrator.run();
   } catch (error) {
-    // Waits that were aborted say only that they were; the reason says why.
+    // An aborted wait says only that it was aborted; the signal's reason says why.
     throw signal.aborted ? signal.reason : error;
   } finally {
     failure.abort(new PrlError("PRL_RUN_INTERRUPTED", "the orchestrator has ended"));
@@ -125,15 +125,15 @@ class Orchestrator {
   readonly #cuts: Cuts;
   readonly #watcher: WeightWatcher;
   readonly #evaluations: Evaluations;
-  /** Of the batch being collected. */
+  /** Step of the batch being collected. */
   #step = 1;
-  /** Groups that the run ended without. */
+  /** Groups that the run did not need at its end. */
   #surplus: Group[] = [];
-  /** Units of groups since the last batch that came to nothing. */
+  /** Units of groups that trained nothing since the last batch. */
   #fruitless = 0;
   #versions: Promise<void> = Promise.resolve();
   #reporting: Promise<void> = Promise.resolve();
-  /** A group completed, or a version is in place. */
+  /** Changes when a group completed, or a version is in place. */
   readonly #changes = new Changes();
   /** Seconds since the last step in which nothing but a new version could help. */
   #waitedForPolicy = 0;
@@ -236,7 +236,7 @@ class Orchestrator {
     await this.#references.close();
   }
 
-  /** Collects, cuts and ships batch `#step`; the next is being collected from the cut on. */
+  /** Collects, cuts and ships batch `#step`; from the cut on the next one is collected. */
   async #trainStep(): Promise<void> {
     const { config, metrics, rollouts, runDir } = this.#job;
     const step = this.#step;
@@ -292,7 +292,7 @@ class Orchestrator {
     }
   }
 
-  /** Where everything stands when a batch is with the trainer, and what happened since the last one was. */
+  /** Metrics of the state when a batch is with the trainer, and of what happened since the last one was. */
   #stateMetrics(): Record<string, number> {
     const waited = this.#waitedForPolicy;
     this.#waitedForPolicy = 0;
@@ -312,7 +312,7 @@ class Orchestrator {
   }
 
   /**
-   * Waits for a batch's worth of completed groups that are fresh enough. It has no deadline of its own because all that it can be waiting for
+   * Waits for a batch's worth of completed groups that are fresh enough. It needs no deadline because everything that it can wait for
    * has one: a rollout, a page of tasks, the next weights.
    */
   async #collect(): Promise<{ groups: Group[]; cut: Cut }> {
@@ -328,13 +328,13 @@ class Orchestrator {
     }
   }
 
-  /** Nothing is under way and nothing may be begun, or there is a batch and it must not be cut yet. */
+  /** Only a new version helps: nothing is under way and nothing may be begun, or a batch is ready and must not be cut yet. */
   get #needsVersion(): boolean {
     if (this.#dispatcher.oldestOpen === undefined && !this.#admission.mayOpen()) return true;
     return !this.#admission.mayCut() && this.#queue.units >= this.#admission.batchSize;
   }
 
-  /** From here on the groups are the batch's, and a checkpoint finds them there. */
+  /** From here on the groups belong to the batch, and a checkpoint finds them in `#cuts`. */
   #cut(groups: Group[]): { groups: Group[]; cut: Cut } {
     for (const { index } of groups) this.#lifecycle.move(index, "cut");
     return { groups, cut: this.#cuts.add(this.#step, groups) };
@@ -347,7 +347,7 @@ class Orchestrator {
     this.#dispatcher.fill();
   }
 
-  /** What is sampled beyond what the next batch may count comes back when a version has. */
+  /** Cancels what is sampled beyond the next batch's units; the tasks come back with the next version. */
   #cutTails(): void {
     const isTail = ({ index }: Group): boolean => this.#admission.isExcess(index);
     for (let group = this.#dispatcher.cancelYoungest(isTail); group !== undefined;) {
@@ -357,12 +357,12 @@ class Orchestrator {
     }
   }
 
-  /** Oldest version of which a token may still be trained on. */
+  /** Oldest version whose tokens may still be trained on. */
   get #oldestVersion(): number {
     return this.#step - 1 - this.#job.config.orchestrator.max_off_policy_steps;
   }
 
-  /** Drops groups that are too old for the batch being collected: what is being sampled is cancelled, what waits is thrown away. */
+  /** Drops groups that are too old for the batch being collected: those under way are cancelled, those that wait are removed. */
   #dropStale(): void {
     const oldest = this.#oldestVersion;
     const cancelled = this.#dispatcher.cancelOlderThan(oldest, this.#ages);
@@ -370,7 +370,7 @@ class Orchestrator {
     this.#drop("stale", [...cancelled, ...this.#queue.takeOlderThan(oldest, this.#ages)]);
   }
 
-  /** What was sampled for tails and for batches that there will not be. */
+  /** Drops what was sampled for tails and for batches after the last one. */
   #dropSurplus(): void {
     this.#surplus = [...this.#dispatcher.stop(), ...this.#queue.takeOlderThan(Infinity)];
     this.#drop("surplus", this.#surplus);
@@ -441,8 +441,8 @@ class Orchestrator {
   }
 
   /**
-   * Brings each new version to the engines as soon as it is published; the one that the run starts from is there already. One that is lost on
-   * its way is passed over when the next is there: never one of a checkpoint or the last, which are published in full.
+   * Brings each new version to the engines as soon as it is published; the one that the run starts from is there already. A version that is lost
+   * on its way is passed over for the next one: never a checkpoint's version or the last, which are published in full.
    */
   async #followWeights(last: number): Promise<void> {
     const first = this.#watcher.version;
@@ -455,7 +455,7 @@ class Orchestrator {
           this.#job.metrics.event("weights_passed_over", { version, message: error.message });
           continue;
         }
-        // As it is now, before anything is dispatched under the version.
+        // The state of now, before anything is dispatched under the version.
         if (this.#checkpoints.isDue(version)) {
           this.#checkpoints.save(this.#snapshot(version));
           this.#checkpoints.saved.catch(this.#fail);
@@ -463,7 +463,7 @@ class Orchestrator {
         await pruneRollouts(this.#job.runDir, version, this.#job.config.rollout_transport.keep);
       }
       this.#allowDispatch();
-      // That of the last version comes after everything else, with the engines to itself.
+      // The last version is evaluated after everything else, with the engines to itself.
       if (version > 0 && version < last) await this.#evaluations.whenDue(version);
     }
   }

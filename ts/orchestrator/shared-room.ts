@@ -4,7 +4,7 @@
  * With limit L, T training rollouts and E of evaluations under way: an evaluation may always have `share` = half of L, less where the largest
  * training group would not fit beside it, and at least 1; above that only what training does not ask for. Training may have L less what
  * evaluations have or wait for within their share. Nothing under way is cancelled for either, so each waits at most until the other's rollouts
- * have come back. T + E stays within L, but for a group that is as large as L alone. Knows no tasks and no engines.
+ * have come back. T + E stays within L, except for a single group that is as large as L. This class knows no tasks and no engines.
  */
 import { PrlError } from "../errors.ts";
 import { Changes } from "./changes.ts";
@@ -16,13 +16,13 @@ export interface SharedRoomOptions {
   training: () => number;
   /** Rollouts of the largest training group; 0: nothing trains. */
   largestGroup: number;
-  /** There may be room for training. */
+  /** Called when there may be room for training. */
   onRoom: () => void;
-  /** Whoever waits while nothing comes back for so long waits in vain. */
+  /** A wait fails when no rollout comes back for this long. */
   patienceMs: number;
 }
 
-/** Between two looks at what nobody announces: a limit that rose, training that waits no more. */
+/** Between two checks of changes that have no event: the limit rose, or training does not wait any more. */
 const LOOK_MS = 1_000;
 
 export class SharedRoom {
@@ -47,7 +47,7 @@ export class SharedRoom {
     return Math.max(0, this.#options.limit() - Math.max(this.#evaluating, this.#reserved));
   }
 
-  /** Whether a group that is as large as the limit may begin, with no other training: when evaluations have their share, and no more. */
+  /** Whether a group as large as the limit may begin while no other training is under way: only while evaluations have at most their share. */
   mayBeAlone(groupSize: number): boolean {
     return groupSize >= this.#options.limit() && this.#evaluating === this.#reserved;
   }
@@ -91,7 +91,7 @@ export class SharedRoom {
     this.#changes.announce();
   }
 
-  /** What evaluations may have of their share, or have. */
+  /** Places that evaluations hold or wait for within their share. */
   get #reserved(): number {
     return Math.min(this.#evaluating + this.#waiting, this.#share);
   }

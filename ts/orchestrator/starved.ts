@@ -1,4 +1,4 @@
-/** Why nothing came together to train on. */
+/** Explains why the groups gave nothing to train on. */
 import { join } from "node:path";
 import type { EpisodeError } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
@@ -8,12 +8,12 @@ import { rolloutsDir } from "../transports/index.ts";
 import type { Group } from "./dispatcher.ts";
 import { traceLines } from "./trace-lines.ts";
 
-/** The first of any rollout. */
+/** The first error of any rollout. */
 export function firstError(groups: readonly Group[]): EpisodeError | undefined {
   return groups.flatMap((group) => group.rollouts.flatMap(({ episode }) => episode.errors))[0];
 }
 
-/** The end of a run that has nothing to train on, with the traces of these groups in a file that it names. */
+/** The error that ends a run with nothing to train on; it names a file with the traces of these groups. */
 export async function starvedWithTraces(
   groups: readonly Group[],
   { step, batches, runDir }: { step: number; batches: number; runDir: string },
@@ -25,7 +25,7 @@ export async function starvedWithTraces(
   return starved(groups, { step, batches, file });
 }
 
-/** @param where the step that waits, how many batches' worth of groups came to nothing, and the file that has the traces of `groups` */
+/** @param where the step that waits, how many batches' worth of groups gave nothing, and the file with the traces of `groups` */
 export function starved(
   groups: readonly Group[],
   { step, batches, file }: { step: number; batches: number; file: string },

@@ -1,7 +1,7 @@
 /**
  * Where training and evaluation tasks come from: the env workers' pages.
  *
- * The order is a function of the run's seed, and with a curriculum of what was observed. In sequence a finite set starts again from the
+ * The order is a function of the run's seed, and with a curriculum also of observed rewards. In sequence a finite set starts again from the
  * front, in its next epoch; an endless one goes on.
  */
 
@@ -12,7 +12,7 @@ import { DrawnTasks, type DrawnTasksState } from "./curriculum/drawn-tasks.ts";
 import { poolOf, taskWeight } from "./curriculum/task-weights.ts";
 import type { EnvWorkers } from "./env-workers.ts";
 
-/** A task to sample from, and which pass over its source this is. */
+/** A task to sample from, and the number of the pass over its source. */
 export interface TrainTask {
   source: string;
   task: Task;
@@ -23,7 +23,7 @@ export interface TrainTask {
   scoresGroups: boolean;
 }
 
-/** A training source of the config, as far as drawing from it goes. */
+/** The part of a training source's config that drawing from it needs. */
 export interface TrainSource {
   name: string;
   ratio: number;
@@ -39,9 +39,9 @@ const MAX_DRAWN_TASKS = 1_000_000;
 
 interface Source extends TrainSource {
   pages: TaskPages;
-  /** Of a source whose tasks are drawn; undefined until its first draw. */
+  /** Set for a source whose tasks are drawn; undefined until its first draw. */
   drawn: DrawnTasks | undefined;
-  /** What its draws go on from. */
+  /** State that its draws continue from. */
   saved: DrawnTasksState | undefined;
   scoresGroups: boolean;
 }
@@ -90,24 +90,24 @@ export class TrainTasks {
     return { source: name, groupSize, ...source.drawn.next(), scoresGroups: source.scoresGroups };
   }
 
-  /** A group ended with this mean reward. Nothing follows from it before `learn`. */
+  /** A group ended with this mean reward. It has no effect before `learn`. */
   ended(index: number, { source, task }: Pick<TrainTask, "source" | "task">, mean: number): void {
     this.#ended.push({ index, source, key: task.key, mean });
   }
 
-  /** What ended since the last call changes what is drawn, in the order in which it was opened: timing has no part in it. */
+  /** Groups that ended since the last call change what is drawn, in the order in which they were opened, so that timing has no influence. */
   learn(): void {
     this.observe(this.#ended.splice(0).sort((a, b) => a.index - b.index));
   }
 
-  /** Groups that ended with these mean rewards, in an order that does not depend on timing; what is drawn next takes notice. */
+  /** Groups that ended with these mean rewards, in an order that does not depend on timing; the next draws depend on them. */
   observe(groups: readonly { source: string; key: string; mean: number }[]): void {
     for (const { source, key, mean } of groups) {
       this.#sources.find(({ name }) => name === source)?.drawn?.observe(key, mean);
     }
   }
 
-  /** Of each source the rows of its data that gave no task, where there were any; of one with pools the share of its tried tasks in each. */
+  /** For each source the number of data rows that gave no task, if there were any; for a source with pools the share of its tried tasks in each. */
   metrics(): Record<string, number> {
     const values: Record<string, number> = {};
     for (const { name, curriculum, drawn, pages } of this.#sources) {
@@ -171,14 +171,14 @@ function noTasks(what: string, leftOut: number): PrlError {
   return new PrlError("PRL_ENVIRONMENT_INVALID", `the ${what} has no tasks${why}`);
 }
 
-/** Where a source stands: the page that its next task is on, how many of it are given out, and the pass over the source. */
+/** A source's position: the page of its next task, how many tasks of the page are given out, and the pass over the source. */
 interface PagesState {
   after: string | null;
   consumed: number;
   epoch: number;
 }
 
-/** What drawing goes on from, as it stands in a checkpoint. */
+/** State that drawing continues from, as a checkpoint holds it. */
 export interface TrainTasksState {
   drawn: number;
   sources: Record<string, { pages: PagesState; drawn?: DrawnTasksState | undefined }>;
@@ -195,7 +195,7 @@ class TaskPages {
   #epoch: number;
   #scoresGroups = false;
   #leftOut = 0;
-  /** Of the page that is held, or of the first. */
+  /** Cursor of the page that is held, or of the first. */
   #pageAfter: string | null;
   #consumed = 0;
   /** Tasks of the first page that were given out before. */
@@ -210,7 +210,7 @@ class TaskPages {
     this.#skip = this.#consumed = state?.consumed ?? 0;
   }
 
-  /** Rows of the data that gave no task: the most that were met in a pass. */
+  /** Data rows that gave no task: the highest number in one pass. */
   get leftOut(): number {
     return this.#leftOut;
   }
@@ -241,7 +241,7 @@ class TaskPages {
     }
   }
 
-  /** Every page from the front. */
+  /** Reads every page from the front. */
   async *whole(): AsyncGenerator<TaskPage> {
     let after: string | null = null;
     do {

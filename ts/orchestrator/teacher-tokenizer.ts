@@ -1,8 +1,8 @@
 /**
- * Whether a teacher counts in the policy's tokens: with another tokenizer its scores are of other words, and what it says is too.
+ * Checks that a teacher has the policy's tokenizer: with another one its scores and its text are of other tokens.
  *
- * Both tokenize one text: words of the policy's vocabulary from its beginning to its end, special tokens among them, and some that are cut
- * in different places by most tokenizers. Equal ids throughout are taken for one vocabulary.
+ * Both tokenize one text: words from all over the policy's vocabulary, special tokens among them, and some that most tokenizers cut
+ * in different places. If all ids are equal, the vocabularies count as equal.
  */
 import { PrlError } from "../errors.ts";
 import type { Tokenizer } from "../renderers/index.ts";
@@ -11,7 +11,7 @@ import type { PromptScorer } from "../transports/index.ts";
 const WORDS = 256;
 const HARD_TO_CUT = " 1234567  3.14\n\n\tI'll ROAD größer 東京 🙂\r\n";
 
-/** The text: some 256 tokens spread over the vocabulary, and what follows them. */
+/** The text: about 256 tokens spread over the vocabulary, then the words that are cut in different places. */
 export function probeText({ vocabSize, decode }: Pick<Tokenizer, "vocabSize" | "decode">): string {
   const length = Math.min(WORDS, vocabSize);
   const ids = Array.from({ length }, (_, i) => Math.floor((i * (vocabSize - 1)) / Math.max(1, length - 1)));

@@ -1,8 +1,8 @@
 /**
- * What holds back the opening of groups beside staleness: room on the engines, and the pace.
+ * Limits the opening of groups besides staleness: by room on the engines, and by the pace.
  *
- * Looks at the engines' metrics every so often and keeps them for the run's metrics. An engine that does not answer, or does not say how
- * busy it is, is left out of the look; when none says anything the limit stays where it is.
+ * Reads the engines' metrics at intervals and keeps them for the run's metrics. An engine that does not answer, or does not report its
+ * load, is left out; when no engine reports, the limit stays the same.
  */
 import type { RlConfig } from "../config/index.ts";
 import type { EngineLoad } from "../inference/index.ts";
@@ -26,7 +26,7 @@ export interface ThrottleOptions {
   metrics: Metrics;
   /** Training rollouts under way. */
   inFlight: () => number;
-  /** There may be room for more. */
+  /** Called when there may be room for more. */
   onRoom: () => void;
 }
 
@@ -34,7 +34,7 @@ export class Throttle {
   readonly #options: ThrottleOptions;
   readonly #controller: ConcurrencyController;
   readonly #pace: Pace;
-  /** For evaluations, which share the limit. */
+  /** The room of evaluations, which share the limit. */
   readonly room: SharedRoom;
   readonly #ending = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -88,19 +88,19 @@ export class Throttle {
     this.room.trainingWaits = isWaiting;
   }
 
-  /** Asked when everything else allows a group: whether the pace does; `onRoom` is called when it does later. */
+  /** Whether the pace allows a group, called when everything else does; `onRoom` is called when the pace allows it later. */
   mayStart(): boolean {
     return this.#pace.take();
   }
 
-  /** As the engines last said; null while none does. */
+  /** The engines' last reports, summed; null while there are none. */
   get engines(): { running: number; waiting: number; kv_usage: number } | null {
     if (this.#loads.length === 0) return null;
     const [running, waiting] = [this.#sum((load) => load.running), this.#sum((load) => load.waiting)];
     return { running, waiting, kv_usage: this.#kvUsage() };
   }
 
-  /** For the line of a step. */
+  /** Metrics for the line of a step. */
   metrics(): Record<string, number> {
     return { "concurrency/max_inflight": this.#controller.limit, ...inferenceMetrics(this.#loads) };
   }
@@ -143,7 +143,7 @@ export class Throttle {
   }
 }
 
-/** A rollout may be tried ten times, each up to its deadline; whoever waits longer than that for one to end waits for nothing. */
+/** A rollout may be tried ten times, each up to its deadline; waiting longer than that for one to end is in vain. */
 const TRIES = 10;
 
 function longestWaitMs({ request_timeout_s: seconds }: Pick<RlConfig["orchestrator"], "request_timeout_s">): number {

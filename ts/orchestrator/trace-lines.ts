@@ -1,9 +1,9 @@
-/** The lines of `traces.jsonl`: an episode each, in pieces, so that a step of long traces is never in the JavaScript heap as a whole. */
+/** The lines of `traces.jsonl`, one per episode, in pieces, so that a step of long traces is never in the JavaScript heap as a whole. */
 import type { Episode } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
 import type { TrainBatch } from "./train-batch.ts";
 
-/** Characters that are written at once, or one episode where that has more. */
+/** Characters that are written at once; a longer episode is written as one piece. */
 const PIECE = 65_536;
 
 /** An episode of one trace has its advantage beside it; of several, each trace has its own. */
@@ -14,7 +14,7 @@ export function traceLines(
   return jsonLines(withAdvantages(groups, advantages));
 }
 
-/** Whoever takes the pieces waits between two of them, so that what is under way gets its turn. */
+/** The consumer waits between two pieces, so that other work gets its turn. */
 export async function* jsonLines(values: Iterable<object>): AsyncGenerator<string, void, void> {
   let piece = "";
   for (const value of values) {

@@ -1,4 +1,4 @@
-/** From completed groups to a trainer's batch: rewards to advantages, rollouts to samples, samples to bins. */
+/** Makes a trainer's batch of completed groups: rewards become advantages, rollouts samples, and samples bins. */
 
 import type { RlConfig } from "../config/index.ts";
 import type { EpisodeTrace } from "../environments/index.ts";
@@ -14,22 +14,22 @@ import { Turns } from "./turns.ts";
 import { TraceWorth } from "./worth.ts";
 
 export interface TrainBatch {
-  /** One per rank, in native memory; none when there are no samples. */
+  /** One batch per rank, in native memory; empty when there are no samples. */
   batches: PackedBatch[];
-  /** Sources of the run, in an order that is every batch's: what its `envIds` stand for. */
+  /** Names of the run's sources, in the same order for every batch: `envIds` index them. */
   envNames: string[];
-  /** By comparison (`comparisons.ts`: the rollouts of a group where there is one agent); NaN where the rollout ended in an error. */
+  /** Rewards by comparison (`comparisons.ts`: the rollouts of a group where there is one agent); NaN where the rollout ended in an error. */
   rewards: number[][];
   advantages: number[][];
-  /** By group, rollout and trace; undefined where a trace does not train. */
+  /** Advantages by group, rollout and trace; undefined where a trace does not train. */
   traceAdvantages: (number | undefined)[][][];
   /** Samples in the batch. */
   samples: number;
-  /** What they were made of. */
+  /** Traces that the samples were made of. */
   trained: ReadonlySet<EpisodeTrace>;
-  /** Traces left out because they teach nothing: an advantage of 0, or too low a reward to be learnt. */
+  /** Traces left out because they teach nothing: their advantage is 0, or their reward is too low to be learnt. */
   zeroAdvantage: number;
-  /** Traces that filters looked at, and how many each of them found. */
+  /** Traces that filters looked at. */
   scored: number;
   filtered: ReadonlyMap<string, number>;
 }
@@ -42,17 +42,18 @@ const NO_COLUMNS: TraceColumns = {
   branchOffsets: Uint32Array.of(0),
 };
 
-/** For whom a step is packed. */
+/** The ranks that a step is packed for. */
 export interface TrainRanks {
   /** Data-parallel ranks of the trainer; each gets a batch of as many bins. */
   ranks: number;
-  /** What the ranks are balanced by: the model's operations; unset: tokens. */
+  /** Balances the ranks by the model's operations; unset: by tokens. */
   cost?: FlopModel;
 }
 
 /**
- * Builds the batch of a step from `groups`, in the order given; `worth` outlives the batch. Rollouts that ended in an error neither train nor count in their group's
- * statistics. With `filter_zero_advantages` samples without a signal are left out, and the batch is so much smaller.
+ * Builds the batch of a step from `groups`, in the order given; `worth` is kept from batch to batch. Rollouts that ended in an error
+ * neither train nor count in their group's statistics. With `filter_zero_advantages` samples without a signal are left out, which makes
+ * the batch smaller.
  */
 export async function buildTrainBatch(
   groups: readonly Group[],

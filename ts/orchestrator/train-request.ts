@@ -1,4 +1,4 @@
-/** What an env worker is asked for when a rollout of a training group is dispatched. */
+/** The request to an env worker for a rollout of a training group. */
 import type { RlConfig } from "../config/index.ts";
 import { type PartialRollout, type RunRequest, seed } from "../environments/index.ts";
 import type { Group } from "./dispatcher.ts";
@@ -18,7 +18,7 @@ export function trainRequest(
   return {
     env: source,
     task,
-    // Without a teacher the fleet says where.
+    // Without a teacher the fleet chooses the engine.
     inference:
       teacher === null
         ? { url: "", model: modelName, ...apiOf(config) }
@@ -36,13 +36,13 @@ export function trainRequest(
     episode_id: `${group.id}-${sample}`,
     group_id: group.id,
     run: { type: "train", step },
-    // What a teacher sampled is of no version of the policy.
+    // A teacher's tokens have no version of the policy, so they cannot be recycled.
     ...(recycle !== "off" && teacher === null && { keep_partial: true }),
     ...(partial !== undefined && { partial }),
   };
 }
 
-/** How the inference servers speak, where it is not as ours do. */
+/** The API of the inference servers where they are not ours. */
 export function apiOf({ orchestrator }: RlConfig): { api?: "vllm" } {
   return orchestrator.client.api === "vllm" ? { api: "vllm" } : {};
 }

@@ -1,8 +1,8 @@
 /**
  * Statistics of the training rollouts of a step: `train/agg/...` over all environments and, where there are several, `train/<environment>/...`.
  *
- * The subset `all` is every group that came to its end since the last step and was not dropped for its age, those that a gate rejected
- * included; `effective` is what is in the batch. Comparing the two shows what gates and filters do to rewards and lengths.
+ * The subset `all` is every group that ended since the last step and was not dropped for its age, including those that a gate
+ * rejected; `effective` is what is in the batch. Comparing the two shows what gates and filters do to rewards and lengths.
  */
 import type { EpisodeTrace } from "../environments/index.ts";
 import { compareTraces } from "./comparisons.ts";
@@ -20,18 +20,18 @@ const NOTHING: ReadonlySet<EpisodeTrace> = new Set();
 export class TrainStatistics {
   readonly #environments = new Map<string, Subsets>();
 
-  /** A group that no batch will have. */
+  /** Adds a group that is in no batch. */
   addDropped(group: Group): void {
     this.#add(group, NOTHING, false);
   }
 
-  /** A group that was cancelled; of its rollouts only that counts. */
+  /** Adds a cancelled group; its rollouts only count as cancelled. */
   addCancelled({ task }: Group): void {
     const { all } = this.#subsets(task.source);
     for (let sample = 0; sample < task.groupSize; sample++) all.add("cancelled/mean", 1);
   }
 
-  /** The groups of the batch, which has the traces `trained`; in turns. */
+  /** Adds the groups of the batch, whose trained traces are `trained`; works in turns. */
   async addShipped(groups: readonly Group[], trained: ReadonlySet<EpisodeTrace>): Promise<void> {
     const turns = new Turns();
     for (const group of groups) {
@@ -40,7 +40,7 @@ export class TrainStatistics {
     }
   }
 
-  /** `environments`: of the run. */
+  /** `environments`: number of environments of the run. */
   metrics(environments: number): Record<string, number> {
     const agg = newSubsets();
     const values: Record<string, number> = {};

@@ -1,4 +1,4 @@
-/** A long piece of work in turns: whoever has had one waits for a round of the event loop, so that what is under way is served in between. */
+/** A long piece of work in turns: after each turn it waits for a round of the event loop, so that other work is served in between. */
 import { setImmediate } from "node:timers/promises";
 
 const LONGEST_MS = 2;
@@ -10,7 +10,7 @@ export class Turns {
     return performance.now() - this.#begun > LONGEST_MS;
   }
 
-  /** Resolves when the next one begins. */
+  /** Resolves when the next turn begins. */
   async next(): Promise<void> {
     await setImmediate();
     this.#begun = performance.now();

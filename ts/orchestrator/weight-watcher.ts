@@ -1,14 +1,14 @@
 /**
- * Brings versions of the policy to the engines, one after the other, and says where they are.
+ * Brings versions of the policy to the engines, one after the other, and says which version is in place.
  *
- * A version is in place when every engine in service has it; while it is on its way engines may sample with it already. Knows nothing of
- * what is sampled.
+ * A version is in place when every engine in service has it; while it is on its way, some engines may sample with it already. This class
+ * knows nothing of what is sampled.
  */
 import type { Metrics } from "../monitors/index.ts";
 import type { WeightFollower } from "../transports/index.ts";
 import type { EngineFleet } from "./engine-fleet.ts";
 
-/** A training step may be long; beyond this the trainer is taken for dead. */
+/** A training step may be long; beyond this the trainer counts as dead. */
 const WEIGHTS_DEADLINE_MS = 6 * 3_600_000;
 
 export interface WeightWatcherOptions {
@@ -16,7 +16,7 @@ export interface WeightWatcherOptions {
   engines: Pick<EngineFleet, "adopt">;
   metrics: Metrics;
   signal: AbortSignal;
-  /** A version is there and not on its way yet. */
+  /** Called when a version is published and not on its way yet. */
   onPending?: () => void;
 }
 
@@ -27,18 +27,18 @@ export class WeightWatcher {
   #updates = 0;
   #lastSeconds = 0;
 
-  /** `version`: where the run starts from. */
+  /** `version`: the version that the run starts from. */
   constructor(version: number, options: WeightWatcherOptions) {
     this.#version = this.#newest = version;
     this.#options = options;
   }
 
-  /** The one in place. */
+  /** The version in place. */
   get version(): number {
     return this.#version;
   }
 
-  /** `version`, or the one that is on its way. */
+  /** `version`, or the version that is on its way. */
   get newest(): number {
     return this.#newest;
   }
@@ -58,7 +58,7 @@ export class WeightWatcher {
     metrics.event("weights_adopted", { version, digest: received.manifest.digest, seconds: this.#lastSeconds });
   }
 
-  /** Under prime-rl's names; updates are counted from the start of this process. */
+  /** Metrics under prime-rl's names; updates are counted from the start of this process. */
   metrics(): Record<string, number> {
     return {
       "watcher/policy_version": this.#version,

@@ -1,8 +1,8 @@
 /**
- * What each trace of a batch is worth: the estimator of its source, over the comparisons of that source.
+ * Computes the advantages of a batch: with each source's estimator, over the comparisons of that source.
  *
  * Estimators that look at the whole batch (`grpo` with `std = "batch"`, `reinforce_pp`, `gdpo`) see their own source's part of it: rewards
- * of two environments have no common scale. The averages of `rae` live as long as this object, by source and agent.
+ * of two environments have no common scale. This object keeps the averages of `rae`, by source and agent.
  */
 import type { AlgoBlock } from "../config/index.ts";
 import type { EpisodeTrace } from "../environments/index.ts";
@@ -16,15 +16,15 @@ import type { OwnFunction } from "./own-function.ts";
 import { columnsOf } from "./trace-columns.ts";
 import { Turns } from "./turns.ts";
 
-/** Their signal is in other streams of the loss. */
+/** Algorithms without advantages: their signal is in other streams of the loss. */
 const WITHOUT_ADVANTAGES: ReadonlySet<AlgoBlock["type"]> = new Set(["opd", "opsd", "sft"]);
 
-/** Averages of `rae` by source and agent, as they stand in a checkpoint. */
+/** Averages of `rae` by source and agent, as a checkpoint holds them. */
 export type WorthState = Record<string, Record<string, number>>;
 
 export class TraceWorth {
   readonly #algos: ReadonlyMap<string, AlgoBlock>;
-  /** By source. */
+  /** Custom functions by source. */
   readonly #custom = new Map<string, OwnFunction>();
   readonly #baselines = new Map<string, AgentBaselines>();
 
@@ -37,7 +37,7 @@ export class TraceWorth {
     }
   }
 
-  /** Loads the functions of the user's. Errors: those of `OwnFunction.load`. */
+  /** Loads the custom functions. Errors: those of `OwnFunction.load`. */
   async load(): Promise<void> {
     for (const [source, { path, deadline_s }] of this.#algos) {
       if (path !== null) this.#custom.set(source, await loadAdvantages(path, deadline_s));
@@ -95,19 +95,19 @@ export class TraceWorth {
       lengths: column(({ usage }) => usage.completion_tokens),
       input_tokens: column(({ usage }) => usage.prompt_tokens),
       turns: column(({ nodes }) => nodes.filter(({ sampled }) => sampled).length),
-      // Comparisons are made within an episode already where an agent has several traces in it.
+      // Where an agent has several traces in an episode, the comparisons are already within the episode.
       ...(algo.type === "hierarchical_grpo" && { subgroups: traces.map((row) => row.map(() => null)) }),
       ...(algo.type === "gdpo" && componentsOf(traces)),
     };
     return advantages(
-      // What ECHO adds is beside the advantages.
+      // ECHO's cross-entropy is a separate stream; its advantages are those of `grpo`.
       algo.type === "echo" ? "grpo" : algo.type,
       comparisons.map(({ rewards }) => rewards),
       params,
     );
   }
 
-  /** Rollouts without a reward are not shown to the function, and get 0. */
+  /** Asks the custom function. It does not see rollouts without a reward; these get 0. */
   #ask(source: string, { agent, rewards, members }: Comparison, groups: readonly Group[]): Worth[] {
     const compute = this.#custom.get(source);
     if (compute === undefined) throw new PrlError("PRL_USER_MODULE", `${source}: its advantages are not loaded`);

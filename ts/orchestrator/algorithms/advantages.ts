@@ -41,7 +41,7 @@ const ESTIMATORS = new Map<string, AdvantageEstimator>([
  * Advantages of a batch's rewards, in f64 and in the shape given; a Float64Array group gives a Float64Array.
  *
  * Names: `grpo dr_grpo rloo max_rl reinforce_pp reinforce_pp_baseline opo gdpo rae hierarchical_grpo`; each has its formula, source and
- * departures at the head of its file, {@link AdvantageParams} says who reads which parameter. With a baseline from the group, a group of
+ * departures at the head of its file, {@link AdvantageParams} says which of them reads which parameter. With a baseline from the group, a group of
  * one valid reward gets 0, or that reward itself with `singleton: "raw"`, and a group whose valid rewards are all equal gets exact zeros.
  *
  * @throws PrlError `PRL_ADVANTAGE_UNKNOWN`, `PRL_ADVANTAGE_INPUT`.

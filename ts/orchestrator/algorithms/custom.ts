@@ -1,5 +1,5 @@
 /**
- * Advantages of one's own: `(group) => Float32Array[]`, a function by path (`type = "custom"`).
+ * Custom advantages: `(group) => Float32Array[]`, a function that the user gives by path (`type = "custom"`).
  *
  * It sees the rollouts of one comparison that have a reward, and returns for each of them one number, which all its sampled tokens get, or one
  * for each token of its trace; those of tokens that were not sampled are not read.
@@ -17,7 +17,7 @@ export interface RewardedTrace {
   columns: () => TraceColumns;
 }
 
-/** What is compared: the traces of one agent on one task. */
+/** The traces that are compared: those of one agent on one task. */
 export interface AdvantageGroup {
   /** Name of the source. */
   env: string;
@@ -37,7 +37,7 @@ export async function loadAdvantages(path: string, deadlineS: number | null): Pr
   return OwnFunction.load(path, "advantages are a function (group) => Float32Array[]", deadlineS);
 }
 
-/** Asks the function. Errors: those of `OwnFunction.call`, PRL_ADVANTAGE_INPUT for what it must not return. */
+/** Calls the function. Errors: those of `OwnFunction.call`; PRL_ADVANTAGE_INPUT when what it returned is not allowed. */
 export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): Worth[] {
   const what = `group ${group.env} ${group.task.key}`;
   const result = compute.call(what, group);
@@ -47,7 +47,7 @@ export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): W
   }
   return group.rollouts.map(({ columns }, i) => {
     const values: unknown = result[i];
-    if (!(values instanceof Float32Array)) throw wrong(`what it returned for rollout ${i} is no Float32Array`);
+    if (!(values instanceof Float32Array)) throw wrong(`what it returned for rollout ${i} is not a Float32Array`);
     const bad = values.find((value) => !Number.isFinite(value));
     if (bad !== undefined) throw wrong(`rollout ${i} has an advantage of ${bad}`);
     if (values.length === 1) return values[0] ?? 0;
@@ -57,7 +57,7 @@ export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): W
   });
 }
 
-/** As one number: the mean over the sampled tokens. */
+/** The worth as one number: the mean over the sampled tokens. */
 export function meanWorth(worth: Worth, columns: () => TraceColumns): number {
   if (typeof worth === "number") return worth;
   const { mask } = columns();

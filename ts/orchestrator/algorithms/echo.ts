@@ -1,10 +1,10 @@
 /**
- * ECHO: the policy gradient on what the policy said (advantages as `grpo`), and beside it cross-entropy on what it was told in return:
+ * ECHO: the policy gradient on what the policy said (advantages as `grpo`), and beside it cross-entropy on the answers that it got:
  * L = L_rl + sum_t alpha_role(t) * -log p(x_t) / N_ce, over the tokens of messages that came after the first reply.
  *
  * Source: prime-rl's `echo` (the outputs of tools, alpha 0.1). A message that several branches share is learnt in the first of them.
  *
- * Departure: all tokens that a message adds are learnt, the template's own around its text included; prime-rl learns the text alone.
+ * Departure: all tokens that a message adds are learnt, including the template's tokens around its text; prime-rl learns the text alone.
  */
 import type { EpisodeTrace } from "../../environments/index.ts";
 import type { TraceColumns } from "../../native/index.ts";
@@ -17,7 +17,7 @@ const DEFAULT_ROLES: EchoRoles = { tool: 0.1 };
 
 type Node = EpisodeTrace["nodes"][number];
 
-/** Weights of the cross-entropy over a trace's tokens; null when nothing was said that counts. */
+/** Weights of the cross-entropy over a trace's tokens; null when no message counts. */
 export function echoWeights(nodes: readonly Node[], columns: TraceColumns, roles: EchoRoles): Float32Array | null {
   const alphas = Object.keys(roles).length === 0 ? DEFAULT_ROLES : roles;
   const weights = new Float32Array(columns.tokenIds.length);

@@ -1,7 +1,7 @@
 /**
  * GDPO, several rewards: each is normalised within its group on its own, Z_c = (R_c - mean_G) / (std_G + eps); their weighted sum is
- * normalised over the batch, A = (S - mean_B) / (std_B + eps), S = sum_c w_c Z_c. A reward of small spread is then not drowned by one
- * of large spread, as it is when the sum is normalised.
+ * normalised over the batch, A = (S - mean_B) / (std_B + eps), S = sum_c w_c Z_c. A reward of large spread then does not drown one
+ * of small spread, as it does when only the sum is normalised.
  *
  * Source: arXiv:2601.05242. eps is 1e-4 in both places, as in TRL (`multi_objective_aggregation="normalize_then_sum"`). Without
  * `components` the reward itself is the only one. A group of one has Z_c by `singleton`.

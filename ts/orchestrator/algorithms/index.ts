@@ -1,5 +1,5 @@
 /**
- * Advantage estimators, policy losses and the statistics of evaluations as pure functions: the same numbers as inside a run. Public as
+ * Advantage estimators, policy losses and the statistics of evaluations as pure functions: a run computes the same numbers. Public as
  * `prl-lm/algorithms`.
  */
 export {

@@ -15,7 +15,7 @@ export interface ScoredTrace {
   reference: Float32Array | null;
 }
 
-/** Null when it teaches nothing. With `filterZero` an advantage of 0 is nothing; otherwise its tokens train for the other terms of the loss. */
+/** Null when the trace teaches nothing. With `filterZero` an advantage of 0 teaches nothing; otherwise its tokens train the other loss terms. */
 export function lessonOf(
   algo: AlgoBlock,
   { trace, worth, columns, reference }: ScoredTrace,

@@ -1,5 +1,5 @@
 /**
- * MaxRL: A_i = (R_i - mean_G) / mean_G, so that a question weighs the more the rarer its answers are right; the expectation is that of
+ * MaxRL: A_i = (R_i - mean_G) / mean_G, so that a question weighs more when right answers to it are rarer; the expectation is that of
  * the maximum-likelihood objective cut off at order n.
  *
  * Source: arXiv:2602.02710. A group whose mean is 0 or less gets zeros (as prime-rl): the paper has rewards of 0 and 1 only.

@@ -1,5 +1,5 @@
 /**
- * OPO: A_i = R_i - b_G with the length-weighted baseline b_G = sum_j l_j R_j / sum_j l_j, the one of least gradient variance when the
+ * OPO: A_i = R_i - b_G with the length-weighted baseline b_G = sum_j l_j R_j / sum_j l_j, which has the least gradient variance when the
  * squared norm of a rollout's gradient grows with its length l.
  *
  * Source: "On-Policy RL with Optimal Reward Baseline", arXiv:2505.23585, equation 6 (as verl computes it).

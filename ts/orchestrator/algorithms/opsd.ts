@@ -1,16 +1,16 @@
 /**
- * On-policy self-distillation: the teacher of `opd.ts` is the policy itself, with its current weights, that was given a hint (a worked
- * solution, say) in front of the task. What it would have said had it known is what it learns to say without.
+ * On-policy self-distillation: the teacher of `opd.ts` is the policy itself, with its current weights, and with a hint (a worked
+ * solution, say) in front of the task. The policy learns to answer without the hint as it would answer with it.
  *
  * Source: prime-rl's `opsd`: a template with the hint before the user's first message, the sampled tokens behind it unchanged.
- * That teacher moves with the policy, and nothing teaches it to go on reading the hint: once the policy has learnt what there is to learn, both
- * drift off together, sooner or later at any learning rate (KL near 0, then growing, the reward falling). Stop there, by evaluations, or, our
- * addition, name a `teacher` that stands still: the model that the run began with, served beside it.
+ * That teacher moves with the policy, and nothing trains it to keep reading the hint: once the policy has learnt what the hint adds, both
+ * drift away together, sooner or later at any learning rate (KL is near 0, then grows; the reward falls). Evaluate and stop there, or, our
+ * addition, name a frozen `teacher`: the model that the run began with, served beside it.
  * The scored sequence is the hinted prompt and then, verbatim, every token of the branch after its own first prompt.
  */
 import type { Message } from "../../environments/index.ts";
 
-/** What turns a prompt into tokens. */
+/** Turns a prompt into tokens. */
 export interface HintRenderer {
   render: (messages: readonly Message[], tools: readonly unknown[] | undefined) => Uint32Array;
   encode: (text: string) => Uint32Array;
@@ -20,12 +20,12 @@ export interface HintRenderer {
 export interface Prompt {
   /** Messages before the first reply. */
   messages: readonly Message[];
-  /** A raw text, which no template touched. */
+  /** The prompt is raw text without a template. */
   isText: boolean;
   tools?: readonly unknown[];
 }
 
-/** The tokens of the prompt with the hint in front of its first message of the user, or of the first when there is none. */
+/** The tokens of the prompt with the hint in front of its first user message, or of its first message when it has no user message. */
 export function hintedPrompt(
   { messages, isText, tools }: Prompt,
   hint: string,

@@ -1,6 +1,6 @@
 /**
- * Parameters of the advantage estimators: the keys of the config block `orchestrator.algo`, and what an estimator may have to know of
- * each rollout beside its reward.
+ * Parameters of the advantage estimators: the keys of the config block `orchestrator.algo`, and what an estimator may need to know about
+ * each rollout besides its reward.
  */
 import { z } from "zod";
 
@@ -9,7 +9,7 @@ import { PrlError } from "../../errors.ts";
 const counts = z.array(z.array(z.number().nonnegative()));
 
 const schema = z.strictObject({
-  /** The config block's own name of the estimator; the caller has chosen by it already. */
+  /** The estimator's name in the config block; the caller has used it already to choose the estimator. */
   type: z.string().optional(),
   std: z.enum(["none", "group", "batch"]).default("none"),
   eps: z.number().nonnegative().optional(),

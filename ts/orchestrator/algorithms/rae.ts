@@ -1,7 +1,7 @@
 /**
  * RAE, role-conditioned advantage estimation for self-play: A = R - b_agent, then b_agent <- decay * b_agent + (1 - decay) * R.
  *
- * Source: SPIRAL, arXiv:2506.24119, with the baseline of before the update (as prime-rl; the paper's listing updates first). Rollouts
+ * Source: SPIRAL, arXiv:2506.24119, with the baseline before its update (as prime-rl; the paper's listing updates first). Rollouts
  * count in the order given; a group may hold one rollout; nothing is normalised. The baselines outlive a batch: a run keeps
  * {@link AgentBaselines} and writes them into its checkpoints, where prime-rl forgets them.
  */

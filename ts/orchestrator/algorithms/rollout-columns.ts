@@ -1,6 +1,6 @@
 /**
- * Columns that stand beside the rewards (lengths, agents, ...): checked against the rewards' shape and cut down to the rollouts whose
- * reward is valid, so that an estimator meets only what counts.
+ * Columns beside the rewards (lengths, agents, ...): they are checked against the rewards' shape and cut down to the rollouts whose
+ * reward is valid, so that an estimator sees only rollouts that count.
  */
 import { PrlError } from "../../errors.ts";
 import type { RewardGroups } from "./advantages.ts";
@@ -8,7 +8,7 @@ import type { ResolvedAdvantageParams } from "./params.ts";
 
 const COLUMNS = ["lengths", "input_tokens", "turns", "agents", "subgroups"] as const;
 
-/** `params` with every column cut down to the rollouts of `rewards` that are not NaN. Throws PRL_ADVANTAGE_INPUT on another shape. */
+/** `params` with every column cut down to the rollouts of `rewards` that are not NaN. Throws PRL_ADVANTAGE_INPUT when a shape differs. */
 export function validColumns(
   name: string,
   rewards: RewardGroups,

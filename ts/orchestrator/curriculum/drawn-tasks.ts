@@ -25,7 +25,7 @@ export class DrawnTasks {
   readonly #means: Float64Array;
   #drawn = 0;
 
-  /** `share` gives a number from 0 to below 1 for the how-manieth draw. */
+  /** `share` gives a number from 0 to below 1 for the draw with this number. */
   constructor(tasks: readonly Task[], weight: TaskWeight, share: (draw: number) => number, state?: DrawnTasksState) {
     this.#tasks = tasks;
     this.#indices = new Map(tasks.map(({ key }, index) => [key, index]));

@@ -1,4 +1,4 @@
-/** Which completed groups are worth a place in the batch. */
+/** Decides which completed groups get a place in the batch. */
 import type { CurriculumBlock } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { compareTraces } from "../comparisons.ts";
@@ -28,7 +28,7 @@ export class Gates {
     return rejects;
   }
 
-  /** `curriculum/<source>/admission_rate`, of sources of which groups ended since the last call, and what each gate rejected of them. */
+  /** `curriculum/<source>/admission_rate` and what each gate rejected, for sources with groups that ended since the last call. */
   take(): Record<string, number> {
     const values: Record<string, number> = {};
     for (const [name, { gates, counts }] of this.#sources) {
@@ -47,7 +47,7 @@ export class Gates {
 /**
  * Whether the gates keep the group out: all its advantages, as rewards minus the mean of what they are compared with, lie in
  * `advantage_range`. With 0 and 0 that is DAPO's dynamic sampling: groups without a signal under any baseline of the group. A group without
- * a reward passes: it is dropped as errored, not as useless.
+ * a reward passes the gates, because it is dropped as errored, not as rejected.
  */
 export function isRejected(group: Group, { advantage_range: range }: CurriculumBlock["gates"]): boolean {
   if (range === null) return false;

@@ -5,11 +5,11 @@ type Sampler = CurriculumBlock["sampler"];
 
 export type TaskWeight = (meanReward: number | undefined) => number;
 
-/** p(1-p) at its largest: what a task is worth of which nothing is known. */
+/** The largest value of p(1-p): the weight of a task about which nothing is known. */
 const UNTRIED_LEARNABILITY = 0.25;
 
 /**
- * - `difficulty_pool`: the weight of the first pool whose `max_reward` is not exceeded, the last one's for the rest (prime-rl).
+ * - `difficulty_pool`: the weight of the first pool whose `max_reward` is not exceeded; tasks above all of them get the last pool's (prime-rl).
  * - `learnability`: p(1-p), the variance of a task that is solved with probability p (arXiv:2502.12272), at least `floor`. Rewards outside
  *   [0, 1] count as the nearer end.
  */

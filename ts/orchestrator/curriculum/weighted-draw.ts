@@ -27,7 +27,7 @@ export class WeightedDraw {
     if (++this.#changes >= this.#weights.length) this.#rebuild();
   }
 
-  /** The item at `share` (from 0 to below 1) of the total weight; -1 when nothing weighs anything. */
+  /** The item at `share` (from 0 to below 1) of the total weight; -1 when all weights are 0. */
   draw(share: number): number {
     const total = this.#total();
     if (total <= 0) return this.#heavyFrom(0);
@@ -43,7 +43,7 @@ export class WeightedDraw {
     return this.#heavyFrom(node);
   }
 
-  /** The nearest item from `item` on that weighs something, else before it: rounding may end beside one of weight 0. */
+  /** The nearest item with a weight above 0, from `item` on, else before it: by rounding the search may end on an item of weight 0. */
   #heavyFrom(item: number): number {
     for (let index = item; index < this.#weights.length; index++) if (this.weight(index) > 0) return index;
     for (let index = item - 1; index >= 0; index--) if (this.weight(index) > 0) return index;

@@ -1,5 +1,5 @@
 /**
- * Gibberish: a rare token that the policy itself held for all but impossible. Byte-pair vocabularies are ordered by frequency, so a high id is
+ * Gibberish: a rare token that the policy itself found almost impossible. Byte-pair vocabularies are ordered by frequency, so a high id is
  * a rare piece of text; sampled far below the uniform log-probability -ln(vocabulary) (-11.9 for 150,000) it is noise of the tail, and one
  * such token often turns what follows into nonsense. prime-rl had this filter before it turned to gates.
  */

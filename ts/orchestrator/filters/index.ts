@@ -1,6 +1,6 @@
 /**
- * Filters: which scored traces do not train. A trace that is left out keeps its place in its group's baseline: what it was worth is known,
- * only its tokens are not to be learnt from. Each filter is counted by its name, also one that only watches.
+ * Filters: which scored traces do not train. A trace that is left out keeps its place in its group's baseline: its reward is known,
+ * only its tokens are not learnt. What each filter finds is counted under its name, also when the filter only watches.
  */
 import { filterName, type FilterBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
@@ -20,11 +20,11 @@ export interface FilterInput {
 export interface TraceFilter {
   name: string;
   enforce: boolean;
-  /** Whether the trace is what the filter looks for. */
+  /** Whether the filter matches the trace. */
   finds: (input: FilterInput) => boolean;
 }
 
-/** A filter of one's own: "keep", or the reason why not. */
+/** A custom filter: returns "keep", or the reason to leave the trace out. */
 export type CustomFilter = (trace: EpisodeTrace, columns: () => TraceColumns) => string;
 
 /** Errors: those of `OwnFunction.load`. */
@@ -34,7 +34,7 @@ export async function loadFilters(blocks: readonly FilterBlock[]): Promise<Trace
   );
 }
 
-/** The first filter that keeps the trace from training, if any; `count` is told of every one that found it. */
+/** The first filter that keeps the trace from training, if any; `count` is called with the name of every filter that matches. */
 export function rejectingFilter(
   filters: readonly TraceFilter[],
   input: FilterInput,

@@ -1,6 +1,6 @@
 /**
- * Repetition: a policy that is caught in a loop holds every next token for all but certain. So many of those in a row do not happen in other
- * text. prime-rl had this filter before it turned to gates.
+ * Repetition: a policy that is caught in a loop finds every next token almost certain. In other text so many such tokens do not follow
+ * each other. prime-rl had this filter before it turned to gates.
  */
 import type { TraceColumns } from "../../native/index.ts";
 

@@ -1,6 +1,6 @@
 /** Quantiles that intervals need: of the normal, Student's t and the beta distribution, to about twelve digits. */
 
-/** More than doubles can tell apart between any two bounds. */
+/** More halvings than doubles can distinguish between any two bounds. */
 const BISECTIONS = 200;
 
 /** The z > 0 with P(|Z| <= z) = level. */
@@ -8,7 +8,7 @@ export function normalQuantile(level: number): number {
   return bisect(0, 40, (z) => centralNormal(z) < level);
 }
 
-/** The t > 0 with P(|T| <= t) = level for so many degrees of freedom. */
+/** The t > 0 with P(|T| <= t) = level for this many degrees of freedom. */
 export function studentQuantile(level: number, freedom: number): number {
   // T² / (T² + freedom) has a beta distribution.
   const inside = betaQuantile(level, 0.5, freedom / 2);
@@ -44,7 +44,7 @@ function centralNormal(z: number): number {
   return sum * Math.sqrt(2 / Math.PI) * Math.exp((-z * z) / 2);
 }
 
-/** The regularised incomplete beta function I_x(a, b), by its continued fraction on the side where that converges fast. */
+/** The regularised incomplete beta function I_x(a, b), by its continued fraction, on the side where the fraction converges fast. */
 function regularizedBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;
@@ -76,7 +76,7 @@ function betaFraction(x: number, a: number, b: number): number {
   return result;
 }
 
-/** Stirling's series where it is exact to a double, reached by the recurrence. */
+/** Stirling's series, evaluated where it is exact to a double; the recurrence leads there. */
 function logGamma(x: number): number {
   let shift = 0;
   let y = x;

@@ -16,9 +16,9 @@ export interface IntervalOptions {
    * percentiles of resampled means.
    */
   method?: (typeof METHODS)[number];
-  /** Share of such intervals that hold the true mean, between 0 and 1. Default 0.95. */
+  /** Share of intervals that hold the true mean, between 0 and 1. Default 0.95. */
   level?: number;
-  /** Of the bootstrap. Default 0. */
+  /** Seed of the bootstrap. Default 0. */
   seed?: number;
 }
 
@@ -26,7 +26,7 @@ export interface MeanInterval {
   mean: number;
   /** Standard error of the mean, over n - 1; NaN for one value. */
   stderr: number;
-  /** NaN where the method needs two values and there is one. */
+  /** NaN where the method needs two values and gets one. */
   low: number;
   high: number;
 }
@@ -106,7 +106,7 @@ function bootstrap(values: readonly number[], level: number, seed: number): { lo
   return { low: quantileOfSorted(means, tail), high: quantileOfSorted(means, 1 - tail) };
 }
 
-/** Between the two nearest values, linearly. */
+/** Quantile by linear interpolation between the two nearest values. */
 export function quantileOfSorted(sorted: ArrayLike<number>, share: number): number {
   const place = share * (sorted.length - 1);
   const below = sorted[Math.floor(place)] ?? Number.NaN;

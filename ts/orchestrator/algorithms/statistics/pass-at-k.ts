@@ -1,4 +1,4 @@
-/** What a model would reach with k tries, estimated without bias from n of them. */
+/** Unbiased estimates, from n tries, of what a model would reach with k tries. */
 import { fail } from "./check.ts";
 
 /**

@@ -10,7 +10,7 @@ import { passAtK, passHatK } from "./pass-at-k.ts";
 
 export interface PassRate {
   mean: number;
-  /** Of the 95 % interval; NaN for one task whose estimate is neither 0 nor 1. */
+  /** Lower end of the 95 % interval; NaN for a single task whose estimate is neither 0 nor 1. */
   low: number;
   high: number;
 }

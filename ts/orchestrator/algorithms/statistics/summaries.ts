@@ -1,4 +1,4 @@
-/** Single numbers, and single answers, that stand for many. */
+/** Single numbers, or single answers, that summarise many. */
 import { checkValues, fail } from "./check.ts";
 import { quantileOfSorted } from "./mean-interval.ts";
 
