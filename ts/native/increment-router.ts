@@ -132,11 +132,22 @@ export class IncrementRouter {
     }
   }
 
+  /** Why the engine is gone; null while it is there. An increment has the text of an error, and this tells whose fault it is. */
+  #engineFailure(): PrlError | null {
+    try {
+      native(() => this.#engine.abort([]));
+      return null;
+    } catch (error) {
+      if (!(error instanceof PrlError && ENGINE_GONE.has(error.code))) throw error;
+      return error;
+    }
+  }
+
   #deliver(increment: NativeIncrement): void {
     const call = this.#calls.get(increment.id);
     const id = call?.unfinished.get(increment.id);
     if (call === undefined || id === undefined) return;
-    const converted = fromNativeIncrement(increment, id);
+    const converted = fromNativeIncrement(increment, id, increment.error === null ? null : this.#engineFailure());
     if (isLast(converted)) {
       this.#calls.delete(increment.id);
       call.unfinished.delete(increment.id);
@@ -191,7 +202,7 @@ function toNative(request: GenerateRequest, id: string): NativeRequest {
   };
 }
 
-function fromNativeIncrement(increment: NativeIncrement, id: string): GenerateIncrement {
+function fromNativeIncrement(increment: NativeIncrement, id: string, failure: PrlError | null): GenerateIncrement {
   const pairs = increment.policyVersions;
   const policyVersions: [number, number][] = [];
   for (let i = 0; i + 1 < pairs.length; i += 2) policyVersions.push([pairs[i] ?? 0, pairs[i + 1] ?? 0]);
@@ -203,7 +214,7 @@ function fromNativeIncrement(increment: NativeIncrement, id: string): GenerateIn
     finishReason: increment.finishReason as GenerateIncrement["finishReason"],
     stopReason: increment.stopReason,
     cachedTokens: increment.cachedTokens,
-    ...(increment.error === null ? {} : { error: invalid(increment.error) }),
+    ...(increment.error === null ? {} : { error: failure ?? invalid(increment.error) }),
   };
 }
 

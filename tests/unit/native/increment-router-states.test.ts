@@ -24,6 +24,7 @@ const increment = (id: string, end: Partial<NativeIncrement>): NativeIncrement =
 /** Runs requests a token a step; refuses those with a top_k of 13, and a submission with a top_k of 14 in it as a whole. */
 class MadeUpEngine implements Router {
   readonly live = new Map<string, number>();
+  #isDead = false;
   #arrived: NativeIncrement[] = [];
   #pull: { resolve: (arrived: NativeIncrement[]) => void; reject: (reason: Error) => void } | null = null;
 
@@ -37,6 +38,7 @@ class MadeUpEngine implements Router {
   }
 
   abort(ids: string[]): void {
+    if (this.#isDead) throw new Error("[PRL_NATIVE_PANIC] the generation thread panicked");
     for (const id of ids) if (this.live.delete(id)) this.#arrived.push(increment(id, { finishReason: "abort" }));
     this.#answer();
   }
@@ -54,6 +56,14 @@ class MadeUpEngine implements Router {
       if (left <= 1) this.live.delete(id);
       else this.live.set(id, left - 1);
     }
+    this.#answer();
+  }
+
+  /** The thread dies: what is live ends with its last words, and every later call fails. */
+  die(): void {
+    for (const id of this.live.keys()) this.#arrived.push(increment(id, { error: "the generation thread panicked" }));
+    this.live.clear();
+    this.#isDead = true;
     this.#answer();
   }
 
@@ -181,4 +191,16 @@ describe("the increment router", () => {
       { numRuns: 500 },
     );
   });
+});
+
+test("requests under way when the engine's thread dies end with its failure, not with one of theirs", async () => {
+  const engine = new MadeUpEngine();
+  const run = start(new IncrementRouter(engine), ["runs", "refused"], "reads all");
+  await new Promise((resolve) => setImmediate(resolve));
+  engine.die();
+  await expect.poll(() => run.ended).not.toBeNull();
+  const codes = Object.fromEntries(
+    run.seen.flatMap(({ id, error }) => (error === undefined ? [] : [[id, error.code]])),
+  );
+  expect(codes).toEqual({ 0: "PRL_NATIVE_PANIC", 1: "PRL_ENGINE_INPUT" });
 });
