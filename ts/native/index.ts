@@ -65,6 +65,7 @@ export {
 } from "./transport.ts";
 export { policyLoss, type LossCounts, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
 export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./own-loss.ts";
+export { ARCHITECTURES, checkArchitecture } from "./architectures.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";
 export { connectSandboxPool, startSandboxPool } from "./sandbox.ts";

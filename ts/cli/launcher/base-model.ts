@@ -7,7 +7,7 @@ import { isAbsolute, join } from "node:path";
 
 import { cacheDir, type KeyPath, placeOf, type Provenance } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { openSafetensors, randomCheckpoint } from "../../native/index.ts";
+import { checkArchitecture, openSafetensors, randomCheckpoint } from "../../native/index.ts";
 import { loadTokenizer } from "../../renderers/index.ts";
 import { weightsDigest } from "../../trainer/index.ts";
 import { packageManifest } from "../version.ts";
@@ -35,7 +35,7 @@ export function modelFolder(name: string): string {
  * Checks what can be checked of a model without loading its weights, before anything of a run exists: the folder, its config.json, its
  * tokenizer, the headers of its weights.
  *
- * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`, ..., naming the key and the file
+ * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_ENGINE_ARCHITECTURE_UNSUPPORTED`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`, ..., naming the key and the file
  */
 export async function checkModel(
   name: string,
@@ -45,7 +45,9 @@ export async function checkModel(
   try {
     const folder = modelFolder(name);
     const entries = await modelFiles(folder, name);
-    const { vocab_size: rows } = await readModelConfig(join(folder, "config.json"));
+    const config = await readModelConfig(join(folder, "config.json"));
+    checkArchitecture(config, join(folder, "config.json"));
+    const { vocab_size: rows } = config;
     const tokenizer = await loadTokenizer(folder);
     if (typeof rows === "number" && tokenizer.vocabSize > rows) {
       throw new PrlError(
@@ -64,7 +66,7 @@ export async function checkModel(
   }
 }
 
-async function readModelConfig(path: string): Promise<{ vocab_size?: unknown }> {
+async function readModelConfig(path: string): Promise<Readonly<Record<string, unknown>>> {
   let text: string;
   try {
     text = await readFile(path, "utf8");
@@ -73,7 +75,7 @@ async function readModelConfig(path: string): Promise<{ vocab_size?: unknown }> 
   }
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null) return value;
+    if (typeof value === "object" && value !== null) return value as Record<string, unknown>;
   } catch (cause) {
     throw new PrlError("PRL_ENGINE_CONFIG", `${path} is not valid JSON`, { cause });
   }
