@@ -96,7 +96,7 @@ export async function findResumedRun(
   request: ResumeRequest,
 ): Promise<ResumedRun> {
   const { file, fixed } = KINDS[kind];
-  const earlier = await earlierConfig(join(runDir, "configs", file), runDir);
+  const earlier = await earlierConfig(file, runDir);
   const differences = differingKeys(earlier, config).filter((key) => !isBelow(key, IRRELEVANT));
   const drift = differences.filter((key) => isBelow(key, fixed));
   if (drift.length > 0) {
@@ -180,12 +180,37 @@ export async function clearLaterSteps(
   }
 }
 
-async function earlierConfig(path: string, runDir: string): Promise<unknown> {
+/** What a run leaves that it could not be started anew beside. */
+const REMAINS = ["checkpoints", "weights", "rollouts", "model"];
+const CONFIG_FILES: Readonly<Record<string, string>> = {
+  "rl.json": "prl rl",
+  "sft-run.json": "prl sft",
+  "eval.json": "prl eval",
+};
+
+async function earlierConfig(file: string, runDir: string): Promise<unknown> {
+  const path = join(runDir, "configs", file);
+  const text = await ifThere(readFile(path, "utf8"), path);
+  if (text === null) throw new PrlError("PRL_RUN_UNKNOWN", await whyNoRun(file, runDir));
   try {
-    return JSON.parse(await readFile(path, "utf8"));
+    return JSON.parse(text);
   } catch (cause) {
-    throw new PrlError("PRL_RUN_UNKNOWN", `${runDir} holds no run to resume: ${path} cannot be read`, { cause });
+    const advice = "put back the file as it was, or start the run again with --clean, which deletes all of it";
+    throw new PrlError("PRL_RUN_UNKNOWN", `${path}, the config of the run to resume, is damaged: ${advice}`, { cause });
   }
+}
+
+/** What a directory without the config of a run has instead, and what to do. */
+async function whyNoRun(file: string, runDir: string): Promise<string> {
+  if (!(await isThere(runDir))) return `there is no run ${runDir} to resume: start it without --resume`;
+  const missing = `${runDir} has no configs/${file}, which says what run it is`;
+  const others = (await listed(join(runDir, "configs"))).filter((name) => name in CONFIG_FILES);
+  const [other] = others;
+  if (other !== undefined) return `${missing}: configs/${other} is there, so it is a run of ${CONFIG_FILES[other]}`;
+  const remains = (await listed(runDir)).filter((name) => REMAINS.includes(name));
+  if (remains.length === 0)
+    return `${missing}, and nothing that a run has made: start it without --resume, with --clean if files lie there`;
+  return `${missing}, but ${remains.join(", ")}: put the file back to go on, or start the run again with --clean, which deletes all of it`;
 }
 
 /** Keys at which two configs differ, sorted; a list counts as one value. */
