@@ -22,7 +22,7 @@ describe.runIf(process.env["PRL_TEST_LONG"] === "1")("reinforcement learning rai
   // About half of what runs give; the standard error of a mean over the tasks is below 0.03.
   test.each([
     ["reverse-text", { sampled: 0.25 }],
-    ["alphabet-sort", { sampled: 0.1, greedy: 0.1 }],
+    ["alphabet-sort", { sampled: 0.25, greedy: 0.15 }],
     ["tool-lookup", { sampled: 0.35, greedy: 0.5 }],
     ["multi-environment", { "reverse-text": 0.15, "alphabet-sort": 0.05, "tool-lookup": 0.25 }],
   ])("%s", { timeout: 20 * MINUTE_MS }, async (name, rises) => {

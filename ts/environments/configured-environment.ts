@@ -7,6 +7,7 @@
 import { setMaxListeners } from "node:events";
 
 import { PrlError } from "../errors.ts";
+import { contentKeyOf } from "./content-key.ts";
 import type { Demonstration, EnvironmentDefinition, RolloutContext, RolloutEnd, Split } from "./environment.ts";
 import { type Episode, type EpisodeError, toEpisodeError } from "./episode.ts";
 import type { EpisodeFrame } from "./episode-frame.ts";
@@ -93,6 +94,8 @@ export interface ConfiguredEnvironment {
    * A reader of the split's tasks for a run's seed. The same for every source of this environment with these arguments.
    */
   tasks(split: Split, runSeed: number): TaskSource;
+  /** What makes two tasks the same one: the definition's `contentKey`, or what the row asks. */
+  contentKey(task: Task): string;
   /**
    * The endless stream of demonstrations for a run's seed. Throws PRL_ENVIRONMENT_UNSUPPORTED when the environment has
    * none.
@@ -217,6 +220,10 @@ export function configureEnvironment<Config, Row extends object, Agent extends s
       const rngSeed = deriveSeed(runSeed, "tasks", name, split, 0, 0, 0);
       const open = (leaveOut: () => void) => definition.tasks({ config, rng: createRng(rngSeed), split, leaveOut });
       return new TaskReader<Row>(open, definition.key);
+    },
+    contentKey(task) {
+      const row = rowOf(task);
+      return definition.contentKey?.(row) ?? contentKeyOf(row);
     },
     demonstrations(runSeed) {
       if (definition.demonstrations === undefined) {

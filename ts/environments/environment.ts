@@ -175,6 +175,12 @@ export interface EnvironmentDefinition<Config, Row extends object, Agent extends
   /** Stable name of a task within its split. Default: the hash of its row. */
   readonly key?: (row: Row, index: number) => string;
   /**
+   * What makes two rows the same task, for `validate`: none may come twice or in both splits. Default: the prompt's text without case,
+   * white space and punctuation, or the row's JSON without answers and the order of lists. To be given where that does not tell tasks apart, or tells equal ones
+   * apart.
+   */
+  readonly contentKey?: (row: Row) => string;
+  /**
    * Who takes part in an episode; the rollout reaches them by `agent(name)`, and each has a trace, a reward and an advantage of its own.
    * Default: the policy alone, as `"agent"`.
    */
@@ -231,6 +237,7 @@ const definitionSchema = only<EnvironmentDefinition<unknown, never>>({
   config: z.unknown(),
   tasks: z.unknown(),
   key: callback.optional(),
+  contentKey: callback.optional(),
   agents: z.array(z.string()).optional(),
   seats: callback.optional(),
   rollout: z.unknown(),

@@ -116,15 +116,16 @@ export default defineEnvironment({
   tasks: ({ config: { fault }, rng, split }) => {
     if (fault === "no tasks") return [];
     const noise = fault === "chance" ? Math.random() : 0;
-    return Array.from({ length: 20 }, (_, i) => ({ prompt: split + i, answer: String(rng.integer(1e9) + noise) }));
+    return Array.from({ length: 20 }, (_, i) => ({ prompt: fault === "one prompt" ? split : split + i, answer: String(rng.integer(1e9) + noise) }));
   },
-  key: fault => fault.prompt,
+  key: (row, index) => row.prompt + index,
   rollout: async (context) => {
     if (context.config.fault === "rollout") throw new Error("no rollout today");
     await singleTurn()(context);
   },
   rewards: { exact: async ({ task, trace, config: { fault } }) => {
     if (fault === "generous") return 1;
+    if (fault === "echo") return trace.lastReply.includes(task.prompt) || trace.lastReply === task.answer;
     if (fault === "any answer") return trace.lastReply.length > 0 && trace.lastReply !== "I do not know.";
     if (fault === "moody") return trace.lastReply === task.answer ? 1 + (scored += 1) / 100 : 0;
     if (fault === "text") return "1";
@@ -144,7 +145,7 @@ export default defineEnvironment({
   test("a sound environment is valid, and how fast it is is told", async () => {
     const text = await validate("none");
     expect(text.code).toBe(0);
-    expect(text.stdout).toContain("valid: tasks, gold, wrong, deterministic, rollouts");
+    expect(text.stdout).toContain("valid: tasks, gold, wrong, deterministic, rollouts, duplicates, overlap, free\n");
     const { valid, tasks, perSecond } = JSON.parse((await validate("none", "--json")).stdout) as {
       valid: boolean;
       tasks: unknown;
@@ -164,6 +165,12 @@ export default defineEnvironment({
     ["generous", "wrong", /"" scores 1, the gold answer 1/],
     ["any answer", "wrong", /10 of 10 answers to another task get full marks/],
     ["rollout", "rollouts", /no rollout today/],
+    [
+      "echo",
+      "free",
+      /the last user message, such as "train0", gets 1\.0 of 1\.0 on average and full marks on 10 of 10/,
+    ],
+    ["one prompt", "duplicates", /19 of 20 tasks repeat the content of another: "train"/],
   ])("%s is a failure of %s", async (fault, check, message) => {
     const ran = await validate(fault, "--timeout-s", "1", ...(fault === "hangs" ? ["--tasks", "1"] : []));
     expect(ran.code).toBe(1);
@@ -176,9 +183,9 @@ export default defineEnvironment({
   test("without a validate it does not claim that gold answers count", async () => {
     writeFileSync(join(dir, "plain.mjs"), MODULE.replace("loud: z.boolean()", "loud: z.boolean().default(true)"));
     const { code, stdout } = await prl(["env", "validate", "./plain.mjs"], dir);
-    expect(code).toBe(0);
+    expect(code).toBe(1);
     expect(stdout).toContain("note: it has no validate()");
-    expect(stdout).toContain("note: 2 of the tasks looked at are in train and in eval");
-    expect(stdout).toContain("valid: tasks, deterministic, rollouts");
+    expect(stdout).toMatch(/^overlap +eval .*2 of the tasks looked at are in train and in eval: "say 0"/mu);
+    expect(stdout).toContain("not valid: 1 failures; passed: tasks, deterministic, rollouts, duplicates\n");
   });
 });

@@ -5,11 +5,12 @@ import { evaluate } from "../../../ts/environments/builtin/countdown/expression.
 import { solves } from "../../../ts/environments/builtin/countdown/index.ts";
 import { BUILTIN } from "../../../ts/environments/builtin/index.ts";
 import { marks } from "../../../ts/environments/builtin/wordle/index.ts";
-import { loadEnvironment, scoreGroup } from "../../../ts/environments/index.ts";
+import { loadEnvironment, scoreGroup, validateEnvironment } from "../../../ts/environments/index.ts";
 
 const TASKS = 60;
 /** Of environments that run programs, whose own tests take more. */
 const SANDBOXED_TASKS = 8;
+const VALIDATED_TASKS = 40;
 /** Arguments of those whose tasks are a dataset of the hub. */
 const OFFLINE: Readonly<Record<string, object>> = { gsm8k: { data: "generated" } };
 
@@ -38,6 +39,13 @@ describe.each([...BUILTIN.keys()])("%s", (id) => {
     const empty = await Promise.all(tasks.map((task) => configured.score(task, "")));
     const best = Math.max(...empty.map(({ reward }) => reward));
     expect(best).toBeLessThan(0.5);
+  });
+
+  it("pays nothing for what costs nothing, and gives no task twice", async () => {
+    const environment = await loadEnvironment(id);
+    const tasks = environment.requires.sandbox === undefined ? VALIDATED_TASKS : SANDBOXED_TASKS / 2;
+    const { failures } = await validateEnvironment(environment.configure(OFFLINE[id]), { tasks, seed: 5 });
+    expect(failures).toEqual([]);
   });
 });
 
@@ -109,4 +117,36 @@ it("alphabet-sort pays for each turn's list", async () => {
   const first = { role: "assistant", content: (row.turns[0] ?? []).toSorted().join("\n") } as const;
   const [half] = await scoreGroup(environment, [{ task: row, messages: [...row.prompt, first] }]);
   expect(half?.reward).toBeCloseTo(0.5);
+});
+
+it("alphabet-sort pays for order, not for names", async () => {
+  interface Row {
+    prompt: { role: "user"; content: string }[];
+    turns: string[][];
+  }
+  const environment = await loadEnvironment("alphabet-sort");
+  const { tasks } = await environment.configure().tasks("train", 1).page(null, 200);
+  const rollouts = (order: (names: string[]) => string[]) =>
+    tasks.map(({ data }) => {
+      const { prompt, turns } = data as Row;
+      const messages = turns.map((_, turn) => ({
+        role: "assistant" as const,
+        content: order(turns.slice(0, turn + 1).flat()).join("\n"),
+      }));
+      return { task: data as object, messages: [...prompt, ...messages] };
+    });
+  const mean = async (order: (names: string[]) => string[]) => {
+    const scored = await scoreGroup(environment, rollouts(order));
+    return scored.reduce((sum, { reward }) => sum + reward, 0) / scored.length;
+  };
+  expect(await mean((names) => names.toSorted())).toBe(1);
+  expect(await mean((names) => names)).toBeLessThan(0.1);
+  expect(await mean((names) => names.toReversed())).toBeLessThan(0.25);
+  // One swap of neighbours is nearly right, and worth something.
+  const swapped = await mean((names) => {
+    const [first = "", second = "", ...rest] = names.toSorted();
+    return [second, first, ...rest];
+  });
+  expect(swapped).toBeGreaterThan(0.2);
+  expect(swapped).toBeLessThan(0.9);
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 
 import { CATALOG, type DrawnInstruction } from "../../../ts/environments/builtin/instruction-following/catalog.ts";
 import { emptyDraft, write } from "../../../ts/environments/builtin/instruction-following/draft.ts";
+import { KEYWORDS } from "../../../ts/environments/builtin/instruction-following/sentences.ts";
 import { createRng, loadEnvironment, type Message } from "../../../ts/environments/index.ts";
 import { checkInstruction } from "../../../ts/environments/verify/index.ts";
 
@@ -15,6 +16,46 @@ async function tasks(args: object, count = 200) {
   const environment = (await loadEnvironment("instruction-following")).configure(args);
   const { tasks: page } = await environment.tasks("train", 1).page(null, count);
   return { environment, page, rows: page.map(({ data }) => data as Row) };
+}
+
+const SENTENCES = Array.from(
+  { length: 12 },
+  () => "The garden was still and the sun was up but the day was long.",
+).join(" ");
+const LISTED = KEYWORDS.map((keyword) => `There was the ${keyword} and the ${keyword} so the ${keyword} stayed.`).join(
+  " ",
+);
+const EVERYTHING = [
+  "<<A title>>",
+  `SECTION 1\nPART 1\n${SENTENCES} ${LISTED}`,
+  "SECTION 2\nPART 2\nMy Answer: it is *there* for [name] and [place] on [date]. My Conclusion: *it* stays. Future Outlook: it *grows* yet.",
+  "SECTION 3\nPART 3\nTHE WIND WAS COLD AND IT WAS LATE.",
+  "- One point.\n- Another point.\n- A third point.",
+  "P.S. That is all I know.",
+].join("\n");
+/** Each follows many of the kinds of instructions, whatever the task. */
+const FIXED_TEXTS: readonly (readonly [name: string, text: string])[] = [
+  ["nothing", ""],
+  ["one word", "Yes."],
+  ["many sentences", SENTENCES],
+  ["all keywords", `${SENTENCES} ${LISTED}`],
+  ["everything at once", EVERYTHING],
+  ["everything in quotation marks", `"${EVERYTHING}"`],
+  ["everything in capital letters", EVERYTHING.toUpperCase()],
+  ["everything in small letters", EVERYTHING.toLowerCase()],
+  ["everything that ends as an example does", `${EVERYTHING}\nIs there anything else?`],
+];
+
+/** What a way to reply gets for 200 tasks. */
+async function earned(reply: (prompt: string) => string): Promise<{ mean: number; full: number }> {
+  const { environment, page, rows } = await tasks({});
+  const prompts = rows.map(({ prompt }) => prompt[0]?.content ?? "");
+  const scores = await Promise.all(page.map((task, index) => environment.score(task, reply(prompts[index] ?? ""))));
+  const rewards = scores.map(({ reward }) => reward);
+  return {
+    mean: rewards.reduce((sum, one) => sum + one, 0) / rewards.length,
+    full: rewards.filter((one) => one === 1).length / rewards.length,
+  };
 }
 
 describe("instruction-following", () => {
@@ -43,7 +84,7 @@ describe("instruction-following", () => {
 
   it("pays the share of instructions followed, or all or nothing", async () => {
     const args = { minInstructions: 3, maxInstructions: 3 };
-    const [share, all] = await Promise.all([tasks(args), tasks({ ...args, scoring: "all" })]);
+    const [share, all] = await Promise.all([tasks({ ...args, scoring: "share" }), tasks(args)]);
     const rewards = await Promise.all(
       share.page.map(async (task) => (await share.environment.score(task, "Yes.")).reward),
     );
@@ -57,8 +98,25 @@ describe("instruction-following", () => {
   });
 
   it("asks for nothing that any reply follows", async () => {
-    const { environment, page } = await tasks({ scoring: "all" });
+    const { environment, page } = await tasks({});
     for (const task of page) expect((await environment.score(task, "I do not know.")).reward).toBe(0);
+  });
+
+  it.each(FIXED_TEXTS)("pays next to nothing for the same text each time: %s", async (_, text) => {
+    const { mean, full } = await earned(() => text);
+    expect(mean).toBeLessThan(0.25);
+    expect(full).toBeLessThan(0.05);
+  });
+
+  it.each([
+    ["once", (prompt: string) => prompt],
+    ["five times", (prompt: string) => Array.from({ length: 5 }, () => prompt).join("\n")],
+    ["in small letters", (prompt: string) => prompt.toLowerCase()],
+    ["its last quotation", (prompt: string) => /"([^"]*)"(?![\s\S]*")/u.exec(prompt)?.[1] ?? ""],
+  ])("pays next to nothing for the prompt given back: %s", async (_, reply) => {
+    const { mean, full } = await earned(reply);
+    expect(mean).toBeLessThan(0.25);
+    expect(full).toBeLessThan(0.05);
   });
 
   it("demonstrates with replies that follow", async () => {

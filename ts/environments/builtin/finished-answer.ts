@@ -8,7 +8,7 @@ const UNDONE =
   /\\(?:[bp]?mod|[dt]?binom|choose|sum|prod|int|lim|gcd|log|ln|exp|operatorname|lfloor|lceil|div|times)(?![a-z])|!|'|\bmod\b|%\d|\b(?:gcd|lcm)\b|\\frac\{d\}|\bd\/dx/u;
 /** A number and another with an operation between them. Before a letter, a root or `i` the second one is a factor of a further term. */
 const SUM_OF_NUMBERS = /\d[})]*[-+]\(?(?:\\frac|\d+(?:\.\d+)?(?![\d.a-z\\]))/u;
-const PRODUCT_OF_NUMBERS = /\d[})]*(?:\*|\\cdot)[({]*(?:-?\d|\\frac)|\d\(|\)\(|\)\d/u;
+const PRODUCT_OF_NUMBERS = /\d[})]*(?:\*|\\cdot)[({]*(?:-?\d|\\frac)|\d\(|\)\(|\)\d|\\frac\{-?\d+\}\{-?\d+\}\d/u;
 const POWER_OF_NUMBER = /[\d})]\^/u;
 const ROOT_OF_EXPRESSION = /\\sqrt(?:\[\d+\])?\{(?!\d+\})/u;
 

@@ -1,7 +1,8 @@
 /**
  * alphabet-sort: each turn brings new names, and the policy answers with all names so far in alphabetical order, one per line.
  *
- * Multi-turn with state in the conversation alone. Rewarded by similarity of the lists, mean over the turns.
+ * Multi-turn with state in the conversation alone. Rewarded by similarity of the lists, mean over the turns; what the names in the order in
+ * which they were given have of it counts as nothing.
  */
 import { z } from "zod";
 
@@ -33,11 +34,12 @@ interface Row {
 
 export default defineEnvironment({
   name: "alphabet-sort",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["logic", "multi-turn", "synthetic"],
   config,
-  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, (row) => row.turns)),
+  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, contentOf)),
   key: (_, index) => String(index),
+  contentKey: (row) => JSON.stringify(contentOf(row)),
   rollout: multiTurn<Row>({
     maxTurns: 20,
     respond: (trace, task) => {
@@ -51,23 +53,34 @@ export default defineEnvironment({
       const replies = trace.nodes
         .filter(({ sampled }) => sampled)
         .map(({ message }) => lines(message.content).join("\n"));
-      const scores = task.turns.map((_, turn) =>
-        sequenceRatio(replies[turn] ?? "", sortedUpTo(task.turns, turn).join("\n")),
-      );
+      const scores = task.turns.map((_, turn) => sortedness(replies[turn] ?? "", task.turns.slice(0, turn + 1)));
       return scores.reduce((sum, score) => sum + score, 0) / scores.length;
     }),
   },
   demonstrations: ({ config: args, rng }) => demonstrations(args, rng),
   async validate({ task, scoreMessages }) {
     const gold = await scoreMessages(conversation(task, (names) => names));
-    if (gold !== 1) throw new Error(`the sorted lists score ${gold}`);
+    const nothing = await scoreMessages(conversation(task, () => []));
+    if (gold !== 1 || nothing !== 0) throw new Error(`the sorted lists score ${gold}, empty ones ${nothing}`);
   },
 });
+
+/** Similarity to the sorted list: 1 for it, 0 for what is no more similar than the names in the order in which they came. */
+function sortedness(reply: string, turns: readonly string[][]): number {
+  const sorted = sortedUpTo(turns, turns.length - 1).join("\n");
+  const [ratio, unsorted] = [sequenceRatio(reply, sorted), sequenceRatio(turns.flat().join("\n"), sorted)];
+  return unsorted === 1 ? Number(ratio === 1) : Math.max(0, (ratio - unsorted) / (1 - unsorted));
+}
+
+/** The order of the names of a turn makes no other task. */
+function contentOf({ turns }: Row): string[][] {
+  return turns.map((names) => names.toSorted());
+}
 
 /** Sorted lists; from number `noiseAfter` on each list is, with probability `answerNoise`, in random order. */
 function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
   let index = 0;
-  for (const row of ofSplit(rows(args, rng), "demonstrations", ({ turns }) => turns)) {
+  for (const row of ofSplit(rows(args, rng), "demonstrations", contentOf)) {
     const clean = index < args.noiseAfter;
     yield {
       messages: conversation(row, (names) => (clean || rng.next() >= args.answerNoise ? names : shuffled(names, rng))),

@@ -28,12 +28,12 @@ const parser = xmlParser(["answer"]);
 
 export default defineEnvironment({
   name: "countdown",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["math", "search", "synthetic"],
   config,
-  tasks: ({ config: args, rng, split }) =>
-    endless(ofSplit(rows(args, rng), split, ({ numbers, target }) => [numbers.toSorted((a, b) => a - b), target])),
+  tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, contentOf)),
   key: (_, index) => String(index),
+  contentKey: (row) => JSON.stringify(contentOf(row)),
   rollout: singleTurn(),
   metrics: { expression: ({ trace }) => evaluate(parser.parseAnswer(trace.lastReply) ?? "") !== null },
   rewards: { solved: reward(1, ({ task, trace }) => solves(parser.parseAnswer(trace.lastReply) ?? "", task)) },
@@ -56,6 +56,11 @@ export function solves(text: string, { numbers, target }: Pick<Row, "numbers" | 
     if (place >= 0) left.splice(place, 1);
     return place >= 0;
   });
+}
+
+/** The order of the numbers makes no other task. */
+function contentOf({ numbers, target }: Row): unknown {
+  return [numbers.toSorted((a, b) => a - b), target];
 }
 
 function* rows({ numbers: count, largest }: z.output<typeof config>, rng: Rng): Generator<Row> {

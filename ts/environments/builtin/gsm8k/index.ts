@@ -34,7 +34,7 @@ const INSTRUCTION =
 
 export default defineEnvironment({
   name: "gsm8k",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["math"],
   config,
   tasks: (context) =>

@@ -21,6 +21,8 @@ interface Story {
 export function* problems(rng: Rng): Generator<WordProblem> {
   for (;;) {
     const { question, steps, result } = rng.pick(STORIES)(rng);
+    // A number of the question would be its own answer.
+    if (question.match(/\d+/gu)?.includes(String(result)) === true) continue;
     yield { question, answer: [...steps, `#### ${result}`].join("\n") };
   }
 }

@@ -3,8 +3,9 @@
  * follow them. Kinds that speak of the same thing share a `theme`, of which a task has one at most.
  */
 import type { Rng } from "../../rng.ts";
+import { name as madeName, word as madeWord } from "../words.ts";
 import type { Draft } from "./draft.ts";
-import { KEYWORDS, sentenceAbout, sentenceWith } from "./sentences.ts";
+import { KEYWORDS, sentenceAbout, sentenceOf, sentenceWith } from "./sentences.ts";
 
 export interface DrawnInstruction {
   readonly id: string;
@@ -14,6 +15,10 @@ export interface DrawnInstruction {
 
 export interface InstructionKind {
   readonly theme: string;
+  /**
+   * It asks for words that are made for this task, so that no text follows it in all tasks. Every task has one.
+   */
+  readonly ownWords?: true;
   /** Draws one and makes the draft follow it. */
   readonly draw: (context: { rng: Rng; draft: Draft; topic: string }) => DrawnInstruction;
 }
@@ -32,12 +37,12 @@ export const CATALOG: readonly InstructionKind[] = [
     },
   },
   {
-    theme: "keywords",
+    theme: "person",
+    ownWords: true,
     draw({ rng, draft }) {
-      const [keyword = ""] = pickSome(KEYWORDS, 1, rng);
-      const frequency = between(rng, 2, 4);
-      for (let i = 0; i < frequency; i++) draft.sentences.push(sentenceWith(keyword, rng));
-      const text = `Use the word "${keyword}" at least ${frequency} times.`;
+      const [keyword, frequency] = [madeName(rng), between(rng, 2, 5)];
+      for (let i = 0; i < frequency; i++) draft.sentences.push(sentenceOf(keyword, rng));
+      const text = `Write of somebody with the name "${keyword}" and use that name at least ${frequency} times.`;
       return { id: "keywords:frequency", kwargs: { keyword, frequency, relation: "at least" }, text };
     },
   },
@@ -134,11 +139,28 @@ export const CATALOG: readonly InstructionKind[] = [
   },
   {
     theme: "end",
+    ownWords: true,
     draw({ rng, draft }) {
-      const phrase = rng.pick(["That is all I know.", "Is there anything else?", "So it goes on."]);
+      const [who, where] = [madeName(rng), madeWord(rng)];
+      const phrase = rng.pick([
+        `That is all that ${who} of ${where} knows.`,
+        `So said ${who} of ${where}.`,
+        `${who} went home to ${where}.`,
+      ]);
       draft.end = phrase;
       const text = `End with the very words "${phrase}" and nothing behind them.`;
       return { id: "startend:end_checker", kwargs: { end_phrase: phrase }, text };
+    },
+  },
+  {
+    theme: "end",
+    ownWords: true,
+    draw({ rng, draft }) {
+      const keyword = madeName(rng);
+      draft.sentences.unshift(rng.pick([`Old ${keyword} saw it all.`, `When ${keyword} came it was late.`]));
+      draft.end = rng.pick([`We still speak of ${keyword} today.`, `It was the house of ${keyword} again.`]);
+      const text = `Let both the second word and the last but one be "${keyword}".`;
+      return { id: "words:words_position", kwargs: { keyword }, text };
     },
   },
   {

@@ -1,7 +1,9 @@
 /**
  * instruction-following: write about something and follow some instructions, each of which a program checks.
  *
- * Every task comes with a reply that was built to follow all of its instructions and was checked to do so.
+ * Every task comes with a reply that was built to follow all of its instructions and was checked to do so. One instruction at least asks for
+ * words that were made for the task, so that no text follows the instructions of many tasks, and none is followed as a whole by what can be
+ * copied from the prompt.
  */
 import { z } from "zod";
 
@@ -24,15 +26,16 @@ const config = z
     mode: z.enum(["strict", "loose"]).default("strict").describe("loose forgives first and last lines and asterisks"),
     scoring: z
       .enum(["share", "all"])
-      .default("share")
-      .describe("reward: share of instructions followed, or all or nothing"),
+      .default("all")
+      .describe("reward: 1 when all instructions are followed, else 0; or the share of them"),
   })
   .refine(({ minInstructions, maxInstructions }) => minInstructions <= maxInstructions, {
     path: ["maxInstructions"],
     message: "must be at least minInstructions",
   });
 
-const IDLE_REPLY = "I do not know.";
+/** Of the prompt in a lazy reply: as often as any instruction asks for a word. */
+const REPETITIONS = 5;
 
 type Arguments = z.output<typeof config>;
 
@@ -45,7 +48,7 @@ interface Row {
 
 export default defineEnvironment({
   name: "instruction-following",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["instructions", "synthetic"],
   config,
   tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, content)),
@@ -77,6 +80,17 @@ function followed({ instructions }: Pick<Row, "instructions">, reply: string, mo
   return count / instructions.length;
 }
 
+function followsAll(instructions: readonly DrawnInstruction[], reply: string): boolean {
+  return instructions.every(({ id, kwargs }) => checkInstruction(id, kwargs, reply).loose);
+}
+
+/** Replies that nothing was written for; a task that one of them solves is not asked. */
+function lazyReplies(prompt: string): string[] {
+  const quoted = Array.from(prompt.matchAll(/"([^"]+)"/gu), ([, text = ""]) => text);
+  const repeated = Array.from({ length: REPETITIONS }, () => prompt).join("\n");
+  return ["I do not know.", prompt, repeated, ...quoted, quoted.join(" ")];
+}
+
 function content({ prompt, instructions }: Row): unknown {
   return [prompt, instructions];
 }
@@ -87,10 +101,17 @@ function* demonstrations(args: Arguments, rng: Rng): Generator<Demonstration> {
   }
 }
 
+/** Different ones, of which one at least asks for words of this task alone. */
+function drawThemes(count: number, rng: Rng): string[] {
+  const own = rng.pick([...new Set(CATALOG.filter(({ ownWords }) => ownWords).map(({ theme }) => theme))]);
+  const others = [...new Set(CATALOG.map(({ theme }) => theme))].filter((theme) => theme !== own);
+  return pickSome([own, ...pickSome(others, count - 1, rng)], count, rng);
+}
+
 function* rows({ minInstructions, maxInstructions }: Arguments, rng: Rng): Generator<Row> {
   for (;;) {
     const count = minInstructions + rng.integer(maxInstructions - minInstructions + 1);
-    const themes = pickSome([...new Set(CATALOG.map(({ theme }) => theme))], count, rng);
+    const themes = drawThemes(count, rng);
     const topic = rng.pick(TOPICS);
     const draft = emptyDraft();
     draft.sentences.push(sentenceAbout(topic, rng));
@@ -100,10 +121,9 @@ function* rows({ minInstructions, maxInstructions }: Arguments, rng: Rng): Gener
     const gold = write(draft);
     // Where two instructions cannot be followed at once (small letters under a heading in capitals), others are drawn.
     if (followed({ instructions }, gold, "strict") < 1) continue;
-    // Nor is a task one that any reply solves ("use no commas").
-    if (followed({ instructions }, IDLE_REPLY, "loose") === 1) continue;
     const listed = instructions.map(({ text }) => `* ${text}`).join("\n");
     const prompt = `Write about ${topic}. Follow ${count === 1 ? "this instruction" : "these instructions"}:\n${listed}`;
+    if (lazyReplies(prompt).some((reply) => followsAll(instructions, reply))) continue;
     yield { prompt: [{ role: "user", content: prompt }], instructions, gold };
   }
 }

@@ -64,3 +64,7 @@ export function sentenceAbout(topic: string, rng: Rng): string {
 export function sentenceWith(word: string, rng: Rng): string {
   return rng.pick([`There was the ${word} in the corner of the room.`, `We took the ${word} and went on with it.`]);
 }
+
+export function sentenceOf(person: string, rng: Rng): string {
+  return rng.pick([`We met ${person} at the gate.`, `In the evening ${person} came back.`]);
+}

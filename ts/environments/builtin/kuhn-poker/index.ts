@@ -77,7 +77,7 @@ export default defineEnvironment({
     payoff: reward(1, (context: Context) => winnings(context.task.cards, played(context), PLAYERS[context.agent])),
   },
   demonstrations: ({ config: { brief }, rng }) => demonstrations(brief, rng),
-  async validate({ task, config: { retries }, scoreAgents, score }) {
+  async validate({ task, config: { retries }, scoreAgents }) {
     const says = (...replies: string[]): Message[] => replies.map((content) => ({ role: "assistant", content }));
     const hands: [string[], string[]][] = [
       [["[check]"], ["[check]"]],
@@ -92,7 +92,9 @@ export default defineEnvironment({
       if (a !== right || b !== -right)
         throw new Error(`${first.join()} ${second.join()} pays ${a} and ${b}, not ${right}`);
     }
-    const [bet, silence] = [await score("[bet]"), await score("")];
+    // No move is right in itself: what is scored here is no gold reply.
+    const alone = async (reply: string) => (await scoreAgents({ player0: [says(reply)] }))["player0"]?.[0];
+    const [bet, silence] = [await alone("[bet]"), await alone("")];
     if (bet !== 2 || silence !== -2) throw new Error(`a bet that nobody answers pays ${bet}, silence ${silence}`);
   },
 });

@@ -55,7 +55,7 @@ const WORKED_OUT = "Leave no operation in it that can be carried out.";
 
 export default defineEnvironment({
   name: "math",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["math", "symbolic"],
   config,
   tasks: (context) =>

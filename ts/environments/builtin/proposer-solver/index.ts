@@ -34,11 +34,12 @@ const parser = xmlParser(["problem"], { answerField: "problem" });
 
 export default defineEnvironment({
   name: "proposer-solver",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["math", "self-play", "multi-agent", "synthetic"],
   config,
   tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, sortedNumbers)),
   key: (_, index) => String(index),
+  contentKey: (row) => sortedNumbers(row).join(),
   agents: ["proposer", "solver"],
   async rollout({ task, config: { solvers }, agent }) {
     const { text } = await agent("proposer").sample([{ role: "user", content: asked(task) }]);

@@ -45,7 +45,7 @@ const python = tool<typeof parameters, Row, unknown, Interpreter>({
 
 export default defineEnvironment({
   name: "python-repl",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["math", "tools", "sandbox", "synthetic"],
   requires: { sandbox: { profile: "python" } },
   config,

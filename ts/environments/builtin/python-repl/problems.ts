@@ -13,7 +13,7 @@ type Make = (rng: Rng) => Problem;
 const between = (rng: Rng, low: number, high: number): number => low + rng.integer(high - low + 1);
 const upTo = (n: number): number[] => Array.from({ length: n }, (_, i) => i + 1);
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
-const digitSum = (n: number): number => Array.from(String(n)).reduce((sum, digit) => sum + Number(digit), 0);
+const digitSum = (n: number): number => (n < 10 ? n : (n % 10) + digitSum(Math.floor(n / 10)));
 
 function primesBelow(n: number): number[] {
   const isComposite = new Uint8Array(n);

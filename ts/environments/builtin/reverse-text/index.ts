@@ -18,7 +18,7 @@ import { type ReverseTask, taskOf } from "./task.ts";
 
 export default defineEnvironment({
   name: "reverse-text",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["text", "synthetic"],
   config,
   tasks: ({ config: args, rng, split }) => endless(tasks(args, rng, split)),

@@ -2,7 +2,7 @@
  * Random strings, each of which belongs to exactly one use.
  *
  * Which use is decided by a hash of the string itself, so no seed, run or worker can make two uses share one: of 8
- * residue classes, `eval` has one, `train` three and `demonstrations` four.
+ * residue classes, `eval` has one, `train` three and `demonstrations` four. None is its own reverse: it would be its own answer.
  */
 import { PrlError } from "../../../errors.ts";
 import type { Rng } from "../../rng.ts";
@@ -22,12 +22,12 @@ export interface StringOptions {
 }
 
 /**
- * Endless: the length uniform in [min_len, max_len], then each letter uniform; strings of other uses are drawn again.
+ * Endless: the length uniform in [min_len, max_len], then each letter uniform; strings of other uses and palindromes are drawn again.
  */
 export function* strings({ min_len, max_len, alphabet }: StringOptions, rng: Rng, use: Use): Generator<string, never> {
   for (;;) {
     let text = draw(min_len, max_len, alphabet, rng);
-    for (let draws = 1; useOf(text) !== use; draws += 1) {
+    for (let draws = 1; useOf(text) !== use || isPalindrome(text); draws += 1) {
       if (draws === MAX_DRAWS) {
         const kind = `${min_len} to ${max_len} letters from "${alphabet}"`;
         const message = `reverse-text: no string of ${kind} is left for ${use}; allow more`;
@@ -42,6 +42,10 @@ export function* strings({ min_len, max_len, alphabet }: StringOptions, rng: Rng
 /** The one use that a string may serve. */
 export function useOf(text: string): Use {
   return USE_OF_CLASS[hash(text) % CLASSES] ?? "demonstrations";
+}
+
+function isPalindrome(text: string): boolean {
+  return text === Array.from(text).reverse().join("");
 }
 
 function draw(min: number, max: number, alphabet: string, rng: Rng): string {

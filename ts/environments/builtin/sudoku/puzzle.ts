@@ -43,7 +43,8 @@ export function solve(
 ): Grid[] {
   const cells = [...grid];
   const found: Grid[] = [];
-  const groupsAt = cells.map((_, cell) => groups.flatMap((group, index) => (group.includes(cell) ? [index] : [])));
+  const groupsAt = cells.map((): number[] => []);
+  for (const [index, group] of groups.entries()) for (const cell of group) groupsAt[cell]?.push(index);
   // One bit per number that a group has.
   const used = groups.map((group) => group.reduce((bits, cell) => bits | bitOf(cells[cell] ?? 0), 0));
   if (groups.some((group) => hasTwice(group.map((cell) => cells[cell] ?? 0)))) return [];

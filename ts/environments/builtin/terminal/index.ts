@@ -49,6 +49,7 @@ export default defineEnvironment({
   tasks: ({ config: args, rng, split }) =>
     endless(ofSplit(rows(args, rng), split, ({ prompt, files }) => [prompt, files])),
   key: (_, index) => String(index),
+  contentKey: ({ prompt, files }) => JSON.stringify([prompt, files]),
   rollout: agent<Row, Config>({
     command: ["python3", PROGRAM],
     files: ({ files }) => ({ ...files, [PROGRAM]: AGENT_PROGRAM }),

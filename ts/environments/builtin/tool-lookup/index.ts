@@ -88,6 +88,7 @@ export default defineEnvironment({
   config,
   tasks: ({ config: args, rng, split }) => endless(ofSplit(rows(args, rng), split, (row) => row.worldSeed)),
   key: (_, index) => String(index),
+  contentKey: ({ worldSeed, people, who, kind }) => [worldSeed, people, who, kind].join(" "),
   rollout: async (context) =>
     toolUse<Row, unknown, World>({
       tools,

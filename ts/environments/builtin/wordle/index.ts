@@ -27,11 +27,12 @@ interface Row {
 
 export default defineEnvironment({
   name: "wordle",
-  version: "1.0.0",
+  version: "1.1.0",
   tags: ["game", "multi-turn", "synthetic"],
   config: z.strictObject({}),
   tasks: ({ rng, split }) => endless(ofSplit(rows(rng), split, (row) => row.word)),
   key: (_, index) => String(index),
+  contentKey: (row) => row.word,
   rollout: multiTurn<Row>({
     maxTurns: GUESSES,
     respond: (trace, task) => {

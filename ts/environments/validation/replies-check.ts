@@ -1,0 +1,95 @@
+/** Do gold answers get full marks, the same ones every time, and others not? */
+import type { ScoredReply } from "../configured-environment.ts";
+import type { Split } from "../environment.ts";
+import type { Task } from "../tasks.ts";
+import type { Inspection } from "./inspection.ts";
+import { choiceOf, lastText, saidInstead } from "./lazy-replies.ts";
+
+/** What somebody says who does not know. */
+const IGNORANT = ["", "I do not know."];
+/** Of the gold answers of other tasks, so many may be right here too (two tasks can have one answer). */
+const MOST_SHARED_GOLD = 0.5;
+
+/** For each task the best reply that the environment's own check knows, where it has scored one. */
+export type Golds = ReadonlyMap<Task, ScoredReply>;
+
+export async function checkGolds(inspection: Inspection, split: Split, tasks: readonly Task[]): Promise<Golds> {
+  const golds = new Map<Task, ScoredReply>();
+  for (const task of tasks) {
+    const gold = await goldOf(inspection, split, task);
+    if (gold !== null) golds.set(task, gold);
+  }
+  return golds;
+}
+
+async function goldOf(inspection: Inspection, split: Split, task: Task): Promise<ScoredReply | null> {
+  const { environment, notes } = inspection;
+  const scored = await inspection.attempt("gold", split, task.key, () =>
+    inspection.work.scores.of(
+      () => environment.validate(task),
+      (replies) => replies.length,
+    ),
+  );
+  if (scored === null) return null;
+  const gold = scored.toSorted((a, b) => b.reward - a.reward)[0];
+  if (gold !== undefined && gold.reward > 0) return gold;
+  // What checks its gold answer without a score, a program in a sandbox for one, has said that it is right.
+  if (environment.validates)
+    notes.add("its validate() has no right answer scored: whether wrong ones score as high was not tried");
+  return null;
+}
+
+/** Neither silence nor the answer of another task is worth as much as the right one. */
+export async function checkWrong(inspection: Inspection, split: Split, golds: Golds): Promise<void> {
+  const all = [...golds.values()];
+  let [foreign, paid] = [0, 0];
+  for (const [index, [task, gold]] of [...golds].entries()) {
+    for (const reply of IGNORANT) {
+      const reward = await inspection.score("wrong", split, task, reply);
+      if (reward === null || reward < gold.reward) continue;
+      const message = `${JSON.stringify(reply)} scores ${reward}, the gold answer ${gold.reward}`;
+      inspection.fail("wrong", split, task.key, message);
+    }
+    const other = all[(index + 1) % all.length];
+    if (other === undefined || JSON.stringify(other.reply) === JSON.stringify(gold.reply)) continue;
+    const reward = await inspection.score("wrong", split, task, other.reply);
+    if (reward === null) continue;
+    foreign += 1;
+    if (reward >= gold.reward) paid += 1;
+  }
+  await checkChoices(inspection, split, golds);
+  if (foreign === 0 || paid / foreign <= MOST_SHARED_GOLD) return;
+  inspection.fail("wrong", split, null, `${paid} of ${foreign} answers to another task get full marks`);
+}
+
+/** A reply that leaves open which of two answers it means (`#### 5 or 6`) gives none. */
+async function checkChoices(inspection: Inspection, split: Split, golds: Golds): Promise<void> {
+  const all = [...golds];
+  let [tried, paid, example] = [0, 0, ""];
+  for (const [index, [task, { reply, reward: best }]] of all.entries()) {
+    const choice = choiceOf(lastText(reply), lastText(all[(index + 1) % all.length]?.[1].reply ?? ""));
+    if (choice === null) continue;
+    const reward = await inspection.score(
+      "wrong",
+      split,
+      task,
+      saidInstead(reply, () => choice),
+    );
+    if (reward === null) continue;
+    tried += 1;
+    if (reward < best) continue;
+    paid += 1;
+    example = choice;
+  }
+  if (tried === 0 || paid / tried <= MOST_SHARED_GOLD) return;
+  const message = `${paid} of ${tried} replies that leave a choice, such as ${JSON.stringify(example)}, get full marks`;
+  inspection.fail("wrong", split, null, message);
+}
+
+export async function checkScoresAgain(inspection: Inspection, split: Split, golds: Golds): Promise<void> {
+  for (const [task, { reply, reward }] of golds) {
+    const again = await inspection.score("deterministic", split, task, reply);
+    if (again !== null && again !== reward)
+      inspection.fail("deterministic", split, task.key, `the same reply scores ${reward} and then ${again}`);
+  }
+}
