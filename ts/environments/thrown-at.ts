@@ -10,7 +10,7 @@ const OWN_CODE = /^(dist|ts)[/\\]/u;
 export function thrownAt(error: unknown): string {
   if (!(error instanceof Error) || error.stack === undefined) return "";
   for (const line of error.stack.split("\n")) {
-    const [, place = "", row, column] = /\(?((?:file:\/\/)?\/[^():]+):(\d+):(\d+)\)?$/u.exec(line.trim()) ?? [];
+    const [, place = "", row, column] = /[\s(]((?:file:\/\/)?\/[^():]+):(\d+):(\d+)\)?$/u.exec(line.trim()) ?? [];
     if (row === undefined) continue;
     const file = place.startsWith("file:") ? fileURLToPath(place) : place;
     if (file.includes("/node_modules/")) continue;
