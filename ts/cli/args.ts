@@ -8,13 +8,13 @@ const ANY_TEXT: OptionRule = { is: "text" };
 const LONGEST_SHOWN = 60;
 
 export interface PlainArguments {
-  /** By flag; switches are "true". */
+  /** Values by flag; switches are "true". */
   readonly options: ReadonlyMap<string, string>;
   readonly positionals: readonly string[];
 }
 
 /**
- * Arguments of a command without a config: `--run-dir x`, `--run-dir=x`, switches, and what is left over. `--` ends the options.
+ * Parses the arguments of a command without a config: `--run-dir x`, `--run-dir=x`, switches, positional arguments. `--` ends the options.
  *
  * @throws PrlError PRL_CLI_USAGE for an unknown or incomplete option, and for a required one that is missing
  */
@@ -48,7 +48,7 @@ export function parseOptions(command: Pick<Command, "name" | "options">, args: r
   return { options, positionals };
 }
 
-/** The same of a command that takes nothing but options. */
+/** The same for a command that takes only options. */
 export function onlyOptions(
   command: Pick<Command, "name" | "options">,
   args: readonly string[],
@@ -77,7 +77,7 @@ export function numberOption(options: ReadonlyMap<string, string>, flag: string,
   return Number(options.get(flag) ?? fallback);
 }
 
-/** As it was typed, unless it is long. */
+/** The text as it was typed, shortened when it is long. */
 export function showText(text: string): string {
   return JSON.stringify(shown(text));
 }

@@ -1,4 +1,4 @@
-/** What the processes of a run have in common: the options that the launcher starts them with, and how they end. */
+/** Shared by the processes of a run: the options that the launcher starts them with, and how they end. */
 
 import { basename, join, resolve } from "node:path";
 import type { MonitorsBlock } from "../config/index.ts";
@@ -19,7 +19,12 @@ export const CHILD_OPTIONS: readonly CommandOption[] = [
     rule: RULES.index,
     summary: "Which process of its kind this is, from 0 (default 0)",
   },
-  { flag: "--attempt", value: "<n>", rule: RULES.count, summary: "Which start of the run this belongs to (default 1)" },
+  {
+    flag: "--attempt",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Attempt of the run that this process belongs to (default 1)",
+  },
 ];
 
 export interface ChildOptions {
@@ -52,9 +57,9 @@ export async function readChildConfig<T>(path: string): Promise<T> {
 export interface ChildMonitors {
   /** `[monitors]` of the run. */
   monitors: MonitorsBlock;
-  /** Of the Prometheus endpoints of a run, which is this one's: 0 the orchestrator's. */
+  /** Number of this process's Prometheus endpoint in the run; the orchestrator's is 0. */
   portOffset: number;
-  /** Step that the process goes on from; 0 for a new run. */
+  /** Step that the process continues from; 0 for a new run. */
   startStep: number;
   /** The process's log. */
   log: CommandIo["stderr"];
@@ -81,7 +86,7 @@ export async function openChildMetrics(
   }
 }
 
-/** Runs a process's work; being told to stop is no failure, and its exit code says by whom. */
+/** Runs a process's work. A request to stop is not a failure; the exit code says which signal it was. */
 export async function untilStopped(io: CommandIo, work: () => Promise<void>): Promise<number> {
   try {
     await work();

@@ -1,7 +1,7 @@
 /**
- * What a sub-command of `prl` is.
+ * The interface of a sub-command of `prl`.
  *
- * Each `ts/cli/commands/<name>.ts` exports `command: Command`; `main.ts` imports only the one that is asked for. `main.ts` answers
+ * Each `ts/cli/commands/<name>.ts` exports `command: Command`; `main.ts` imports only the requested one. `main.ts` answers
  * `--help` and takes `--json` out of the arguments before it calls `run`; everything else in `args` belongs to the command (see
  * `parseOptions` in `args.ts`, `parseConfigArguments` in `ts/config`). A command knows nothing of `process.argv`, `process.exit` or the console:
  * it writes through its `io` and returns its exit code, or throws; `main.ts` turns errors into one message and a code.
@@ -10,10 +10,10 @@ import type { ConfigKind } from "../config/index.ts";
 import type { ErrorCode } from "../errors.ts";
 import type { OptionRule } from "./option-rule.ts";
 
-/** Exit codes of every command; those of one that a signal stopped are in `stop-signal.ts`. */
+/** Exit codes of every command; `stop-signal.ts` has those of commands that a signal stopped. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
-/** Errors that the user mends on the command line, in the config or in what it names. */
+/** Errors that the user repairs on the command line, in the config or in files that it names. */
 const USAGE_CODES: ReadonlySet<string> = new Set<ErrorCode>([
   "PRL_CLI_USAGE",
   "PRL_CONFIG_SYNTAX",
@@ -45,13 +45,13 @@ export function exitCodeOf(code: string | null): number {
   return code !== null && USAGE_CODES.has(code) ? EXIT.usage : EXIT.failed;
 }
 
-/** One `--flag` of a command that is no config key. */
+/** One `--flag` of a command that is not a config key. */
 export interface CommandOption {
   /** Long name with its dashes, `--run-dir`. */
   readonly flag: string;
-  /** How the value is called in help, `<dir>`; absent: a switch without value. */
+  /** Name of the value in help, `<dir>`; absent: a switch without value. */
   readonly value?: string;
-  /** What the value has to be; absent: any text that is not empty. */
+  /** Rule for the value; absent: any text that is not empty. */
   readonly rule?: OptionRule;
   /** One line for help. */
   readonly summary: string;
@@ -64,7 +64,7 @@ export interface Output {
   write(text: string): unknown;
 }
 
-/** Everything of the outside world that a command sees. */
+/** The part of the outside world that a command sees. */
 export interface CommandIo {
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: Output;
@@ -79,10 +79,10 @@ export interface CommandIo {
   readonly cwd: string;
   /**
    * Aborted by the first SIGINT, SIGTERM, SIGQUIT or SIGHUP, whose name is the abort's reason; a SIGHUP is ignored when the output goes to
-   * a file. The handlers are installed when this is first read, so a command that never looks at it dies of a signal as any program does.
+   * a file. The handlers are installed when this is first read, so a command that never reads it dies of a signal as any program does.
    */
   readonly signal: AbortSignal;
-  /** Aborted by a second such signal: end without patience. A third ends the process at once. */
+  /** Aborted by a second signal of these: end without waiting. A third one ends the process at once. */
   readonly hurry: AbortSignal;
   /** Writes `value` as the one JSON document of `--json` to stdout. */
   writeJson(value: unknown): void;
@@ -93,14 +93,14 @@ export interface Command {
   readonly name: string;
   /** One line for `prl --help`. */
   readonly summary: string;
-  /** What comes after `prl`, `rl [@] <file.toml>... [--key value]...`; several lines when there are several forms. */
+  /** The text after `prl`, `rl [@] <file.toml>... [--key value]...`; several lines when there are several forms. */
   readonly usage: string;
   /** Further text for `--help`, whole lines. */
   readonly details?: string;
   readonly options?: readonly CommandOption[];
   /** The command takes config files and config flags of this kind; `--help` then documents each key. */
   readonly config?: ConfigKind;
-  /** Left out of `prl --help`: started by the launcher, but usable by hand. */
+  /** Left out of `prl --help`: the launcher starts it, but users can, too. */
   readonly hidden?: boolean;
   /** Resolves to the exit code (see `EXIT`). */
   run(args: readonly string[], io: CommandIo): Promise<number>;

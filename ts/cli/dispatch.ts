@@ -1,7 +1,7 @@
 /**
- * From arguments to an exit code: finds the command, answers `--help` and `--version`, runs it, tells its errors.
+ * From arguments to an exit code: finds the command, answers `--help` and `--version`, runs the command, reports its errors.
  *
- * Commands are imported only when they are asked for, so that `prl --help` and `prl config` start at once.
+ * Commands are imported only when they are requested, so that `prl --help` and `prl config` start at once.
  */
 import { checkEnvironmentVariables, nearest } from "../config/index.ts";
 import { explain, PrlError } from "../errors.ts";
@@ -55,7 +55,7 @@ const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "doctor",
-    summary: "Check this machine's set-up and say how to mend it",
+    summary: "Check this machine's set-up and say how to repair it",
     load: () => import("./commands/doctor.ts"),
   },
   { name: "trainer", summary: "The trainer process of a run", load: () => import("./commands/trainer.ts") },
@@ -67,7 +67,7 @@ const COMMANDS: readonly CommandEntry[] = [
   { name: "inference", summary: "An inference server", load: () => import("./commands/inference.ts") },
   {
     name: "sandbox",
-    summary: "Run untrusted programs: one by hand, or a daemon for others",
+    summary: "Run untrusted programs: a single one, or a daemon for others",
     load: () => import("./commands/sandbox.ts"),
   },
   {
@@ -141,7 +141,7 @@ async function dispatch(args: readonly string[], wantsHelp: boolean, { io }: IoH
   return command.run(rest, io);
 }
 
-/** A message that quotes what somebody typed may be as long as that was. */
+/** A message that quotes typed text may be as long as that text. */
 const LONGEST_MESSAGE = 16_384;
 
 function bounded(message: string): string {

@@ -1,4 +1,4 @@
-/** How far an evaluation is: one line that is rewritten on a terminal, a line every few seconds elsewhere. */
+/** Shows the progress of an evaluation: one line that is rewritten on a terminal, a line every few seconds elsewhere. */
 import type { EvaluationProgress } from "../evals/index.ts";
 import { formatNumber, formatSeconds } from "../monitors/index.ts";
 

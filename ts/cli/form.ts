@@ -1,4 +1,4 @@
-/** The forms of a command, `prl env check` or `prl runs list`: which one is meant. */
+/** Chooses the form of a command, as in `prl env check` or `prl runs list`. */
 import { nearest } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
 

@@ -1,4 +1,4 @@
-/** `--help`: of the program, of a command, and of every key of a command's config. */
+/** `--help` of the program, of a command, and of every key of a command's config. */
 import { describeKeys, type ConfigKind, type KeyDescription } from "../config/index.ts";
 import type { Command, CommandOption } from "./command.ts";
 import { wrap } from "./output.ts";
@@ -98,7 +98,7 @@ function optionSummary(option: CommandOption): string {
   return option.required === true ? `${option.summary} (required)` : option.summary;
 }
 
-/** A name and its text side by side; the text starts on a line of its own when the name is too long. */
+/** A name and its text side by side; the text starts on the next line when the name is too long. */
 function row(left: string, text: string, leftWidth: number, columns: number): string[] {
   const indent = " ".repeat(leftWidth);
   const lines = wrap(text, Math.max(30, Math.min(columns, WIDEST) - leftWidth));

@@ -1,8 +1,8 @@
 /**
- * What becomes of a command whose stdout or stderr cannot be written any more: the reader of a pipe went away, the terminal was closed, the
+ * Handles a stdout or stderr that cannot be written any more: the reader of a pipe went away, the terminal was closed, the
  * disk of a log is full.
  *
- * A command that only prints ends. One whose work lies elsewhere, a run above all, says once on stderr that nobody sees it and goes on.
+ * A command that only prints ends. A command with other work, such as a run, says so once on stderr and goes on.
  */
 import { PrlError } from "../errors.ts";
 import { noteFailure } from "../failure-note.ts";
@@ -11,7 +11,7 @@ import { EXIT } from "./command.ts";
 let goesOn = false;
 let isGone = false;
 
-/** From now on the command's work counts and not what it prints. */
+/** From now on the command goes on when its output is lost. */
 export function outliveOutput(): void {
   goesOn = true;
 }
@@ -33,6 +33,6 @@ export function watchOutput(): void {
     if (process.listenerCount("SIGINT") > 0) process.kill(process.pid, "SIGINT");
     else process.exit(isReaderGone ? EXIT.done : EXIT.failed);
   });
-  // Nothing is left to say it on.
+  // No stream is left to report an error of stderr.
   process.stderr.on("error", () => undefined);
 }

@@ -7,15 +7,15 @@ import { watchOutput } from "./lost-output.ts";
 
 watchOutput();
 process.on("uncaughtException", (error) => {
-  // Nobody was waiting for this one, a timer of user code perhaps: only the stack says where it came from.
+  // No code awaited this error, which may come from a timer of user code: only the stack shows its origin.
   const stack = error instanceof PrlError && process.env["PRL_DEBUG"] !== "1" ? "" : `${error.stack ?? ""}\n`;
   process.stderr.write(`prl: ${explain(error)}\n${stack}`);
   noteFailure(error);
   process.exit(EXIT.failed);
 });
 
-// Each process of a run inherits a socket from the launcher. Under Bun that socket ends at once, which stands for the launcher's end: the
-// process would stop.
+// Each process of a run inherits a socket from the launcher. Under Bun that socket ends at once, which means that the launcher is gone: the
+// process would stop at once.
 if ("bun" in process.versions) {
   process.stderr.write(
     "prl: the command runs on Node (20.19 or newer, 22.12 or newer), not on Bun: start it with npx prl or node\n",

@@ -1,4 +1,4 @@
-/** What the value of an option has to be; `parseOptions` checks it, so that no command has to. */
+/** Rules for the values of options; `parseOptions` checks them for all commands. */
 import { isHost } from "../config/index.ts";
 
 export type OptionRule =
@@ -12,7 +12,7 @@ const HOST_PORT = /^(.+):(\d{1,5})$/u;
 const INTEGER = /^\d{1,16}$/u;
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/u;
 
-/** Numbers of one kind or another. */
+/** Rules for numbers. */
 export const RULES = {
   count: { is: "integer", least: 1, most: Number.MAX_SAFE_INTEGER },
   index: { is: "integer", least: 0, most: LAST_PORT },
@@ -24,7 +24,7 @@ export const RULES = {
   finite: { is: "number", least: -Number.MAX_VALUE, most: Number.MAX_VALUE },
 } as const satisfies Readonly<Record<string, OptionRule>>;
 
-/** What a value that breaks the rule should have been; null for one that keeps it. */
+/** The expected kind of value when the value breaks the rule; null when it keeps it. */
 export function expectedBy(rule: OptionRule, text: string): string | null {
   switch (rule.is) {
     case "integer":

@@ -2,7 +2,7 @@
 import type { CommandIo, Output } from "./command.ts";
 import { outlivesTerminal, STOP_SIGNALS, stopExit, type StopSignal } from "./stop-signal.ts";
 
-/** What a command line is run in; the process in production. */
+/** The surroundings of a command line; in production those of the process. */
 export interface World {
   /** Default: the process's. */
   readonly stdin?: NodeJS.ReadableStream;
@@ -12,14 +12,14 @@ export interface World {
   readonly cwd: string;
 }
 
-/** The io of one command, and what became of it. */
+/** The io of one command, and what happened to it. */
 export interface IoHandle {
   readonly io: CommandIo;
-  /** The signal that was received, null when none. */
+  /** The signal that was received; null when there was none. */
   received(): StopSignal | null;
   /** A JSON document was written. */
   hasJson(): boolean;
-  /** Takes the signal handlers away. */
+  /** Removes the signal handlers. */
   close(): void;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the `--bench` of every component shares: the config that it is run with, a folder that goes away, the report.
+ * Shared by the `--bench` of every component: the config, a temporary folder, the report.
  *
- * A bench is a component of its own, in this process, for a few steps, on data that are made up. The first step warms things up and has no
+ * A bench runs one component alone, in this process, for a few steps, on random data. The first step is a warm-up and has no
  * part in the medians.
  */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -49,7 +49,7 @@ export async function benchConfig(
   return { config, steps };
 }
 
-/** Lets `work` use a folder that is gone afterwards. */
+/** Gives `work` a folder that is removed afterwards. */
 export async function inScratch<T>(work: (dir: string) => Promise<T>): Promise<T> {
   const dir = await mkdtemp(join(tmpdir(), "prl-bench-"));
   try {
@@ -59,7 +59,7 @@ export async function inScratch<T>(work: (dir: string) => Promise<T>): Promise<T
   }
 }
 
-/** Metrics that are kept here and nowhere else. */
+/** Metrics that are only kept in memory. */
 export function keptMetrics(onStep: (step: number, values: Record<string, number>) => void): Metrics {
   return {
     log(step, values) {
@@ -111,12 +111,12 @@ function valueText({ unit, value }: BenchValue): string {
   }
 }
 
-/** A line while a bench goes on; nothing with `--json`. */
+/** Writes a line while a bench runs; writes nothing with `--json`. */
 export function progress(io: CommandIo, parts: readonly string[]): void {
   if (!io.json) io.stdout.write(`${parts.join(" | ")}\n`);
 }
 
-/** NaN of nothing. */
+/** NaN for an empty list. */
 export function median(values: readonly (number | undefined)[]): number {
   const known = values.filter((value) => value !== undefined).toSorted((a, b) => a - b);
   const middle = Math.floor(known.length / 2);
@@ -124,7 +124,7 @@ export function median(values: readonly (number | undefined)[]): number {
   return ((known[middle - 1] ?? NaN) + (known[middle] ?? NaN)) / 2;
 }
 
-/** Of this process since it began. */
+/** Peak memory of this process since it began. */
 export function peakMemory(): BenchValue {
   return { name: "peak memory", unit: "bytes", value: process.resourceUsage().maxRSS * 1024 };
 }

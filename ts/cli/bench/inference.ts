@@ -1,7 +1,7 @@
 /**
- * `prl inference --bench`: a server, and as many requests as a training batch has rollouts, over and over.
+ * `prl inference --bench`: sends a server as many requests as a training batch has rollouts, again and again.
  *
- * Prompts are random tokens and fill half of the context; completions go on to their limit, whatever the model says.
+ * Prompts are random tokens and fill half of the context; completions always reach their limit.
  */
 import { createRng } from "../../environments/index.ts";
 import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
@@ -16,7 +16,7 @@ interface Round {
   seconds: number;
   prompt: number;
   sampled: number;
-  /** Of each request, in seconds. */
+  /** Latency of each request, in seconds. */
   latencies: number[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What an orchestrator talks to, made up: an engine that has every version at once, workers whose rollouts cost nothing, a trainer that
- * trains nothing. Rewards follow from task and sample, so that advantages differ from 0.
+ * Stand-ins for the processes that an orchestrator talks to: an engine that has every version at once, workers whose rollouts cost nothing, a trainer that
+ * trains nothing. Rewards depend on task and sample, so that advantages differ from 0.
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ export function madeUpEngines(metrics: Metrics): EngineFleet {
   return new EngineFleet([{ name: "inference-0", identity: URL, engine }], { maxMeanAbs: 0, metrics });
 }
 
-/** Batches go to `sender`; a version is there as soon as its batch is. */
+/** Batches go to `sender`; a version exists as soon as its batch does. */
 export function madeUpTrainer(
   sender: RolloutSender,
   checkpoints: CheckpointWriter,
@@ -74,7 +74,7 @@ export function madeUpTrainer(
     async send(step, batches, names) {
       await sender.send(step, batches, names);
       if (step === steps) {
-        // The last step always has a checkpoint, and that its other half.
+        // The last step always has a checkpoint, which needs the trainer's half.
         await writeHalf(checkpoints, step, "trainer", (dir) => writeFile(join(dir, "nothing"), ""));
       }
       version(step).resolve();
@@ -114,7 +114,7 @@ function availableWeights(version: number): AvailableWeights {
 export interface RolloutShape {
   /** Tokens of a rollout, half of them prompt. */
   length: number;
-  /** Token ids are below it. */
+  /** Token ids are below this. */
   vocabSize: number;
 }
 

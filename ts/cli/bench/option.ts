@@ -5,10 +5,10 @@ export const BENCH = {
   flag: "--bench",
   value: "steps",
   whenBare: "5",
-  summary: "By itself for a few steps on made-up data, printing throughput; takes config files as prl rl does",
+  summary: "Run alone for a few steps on random data and print throughput; takes config files as prl rl does",
 } as const;
 
-/** The same for commands whose other arguments are no config. */
+/** The same for commands whose other arguments are not a config. */
 export const BENCH_OPTION: CommandOption = { flag: BENCH.flag, value: "<steps>", summary: BENCH.summary };
 
 export function isBench(args: readonly string[]): boolean {

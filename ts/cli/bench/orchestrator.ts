@@ -1,7 +1,7 @@
 /**
  * `prl orchestrator --bench`: scheduling, advantages, packing and traces against rollouts that are made up and cost nothing.
  *
- * Engines, workers and trainer are answered for in this process, at once; what is measured is what the orchestrator itself takes.
+ * This process answers for engines, workers and trainer at once, so that only the orchestrator's own time is measured.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

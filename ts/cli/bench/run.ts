@@ -1,4 +1,4 @@
-/** `prl rl --bench`: the first steps of a whole run, without warm start, evaluations and checkpoints, in a folder that goes away. */
+/** `prl rl --bench`: the first steps of a whole run, without warm start, evaluations and checkpoints, in a temporary folder. */
 import type { RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { plainLine } from "../../monitors/index.ts";

@@ -1,4 +1,4 @@
-/** `prl trainer --bench`: the trainer on random batches, publishing its weights into a folder that nobody reads. */
+/** `prl trainer --bench`: the trainer on random batches, publishing its weights into a temporary folder. */
 import { formatCount, formatSeconds } from "../../monitors/index.ts";
 import { fakeRollouts, runTrainer } from "../../trainer/index.ts";
 import { filesystemWeights } from "../../transports/index.ts";

@@ -10,7 +10,7 @@ import { type Command, EXIT } from "../command.ts";
 import { checkCode } from "../launcher/code-check.ts";
 import type { CodeAnswer, CodeQuestion } from "../launcher/user-code.ts";
 
-/** For its own start, beside the deadlines of the modules. */
+/** Time for the child's own start, in addition to the deadlines of the modules. */
 const START_MS = 30_000;
 
 export const command: Command = {
@@ -30,7 +30,7 @@ async function run(args: readonly string[]): Promise<number> {
   const question = await new Promise<CodeQuestion>((resolve) => {
     process.once("message", (message) => resolve(message as CodeQuestion));
   });
-  // A module that waits for nothing ends the process, and is not waited for.
+  // A module that waits for nothing ends the process: the channel must not keep it alive.
   process.channel?.unref();
   endLater(START_MS + question.deadlineMs * question.checks.length);
   for (const [index, check] of question.checks.entries()) {
@@ -53,7 +53,7 @@ function tell(answer: CodeAnswer): Promise<void> {
   });
 }
 
-/** In a thread: a module that never returns holds this one, and nobody may be left to end this process. */
+/** Ends this process from a thread, because a module that never returns blocks the main one and the parent may be gone. */
 function endLater(ms: number): void {
   const code = `setTimeout(() => process.kill(process.pid, "SIGKILL"), ${ms});`;
   new Worker(code, { eval: true }).unref();

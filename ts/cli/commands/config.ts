@@ -1,4 +1,4 @@
-/** `prl config`: the schema of config files, and what a set of files and flags resolves to. */
+/** `prl config`: prints the schema of config files, or the config that files and flags resolve to. */
 import { basename } from "node:path";
 import {
   configJsonSchema,

@@ -1,4 +1,4 @@
-/** `prl doctor`: is this machine set up, and if not, how to mend it. */
+/** `prl doctor`: checks whether this machine is set up, and says how to repair it. */
 import { cacheDir } from "../../config/index.ts";
 import { onlyOptions } from "../args.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
@@ -11,9 +11,9 @@ const MARKS: Readonly<Record<Check["status"], string>> = { ok: "ok     ", warnin
 
 export const command: Command = {
   name: "doctor",
-  summary: "Check this machine's set-up and say how to mend it",
+  summary: "Check this machine's set-up and say how to repair it",
   usage: "doctor [--json]",
-  details: "Exit code 1 when there is a problem; warnings are no problem.",
+  details: "Exit code 1 when there is a problem; warnings do not count.",
   run,
 };
 

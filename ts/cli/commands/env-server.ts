@@ -1,9 +1,8 @@
 /**
- * `prl env-server`, an env worker: runs environment code for a run, as a process of its own, so that a crash in it takes nothing else
- * down.
+ * `prl env-server`, an env worker: runs environment code for a run in a separate process, so that a crash in it ends nothing else.
  *
  * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
- * is down within 10 s then. It knows nothing of the other processes but the engine address that each rollout brings.
+ * it then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
  */
 import { readEnvWorkerConfig, startEnvWorker } from "../../environments/index.ts";
 import { joinRun } from "../../monitors/index.ts";

@@ -1,4 +1,4 @@
-/** `prl env <form>`: environments by hand. Each form is a module of `env/`, imported when it is asked for. */
+/** `prl env <form>`: works with environments without a run. Each form is a module of `env/`, imported when it is requested. */
 import { parseOptions } from "../args.ts";
 import { chosenForm } from "../form.ts";
 import type { Command, CommandIo, CommandOption } from "../command.ts";
@@ -18,7 +18,7 @@ An environment is named by the id of a built-in one (reverse-text), by an instal
   run,
 };
 
-/** What several forms take stands there once, with their names. */
+/** Options of all forms; one that several forms take is listed once, with their names. */
 function mergedOptions(): CommandOption[] {
   const merged = new Map<string, { option: CommandOption; forms: string[] }>();
   for (const { name, options } of FORMS) {

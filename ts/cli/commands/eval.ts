@@ -1,4 +1,4 @@
-/** `prl eval`: environments run against a model behind any endpoint, and what came out of it. */
+/** `prl eval`: runs environments against a model behind any endpoint and prints the results. */
 import { loadConfig, type Override, parseConfigArguments } from "../../config/index.ts";
 import { environmentReference } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";

@@ -8,7 +8,7 @@ import { type Command, type CommandIo, EXIT } from "../command.ts";
 import { RULES } from "../option-rule.ts";
 
 const OPTIONS = [
-  { flag: "--min-reward", value: "<x>", rule: RULES.finite, summary: "Only what was worth at least this" },
+  { flag: "--min-reward", value: "<x>", rule: RULES.finite, summary: "Only traces with at least this reward" },
   { flag: "--out", value: "<file>", summary: "Where the rows go; default: sft.jsonl in the run directory" },
 ] as const;
 

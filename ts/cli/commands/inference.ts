@@ -1,8 +1,8 @@
 /**
- * `prl inference`: an inference server, of a run or by itself.
+ * `prl inference`: an inference server, in a run or alone.
  *
- * As a process of a run it loads the model, listens, joins the run and serves until SIGTERM or until the launcher is gone; it is down within
- * 10 s then. It knows nothing of the other processes. With a model folder it serves that until it is told to stop.
+ * As a process of a run it loads the model, listens, joins the run and serves until SIGTERM or until the launcher is gone; it then ends within
+ * 10 s. It knows nothing of the other processes. With a model folder it serves that model until a signal stops it.
  */
 import { basename } from "node:path";
 
@@ -104,7 +104,7 @@ async function serveFolder(folder: string, args: readonly string[], io: CommandI
   });
 }
 
-/** Before a model is loaded for nothing. Errors: PRL_CLI_USAGE. */
+/** Checks the host before the model is loaded. Errors: PRL_CLI_USAGE. */
 async function checkHost(host: string, io: CommandIo): Promise<void> {
   const problem = await hostProblem(host, transportToken(io.env));
   if (problem !== null) throw new PrlError("PRL_CLI_USAGE", `prl inference: --host: ${problem}`);

@@ -1,4 +1,4 @@
-/** `prl logs [-f] [run] [component]`: what the processes of a run say. */
+/** `prl logs [-f] [run] [component]`: prints the logs of a run's processes. */
 import { basename } from "node:path";
 
 import { PrlError } from "../../errors.ts";
@@ -70,7 +70,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   return EXIT.done;
 }
 
-/** A single name is a run's if there is such a run, else a component of the newest. */
+/** A single name is a run if there is one with that name, else a component of the newest run. */
 async function chosen(
   outputDir: string,
   [first, second]: readonly string[],
@@ -107,7 +107,7 @@ async function lastLines(runDir: string, component: string | null, count: number
   return logs;
 }
 
-/** Models and programs write into logs: nothing that a terminal would obey. */
+/** Removes what a terminal would obey, because models and programs write into logs. */
 function harmless(line: string): string {
   return line.replaceAll(/(?!\t)\p{Cc}/gu, "\ufffd");
 }

@@ -26,7 +26,7 @@ import type { OrchestratorChildConfig } from "../launcher/index.ts";
 
 const COMPONENT = "orchestrator";
 const READY_DEADLINE_MS = 300_000;
-/** A trainer that was started by hand trains the warm start first. */
+/** A trainer that was started without the launcher trains the warm start first. */
 const WARM_START_DEADLINE_MS = 2 * 3_600_000;
 const READY_POLL_MS = 20;
 /** The launcher starts another env worker for one that died; this covers its longest pause and the start. */
@@ -40,7 +40,7 @@ export const command: Command = {
     "       prl orchestrator --bench [<steps>] <file.toml>... [--key value]...",
   details:
     BY_HAND_DETAILS +
-    "With --resume, given to trainer and orchestrator, it goes on with the run in that directory, as prl rl --resume does.\n" +
+    "With --resume, given to trainer and orchestrator, it continues the run in that directory, as prl rl --resume does.\n" +
     "`prl rl` starts it with --config. Waits for the ready files of the inference servers, env workers and the trainer in <run-dir>/run.\n" +
     "The config file holds what the launcher writes to <run>/configs/orchestrator.json.",
   options: [...eitherWay(CHILD_OPTIONS), BENCH_OPTION],
@@ -57,7 +57,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const member = joinRun({ component: COMPONENT, index, runDir });
   const config = await readChildConfig<OrchestratorChildConfig>(configPath);
   const { monitors, start_step: startStep } = config;
-  // Otherwise the launcher has the run directory.
+  // Under a launcher, the launcher holds the run directory.
   const byHand = member.supervised ? null : await import("../launcher/index.ts");
   await byHand?.takeLock(runDir);
   const metrics = await openChildMetrics(
@@ -67,7 +67,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   );
   const work = async (signal: AbortSignal) => {
     const warmsUp = byHand !== null && config.warm_start !== null;
-    // By hand a trainer of before may have left its ready file; with --resume that is gone.
+    // Without a launcher an earlier trainer may have left its ready file, whose process is gone; with --resume the file was removed.
     const isThere = async ({ pid }: ReadyFile) =>
       byHand === null || startStep > 0 || (await byHand.processStart(pid)) !== null;
     const ready = (component: string, count: number, deadlineMs = READY_DEADLINE_MS) =>
@@ -99,7 +99,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
     });
     const workers = connectEnvWorkers(
       await someEnvWorkers(runDir, signal),
-      // A group that is larger than the limit runs all the same.
+      // A group larger than the limit runs, too.
       { connections: 2 * config.orchestrator.max_inflight, replacedWithinMs: REPLACED_WITHIN_MS },
     );
     const ended = new AbortController();
@@ -145,12 +145,12 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   }
 }
 
-/** A trainer on another machine, whose ready file is there. */
+/** Whether the trainer may be on another machine, where its ready file is. */
 function saysWhereTheTrainerIs({ rollout_transport: batches, weight_broadcast: broadcast }: OrchestratorChildConfig) {
   return [batches, broadcast].every(({ type, connect }) => type === "grpc" && connect !== null);
 }
 
-/** At least one: those that had been ready may have died since, and the launcher starts others. */
+/** Waits for at least one: those that were ready may have died since, and the launcher starts others. */
 async function someEnvWorkers(runDir: string, signal: AbortSignal) {
   const end = Date.now() + REPLACED_WITHIN_MS;
   for (;;) {
@@ -166,7 +166,7 @@ interface AwaitedProcess {
   index: number;
   deadlineMs: number;
   signal: AbortSignal;
-  /** Whether who wrote the file still is. */
+  /** Whether the process that wrote the file still exists. */
   isThere: (file: ReadyFile) => Promise<boolean>;
 }
 

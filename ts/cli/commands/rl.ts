@@ -9,8 +9,8 @@ export const command: Command = {
   summary: "Train a policy by reinforcement learning",
   usage: "rl [@] <file.toml>... [--key value]...",
   details: [
-    "Starts trainer, inference servers, env workers and orchestrator as processes of their own, supervises them and shows the",
-    "run. Everything it makes lies in <output_dir>/<run>; summary.json is written last.",
+    "Starts trainer, inference servers, env workers and orchestrator as separate processes, supervises them and shows the",
+    "run. Everything that it makes is in <output_dir>/<run>; summary.json is written last.",
   ].join("\n"),
   options: [...RUN_OPTIONS, BENCH_OPTION],
   config: "rl",

@@ -1,4 +1,4 @@
-/** `prl runs <form>`: what runs came to. Each form is a module of `runs/`, imported when it is asked for. */
+/** `prl runs <form>`: shows the results of runs. Each form is a module of `runs/`, imported when it is requested. */
 import { parseOptions, type PlainArguments } from "../args.ts";
 import { chosenForm } from "../form.ts";
 import type { Command, CommandIo } from "../command.ts";

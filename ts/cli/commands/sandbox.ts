@@ -1,4 +1,4 @@
-/** `prl sandbox serve | run | bench | doctor`: the sandbox executor by hand. */
+/** `prl sandbox serve | run | bench | doctor`: uses the sandbox executor without a run. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { constants } from "node:os";
@@ -15,9 +15,9 @@ import { BENCH_OPTIONS, bench } from "./sandbox-bench.ts";
 
 /** After SIGTERM the daemon ends its runs; then it is killed. */
 const STOP_SERVING_MS = 10_000;
-/** As a shell reports a program that a signal ended. */
+/** Exit codes above this mean a signal, as in a shell. */
 const SIGNAL_EXIT = 128;
-/** The run did not end by itself: a limit, a cancellation, or the infrastructure. */
+/** Exit code when the program did not end by itself: a limit, a cancellation, or the infrastructure ended it. */
 const NO_EXIT = 125;
 
 const LIMIT_OPTIONS: readonly (CommandOption & { key: keyof RunLimits })[] = [
@@ -100,13 +100,13 @@ const FORMS: Readonly<Record<string, { options: readonly CommandOption[]; run: t
 
 export const command: Command = {
   name: "sandbox",
-  summary: "Run untrusted programs: one by hand, or a daemon for others",
+  summary: "Run untrusted programs: a single one, or a daemon for others",
   usage:
     "sandbox serve --socket <path> [-- <daemon arguments>]\n       prl sandbox run [--wall-ms <ms>] [...] -- <program> [arguments]\n       prl sandbox bench [<scenario>...]\n       prl sandbox doctor",
   details:
     "serve   runs the daemon in the foreground until SIGTERM. What follows -- goes to prl-sandboxd as it is: --warm python=50,\n" +
     "        --token-file, --tls-cert, --tls-key, --tls-client-ca, --image and more; serve --socket x -- --help lists them.\n" +
-    "run     runs one program in a sandbox of its own; stdin is passed on when it is no terminal. Exit code: the program's,\n" +
+    "run     runs one program in a new sandbox; stdin is passed on when it is not a terminal. Exit code: the program's,\n" +
     `        ${SIGNAL_EXIT} + n when signal n ended it, ${NO_EXIT} when a limit or the infrastructure did (stderr says which).\n` +
     "bench   measures sandboxes beside what else is installed, on two cores; figures go to target/prl-bench/ too. Exit code 1\n" +
     "        when one misses its bar.\n" +
@@ -242,7 +242,7 @@ function report({ isolation, cgroups, facilities, unobservable, maxRunning }: Sa
     ({ name, available, detail }) => `${available ? "ok     " : "MISSING"}  ${name.padEnd(width)}  ${detail}`,
   );
   const blind = unobservable.length === 0 ? "" : `\nnot observable here: ${unobservable.join(", ")}`;
-  const better = isolation === "full" ? "" : "\nmend what is MISSING for more isolation";
+  const better = isolation === "full" ? "" : "\nrepair what is MISSING for more isolation";
   return `${lines.join("\n")}\n\nisolation: ${isolation ?? "none"}; limits by cgroups: ${cgroups}; ${maxRunning} runs at once${blind}${better}\n`;
 }
 

@@ -1,7 +1,7 @@
 /**
  * `prl sandboxd`: the sandbox daemon of a run, one for all env workers of the machine.
  *
- * Starts prl-sandboxd on the socket that its config names and says that it is ready when the daemon does. Ends with it: the launcher starts
+ * Starts prl-sandboxd on the socket that its config names and is ready when the daemon is. It ends when the daemon ends: the launcher then starts
  * another one on the same socket, where clients find it.
  */
 import { spawn } from "node:child_process";
@@ -24,7 +24,7 @@ export const command: Command = {
   summary: "The sandbox daemon of a run",
   usage: "sandboxd --config <file.json> --run-dir <dir>",
   details:
-    "Started by `prl rl` when an environment needs sandboxes and the config names no daemon. By hand: prl sandbox serve.",
+    "`prl rl` starts it when an environment needs sandboxes and the config names no daemon. Without a run: prl sandbox serve.",
   options: CHILD_OPTIONS,
   hidden: true,
   run,
@@ -36,9 +36,9 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   const { socket, daemon } = await readChildConfig<SandboxdChildConfig>(configPath);
   if (socket === null) throw new PrlError("PRL_CONFIG_INVALID", `${configPath}: it names no socket`);
   return untilStopped(io, async () => {
-    // What a daemon that was killed has left.
+    // A daemon that was killed leaves its socket.
     await rm(socket, { force: true });
-    // Its standard input is our end of a pipe: it stops when we are gone, however that came.
+    // Its standard input is a pipe from this process: it stops when this process is gone, for whatever reason.
     const child = spawn(
       sandboxDaemonPath(io.env),
       ["--socket", socket, "--stop-with-stdin", ...daemonArguments(daemon)],

@@ -1,7 +1,7 @@
 /**
  * `prl sft`: supervised fine-tuning on rows of data or an environment's demonstrations.
  *
- * With config files it is a run of its own: directory, progress, summary. With `--config <file.json>` it is the process that such a run,
+ * With config files it is a whole run: directory, progress, summary. With `--config <file.json>` it is the process that such a run,
  * or the warm start of an RL run, consists of.
  */
 
@@ -59,7 +59,7 @@ async function run(args: readonly string[], io: CommandIo): Promise<number> {
   );
 }
 
-/** The process of a run: trains and leaves the checkpoint where the launcher wants it. */
+/** The process of a run: trains and writes the checkpoint where the launcher wants it. */
 async function runChild(configPath: string, options: ReadonlyMap<string, string>, io: CommandIo): Promise<number> {
   const runDir = options.get("--run-dir");
   if (runDir === undefined) throw new PrlError("PRL_CLI_USAGE", "--config: needs --run-dir");
@@ -78,7 +78,7 @@ async function runChild(configPath: string, options: ReadonlyMap<string, string>
   } = child;
   const { monitors, ckpt: rules } = config;
   const member = joinRun({ component: "sft", index, runDir });
-  // Evaluated, it takes the trainer's place beside an orchestrator.
+  // With evaluations it takes the trainer's place beside an orchestrator.
   const portOffset = isEvaluated ? 1 : 0;
   const metrics = await openChildMetrics(
     "sft",

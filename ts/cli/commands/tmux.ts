@@ -11,7 +11,7 @@ import { join, killSession, openSession, type Pane, sessions } from "../tmux.ts"
 
 const KILL = "kill";
 const PREFIX = "prl-";
-/** In this order, what else has a log behind them. */
+/** Panes in this order; other components with a log follow. */
 const FIRST = ["launcher", "orchestrator", "trainer", "inference", "env-worker"];
 
 export const command: Command = {
@@ -19,9 +19,9 @@ export const command: Command = {
   summary: "Show the logs of a run side by side in tmux",
   usage: "tmux [<run>]\n       prl tmux kill [<run>]",
   details: [
-    "Opens the session prl-<run>, or joins it when it is there: a pane per component with what `prl logs -f` shows of it. Without a run",
-    "it is the one that was started last. Where stdout is no terminal the session is only made. `kill` ends the session of a run, or",
-    "every one that prl made; the runs go on.",
+    "Opens the session prl-<run>, or joins it when it exists: one pane per component with the output of `prl logs -f`. Without a run",
+    "it takes the one that was started last. Where stdout is not a terminal the session is only made. `kill` ends the session of a run, or",
+    "all sessions that prl made; the runs go on.",
   ].join("\n"),
   options: [OUTPUT_DIR],
   run,

@@ -19,7 +19,7 @@ export const command: Command = {
     "       prl trainer --bench [<steps>] <file.toml>... [--key value]...",
   details:
     BY_HAND_DETAILS +
-    "With --resume, given to trainer and orchestrator, it goes on with the run in that directory, as prl rl --resume does.\n" +
+    "With --resume, given to trainer and orchestrator, it continues the run in that directory, as prl rl --resume does.\n" +
     "`prl rl` starts it with --config. The config file holds what the launcher writes to <run>/configs/trainer.json.",
   options: [...eitherWay(CHILD_OPTIONS), BENCH_OPTION],
   run,

@@ -1,4 +1,4 @@
-/** `prl watch [run]`: the progress of a run that another terminal, or none, has started. */
+/** `prl watch [run]`: shows the progress of a run that was started elsewhere. */
 import { PrlError } from "../../errors.ts";
 import { parseOptions } from "../args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
@@ -14,7 +14,7 @@ export const command: Command = {
   summary: "Show the progress of a run that is going on elsewhere",
   usage: "watch [<run>]",
   details: [
-    "Shows what `prl rl` and `prl sft` show of a run while they have a terminal, until the run ends. Without a run it is the one that was",
+    "Shows a run as `prl rl` and `prl sft` do on a terminal, until the run ends. Without a run it takes the one that was",
     "started last. Ctrl-C ends the watching; the run goes on. Exit code: 0 when the run completed, 1 when it failed or was cut off.",
   ].join("\n"),
   options: [OUTPUT_DIR],

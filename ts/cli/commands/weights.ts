@@ -1,4 +1,4 @@
-/** `prl weights <form>`: weight versions by hand. Each form is a module of `weights/`, imported when it is asked for. */
+/** `prl weights <form>`: works with weight versions outside a run. Each form is a module of `weights/`, imported when it is requested. */
 import { PrlError } from "../../errors.ts";
 import { parseOptions } from "../args.ts";
 import type { Command, CommandIo } from "../command.ts";

@@ -4,7 +4,7 @@ export interface Check {
   /** `warning`: works, but less well or not everything; `problem`: runs will fail. */
   readonly status: "ok" | "warning" | "problem";
   readonly detail: string;
-  /** How to mend it; absent when there is nothing to mend. */
+  /** How to repair it; absent when nothing is wrong. */
   readonly fix?: string;
 }
 
@@ -20,7 +20,7 @@ export function problem(name: string, detail: string, fix: string): Check {
   return { name, status: "problem", detail, fix };
 }
 
-/** Bytes in words, `3.2 GiB`. */
+/** Bytes as text, `3.2 GiB`. */
 export function bytesText(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let value = bytes;

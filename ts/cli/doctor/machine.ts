@@ -58,7 +58,7 @@ async function memoryCheck(): Promise<Check> {
 async function openFilesCheck(): Promise<Check> {
   const limits = await readOrNull("/proc/self/limits");
   const match = /Max open files\s+(\S+)\s+(\S+)/.exec(limits ?? "");
-  if (match === null) return warning("Open files", "the limit is not known here", 'check "ulimit -n" by hand');
+  if (match === null) return warning("Open files", "the limit is not known here", 'check it with "ulimit -n"');
   const [soft, hard] = [match[1], match[2]].map((text) =>
     text === "unlimited" ? Number.POSITIVE_INFINITY : Number(text),
   );
@@ -110,7 +110,7 @@ async function sharedMemoryCheck(): Promise<Check> {
   }
 }
 
-/** A kernel file's text, null when it is not there or not readable: then it says nothing. */
+/** A kernel file's text, null when it is missing or not readable. */
 export async function readOrNull(path: string): Promise<string | null> {
   try {
     return await readFile(path, "utf8");

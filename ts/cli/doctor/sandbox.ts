@@ -1,7 +1,7 @@
 /**
- * What the kernel offers for isolating untrusted code. Never a problem: a run without sandboxes needs none of it.
+ * Checks what the kernel offers to isolate untrusted code. Missing parts are only warnings: a run without sandboxes needs none of them.
  *
- * Read from /proc and /sys; nothing is tried out, so a container's own filter may still forbid what is listed as there.
+ * It reads /proc and /sys and tries nothing, so a container's own filter may still forbid what is listed as available.
  */
 import { access } from "node:fs/promises";
 import { ok, warning, type Check } from "./check.ts";

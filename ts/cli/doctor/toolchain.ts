@@ -1,4 +1,4 @@
-/** Checks of what prl is built and run with: Node, Rust, the native addon, the processor's instruction sets. */
+/** Checks Node, Rust, the native addon and the processor's instruction sets. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { explain } from "../../errors.ts";
@@ -83,6 +83,6 @@ async function cargoVersion(): Promise<string | null> {
     const { stdout } = await promisify(execFile)("cargo", ["--version"], { timeout: COMMAND_TIMEOUT_MS });
     return /\d+\.\d+\.\d+/.exec(stdout)?.[0] ?? null;
   } catch {
-    return null; // Not installed, or broken: both are mended by installing it.
+    return null; // It is not installed, or broken: installing it repairs both.
   }
 }

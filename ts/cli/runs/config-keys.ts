@@ -1,4 +1,4 @@
-/** Keys of resolved configs: the ones that say most of a run, and those in which runs differ. */
+/** Keys of resolved configs: those that say most about a run, and those in which runs differ. */
 import { asObject, type JsonObject } from "./json-lines.ts";
 
 const HIGHLIGHTS = [
@@ -26,10 +26,10 @@ const HIGHLIGHTS = [
   "scheduler.type",
   "data.batch_size",
 ] as const;
-/** Where a run is, not what it does. */
+/** Keys that say where a run is, not what it does. */
 const PLACES: ReadonlySet<string> = new Set(["output_dir", "run.name", "clean"]);
 
-/** Leaves by dotted key, elements of lists by their number; an empty list or block is a leaf. */
+/** Leaves by dotted key; elements of lists have their number as key; an empty list or block is a leaf. */
 export function flatten(config: JsonObject): Map<string, unknown> {
   const leaves = new Map<string, unknown>();
   const visit = (value: unknown, key: string): void => {
@@ -45,7 +45,7 @@ export function flatten(config: JsonObject): Map<string, unknown> {
   return leaves;
 }
 
-/** The keys worth showing, those that the config has. */
+/** The most important keys that the config has. */
 export function highlights(config: JsonObject): [key: string, value: unknown][] {
   const leaves = flatten(config);
   return HIGHLIGHTS.filter((key) => leaves.has(key)).map((key) => [key, leaves.get(key)]);
@@ -53,7 +53,7 @@ export function highlights(config: JsonObject): [key: string, value: unknown][] 
 
 export interface Difference {
   key: string;
-  /** One per config; undefined: it has no such key. */
+  /** One value per config; undefined: the config lacks the key. */
   values: unknown[];
 }
 

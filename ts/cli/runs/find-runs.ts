@@ -1,4 +1,4 @@
-/** Where runs are: the folders of `output_dir`, or a path. */
+/** Finds runs: folders of `output_dir`, or a path. */
 import { readdir, stat } from "node:fs/promises";
 import { basename, join, resolve, sep } from "node:path";
 

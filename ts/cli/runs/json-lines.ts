@@ -1,4 +1,4 @@
-/** The objects of a file of JSON lines, one at a time; a line that is no object comes as null, a file that is not there is empty. */
+/** The objects of a file of JSON lines, one at a time; a line that is not an object comes as null, a missing file is empty. */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
@@ -18,7 +18,7 @@ export async function* jsonLines(path: string): AsyncGenerator<JsonObject | null
   }
 }
 
-/** Null when the text is no JSON object. */
+/** Null when the text is not a JSON object. */
 export function parseObject(text: string): JsonObject | null {
   try {
     return asObject(JSON.parse(text));

@@ -18,7 +18,7 @@ export class LogTail {
   }
 
   /**
-   * Hands out every whole line that was appended; none while the file is not there. Calls must not overlap.
+   * Hands out every whole line that was appended; none while the file is missing. Calls must not overlap.
    *
    * @throws PrlError `PRL_IO` when the file is there and cannot be read
    */
@@ -41,7 +41,7 @@ export class LogTail {
     }
   }
 
-  /** Hands out what follows the last newline: nobody goes on writing. */
+  /** Hands out what follows the last newline, when the writer has ended. */
   end(onLine: (line: string) => void): void {
     if (this.#rest.length > 0) onLine(this.#rest.toString("utf8"));
     this.#rest = Buffer.alloc(0);

@@ -1,7 +1,7 @@
 /**
- * A run as its directory tells it: `summary.json`, `configs/`, `metrics.jsonl`, `events.jsonl`, `run/lock-*.json`.
+ * Reads a run from its directory: `summary.json`, `configs/`, `metrics.jsonl`, `events.jsonl`, `run/lock-*.json`.
  *
- * Reading never fails for what a directory holds or lacks: what is wrong stands in `problems`, and what can be read is still there. Knows
+ * Missing or broken files never make it fail: they are listed in `problems`, and everything that can be read is returned. This file knows
  * nothing of printing.
  */
 import { readFile, stat } from "node:fs/promises";
@@ -14,38 +14,38 @@ import { lockHolder } from "../launcher/run-lock.ts";
 import { asObject, type JsonObject, jsonLines, parseObject } from "./json-lines.ts";
 import { readMetrics, type StepRecord } from "./run-metrics.ts";
 
-/** `running`: a process has the directory; `unfinished`: none has, and no summary was written. */
+/** `running`: a process holds the directory; `unfinished`: none does, and no summary was written. */
 export type RunStatus = "running" | "completed" | "failed" | "interrupted" | "unfinished";
 
 const KINDS = ["rl", "sft", "eval"] as const;
 const ENDS: readonly string[] = ["completed", "failed", "interrupted"] satisfies RunStatus[];
 
-/** In the field names of `summary.json`. */
+/** A run, with the field names of `summary.json`. */
 export interface RunRecord {
   name: string;
   run_dir: string;
-  /** By the resolved config that it has; null: it has none. */
+  /** Kind of its resolved config; null: it has none. */
   kind: (typeof KINDS)[number] | null;
   status: RunStatus;
-  /** Of the process that has it. */
+  /** Id of the process that holds the directory. */
   pid: number | null;
-  /** Seconds since 1970. */
+  /** Start in seconds since 1970. */
   started: number;
   attempts: number;
   steps: number;
-  /** Of the first evaluation source when there is one, else of training steps. */
+  /** Rewards of the first evaluation source when there is one, else of training steps. */
   reward: { first: number; last: number } | null;
   wall_seconds: number | null;
-  /** By step, as far as logged. */
+  /** The steps that were logged. */
   history: StepRecord[];
   evaluations: EvaluationReport[];
   /** How often each type of event was logged. */
   events: Record<string, number>;
   /** The resolved config. */
   config: JsonObject;
-  /** `summary.json` as it stands; null: not there. */
+  /** Contents of `summary.json`; null: there is none. */
   summary: JsonObject | null;
-  /** What is missing or cannot be read, a sentence each. */
+  /** One sentence for each thing that is missing or cannot be read. */
   problems: string[];
 }
 
@@ -62,7 +62,7 @@ export async function readRun(runDir: string): Promise<RunRecord> {
     if (attempts > 0) problems.push("no summary.json that can be read, and no process has the run: it was cut off");
     else problems.push(kind === null ? "it holds no run" : "it has not been started");
   }
-  // The last line of a live run may be half there.
+  // The last line of a live run may be incomplete.
   noteMalformed(METRICS_FILE, metrics?.malformed ?? 0, pid, problems);
   noteMalformed(EVENTS_FILE, events?.malformed ?? 0, pid, problems);
 
@@ -166,14 +166,14 @@ function rewardOf(evaluations: readonly EvaluationReport[], history: readonly St
   return first === undefined || last === undefined ? null : { first, last };
 }
 
-/** In the order of the config: the first one is the run's reward. */
+/** Evaluation sources in the order of the config; the first one gives the run's reward. */
 function evaluationSources(config: JsonObject): string[] {
   const sources = asObject(asObject(config["orchestrator"])?.["eval"])?.["source"];
   if (!Array.isArray(sources)) return [];
   return sources.map((source: unknown) => asObject(source)?.["name"]).filter((name) => typeof name === "string");
 }
 
-/** Of `prl eval`: the first evaluation's mean reward. */
+/** For `prl eval`: the first evaluation's mean reward. */
 function evaluatedReward(summary: JsonObject | null): RunRecord["reward"] {
   const evaluations = summary?.["evaluations"];
   const reward = Array.isArray(evaluations)
@@ -184,7 +184,7 @@ function evaluatedReward(summary: JsonObject | null): RunRecord["reward"] {
 
 async function changedAt(path: string): Promise<number> {
   const found = await ifThere(stat(path), path);
-  // It went away while it was read.
+  // It was removed while it was read.
   return found === null ? 0 : found.mtimeMs / 1000;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The logs of a run's newest attempt, `logs/latest/<component>-<index>.log`: which there are, what they say, what is added to them.
+ * The logs of a run's newest attempt, `logs/latest/<component>-<index>.log`: lists them, reads them and follows them.
  */
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -42,12 +42,12 @@ export async function processesOf(runDir: string): Promise<string[]> {
   }
 }
 
-/** `inference` names all of its processes, `inference-1` one; null: all there are. */
+/** `inference` names all of its processes, `inference-1` one of them; null: every process. */
 export function isOf(component: string | null, process: string): boolean {
   return component === null || process === component || process.replace(/-\d+$/, "") === component;
 }
 
-/** @throws PrlError `PRL_CLI_USAGE` naming those there are when no process of the run is of this component */
+/** @throws PrlError `PRL_CLI_USAGE` naming the components of the run when this is none of them */
 export function checkComponent(runDir: string, component: string | null, processes: readonly string[]): void {
   if (component === null || processes.some((process) => isOf(component, process))) return;
   const near = nearest(component, processes);
@@ -58,7 +58,7 @@ export function checkComponent(runDir: string, component: string | null, process
   );
 }
 
-/** Every line, one process after the other. */
+/** Reads every line, one process after the other. */
 export async function readLogs(runDir: string, component: string | null, onLine: OnLogLine): Promise<void> {
   for (const process of await processesOf(runDir)) {
     if (!isOf(component, process)) continue;
@@ -70,8 +70,8 @@ export async function readLogs(runDir: string, component: string | null, onLine:
 }
 
 /**
- * What is there and what comes, until no process has the run any more or `signal` is aborted. Processes may join, and a new attempt may
- * take the place of the one that is followed.
+ * Hands out existing and new lines until no process holds the run any more or `signal` is aborted. Processes may join, and a new attempt may
+ * replace the one that is followed.
  */
 export async function followLogs(
   runDir: string,
@@ -81,7 +81,7 @@ export async function followLogs(
 ): Promise<void> {
   const tails = new Map<string, { process: string; tail: LogTail }>();
   for (;;) {
-    // Asked first: what was written before the run ended is then still read.
+    // This comes first, so that what was written before the run ended is still read.
     const isLive = (await lockHolder(runDir)) !== null;
     const folder = await latestFolder(runDir);
     for (const process of folder === null ? [] : await processesOf(runDir)) {

@@ -1,8 +1,8 @@
 /**
- * A run's steps and evaluations, read back from `metrics.jsonl` as far as it goes.
+ * Reads a run's steps and evaluations back from `metrics.jsonl`.
  *
  * For equal (component, step) the last attempt counts and lines of one attempt add up. Unlike the progress of a live run, a step counts
- * here when only one of its halves is left, and a gap ends nothing: the file may have been torn anywhere.
+ * here also when only one of its halves is there, and a gap does not end the reading: the file may be torn anywhere.
  */
 import { type EvaluationReport, type MetricsLine, RunHistory } from "../../monitors/index.ts";
 import { type JsonObject, jsonLines } from "./json-lines.ts";
@@ -18,20 +18,20 @@ export interface StepRecord {
 }
 
 export interface RunMetrics {
-  /** In order. */
+  /** Steps in order. */
   steps: StepRecord[];
   evaluations: EvaluationReport[];
-  /** Of the last line, seconds since 1970. */
+  /** Time of the last line, in seconds since 1970. */
   lastTime: number | undefined;
   attempts: number;
   malformed: number;
 }
 
-/** Which metric of which component stands for what. */
+/** The field that each metric of a component is read into. */
 const WANTED: readonly { component: string; metric: string; field: Exclude<keyof StepRecord, "step"> }[] = [
   { component: "orchestrator", metric: "train/agg/all/agent/reward/mean", field: "reward" },
   { component: "trainer", metric: "off_policy/tokens/mean", field: "staleness" },
-  // As runs of an earlier version logged it.
+  // Name in runs of an earlier version.
   { component: "trainer", metric: "loss", field: "loss" },
   { component: "trainer", metric: "loss/mean", field: "loss" },
   { component: "trainer", metric: "perf/throughput", field: "tokens_per_second" },

@@ -1,6 +1,6 @@
-/** How what stands in run directories is put on a terminal. */
+/** Prints texts from run directories on a terminal. */
 
-/** Names of folders and messages of programs, without what a terminal would obey. */
+/** Names of folders and messages of programs, without control characters that a terminal would obey. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, "\ufffd");
 }

@@ -1,5 +1,5 @@
 /**
- * The events of a run that another process has, read from its directory: what has happened so far, then what comes, until no process has
+ * The events of another process's run, read from its directory: first past events, then new ones, until no process holds
  * the run any more. Nothing is written.
  */
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import type { RunRecord } from "./read-run.ts";
 
 const POLL_MS = 250;
 
-/** Hands out the events of `run`, of its newest attempt and of the steps that earlier ones left; ends with the run or the signal. */
+/** Hands out the events of `run`: those of its newest attempt, and the steps of earlier ones that still count. Ends with the run or the signal. */
 export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => void, signal: AbortSignal): Promise<void> {
   const { run_dir: runDir, kind, config } = run;
   const steps = {
@@ -39,7 +39,7 @@ export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => voi
   onEvent({ type: "started", runDir, maxSteps: kind === "sft" ? null : steps.rl });
   let shown = "";
   for (;;) {
-    // Looked up first: what was written before the run ended is then still read.
+    // This comes first, so that what was written before the run ended is still read.
     const isLive = (await lockHolder(runDir)) !== null;
     await events.poll((line) => {
       const event = eventOf(parseObject(line), run.attempts);
@@ -57,7 +57,7 @@ export async function watchRun(run: RunRecord, onEvent: (event: RunEvent) => voi
   }
 }
 
-/** What the launcher said and did; null for what other processes log, for earlier attempts, and for lines that cannot be read. */
+/** An event of the launcher; null for lines of other processes or earlier attempts, and for lines that cannot be read. */
 function eventOf(line: JsonObject | null, attempts: number): RunEvent | null {
   if (line === null || line["component"] !== "launcher" || (numberOf(line["attempt"]) ?? 0) < attempts) return null;
   switch (line["type"]) {

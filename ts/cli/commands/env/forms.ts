@@ -1,4 +1,4 @@
-/** The forms of `prl env`: what each is called and takes; its module is loaded only when it runs. */
+/** The forms of `prl env`, with name and options of each; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
 import { RULES } from "../../option-rule.ts";
@@ -9,7 +9,7 @@ export interface EnvForm {
   readonly name: string;
   /** What comes after the name. */
   readonly usage: string;
-  /** One line. */
+  /** One line for help. */
   readonly summary: string;
   readonly options: readonly CommandOption[];
   /** Its module in this folder; `run` resolves to the exit code. */
@@ -58,14 +58,14 @@ export const FORMS: readonly EnvForm[] = [
   {
     name: "replay",
     usage: "<run directory>",
-    summary: "Score the saved traces of an evaluation or a training run again, with the rewards of now",
+    summary: "Score the saved traces of an evaluation or a training run again, with the current rewards",
     options: [],
     load: () => import("./replay.ts"),
   },
   {
     name: "install",
     usage: "<owner/name[@version] | npm spec | folder>...",
-    summary: "Install environment packages with npm, without running any script of theirs",
+    summary: "Install environment packages with npm, without running any of their scripts",
     options: [
       {
         flag: "--timeout-s",

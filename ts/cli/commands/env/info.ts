@@ -12,7 +12,7 @@ import type { PlainArguments } from "../../args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { environmentArgs, namedEnvironment } from "./options.ts";
 
-/** Tasks that are counted one by one. */
+/** Most tasks that are counted one by one. */
 const MOST_TASKS = 200_000;
 
 export async function run(args: PlainArguments, io: CommandIo): Promise<number> {
@@ -44,7 +44,7 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   return EXIT.done;
 }
 
-/** A count, or why there is none: a dataset that is not here keeps nobody from reading the rest. */
+/** A count, or why there is none: a missing dataset must not hide the rest. */
 async function counted(
   environment: ConfiguredEnvironment,
   split: Split,

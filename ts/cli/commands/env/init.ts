@@ -11,7 +11,7 @@ import { type CommandIo, EXIT } from "../../command.ts";
 import { packageManifest } from "../../version.ts";
 import { templateFiles } from "./template.ts";
 
-/** Sources and build output lie equally deep below it. */
+/** The package's folder: sources and build output are equally deep below it. */
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/u;
 

@@ -28,7 +28,7 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   return EXIT.done;
 }
 
-/** `owner/name` is what npm would look for on GitHub; a path must look like one to npm. */
+/** npm would search for `owner/name` on GitHub, so it gets the scoped name; a path must look like one to npm. */
 function npmSpec(given: string, cwd: string): string {
   if (isPath(given)) {
     const path = resolve(cwd, given);
@@ -44,7 +44,7 @@ function isPath(given: string): boolean {
   return /^\.{0,2}\/|^\.{1,2}$/u.test(given) || given.endsWith(".tgz");
 }
 
-/** Ends when npm does; what npm says goes to stderr. */
+/** Resolves when npm ends; npm's output goes to stderr. */
 async function npm(args: readonly string[], timeoutMs: number, io: CommandIo): Promise<void> {
   const child = spawn("npm", args, { cwd: io.cwd, env: { ...io.env }, stdio: ["ignore", "pipe", "pipe"] });
   const stop = (): void => void child.kill("SIGTERM");
@@ -69,7 +69,7 @@ async function npm(args: readonly string[], timeoutMs: number, io: CommandIo): P
   }
 }
 
-/** The packages that were named, and those that npm made a dependency of the project because of what was named. */
+/** The packages that were named, and those that npm added as dependencies of the project for a folder or a file. */
 function installedNames(
   given: readonly string[],
   before: Readonly<Record<string, string>>,
@@ -99,7 +99,7 @@ async function loadInstalled(name: string, cwd: string): Promise<LocatedEnvironm
   }
 }
 
-/** Of the nearest package.json, as npm finds its project. */
+/** Dependencies in the nearest package.json, which npm takes as the project. */
 function dependencies(from: string): Readonly<Record<string, string>> {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     if (existsSync(join(folder, "package.json")))

@@ -6,7 +6,7 @@ import { type CommandIo, EXIT } from "../../command.ts";
 
 interface Entry {
   readonly id: string;
-  /** One line; empty where a package does not describe itself. */
+  /** One line; empty where the package has no description. */
   readonly description: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the forms of `prl env` have in common. */
+/** Shared by the forms of `prl env`. */
 import { type LocatedEnvironment, environmentReference, locateEnvironment } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
 import type { PlainArguments } from "../../args.ts";
@@ -7,7 +7,7 @@ import type { CommandIo, CommandOption } from "../../command.ts";
 export const ARGS: CommandOption = {
   flag: "--args",
   value: "<json>",
-  summary: "Arguments of the environment, a JSON object; what it leaves out has its default",
+  summary: "Arguments of the environment, a JSON object; missing keys have their defaults",
 };
 
 /** The environment that the only positional argument names, seen from the current folder. */

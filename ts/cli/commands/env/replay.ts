@@ -1,4 +1,4 @@
-/** `prl env replay <run>`: saved traces scored again with the rewards of now, beside what they were. Exit code 1 when some cannot be. */
+/** `prl env replay <run>`: scores saved traces again with the current rewards and compares. Exit code 1 when some cannot be scored. */
 import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
@@ -7,7 +7,7 @@ import { renderTable } from "../../../monitors/index.ts";
 import type { PlainArguments } from "../../args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 
-/** Rollouts that are shown one by one; `--json` has all. */
+/** Most rollouts that are shown one by one; `--json` has all. */
 const SHOWN = 10;
 
 export async function run({ positionals }: PlainArguments, io: CommandIo): Promise<number> {
@@ -22,9 +22,9 @@ export async function run({ positionals }: PlainArguments, io: CommandIo): Promi
 }
 
 interface Summary {
-  /** Mean of those that were scored then; null when there is none. */
+  /** Mean of the rewards in the traces; null when there is none. */
   readonly before: number | null;
-  /** Mean of those that are scored now. */
+  /** Mean of the new rewards. */
   readonly now: number | null;
   readonly changed: number;
   readonly failed: number;

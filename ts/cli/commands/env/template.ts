@@ -1,13 +1,13 @@
-/** The files of a new environment package: a small task that is whole, to be replaced piece by piece. */
+/** The files of a new environment package: a small complete task, to be replaced piece by piece. */
 import { ENVIRONMENT_KEYWORD } from "../../../environments/index.ts";
 
 /** The npm package of prl; `prl` itself is the name of its command. */
 const PRL_PACKAGE = "prl-lm";
 
 export interface TemplateNames {
-  /** Of the npm package: `shout`, `@owner/shout`. */
+  /** Name of the npm package: `shout`, `@owner/shout`. */
   readonly packageName: string;
-  /** Of the environment. */
+  /** Name of the environment. */
   readonly name: string;
   /** The specifier that npm installs `prl-lm` from. */
   readonly prlSpec: string;
@@ -84,7 +84,7 @@ interface Row {
   answer: string;
 }
 
-/** For ever: the environment takes from them what belongs to training, evaluation and demonstrations. */
+/** Endless rows: the environment takes from them those for training, evaluation and demonstrations. */
 function* rows(letters: number, rng: Rng): Generator<Row> {
   for (;;) {
     const word = Array.from({ length: letters }, () => rng.pick(LETTERS)).join("");

@@ -12,7 +12,7 @@ import { environmentArgs, namedEnvironment } from "./options.ts";
 
 const TASKS = 100;
 const DEADLINE_S = 60;
-/** Failures of one check that are shown. */
+/** Most failures of one check that are shown. */
 const SHOWN = 5;
 const MESSAGE_LENGTH = 160;
 
@@ -64,7 +64,7 @@ function rowOf({ check, split, task, message }: ValidationFailure): string[] {
   return [check, split, task ?? "all", line.length > MESSAGE_LENGTH ? `${line.slice(0, MESSAGE_LENGTH)}...` : line];
 }
 
-/** Texts stand to the left; `renderTable` puts numbers to the right. */
+/** Texts are aligned to the left; `renderTable` aligns numbers to the right. */
 function table(rows: readonly (readonly string[])[]): string[] {
   const header = ["check", "split", "task", "what"];
   const widths = header.map((title, at) => Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)));

@@ -9,14 +9,14 @@ import { readRun, type RunRecord } from "../../runs/read-run.ts";
 import { printable } from "../../runs/text.ts";
 
 const MOST_ROWS = 20;
-/** One per run, from the first again beyond them. */
+/** One mark per run; more runs begin again with the first mark. */
 const MARKS = ["●", "○", "▲", "△", "■", "□"] as const;
 const WIDEST_PLOT = 100;
 const PLOT_HEIGHT = 14;
 
 interface Row<Key> {
   key: Key;
-  /** One per run; null: it has none. */
+  /** One value per run; null: the run has none. */
   values: (number | null)[];
 }
 
@@ -73,7 +73,7 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
   return EXIT.done;
 }
 
-/** Every run's curve in one plot, each by a character of its own; many steps stand together in one. */
+/** Every run's curve in one plot, each with its own character; with many steps one column stands for several. */
 function plotLines(runs: readonly RunRecord[], measure: "reward" | "loss", columns: number): string[] {
   const width = Math.min(columns, WIDEST_PLOT);
   const marks = runs.map(({ name, history }, index) => {
@@ -105,7 +105,7 @@ function rowsBy<Key>(runs: readonly (readonly [Key, number | undefined][])[]): R
   return rows.filter(({ values }) => values.some((value) => value !== null));
 }
 
-/** In order, evenly chosen, the first and the last among them. */
+/** Evenly chosen steps in order, with the first and the last. */
 function chosenSteps(steps: readonly Row<number>[]): Row<number>[] {
   const sorted = steps.toSorted((a, b) => a.key - b.key);
   if (sorted.length <= MOST_ROWS) return sorted;
@@ -117,7 +117,7 @@ function cells({ key, values }: Row<number | string>): string[] {
   return [printable(String(key)), ...values.map((value) => formatNumber(value ?? undefined))];
 }
 
-/** The end of a long value, such as a path, says most. */
+/** Shortens a long value at its front, because the end of a path says most. */
 function shown(value: unknown): string {
   const [text, longest] = [valueText(value), 40];
   return text.length <= longest ? text : `…${text.slice(1 - longest)}`;

@@ -14,7 +14,7 @@ export async function run({ options, positionals }: PlainArguments, io: CommandI
   for (const directory of await runDirectories(outputDir)) runs.push(await readRun(directory));
   runs.sort((a, b) => b.started - a.started);
   if (io.json) {
-    // The long parts are for `show`.
+    // `show` has the long parts.
     const rows = runs.map(({ history: _h, config: _c, summary: _s, evaluations: _e, events: _v, ...row }) => row);
     io.writeJson({ output_dir: outputDir, runs: rows });
     return EXIT.done;

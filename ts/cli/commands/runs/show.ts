@@ -1,4 +1,4 @@
-/** `prl runs show <run>`: one run for people, or all that was read of it as JSON. */
+/** `prl runs show <run>`: shows one run as text, or everything that was read from it as JSON. */
 import { PrlError } from "../../../errors.ts";
 import {
   type EvaluationReport,

@@ -1,4 +1,4 @@
-/** `prl weights diff <old> <new>`: what changed between two versions, tensor by tensor, and what that costs to ship. */
+/** `prl weights diff <old> <new>`: shows what changed between two versions, tensor by tensor, and how many bytes the change takes to ship. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import type { PlainArguments } from "../../args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 import { bytesText } from "../../doctor/check.ts";
 
-/** Tensors that are listed; `--all` lists every one that differs. */
+/** Most tensors that are listed; `--all` lists every one that differs. */
 const LISTED = 10;
 
 export async function run({ positionals, options }: PlainArguments, io: CommandIo): Promise<number> {
@@ -41,10 +41,10 @@ export async function run({ positionals, options }: PlainArguments, io: CommandI
   }
 }
 
-/** The directory itself, or for a sparse version a complete folder made from it and what it is built on. */
+/** The directory itself, or for a sparse version a complete folder made from it and the versions below it. */
 async function complete(dir: string, scratch: string, io: CommandIo): Promise<string> {
   const path = resolve(io.cwd, dir);
-  // Others publish folders of weights without a manifest.
+  // Folders of weights from other programs have no manifest.
   const manifest = existsSync(join(path, "manifest.json")) ? await readManifest(path) : null;
   if (manifest?.encoding !== "sparse") return path;
   const receiver = await WeightReceiver.open(dirname(path), { stateDir: scratch });

@@ -1,4 +1,4 @@
-/** The forms of `prl weights`: what each is called and takes; its module is loaded only when it runs. */
+/** The forms of `prl weights`, with name and options of each; its module is loaded only when it runs. */
 import type { PlainArguments } from "../../args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
 import { RULES } from "../../option-rule.ts";
@@ -9,7 +9,7 @@ export interface WeightsForm {
   readonly name: string;
   /** What comes after the name. */
   readonly usage: string;
-  /** One line. */
+  /** One line for help. */
   readonly summary: string;
   readonly options: readonly CommandOption[];
   /** Its module in this folder; `run` resolves to the exit code. */
@@ -26,7 +26,7 @@ export const FORMS: readonly WeightsForm[] = [
         flag: "--policy-version",
         value: "<n>",
         rule: RULES.whole,
-        summary: "Its number; later ones are no more",
+        summary: "Its number; later versions are deleted",
         required: true,
       },
       {
@@ -48,7 +48,7 @@ export const FORMS: readonly WeightsForm[] = [
   {
     name: "relay",
     usage: "<dir> --from <host:port,...> [--listen <host:port>]",
-    summary: "Pull every new version and serve it on, from its first bytes",
+    summary: "Pull every new version and pass it on, from its first bytes",
     options: [
       FROM,
       LISTEN,
@@ -66,7 +66,7 @@ export const FORMS: readonly WeightsForm[] = [
   {
     name: "pull",
     usage: "<dir> --from <host:port,...> [--policy-version <n>]",
-    summary: "Bring one version here, the newest unless told which, with what it builds on",
+    summary: "Pull one version, by default the newest, with the versions that it builds on",
     options: [
       FROM,
       { flag: "--policy-version", value: "<n>", rule: RULES.whole, summary: "Which version" },
@@ -93,14 +93,14 @@ export const FORMS: readonly WeightsForm[] = [
         summary: "whole, fsdp:<ranks>, tp:<ranks>, or a JSON file of rules",
         required: true,
       },
-      { flag: "--from", value: "<layout>", summary: "How they lie now (whole)" },
+      { flag: "--from", value: "<layout>", summary: "Their current layout (whole)" },
     ],
     load: () => import("./reshard.ts"),
   },
   {
     name: "diff",
     usage: "<old dir> <new dir> [--all]",
-    summary: "What changed between two versions, and what a sparse version of it costs",
+    summary: "Show what changed between two versions, and the size of a sparse version of it",
     options: [{ flag: "--all", summary: "List every tensor that differs, not only the ten that cost most" }],
     load: () => import("./diff.ts"),
   },

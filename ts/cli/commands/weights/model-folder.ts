@@ -1,4 +1,4 @@
-/** What a folder of a whole model must hold beside its weights, for whoever publishes or checks one. */
+/** Checks what a folder of a whole model must hold besides its weights, for publishing and verifying. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -8,7 +8,7 @@ import { ifThere } from "../../../file-presence.ts";
 const CONFIG = "config.json";
 const TOKENIZER = "tokenizer.json";
 
-/** Names of the plain files in `dir` that are no weights, no manifest, no index and not hidden, sorted. */
+/** Sorted names of the plain files in `dir`, without weights, manifest, index and hidden files. */
 export async function companionNames(dir: string): Promise<string[]> {
   const entries = await readdir(dir, { withFileTypes: true });
   const isCompanion = (name: string): boolean => !/^\.|^manifest\.json$|\.safetensors(\.index\.json)?$/.test(name);
@@ -36,7 +36,7 @@ export async function checkModelConfig(dir: string): Promise<void> {
   throw new PrlError("PRL_ENGINE_CONFIG", `${path} is no JSON object: no engine can load these weights`);
 }
 
-/** What people should know of a model whose files have these names; null: nothing. */
+/** A note for the user about a model with these files; null: nothing to say. */
 export function tokenizerNote(names: readonly string[]): string | null {
-  return names.includes(TOKENIZER) ? null : `there is no ${TOKENIZER}: nobody can make or read its tokens`;
+  return names.includes(TOKENIZER) ? null : `there is no ${TOKENIZER}: text cannot be turned into its tokens or back`;
 }

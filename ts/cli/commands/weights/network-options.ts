@@ -21,7 +21,7 @@ export const TIMEOUT: CommandOption = {
   rule: RULES.seconds,
   summary: "Seconds without any progress after which it gives up (600)",
 };
-/** What a listener and a caller show. */
+/** Certificate and key that a listener and a caller present. */
 const IDENTITY: readonly CommandOption[] = [
   {
     flag: "--tls-cert",

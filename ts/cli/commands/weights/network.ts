@@ -1,4 +1,4 @@
-/** What `prl weights serve | relay | pull` have in common. */
+/** Shared by `prl weights serve | relay | pull`. */
 import { PrlError } from "../../../errors.ts";
 import { openWeightNode, type WeightNode } from "../../../native/index.ts";
 import { readTls, transportToken } from "../../../transports/index.ts";
@@ -27,7 +27,7 @@ export function onlyFolder({ positionals }: PlainArguments, what: string): strin
   return dir;
 }
 
-/** Opens a node over `root` for as long as `work` takes; being told to stop ends it and is no failure. */
+/** Opens a node over `root` while `work` runs; a signal to stop ends it and is not a failure. */
 export async function withNode(
   root: string,
   { options }: PlainArguments,
@@ -60,7 +60,7 @@ export async function withNode(
   return stopExit(signal.reason);
 }
 
-/** Says where a node listens. */
+/** Prints where a node listens. */
 export function announce(io: CommandIo, address: string, root: string): void {
   if (io.json) io.writeJson({ address, root });
   else io.stdout.write(`serving ${root} at ${address}\n`);
@@ -69,7 +69,7 @@ export function announce(io: CommandIo, address: string, root: string): void {
 /** Resolves when the signal is aborted. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
-  // Sockets of the native side do not keep the event loop alive.
+  // Sockets on the Rust side do not keep the event loop alive.
   const alive = setInterval(() => {}, 1 << 30);
   await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
   clearInterval(alive);

@@ -1,4 +1,4 @@
-/** `prl weights pull <dir>`: brings one version here, with what it builds on. */
+/** `prl weights pull <dir>`: pulls one version, with the versions that it builds on. */
 import { resolve } from "node:path";
 
 import { numberOption, type PlainArguments } from "../../args.ts";

@@ -26,7 +26,7 @@ export async function run(args: PlainArguments, io: CommandIo): Promise<number> 
   });
 }
 
-/** The next version, when there is one. A publisher that is away may come back: what is here is served meanwhile. */
+/** Waits for the next version. A publisher that is gone may come back: until then the relay serves what it has. */
 async function nextVersion(node: WeightNode, after: number | undefined, sources: readonly string[], io: CommandIo) {
   try {
     return await node.pull(after === undefined ? {} : { after }, sources);

@@ -1,4 +1,4 @@
-/** `prl weights reshard <dir> <out>`: the same weights for other ranks, each byte read from one of those who have it. */
+/** `prl weights reshard <dir> <out>`: writes the same weights for other ranks; each byte is read from one rank that has it. */
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -43,7 +43,7 @@ async function rulesOf(layout: string, cwd: string): Promise<string> {
   }
 }
 
-/** Rows of a projection can be divisible where its heads are not: only the model's config tells. */
+/** Rows of a projection can be divisible where its heads are not, which only the model's config shows. */
 async function checkHeads(folders: readonly string[], target: string): Promise<void> {
   const ranks = Number(/^tp:(\d+)$/.exec(target)?.[1] ?? 1);
   const path = folders.map((folder) => join(folder, "config.json")).find((file) => existsSync(file));

@@ -1,4 +1,4 @@
-/** `prl weights verify <dir>`: are a version's files and weights what its manifest says? */
+/** `prl weights verify <dir>`: checks a version's files and weights against its manifest. */
 import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
@@ -18,7 +18,7 @@ export async function run({ positionals }: PlainArguments, io: CommandIo): Promi
   const { version, digest, encoding, base, shards, files } = manifest;
   const there = encoding === "sparse" ? [] : await companionNames(path);
   if (encoding === "full") await checkModelConfig(path);
-  // Of an earlier version of prl, or another program.
+  // Manifests of an earlier version of prl, or of another program, may have no file digests.
   const unverified = files === undefined ? there.filter((name) => !shards.some(({ file }) => file === name)) : [];
   const bytes = shards.reduce((sum, shard) => sum + shard.bytes, 0);
   if (io.json) {
