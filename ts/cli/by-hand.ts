@@ -7,15 +7,16 @@ export const BY_HAND_USAGE = "@ <rl.toml>... --run-dir <dir> [--index <i>] [--ke
 /** Usage of the parts that have state of the run. */
 export const RESUMABLE_USAGE = "@ <rl.toml>... --run-dir <dir> [--resume [<step>] [--attempt <n>]] [--key value]...";
 export const BY_HAND_DETAILS =
-  "With a run's config, as prl rl takes it, the command is one part of that run, without the launcher: give all parts the same config and, on one machine,\n" +
-  "the same run directory, a new one for each run; on several machines see the README of ts/cli/launcher.\n";
+  "With a run's config, as prl rl takes it, the command is one part of that run, without the launcher: give all parts the\n" +
+  "same config and, on one machine, the same run directory, a new one for each run; on several machines see the README of\n" +
+  "ts/cli/launcher.\n";
 
 /** The options of a process that the launcher or a user may start. */
 export function eitherWay(options: readonly CommandOption[]): CommandOption[] {
   return options.map((option) => ({ ...option, required: false }));
 }
 
-/** The arguments with which the launcher would start the process; arguments with `--config` come from the launcher and stay as they are. Errors: as `launcher/component.ts`. */
+/** The arguments with which the launcher would start the process; those with `--config` stay the same. Errors: as `launcher/component.ts`. */
 export async function asStartedByLauncher(
   component: Component,
   args: readonly string[],
