@@ -74,7 +74,7 @@ describe("a training step", () => {
     const folder = await sftFolder();
     try {
       const source = await folder.write("rows.jsonl", [{ prompt: "a", completion: "b" }]);
-      const config = { max_steps: 50, data: { source, batch_size: 1 }, optim: { lr: 1e30 } };
+      const config = { max_steps: 50, data: { source, batch_size: 1 }, optim: { lr: 10, weight_decay: 1e30 } };
       await expect(folder.train(config)).rejects.toMatchObject({ code: "PRL_TRAIN_NON_FINITE" });
       const [run = ""] = (await readdir(folder.dir)).filter((name) => name.startsWith("run-"));
       const events = (await readFile(join(folder.dir, run, "events.jsonl"), "utf8")).trim().split("\n");
