@@ -1,4 +1,4 @@
-/** A server over a model for as long as a command needs it, and its orderly end. */
+/** Serves a model while a command needs it, and ends the server in order. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 
@@ -9,11 +9,11 @@ import type { Model } from "../native/index.ts";
 import { transportToken, type WeightPuller } from "../transports/index.ts";
 import type { CommandIo } from "./command.ts";
 
-/** For answers under way and connections; together with the engine's part below 10 s. */
+/** Time to end answers under way and connections; with the engine's part it is below 10 s. */
 const CLOSE_SERVER_MS = 3_000;
 export const CLOSE_ENGINE_MS = 4_000;
 
-/** For who serves until the process is told to stop. */
+/** For serving until a signal stops the process. */
 export const FOREVER = new Promise<never>(() => undefined);
 
 /** The absolute path of a model's folder. Errors: PRL_CONFIG_FILE. */
@@ -24,7 +24,7 @@ export async function modelFolder(folder: string, cwd: string): Promise<string> 
   return dir;
 }
 
-/** Serves while `use` is at work with the address; rejects as soon as the process is told to stop. */
+/** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
 export async function serve(
   config: InferenceProcessConfig,
   model: Model,
@@ -45,7 +45,7 @@ export async function serve(
   });
   try {
     const { host, port } = config.inference.server;
-    // Replicas share the section: each takes the port of its index.
+    // Replicas share the config section: each takes the port plus its index.
     const url = await server.listen(host, port === 0 ? 0 : port + index);
     io.stderr.write(`inference ${index}: ${config.model_dir} at ${url}, ${model.isa}, ${model.threads} threads\n`);
     await orStopped(io.signal, use(url));
@@ -54,12 +54,12 @@ export async function serve(
   }
 }
 
-/** `work`, or a rejection as soon as the process is told to stop. */
+/** `work`, or a rejection as soon as a signal stops the process. */
 export async function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   let onAbort: (() => void) | undefined;
   try {
     const stopped = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(new Error(`told to stop: ${String(signal.reason)}`));
+      onAbort = () => reject(new Error(`stopped by ${String(signal.reason)}`));
       signal.addEventListener("abort", onAbort, { once: true });
       if (signal.aborted) onAbort();
     });
@@ -69,7 +69,7 @@ export async function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promi
   }
 }
 
-/** Waits for `work` no longer than `ms`; the process ends in any case, so that lateness is only reported. */
+/** Waits for `work` no longer than `ms`; the process ends in any case, so a timeout is only reported. */
 export async function atMost(ms: number, what: string, work: Promise<unknown>, io: CommandIo): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<"late">((done) => {

@@ -1,7 +1,7 @@
 /**
- * The little of tmux that watching a run needs: sessions that are marked as ours, a pane per command, joining one.
+ * The part of tmux that watching a run needs: sessions that are marked as ours, a pane per command, joining a session.
  *
- * Every call but joining is done within seconds or fails. Sessions of others are never touched: what is ours carries the option `@prl_run`.
+ * Every call except joining ends within seconds or fails. Sessions of others are never touched: our sessions carry the option `@prl_run`.
  */
 import { execFile, spawn } from "node:child_process";
 
@@ -25,7 +25,7 @@ export interface Pane {
 
 export type TmuxEnvironment = Readonly<Record<string, string | undefined>>;
 
-/** Sessions that were made here and still are there. @throws PrlError `PRL_TMUX` from here and from everything below */
+/** Existing sessions that prl made. @throws PrlError `PRL_TMUX` from here and from everything below */
 export async function sessions(env: TmuxEnvironment): Promise<TmuxSession[]> {
   let text: string;
   try {
@@ -50,7 +50,7 @@ export async function openSession(
 ): Promise<void> {
   const [first, ...others] = panes;
   if (first === undefined) return;
-  // Room for every pane; a terminal that joins makes it its own size. Windows may count from 1: panes are called by their ids.
+  // The size has room for every pane; a terminal that joins sets its own size. Windows may count from 1, so panes are named by their ids.
   const size = ["-x", "200", "-y", String(20 * panes.length)];
   const print = ["-P", "-F", "#{pane_id}", "-c", cwd];
   let pane = await tmux(["new-session", "-d", "-s", name, ...print, ...size, "-n", "logs", ...first.command], env);

@@ -18,7 +18,7 @@ export function versionText({ version, node, addon: native }: VersionInfo): stri
   return `prl ${version}\nnative addon: ${nativeText}\nnode: ${node}\n`;
 }
 
-/** What package.json says of versions. Sources and build output lie equally deep below it. */
+/** The versions in package.json. Sources and build output are equally deep below it. */
 export function packageManifest(): { version: string; engines: { node: string } } {
   return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as ReturnType<
     typeof packageManifest
@@ -31,6 +31,6 @@ async function addon(): Promise<VersionInfo["addon"]> {
     const { version, isaTiers } = await addonInfo();
     return { version, isaTiers };
   } catch {
-    return null; // `prl doctor` is where the reason is told.
+    return null; // `prl doctor` shows the reason.
   }
 }

@@ -16,13 +16,13 @@ import { cached, cacheKey, folderKey } from "./cache.ts";
 export interface BaseModel {
   /** A complete Hugging Face folder. */
   dir: string;
-  /** Stands for its content in cache keys. */
+  /** Represents its content in cache keys. */
   key: string;
-  /** Digest of the weights in the folder that was named, which checkpoints are bound to. */
+  /** Digest of the weights in the named folder, which checkpoints are bound to. */
   weights: string;
-  /** How it came about, for people. */
+  /** Where it came from, for messages. */
   origin: "given" | "built" | "cached";
-  /** What was wrong with the one in the cache, which was built anew. */
+  /** Damage of the cache's copy, which was then built anew. */
   damage: string | null;
 }
 
@@ -32,7 +32,7 @@ export function modelFolder(name: string): string {
 }
 
 /**
- * Checks what can be checked of a model without loading its weights, before anything of a run exists: the folder, its config.json, its
+ * Checks a model without loading its weights, before anything of a run exists: the folder, its config.json, its
  * tokenizer, the headers of its weights.
  *
  * @throws PrlError `PRL_CONFIG_FILE`, `PRL_ENGINE_CONFIG`, `PRL_ENGINE_ARCHITECTURE_UNSUPPORTED`, `PRL_TOKENIZER`, `PRL_WEIGHTS_FORMAT`, ..., naming the key and the file
@@ -83,7 +83,7 @@ async function readModelConfig(path: string): Promise<Readonly<Record<string, un
 }
 
 /** Names of the files of a model folder. */
-/** A name that looks like one of the Hugging Face Hub is most often meant as one. */
+/** Advice for a missing folder: a name like `owner/model` is most likely meant for the Hugging Face Hub. */
 function howToGet(folder: string, name: string): string {
   if (/^[\w.-]+\/[\w.-]+$/u.test(name))
     return `prl downloads no models: \`hf download ${name} --local-dir ${folder}\` does (pip install huggingface_hub), or name a folder that has one`;

@@ -1,9 +1,9 @@
 /**
- * The content-addressed cache of made things: `<PRL_CACHE_DIR>/<kind>/<key>/`, default `~/.cache/prl`.
+ * The content-addressed cache of models and other generated folders: `<PRL_CACHE_DIR>/<kind>/<key>/`, default `~/.cache/prl`.
  *
- * An entry is made beside its place and renamed, so it is whole or absent, and of two runs that make the same entry at once one wins and
- * both use it. The key says all that the content depends on; `.digests.json` in the entry says what the content is. What a run is to
- * start from is checked against it each time: an entry that was damaged since is made again, never used.
+ * An entry is made beside its place and renamed, so it is whole or absent. When two runs make the same entry at once, one wins and
+ * both use it. The key has everything that the content depends on; `.digests.json` in the entry has the digests of the content. An entry is
+ * checked against them each time before a run starts from it: a damaged entry is made again, never used.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -19,7 +19,7 @@ import { atomicWriteJson } from "../../monitors/index.ts";
 const KEY_HEX_DIGITS = 32;
 const DIGESTS_FILE = ".digests.json";
 const UNFINISHED = /\.tmp$/;
-/** What a run that was killed left behind is deleted when it is this old. */
+/** Unfinished entries of killed runs are deleted when they are this old. */
 const UNFINISHED_AGE_MS = 7 * 24 * 3_600_000;
 
 /** A key from values; objects count by content, not by the order of their keys. */
@@ -50,14 +50,14 @@ export async function folderKey(dir: string, wanted: (name: string) => boolean):
 export interface CacheEntry {
   /** Its folder. */
   path: string;
-  /** It was there already. */
+  /** The entry existed already. */
   hit: boolean;
-  /** What was wrong with the entry that was there; null when nothing was or none was there. */
+  /** Damage of the existing entry; null when there was none. */
   damage: string | null;
 }
 
 /**
- * The folder of an entry, made by `make(emptyFolder)` when it is not there or not what it was when it was made.
+ * The folder of an entry; `make(emptyFolder)` makes it when it is missing or has changed since it was made.
  *
  * @throws PrlError `PRL_IO` when the cache cannot be written; what `make` throws
  */
@@ -91,7 +91,7 @@ export async function cached(
   }
 }
 
-/** Renames the new folder to `path`; true when another run was faster and its entry, which is as good, stays. */
+/** Renames the new folder to `path`; true when another run was faster and its entry, which is equal, stays. */
 async function putInPlace(unfinished: string, path: string): Promise<boolean> {
   for (let isRetry = false; ; isRetry = true) {
     try {

@@ -1,8 +1,8 @@
 /**
- * Looks at every environment and every function of the user's that a config names, before anything of a run exists; says which environments
- * these are.
+ * Checks every environment and every custom function that a config names, before anything of a run exists, and returns a record of the
+ * environments.
  *
- * The processes of the run load them again; here a mistake is still a mistake in the config, told with its place.
+ * The processes of the run load them again; here a mistake is still reported as a mistake in the config, with its place.
  */
 import {
   demonstrators,
@@ -18,7 +18,7 @@ import { PrlError } from "../../errors.ts";
 import type { CodeCheck, EnvironmentBlock, EnvironmentFacts } from "./code-check.ts";
 import { checkUserCode, type UserCodeOptions } from "./user-code.ts";
 
-/** One line of a run's `configs/environments.json`: what a source of tasks really was. */
+/** One line of a run's `configs/environments.json`: the environment behind a source of tasks. */
 export interface EnvironmentRecord {
   readonly source: string;
   readonly name: string;
@@ -52,7 +52,7 @@ export async function checkRlEnvironments(config: RlConfig, options: UserCodeOpt
   return recordsOf(sources, facts);
 }
 
-/** A group of one has nothing to be compared with, unless several agents of an episode are. */
+/** Refuses groups of one, which have nothing to compare, unless several agents of an episode are compared. */
 function checkGroups(
   { orchestrator: { train } }: RlConfig,
   facts: readonly EnvironmentFacts[],
@@ -68,7 +68,7 @@ function checkGroups(
   });
 }
 
-/** Those that a policy is evaluated on, whose block is at `at`. Errors: as `checkRlEnvironments`. */
+/** Checks the evaluation environments, whose block is at `at`. Errors: as `checkRlEnvironments`. */
 export async function checkEvaluations(
   at: KeyPath,
   { orchestrator, sandbox }: RlConfig,
@@ -78,7 +78,7 @@ export async function checkEvaluations(
   return recordsOf(sources, await checkSources(sources, [], sandbox, options));
 }
 
-/** The same, for environments that have to give demonstrations; none where data do. */
+/** The same for environments that have to give demonstrations; empty where data files give them. */
 export async function checkSftEnvironments(
   { data }: SftConfig,
   options: UserCodeOptions,
@@ -95,7 +95,7 @@ export async function checkSftEnvironments(
   });
 }
 
-/** What there is to know of environments, in their order. Errors: those of `checkUserCode`. */
+/** The facts of environments, in their order. Errors: those of `checkUserCode`. */
 export async function environmentFacts(
   checks: readonly (CodeCheck & { kind: "environment" })[],
   options: UserCodeOptions,
@@ -119,7 +119,7 @@ function sourcesOf(
   }));
 }
 
-/** The functions of the user's that trainer and orchestrator will call. */
+/** The custom functions that trainer and orchestrator will call. */
 function functionsOf({ orchestrator, trainer }: RlConfig): CodeCheck[] {
   const named: { at: KeyPath; path: string | null; shape: string }[] = [
     { at: ["trainer", "loss", "path"], path: trainer.loss.path, shape: LOSS },

@@ -1,4 +1,4 @@
-/** Inference servers that other machines reach have to have a key: a run without one ends before anything is started. */
+/** Inference servers that other machines can reach need a key: without it the run ends before anything is started. */
 import { placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { hostProblem } from "../../inference/index.ts";

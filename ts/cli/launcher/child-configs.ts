@@ -1,7 +1,7 @@
 /**
- * What each process of a run gets to read: `<run>/configs/<component>.json`, written before it starts.
+ * The config of each process of a run: `<run>/configs/<component>.json`, written before the process starts.
  *
- * Snake case, everything resolved: a child looks at no other config, no environment variable and no default.
+ * Keys are in snake case and everything is resolved: a child reads no other config, no environment variable and no default.
  */
 import { join } from "node:path";
 
@@ -13,21 +13,21 @@ import type { RunBase } from "./rl-processes.ts";
 import { makeFolder } from "../../make-folder.ts";
 
 export interface InferenceChildConfig {
-  /** The run's model, not the checkpoint that the run goes on from: a server may be started again when that is long gone. */
+  /** The run's model, not the checkpoint of a resume: a server may be started again when that checkpoint is deleted. */
   model_dir: string;
   /** Policy version of the weights in `model_dir`. */
   version: number;
   seed: number;
   inference: RlConfig["inference"];
   weight_broadcast: RlConfig["weight_broadcast"];
-  /** Nothing is sampled before the orchestrator has brought the run's weights. */
+  /** The server samples nothing before the orchestrator has brought the run's weights. */
   start_paused: boolean;
 }
 
 export interface EnvWorkerChildConfig {
   run_id: string;
   seed: number;
-  /** For the tokenizer. */
+  /** Folder with the tokenizer. */
   model_dir: string;
   sources: { name: string; split: "train" | "eval"; env: RlConfig["orchestrator"]["train"]["source"][number]["env"] }[];
   max_concurrent: number;
@@ -35,12 +35,12 @@ export interface EnvWorkerChildConfig {
 }
 
 export interface SandboxdChildConfig {
-  /** Where it listens. */
+  /** Socket of the sandbox daemon. */
   socket: string | null;
   daemon: DaemonSettings;
 }
 
-/** Of the Prometheus endpoints of a run, the sandbox daemon's. */
+/** Number of the sandbox daemon's Prometheus endpoint in the run. */
 const SANDBOXD_PORT_OFFSET = 3;
 
 export interface TrainerChildConfig {
@@ -65,16 +65,16 @@ export interface TrainerChildConfig {
   monitors: RlConfig["monitors"];
 }
 
-/** The whole resolved config, and what the launcher found out. */
+/** The whole resolved config, with what the launcher added. */
 export type OrchestratorChildConfig = RlConfig & {
   run_id: string;
   model_dir: string;
   checkpoints: string;
-  /** Step of the checkpoint to go on from; 0 for a new run. */
+  /** Step of the checkpoint to continue from; 0 for a new run. */
   start_step: number;
   /** Its folder. */
   resume_from: string | null;
-  /** Versions that a supervised run has evaluated, with nothing trained on what is sampled; null: the run is one of RL. */
+  /** Versions that a supervised run evaluates, without training on the rollouts; null: this is an RL run. */
   evaluate_only: number[] | null;
 };
 
@@ -88,7 +88,7 @@ export interface SftChildConfig {
   start_step: number;
   /** Folder of the checkpoints; null: none are written. */
   checkpoints: string | null;
-  /** Others evaluate what it publishes. */
+  /** An orchestrator evaluates the versions that it publishes. */
   is_evaluated: boolean;
   /** Folder that gets the trained checkpoint. */
   out_dir: string;
@@ -118,7 +118,7 @@ export function rlChildConfigs(
     checkpoints,
     resume,
   }: Pick<RunBase, "runId" | "modelDir" | "baseWeights" | "referenceDir" | "checkpoints" | "resume">,
-  /** Of the run's own sandbox daemon, when it has one. */
+  /** Socket of the run's own sandbox daemon, when it has one. */
   socket: string | null = null,
 ): {
   inference: InferenceChildConfig;

@@ -1,8 +1,8 @@
 /**
- * One process of a run, seen from the launcher: how it is started, whether it is alive, how it is ended.
+ * One process of a run from the launcher's side: starts it, watches it, ends it.
  *
- * It leads a process group of its own, so the terminal's Ctrl-C does not reach it and a signal to the group reaches what it started. Its
- * output goes to a file. Its lifeline is a socket pair inherited as fd 3: it beats once a second, and it ends when this process is gone.
+ * It leads a new process group, so the terminal's Ctrl-C does not reach it, and a signal to the group reaches the processes that it started. Its
+ * output goes to a file. Its lifeline is a socket pair inherited as fd 3: it sends a byte once a second, and it ends when this process is gone.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
@@ -21,18 +21,18 @@ export interface ChildSpec {
   args: readonly string[];
   /** Folder for its log file. */
   logs: string;
-  /** It ends by itself with exit code 0 when its part is done; otherwise every exit before `stop` is a failure. */
+  /** True: it ends with exit code 0 when its part is done. False: every exit before `stop` is a failure. */
   finishes: boolean;
-  /** What a person can do when its end has failed the run, for the error's message. */
+  /** Advice for the error's message when its end fails the run. */
   advice?: string;
-  /** Asked when it ends before `stop`: true when that is seen to, and no failure of the run. Unset: it is one. */
+  /** Called when it ends before `stop`: true when the end is handled and does not fail the run. Unset: the end is a failure. */
   onExit?: (exit: ChildExit) => Promise<boolean>;
 }
 
 export interface ChildExit {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** Why it was killed, when it was us. */
+  /** Why this process killed it, if it did. */
   reason?: string;
 }
 
@@ -42,7 +42,7 @@ const LOG_TAIL_BYTES = 16 * 1024;
 export class RunChild {
   readonly component: string;
   readonly index: number;
-  /** `trainer-0`, as its files are called. */
+  /** Name in its files, `trainer-0`. */
   readonly name: string;
   readonly logPath: string;
   readonly finishes: boolean;
@@ -76,7 +76,7 @@ export class RunChild {
         resolve(this.#exit);
       };
       this.#process.once("exit", (code, signal) => {
-        // Whatever it started and left behind is in its group, whose id is taken until the last of them is gone.
+        // Processes that it left behind are in its group; the group's id is in use until the last of them is gone.
         this.signal("SIGKILL");
         settle({ code, signal, ...(this.#reason !== undefined && { reason: this.#reason }) });
       });
@@ -88,7 +88,7 @@ export class RunChild {
     lifeline?.on("data", () => {
       this.lastHeartbeat = performance.now();
     });
-    // The child's end breaks when it dies; that is told by its exit.
+    // The child's side of the socket breaks when it dies; its exit reports that.
     lifeline?.on("error", () => lifeline.destroy());
   }
 
@@ -114,7 +114,7 @@ export class RunChild {
     }
   }
 
-  /** SIGKILL to its group; `reason` is told with its exit. */
+  /** Sends SIGKILL to its group; `reason` becomes part of its exit. */
   kill(reason: string): void {
     this.#reason = reason;
     this.signal("SIGKILL");

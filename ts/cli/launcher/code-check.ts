@@ -1,6 +1,6 @@
 /**
- * One look at user code by path: it is imported, and what it exports is what the config takes it for. Runs wherever it is called; a run calls it
- * in a child (`user-code.ts`), because importing runs the code.
+ * Checks user code by path: imports it, and checks that its export is what the config needs. This code runs where it is called; a run calls it
+ * in a child (`user-code.ts`), because importing runs the user's code.
  */
 import {
   checkSettings,
@@ -15,13 +15,13 @@ import { PrlError } from "../../errors.ts";
 
 export type EnvironmentBlock = NonNullable<SftConfig["data"]["env"]>;
 
-/** What the config names, and where. */
+/** User code that the config names, with its key. */
 export type CodeCheck =
   | { readonly kind: "environment"; readonly at: KeyPath; readonly env: EnvironmentBlock }
-  /** `shape`: what the function should be, for who wrote something else. */
+  /** `shape`: what the function should be, for the message when it is something else. */
   | { readonly kind: "function"; readonly at: KeyPath; readonly path: string; readonly shape: string };
 
-/** What a run needs to know of an environment before it starts. */
+/** Facts about an environment that a run needs before it starts. */
 export interface EnvironmentFacts {
   readonly name: string;
   readonly version: string;
@@ -63,7 +63,7 @@ export async function checkCode(
   return { name, version, demonstrates, agents: agents.length, requires, origin };
 }
 
-/** `work`, its errors told with the key that they are about. */
+/** Runs `work`; its errors get the key that they are about. */
 async function placed<T>(key: KeyPath, provenance: Provenance | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

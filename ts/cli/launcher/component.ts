@@ -1,9 +1,9 @@
 /**
- * A process of a run started by hand, from the run's own config: `prl trainer @ rl.toml --run-dir <dir>`.
+ * Starts one process of a run without the launcher, from the run's own config: `prl trainer @ rl.toml --run-dir <dir>`.
  *
- * Makes of the config what the launcher would have made of it, writes that where the launcher would have written it, and gives the arguments
- * that the launcher would have started the process with. Whoever starts processes so sees to what the launcher does beside: one config
- * for all of them, a folder of its own for each run, the end of those that serve.
+ * It makes and writes the same config as the launcher, and returns the arguments that the launcher would start the process with.
+ * The user then has to do what the launcher does besides: give all processes one config, give each run a new folder, and stop the
+ * processes that serve.
  */
 import { readdir, rm } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
@@ -64,7 +64,7 @@ export async function launcherArguments(
   if (component === "trainer") tellFailureAt({ runDir, component, index: 0 });
   const child = await childConfig(component, config, runDir, resumed?.checkpoint ?? null, io);
   const path = await writeConfig(runDir, `${component}-${index}`, child);
-  // What a later attempt is compared with.
+  // A later attempt is compared with this config.
   if (isResumable(component)) await writeConfig(runDir, "rl", config);
   const attempt = resumed === null ? [] : ["--attempt", String(resumed.attempt)];
   return ["--config", path, "--run-dir", runDir, "--index", index, ...attempt];
@@ -80,7 +80,7 @@ async function resumedOf(
   if (isResumable(component)) return resumeByHand(component, config, runDir, { request, attempt });
   throw new PrlError(
     "PRL_CLI_USAGE",
-    `${component} holds nothing of a run: start it without --resume; trainer and orchestrator go on with one`,
+    `${component} holds nothing of a run: start it without --resume; trainer and orchestrator continue one`,
   );
 }
 
@@ -110,7 +110,7 @@ async function childConfig(
   };
   const reference = referenceOf(config.trainer.loss);
   let referenceDir = reference && model.dir;
-  // The others have their weights from the trainer, and their tokenizer from the model.
+  // The other processes get their weights from the trainer, and their tokenizer from the model.
   if (component === "trainer") {
     const isStart = reference === START_REFERENCE;
     if (reference !== null && !isStart) referenceDir = (await ensureBaseModel(reference, config.seed)).dir;
@@ -142,7 +142,7 @@ async function warmStart(
   return path;
 }
 
-/** Its batches and weights would be taken for this run's; one that came to nothing leaves nothing but a summary. */
+/** Refuses a directory with batches and weights that would count as this run's; an earlier run that failed early leaves only a summary. */
 async function refuseEarlierRun(runDir: string): Promise<void> {
   const entries = (await ifThere(readdir(runDir), runDir)) ?? [];
   const earlier = entries.filter((entry) => ["rollouts", "checkpoints"].includes(entry));

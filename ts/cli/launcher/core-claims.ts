@@ -1,9 +1,9 @@
 /**
- * Cores of its own for a run (`deployment.num_cores`): the launcher takes that many which no other run on the machine has taken, and keeps itself and
- * all that it starts on them.
+ * Separate cores for a run (`deployment.num_cores`): the launcher takes this many cores that no other run on the machine has taken, and
+ * keeps itself and all its child processes on them.
  *
- * Claims are files of a folder of this user, one per launcher, under the rule of `run-lock.ts`: write your own, then look for others, step back
- * when you see one that overlaps. A claim whose process is gone is nobody's. Runs that ask for no cores claim none, and use any.
+ * Claims are files in a folder of this user, one per launcher, under the rule of `run-lock.ts`: a launcher writes its claim, then reads the
+ * others, and withdraws when one overlaps. A claim whose process is gone does not count. Runs that ask for no cores claim none, and use any.
  */
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, rm } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { atomicWriteJson } from "../../monitors/index.ts";
 import { processStart } from "./run-lock.ts";
 
 export interface CoreClaim {
-  /** Numbers of the cores; null: none were asked for. */
+  /** Numbers of the cores; null: the config asks for none. */
   readonly cores: readonly number[] | null;
   release(): Promise<void>;
 }
@@ -32,9 +32,9 @@ const LONGEST_PAUSE_MS = 100;
 const run = promisify(execFile);
 
 /**
- * Claims `count` cores of those that this process may use, and keeps it on them until the claim is released; null claims nothing.
+ * Claims `count` of the cores that this process may use, and keeps it on them until the claim is released; null claims nothing.
  *
- * @throws PrlError `PRL_CORES_TAKEN` naming who has the others
+ * @throws PrlError `PRL_CORES_TAKEN` naming the processes that hold the others
  */
 export async function claimCores(count: number | null, dir: string = claimsDir()): Promise<CoreClaim> {
   if (count === null) return { cores: null, release: async () => {} };
@@ -82,7 +82,7 @@ function tooFew(count: number, allowed: readonly number[], others: readonly Clai
   );
 }
 
-/** Those of live processes but this one. */
+/** Claims of live processes, without this one. */
 async function otherClaims(dir: string): Promise<Claim[]> {
   const names = (await readdir(dir)).filter((name) => /^\d+\.json$/.test(name) && name !== `${process.pid}.json`);
   const claims = await Promise.all(
@@ -102,7 +102,7 @@ function claimsDir(): string {
   return join(tmpdir(), `prl-cores-${userInfo().uid}`);
 }
 
-/** As `taskset` and container limits leave them. */
+/** Cores that `taskset` and container limits allow. */
 async function allowedCores(): Promise<number[]> {
   const status = await readFile("/proc/self/status", "utf8");
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(status)?.[1] ?? "";
@@ -121,7 +121,7 @@ function listOf(cores: readonly number[]): string {
   return cores.length === 0 ? "none" : cores.join(",");
 }
 
-/** Every thread of this process, and so all that it starts from now on. */
+/** Moves every thread of this process to the cores, and so every child that it starts from now on. */
 async function stayOn(cores: readonly number[]): Promise<void> {
   try {
     await run("taskset", ["-a", "-p", "-c", listOf(cores), String(process.pid)]);

@@ -1,4 +1,4 @@
-/** How the cores of the machine are shared by the parts of a run that leave their thread count unset. */
+/** Shares the machine's cores among the parts of a run whose thread count is unset. */
 import { availableParallelism } from "node:os";
 
 import type { RlConfig } from "../../config/index.ts";
@@ -11,10 +11,10 @@ export interface CoreSplit {
 }
 
 /**
- * Half of the cores to the trainer, the rest to the inference servers in equal parts; at least one each, so few cores are shared.
- * A thread count that was set stands, and the other side gets what it leaves. Without servers of its own (no replicas) the run's trainer gets all.
+ * The trainer gets half of the cores, the inference servers share the rest equally; each gets at least one, so few cores are shared.
+ * A thread count that was set stays, and the other side gets the rest. In a run without inference servers (no replicas) the trainer gets all.
  *
- * @param cores what this process may run on, which `taskset` and container limits reduce
+ * @param cores the number of cores that this process may use, which `taskset` and container limits reduce
  */
 export function splitCores(
   wanted: { trainer: number | null; inference: number | null; replicas: number },
@@ -28,12 +28,12 @@ export function splitCores(
   return { trainer, inference };
 }
 
-/** The run has no inference servers of its own. */
+/** The run starts no inference servers. */
 export function samplesElsewhere({ orchestrator }: Pick<RlConfig, "orchestrator">): boolean {
   return orchestrator.client.base_url.length > 0;
 }
 
-/** Thread counts that are unset get their share of the cores. */
+/** Sets unset thread counts to their share of the cores. */
 export function withThreads(config: RlConfig): RlConfig {
   const { trainer, inference } = config;
   const replicas = samplesElsewhere(config) ? 0 : inference.replicas;

@@ -1,7 +1,7 @@
-/** What becomes of `[deployment]`: it binds engines that compute on GPUs, and there is none among them yet. */
+/** Checks `[deployment]`, which is for engines that compute on GPUs; there is no such engine yet. */
 import type { RlConfig } from "../../config/index.ts";
 
-/** What to tell of GPUs that were asked for and are not used; null when none were. */
+/** A note about requested GPUs, which are not used; null when none are requested. */
 export function deploymentNote({ deployment }: Pick<RlConfig, "deployment">): string | null {
   const { num_train_gpus: trainer, num_infer_gpus: inference } = deployment;
   const asked = [

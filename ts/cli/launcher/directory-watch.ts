@@ -1,8 +1,8 @@
 /**
- * Whether a run's directory still is the one that the run began in.
+ * Checks that a run's directory still is the one that the run began in.
  *
- * A directory that is removed or moved while processes write to it would come back beside its old self, half-filled, so the run ends. The
- * directory is held open: what is at its path is compared with it, and the kernel says where it went.
+ * When a directory is removed or moved, the processes would make it again at its old path, half-filled; so the run ends. The
+ * directory is held open: it is compared with what is at its path, and the kernel knows where it went.
  */
 import { type FileHandle, open, readlink, stat } from "node:fs/promises";
 
@@ -30,7 +30,7 @@ export class DirectoryWatch {
     }
   }
 
-  /** @throws PrlError `PRL_RUN_GONE`; `PRL_IO` when the path cannot be looked at */
+  /** @throws PrlError `PRL_RUN_GONE`; `PRL_IO` when the path cannot be read */
   async check(): Promise<void> {
     if (await this.#isInPlace()) return;
     const place = await this.place();

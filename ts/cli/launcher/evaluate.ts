@@ -1,5 +1,5 @@
 /**
- * An evaluation run from config to summary: its directory, its traces, what an earlier try left of it, its end.
+ * Runs an evaluation from config to summary: its directory, its traces, the results of an earlier try, its end.
  *
  * The directory holds `configs/eval.json`, `traces.jsonl` and, written last, `summary.json`.
  */
@@ -30,14 +30,14 @@ import { checkUserCode } from "./user-code.ts";
 import { madeUpRunName, prepareRunDirectory, type RunDirectory } from "./run-directory.ts";
 
 export interface EvaluateRunOptions {
-  /** Ends the run; what was scored by then can be gone on from. */
+  /** Ends the run; a later run can continue from what was scored. */
   signal?: AbortSignal;
-  /** Go on in the run's directory, without a name in the newest of these environments and model. */
+  /** Continue in the run's directory; without a name, in the newest one with these environments and this model. */
   resume?: boolean;
   onProgress?: (progress: EvaluationProgress) => void;
-  /** Told once, before the first rollout. */
+  /** Called once, before the first rollout. */
   onDirectory?: (runDir: string, keptRollouts: number) => void;
-  /** Where the variables with keys are looked up. Default: the process's. */
+  /** Environment variables to read keys from. Default: the process's. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -49,7 +49,7 @@ const optionsSchema = only<EvaluateRunOptions>({
   env: table.optional(),
 });
 
-/** What stands in `summary.json`; snake_case as there. */
+/** The contents of `summary.json`, in snake_case as there. */
 export interface EvalSummary {
   status: "completed" | "failed" | "interrupted";
   run: string;
@@ -61,7 +61,7 @@ export interface EvalSummary {
 
 /**
  * Runs every evaluation of the config. A run in which rollouts failed is completed as long as something was scored in each evaluation.
- * Errors, before anything is run: those of the config and the run directory, PRL_EVAL_RESUME.
+ * Errors before the first rollout: those of the config and the run directory, PRL_EVAL_RESUME.
  */
 export async function evaluate(
   source: EvalConfig | LoadedConfig<"eval">,
@@ -170,7 +170,7 @@ async function earlierDirectory(config: EvalConfig): Promise<RunDirectory> {
   return { name: basename(path), path, attempt: 1 };
 }
 
-/** How many tasks and rollouts, where the endpoint is, and how fast may change; what a row depends on may not. */
+/** Numbers of tasks and rollouts, the endpoint and the speed may change; anything that a row depends on may not. */
 function checkSame(earlier: EvalConfig, config: EvalConfig, path: string): void {
   const differ = (key: string): never => {
     throw new PrlError("PRL_EVAL_RESUME", `--resume: ${key} is another than in ${path}; run it under another name`);
@@ -203,7 +203,7 @@ async function newest(config: EvalConfig, outputDir: string): Promise<string> {
   );
 }
 
-/** Names in a folder; none when it is not there yet. Errors: PRL_EVAL_RESUME. */
+/** Names in a folder; empty when there is no folder yet. Errors: PRL_EVAL_RESUME. */
 async function entries(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);

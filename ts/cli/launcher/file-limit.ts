@@ -11,7 +11,7 @@ export async function raisedFileLimitWarning(raise: typeof raiseFileLimit = rais
   try {
     limits = await raise();
   } catch (error) {
-    // A missing addon stops the run a moment later with the cure; a limit that cannot be raised is only worth a warning.
+    // A missing addon would stop the run a moment later, so it is reported with its fix; a limit that cannot be raised is only a warning.
     if (error instanceof PrlError && error.code === "PRL_NATIVE_MISSING") throw error;
     return `the limit of open files could not be raised: ${error instanceof Error ? error.message : String(error)}`;
   }

@@ -1,10 +1,11 @@
 /**
- * Processes of one kind that others do without for a while: another for each that dies, and as many as the load asks for.
+ * Processes of one kind that the run can miss for a while: each that dies is replaced, and their number follows the load.
  *
- * Env workers follow the load, between a least and a most; of inference servers there are as many as were asked for, the sandbox daemon is one. The orchestrator says how much there is to do
- * (`LoadFile`) and finds the workers by their ready files, so a worker is retired by taking its file away: it gets nothing more, and is
- * stopped when it has ended what it had. One that dies is started again after a pause that doubles. The run fails when one dies again and
- * again, or fails by itself before any was ready; one that is killed before that is started again too, a few times.
+ * The number of env workers follows the load, between a least and a most; that of inference servers is fixed; there is one sandbox daemon.
+ * The orchestrator publishes the load (`LoadFile`) and finds the workers by their ready files, so a worker is retired by removing its
+ * file: it gets nothing more, and is stopped when it has ended its rollouts. A process that dies is started again after a pause that
+ * doubles. The run fails when one dies again and again, or fails by itself before any was ready; one that is killed before that is also
+ * started again, a few times.
  */
 import { readdirSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
@@ -22,12 +23,12 @@ export interface FleetOptions {
   component: string;
   least: number;
   most: number;
-  /** As many rollouts as one process is there for. */
+  /** Rollouts that one process is meant for. */
   rolloutsPerWorker: number;
   spec: (index: number) => ChildSpec;
-  /** Told what became of workers. */
+  /** Called with what happened to workers. */
   note: (message: string) => void;
-  /** Told of each that is started again. */
+  /** Called for each process that is started again. */
   onRestart?: (restart: Restart) => void;
   times?: FleetTimes;
 }
@@ -35,22 +36,22 @@ export interface FleetOptions {
 export interface Restart {
   component: string;
   index: number;
-  /** How the one before ended. */
+  /** How the process before it ended. */
   exit: string;
   /** Deaths in a row, this one included; each doubles the pause before the start. */
   deaths: number;
 }
 
 export interface FleetTimes {
-  /** Between two looks at the load. */
+  /** Time between two reads of the load. */
   intervalMs: number;
-  /** More to do for so long, and the workers that it asks for are started: a process for a peak of a second would only be in the way. */
+  /** A higher load has to last this long before workers are started for it: a process for a peak of a second would only be in the way. */
   busyMs: number;
-  /** Less to do for so long, and a worker is let go. */
+  /** A lower load has to last this long before a worker is retired. */
   calmMs: number;
-  /** The orchestrator looks for workers twice a second; what it says of one that was retired is true after this. */
+  /** The orchestrator looks for workers twice a second; this long after a worker was retired, its report about that worker is reliable. */
   retiredMs: number;
-  /** A process that lives so long has not died again and again. */
+  /** A process that lives this long resets the count of deaths. */
   longLifeMs: number;
   firstPauseMs: number;
 }
@@ -99,7 +100,7 @@ export class Fleet {
 
   /** Starts the least number of workers and follows the load from now on. */
   start(): RunChild[] {
-    // An earlier attempt of the run may have had more of them.
+    // An earlier attempt of the run may have had more processes.
     for (const name of readdirSync(join(this.#options.runDir, "run"))) {
       if (name.startsWith(`${this.#options.component}-`)) rmSync(join(this.#options.runDir, "run", name));
     }
@@ -108,14 +109,14 @@ export class Fleet {
     return Array.from({ length: this.#options.least }, () => this.#add().child);
   }
 
-  /** No worker is started or retired any more. Those that there are belong to the supervisor. */
+  /** Starts and retires no worker any more. The supervisor ends the existing ones. */
   stop(): void {
     this.#stopped = true;
     clearInterval(this.#watch);
     for (const pause of this.#pauses) clearTimeout(pause);
   }
 
-  /** Those that take rollouts, or will. */
+  /** Number of workers that take rollouts, or will. */
   get size(): number {
     return [...this.#slots.values()].filter(({ retiredAt }) => retiredAt === null).length;
   }
@@ -145,14 +146,14 @@ export class Fleet {
     if (slot === undefined || this.#stopped) return true;
     const readyFile = readyFilePath(this.#options.runDir, this.#options.component, index);
     slot.wasReady ||= await isThere(readyFile);
-    // It would be taken for the next one's.
+    // The file would count as the next process's.
     await rm(readyFile, { force: true });
     if (slot.retiredAt !== null) {
       this.#slots.delete(index);
       return true;
     }
     const isStarting = ![...this.#slots.values()].some(({ wasReady }) => wasReady);
-    // What it fails of by itself at the start, it would fail of again.
+    // A process that fails by itself at the start would fail again.
     if (isStarting && !wasKilled(exit)) return false;
     slot.deaths = performance.now() - slot.startedAt < this.#times.longLifeMs ? slot.deaths + 1 : 1;
     if (slot.deaths > (isStarting ? MOST_DEATHS_AT_START : MOST_DEATHS)) return false;
@@ -218,7 +219,7 @@ export class Fleet {
   }
 }
 
-/** Ended from outside and not by us: by SIGKILL (the kernel's, too, when memory runs out) or by a signal that stops in an orderly way. */
+/** Whether something other than this process ended it: SIGKILL (also the kernel's, when memory runs out) or a signal that asks to stop. */
 function wasKilled({ code, signal, reason }: ChildExit): boolean {
   if (reason !== undefined) return false;
   return signal === "SIGKILL" || STOP_SIGNALS.some((name) => name === signal || stopExit(name) === code);

@@ -1,7 +1,7 @@
 /**
- * Whole runs: from a resolved config to a summary.
+ * Runs a whole run: from a resolved config to a summary.
  *
- * Errors before the run directory is ours (it exists, the model is missing from the config, ...) reject; from then on a failure or an
+ * Errors before this run holds the run directory (it exists, the model is missing from the config, ...) reject; after that a failure or an
  * interruption is written to `summary.json` and returned with it.
  */
 import { join } from "node:path";
@@ -24,7 +24,7 @@ import { makeFolder } from "../../make-folder.ts";
 
 /** Aborting `signal` interrupts the run; a string as its reason is named in the error. */
 export interface LaunchOptions extends Omit<PrepareOptions, "hold"> {
-  /** Aborting it too kills the processes that still are stopping. */
+  /** Aborting it as well kills the processes that still are stopping. */
   hurry?: AbortSignal;
   onEvent?: (event: RunEvent) => void;
 }
@@ -37,7 +37,7 @@ export interface RunEnd {
 
 /** Runs reinforcement learning to its end. */
 export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
-  // Before threads are counted.
+  // The claim comes before threads are counted.
   const claim = await claimCores(given.deployment.num_cores);
   try {
     return await launchRlOnCores(given, options);
@@ -109,7 +109,7 @@ function eventsOf(session: RunSession): RlProcessEvents {
   };
 }
 
-/** What every run begins and ends with: its session, its base model, the checkpoint that it goes on from. */
+/** The beginning and end of every run: its session, its base model, the checkpoint that it continues from. */
 async function launch(
   prepared: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
   kind: Omit<SessionKind, "startStep">,

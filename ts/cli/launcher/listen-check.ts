@@ -1,10 +1,10 @@
-/** Whether a run can listen where its config says, found out before it starts by listening there for a moment. */
+/** Checks, before a run starts, that it can listen where its config says, by listening there for a moment. */
 import { createServer } from "node:net";
 
 import { type KeyPath, placeOf, type Provenance, type RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 
-/** A name server that does not answer is not waited for. */
+/** Limit of the wait for a name server. */
 const DEADLINE_MS = 10_000;
 const LOOPBACK = "127.0.0.1";
 /** Orchestrator, trainer, launcher and sandbox daemon. */
@@ -61,7 +61,7 @@ export async function listenProblem(host: string, port: number): Promise<ListenP
   let timer: NodeJS.Timeout | undefined;
   try {
     await new Promise<void>((resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`nobody says where ${host} is`)), DEADLINE_MS);
+      timer = setTimeout(() => reject(new Error(`no name server answered for ${host}`)), DEADLINE_MS);
       server.once("error", reject);
       server.listen({ host, port }, resolve);
     });

@@ -1,15 +1,15 @@
 /**
- * Peak memory of a run: the sum over its processes of the proportional set size, so that shared pages count once.
+ * Measures the peak memory of a run: the sum over its processes of the proportional set size, so that shared pages count once.
  *
- * Read from `/proc`, looked at once a second; where that is not there (other systems) or not readable, nothing is known. The kernel walks
- * all of a process's pages for its proportional size, so that is read only when the resident sizes, which it keeps anyway, have
- * grown beyond what they were.
+ * It reads `/proc` once a second; where that is missing (other systems) or not readable, there is no result. The kernel walks
+ * all of a process's pages for its proportional size, so this is read only when the resident sizes, which it keeps anyway, have
+ * grown beyond their peak.
  */
 import { readFile } from "node:fs/promises";
 
 const SAMPLE_INTERVAL_MS = 1_000;
 const PSS = /^Pss:\s+(\d+) kB$/m;
-/** In `/proc/<pid>/status`. */
+/** Resident size in `/proc/<pid>/status`. */
 const RSS = /^VmRSS:\s+(\d+) kB$/m;
 
 export class MemoryPeak {
@@ -19,7 +19,7 @@ export class MemoryPeak {
   #residentPeak = 0;
   #sampling = false;
 
-  /** @param pids the processes to sum over, asked for at each sample */
+  /** @param pids gives the processes to sum over, called at each sample */
   constructor(pids: () => readonly number[]) {
     this.#pids = pids;
     this.#timer = setInterval(() => void this.#sample(), SAMPLE_INTERVAL_MS);
@@ -49,7 +49,7 @@ export class MemoryPeak {
   }
 }
 
-/** Bytes over the processes whose file can be read; undefined when none can. */
+/** Sum in bytes over the processes whose file can be read; undefined when none can. */
 async function sumOver(pids: readonly number[], file: string, pattern: RegExp): Promise<number | undefined> {
   const sizes = await Promise.all(pids.map((pid) => sizeIn(`/proc/${pid}/${file}`, pattern)));
   const known = sizes.filter((size) => size !== null);

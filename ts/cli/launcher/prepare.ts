@@ -1,6 +1,6 @@
 /**
- * What comes before a run: its config and its environments are checked, it gets its name and its directory, and `--resume` finds what it goes on
- * from. Nothing is started here, and an error leaves nothing behind but `configs/`.
+ * Prepares a run: checks its config and its environments, gives it its name and its directory, and for `--resume` finds the checkpoint to
+ * continue from. Nothing is started here, and an error leaves nothing behind except `configs/`.
  */
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
@@ -50,13 +50,13 @@ export interface PrepareOptions {
   signal?: AbortSignal;
   /** Where the config's values came from, for messages. */
   provenance?: Provenance | undefined;
-  /** Go on with an earlier run. */
+  /** Continue an earlier run. */
   resume?: ResumeRequest | undefined;
-  /** The run follows at once: the directory is its own from now on. */
+  /** The run follows at once, so it takes the lock of its directory now. */
   hold?: boolean;
 }
 
-/** A run that may start: named, with a directory of its own. */
+/** A run that may start: it has a name and a directory. */
 export interface PreparedRl {
   config: RlConfig;
   /** The resolved warm start, if there is one. */
@@ -66,7 +66,7 @@ export interface PreparedRl {
   needsSandboxes: boolean;
   /** What it goes on from. */
   resumed: ResumedRun | null;
-  /** What is allowed and most likely not meant. */
+  /** Warnings about values that are allowed and most likely not meant. */
   warnings: string[];
 }
 
@@ -113,10 +113,10 @@ export async function prepareRl(config: RlConfig, options: PrepareOptions = {}):
   return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings };
 }
 
-/** What naming a run, and finding the one that is resumed, needs of its config. */
+/** The part of the config that names a run and finds the one to resume. */
 type NamedConfig = Pick<RlConfig, "run" | "output_dir" | "model" | "clean" | "ckpt">;
 
-/** The run's directory: a new one, or with `resume` that of the run that is meant. */
+/** The run's directory: a new one, or with `resume` that of the earlier run. */
 async function directoryOf(
   kind: "rl" | "sft",
   config: NamedConfig,
@@ -135,7 +135,7 @@ async function directoryOf(
   const name = config.run.name ?? (await newestRun(config, environments));
   const path = resolve(outputDir, name);
   await assertUnlocked(path);
-  // Where there is no run there is nothing to lock.
+  // A directory without a run is not locked.
   const isHeld = hold && (await isThere(join(path, "configs")));
   if (isHeld) await takeLock(path);
   return whileHeld(path, async () => {
@@ -152,7 +152,7 @@ export interface PreparedSft {
   needsSandboxes: boolean;
   /** What it goes on from. */
   resumed: ResumedRun | null;
-  /** What is allowed and most likely not meant. */
+  /** Warnings about values that are allowed and most likely not meant. */
   warnings: string[];
 }
 
@@ -185,7 +185,7 @@ export async function prepareSft(config: SftConfig, options: PrepareOptions = {}
   return { config: named, directory, resumed, needsSandboxes, warnings: sftWarnings(config, provenance) };
 }
 
-/** Folders that the config names and that are made when they are not there. */
+/** Makes the folders that the config names when they are missing. */
 function makePlaces({ ckpt, monitors }: Pick<RlConfig, "ckpt" | "monitors">, provenance: Provenance | undefined): void {
   const places = [
     { key: ["ckpt", "path"], path: ckpt.path },
@@ -201,7 +201,7 @@ function makePlaces({ ckpt, monitors }: Pick<RlConfig, "ckpt" | "monitors">, pro
   }
 }
 
-/** The stage's own file, with the model and the seed of the run; environment keys are meant for the run's config, not for this one. */
+/** The config in the stage's file, with the model and the seed of the run; PRL_ environment variables apply to the run's config, not to this one. */
 export async function warmStartConfig(
   config: RlConfig,
   file: string,
@@ -216,7 +216,7 @@ export async function warmStartConfig(
   };
 }
 
-/** Checks import modules of the user, which may take for ever. */
+/** Makes the checks interruptible, because they import modules of the user, which may never return. */
 function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
   return signal === undefined ? checks() : untilAborted(signal, checks());
 }

@@ -1,4 +1,4 @@
-/** `launcher.log` among the logs of a run: what the launcher shows on a terminal, as lines, so that a run without one can be followed. */
+/** Writes `launcher.log` in the logs of a run: what the launcher shows on a terminal, as lines, so that a run without a terminal can be followed. */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
@@ -19,7 +19,7 @@ export class ProgressLog {
     }
   }
 
-  /** Returns what went wrong, once: a log that cannot be written must not end the run that it tells of. */
+  /** Returns the first error, once: a log that cannot be written must not end the run. */
   add(event: RunEvent): PrlError | null {
     const line = plainLine(event);
     if (line === null || this.#fd === null) return null;

@@ -1,8 +1,8 @@
-/** The end of a run for people: held-out evaluation before and after, totals, the mismatch line. */
+/** The text at the end of a run: held-out evaluation before and after, totals, the mismatch line. */
 import { formatBytes, formatCount, formatNumber, formatSeconds, renderTable } from "../../monitors/index.ts";
 import type { EvaluationSummary, RunSummary } from "./summary.ts";
 
-/** Lines to print after a run, none with colours. */
+/** Lines to print after a run, without colours. */
 export function runReport(summary: RunSummary): string[] {
   const table = renderTable(["", ""], totals(summary)).slice(2);
   if (summary.loss !== undefined) {

@@ -1,10 +1,10 @@
 /**
- * `--resume` of a trainer or an orchestrator that is started by hand: the same checkpoint, and the same number of the attempt, for both.
+ * `--resume` of a trainer or an orchestrator without a launcher: both get the same checkpoint and the same number of the attempt.
  *
- * Of the two that go on with a run the first one to come takes away what the attempt makes again, and notes itself in `run/attempt.json`; the
- * other one finds it alive there and joins. Whoever finds its own place taken, or the other's process gone, begins a further attempt. Where
- * each has a run directory of its own, on another machine, both count alike as long as both are started again each time; `--attempt` says it
- * where they are not. Inference servers and env workers hold nothing of a run: they are started, or stay, as they are.
+ * The first of the two removes the files that the attempt makes again, and notes itself in `run/attempt.json`; the
+ * other one finds it alive there and joins. A part that finds its own place taken, or the other's process gone, begins another attempt. When
+ * the two have different run directories, on different machines, both count the same as long as both are started again each time; otherwise
+ * `--attempt` gives the number. Inference servers and env workers hold no state of a run: they are started, or stay, as they are.
  */
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -24,7 +24,7 @@ import {
 } from "./resume-run.ts";
 import { assertUnlocked, processStart, releaseLock, takeLock } from "./run-lock.ts";
 
-/** The parts that have a run's state. */
+/** The parts that hold state of a run. */
 export type ResumablePart = "trainer" | "orchestrator";
 
 export interface HandResume {
@@ -34,7 +34,7 @@ export interface HandResume {
 }
 
 const FILE = "attempt.json";
-/** In `run/`: whose lock is held while the attempt is found out. */
+/** Name in `run/` of the lock that is held while the attempt is determined. */
 const JOINING = "joining";
 const memberSchema = z.strictObject({ pid: z.int().positive(), started: z.string() });
 const attemptSchema = z.strictObject({
@@ -45,12 +45,12 @@ const attemptSchema = z.strictObject({
 });
 type Attempt = z.output<typeof attemptSchema>;
 
-/** The other part may be clearing. */
+/** How long the other part may take to clear files. */
 const LOCK_PATIENCE_MS = 30_000;
 const LOCK_POLL_MS = 50;
 
 /**
- * Finds the checkpoint and the attempt, and clears what comes after it, once for both parts.
+ * Finds the checkpoint and the attempt, and clears what comes after the checkpoint, once for both parts.
  *
  * @throws PrlError those of `findResumedRun`, `PRL_RUN_LOCKED` when a run uses the directory, `PRL_CLI_USAGE` when both are not of one step
  */
@@ -62,13 +62,13 @@ export async function resumeByHand(
 ): Promise<HandResume> {
   const name = basename(runDir);
   const { checkpoint } = await findResumedRun("rl", config, runDir, name, request);
-  // It is the trainer's alone: the orchestrator reads no weights of it, and its machine may not have the folder. The run's own start, which may have
+  // Only the trainer checks the reference: the orchestrator does not read its weights, and its machine may not have the folder. The run's own start, which may have
   // to be trained first, is compared where the trainer opens it.
   if (part === "trainer" && checkpoint !== null) await assertSameReference(config, checkpoint);
   const step = checkpoint?.step ?? 0;
   const root = checkpointRoot(config, runDir, name);
   const own = { pid: process.pid, started: (await processStart(process.pid)) ?? "" };
-  // The orchestrator has the run's own lock as long as it lives.
+  // The orchestrator holds the run's own lock while it runs.
   const joining = join(runDir, "run", JOINING);
   await lockPatiently(joining);
   try {
@@ -77,7 +77,7 @@ export async function resumeByHand(
     const other = part === "trainer" ? noted?.orchestrator : noted?.trainer;
     if (noted !== null && noted[part] === undefined && other !== undefined && (await isAlive(other))) {
       if (noted.step !== step || (asked ?? noted.attempt) !== noted.attempt) {
-        const there = `goes on from step ${noted.step} as attempt ${noted.attempt}`;
+        const there = `continues from step ${noted.step} as attempt ${noted.attempt}`;
         throw new PrlError(
           "PRL_CLI_USAGE",
           `the other part of ${runDir} ${there}: give both the same --resume and --attempt`,
@@ -96,7 +96,7 @@ export async function resumeByHand(
   }
 }
 
-/** Ready files of what serves, and may have been started before: the orchestrator finds out by itself who of them is there. */
+/** Keeps ready files of serving processes, which may have been started before: the orchestrator checks which of them exist. */
 function isKept(name: string): boolean {
   return name === JOINING || name.startsWith("inference-") || name.startsWith("env-worker-");
 }

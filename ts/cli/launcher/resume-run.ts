@@ -1,5 +1,5 @@
 /**
- * `--resume`: which run is meant, from which checkpoint it goes on, and whether the config still is that run's.
+ * `--resume`: finds the run and its checkpoint, and checks that the config still is that run's.
  */
 import { createReadStream } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
@@ -24,15 +24,15 @@ export interface ResumedRun {
   /** Null: the run ended before its first checkpoint was whole, and begins again at step 0. */
   checkpoint: FoundCheckpoint | null;
   attempt: number;
-  /** Keys that differ from the earlier attempt's config and may. */
+  /** Keys that differ from the earlier attempt's config and are allowed to. */
   changed: string[];
 }
 
-/** What a run's directory and its resolved config are known by. */
+/** The files and keys that differ between kinds of runs. */
 interface ResumableKind {
-  /** In `configs/` of the run directory. */
+  /** Name of the resolved config in `configs/` of the run directory. */
   file: string;
-  /** Changing these would make another run of it: what is learnt, from what, and what the checkpoint's parts mean. */
+  /** Keys that must not change, because they decide what is learnt, from what, and what the checkpoint's parts mean. */
   fixed: readonly string[];
 }
 
@@ -42,7 +42,7 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
     file: "rl.json",
     fixed: ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"],
   },
-  // Where rows lie may change: their digest is in the checkpoint.
+  // The place of the rows may change: their digest is in the checkpoint.
   sft: {
     file: "sft-run.json",
     fixed:
@@ -51,9 +51,9 @@ const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
       ),
   },
 };
-/** A line of `events.jsonl`. */
+/** A checkpoint's line in `events.jsonl`. */
 const CHECKPOINT_EVENT = /"type":"checkpoint","step":(\d+)/;
-/** Nothing of a run depends on them. */
+/** Keys on which nothing of a run depends. */
 const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path", "monitors"];
 
 /** A config of a run that has checkpoints. */
@@ -65,7 +65,7 @@ export function checkpointRoot(config: Pick<ResumableConfig, "ckpt">, runDir: st
 }
 
 /**
- * The run that is meant when none is named: the newest in `output_dir` with the same environments and model.
+ * The run to resume when none is named: the newest in `output_dir` with the same environments and model.
  *
  * @throws PrlError `PRL_RUN_UNKNOWN`
  */
@@ -85,7 +85,7 @@ export async function newestRun(config: ResumableConfig, environments: readonly 
 }
 
 /**
- * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change, or what is another model's,
+ * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change, or files of another model,
  * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`
  */
 export async function findResumedRun(
@@ -118,7 +118,7 @@ export async function findResumedRun(
   return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
 }
 
-/** A run whose checkpoints were moved away must not begin again over what else is left of it. Errors: PRL_CHECKPOINT_UNKNOWN. */
+/** Refuses a run whose checkpoints were moved away: it must not begin again over its remaining files. Errors: PRL_CHECKPOINT_UNKNOWN. */
 async function assertNoneWasMade(root: string, runDir: string): Promise<void> {
   const step = await lastCheckpointNoted(runDir);
   if (step === null) return;
@@ -129,7 +129,7 @@ async function assertNoneWasMade(root: string, runDir: string): Promise<void> {
   );
 }
 
-/** Step of the last checkpoint that the run's events tell of. */
+/** Step of the last checkpoint in the run's events. */
 async function lastCheckpointNoted(runDir: string): Promise<number | null> {
   const path = join(runDir, EVENTS_FILE);
   if (!(await isThere(path))) return null;
@@ -142,7 +142,7 @@ async function lastCheckpointNoted(runDir: string): Promise<number | null> {
 }
 
 /**
- * Whether the reference of the loss, where the config names its folder, is that of the checkpoint; one that the run begins with itself is
+ * Checks that the loss's reference model, where the config names its folder, is the checkpoint's; a reference that is the run's own start is
  * compared by the trainer.
  *
  * @throws PrlError `PRL_RUN_DRIFT`, those of `ensureBaseModel`
@@ -154,18 +154,18 @@ export async function assertSameReference({ trainer, seed }: RlConfig, checkpoin
   await assertBaseWeights(join(checkpoint.dir, "trainer"), "reference", dir);
 }
 
-/** Takes away what the run, which has the directory's lock, is about to make again: later steps, the last attempt's processes' files, its summary, its model. */
+/** Removes what the run, which holds the directory's lock, will make again: later steps, files of the last attempt's processes, its summary, its model. */
 export async function clearLaterSteps(
   runDir: string,
   checkpointsRoot: string,
   step: number,
-  /** Files in `run/` that stay, beside locks. */
+  /** Files in `run/` that stay, besides locks. */
   isKept: (name: string) => boolean = () => false,
 ): Promise<void> {
   await dropLaterCheckpoints(checkpointsRoot, step);
   for (const [folder, first] of [
     ["rollouts", step + 1],
-    // The version that the run goes on from is published again, whole.
+    // The version that the run continues from is published again, in full.
     ["weights", step],
   ] as const) {
     for (const entry of await listed(join(runDir, folder))) {

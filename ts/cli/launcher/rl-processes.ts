@@ -1,4 +1,4 @@
-/** The RL stage: inference servers, env workers, trainer and orchestrator, from their start to the end of training. */
+/** Runs the RL stage: inference servers, env workers, trainer and orchestrator, from their start to the end of training. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { Fleet, type Restart } from "./fleet.ts";
 import { selfCommand } from "./self-command.ts";
 import { type Supervisor, SUPERVISOR_TIMES } from "./supervisor.ts";
 
-/** Loading a large model takes a while; a process that is not there after this long will not come. */
+/** Loading a large model takes a while; a process that is not ready after this long will not become ready. */
 const READY_DEADLINE_MS = SUPERVISOR_TIMES.startMs;
 
-/** Where a run is and what it runs on. */
+/** The folders of a run, and its state at the start. */
 export interface RunBase {
   runId: string;
   runDir: string;
@@ -26,11 +26,11 @@ export interface RunBase {
   baseWeights: string;
   /** The model that a KL term of the loss pulls towards; null: none. */
   referenceDir: string | null;
-  /** Where checkpoints go. */
+  /** Folder of the checkpoints. */
   checkpoints: string;
-  /** The checkpoint to go on from; null for a new run. */
+  /** The checkpoint to continue from; null for a new run. */
   resume: { step: number; dir: string } | null;
-  /** An environment of the run requires them. */
+  /** An environment of the run requires sandboxes. */
   needsSandboxes: boolean;
 }
 
@@ -38,12 +38,12 @@ const INFERENCE = "inference";
 const ENV_WORKER = "env-worker";
 const SANDBOXD = "sandboxd";
 
-/** Processes whose command has another name. */
+/** Commands of processes whose command has another name. */
 const COMMAND_OF: Readonly<Record<string, string>> = { [ENV_WORKER]: "env-server" };
 
 /**
- * Options of Node for a component. What thousands of rollouts hold survives the young collections of the orchestrator: with half of Node's
- * young generation each of them is half as long, and they cost no more in all.
+ * Options of Node for a component. Objects of thousands of rollouts survive the young collections of the orchestrator: with half of Node's
+ * young generation each collection takes half as long, and all together take no longer.
  */
 export const NODE_OPTIONS_OF: Readonly<Record<string, readonly string[]>> = {
   orchestrator: ["--max-semi-space-size=8"],
@@ -78,7 +78,7 @@ export function childSpec(
   };
 }
 
-/** The run's state is theirs: nobody can take their place while it runs. */
+/** Trainer and orchestrator hold the run's state, so they cannot be replaced while the run goes on. */
 const RESUME_ADVICE = "go on with --resume, from the newest checkpoint, or from step 0 when there is none yet";
 
 export interface RlProcessEvents {
@@ -87,7 +87,7 @@ export interface RlProcessEvents {
   onRestart: (restart: Restart) => void;
 }
 
-/** Of a supervised run that is evaluated: who learns in the place of the trainer, and which of its versions are looked at. */
+/** In a supervised run with evaluations: the process that learns in place of the trainer, and its versions that are evaluated. */
 export interface EvaluatedLearner {
   process: ChildSpec;
   versions: number[];
@@ -101,7 +101,7 @@ export async function runRlProcesses(
   { onReady, note, onRestart }: RlProcessEvents,
   learner?: EvaluatedLearner,
 ): Promise<void> {
-  // The run directory's path may be too long for a socket.
+  // The run directory's path may be too long for a socket, so sockets get a temporary folder.
   const socketDir = base.needsSandboxes && config.sandbox.addresses.length === 0 ? await newSocketDir() : null;
   const socket = socketDir === null ? null : join(socketDir, "sandboxd.sock");
   const configs = rlChildConfigs(config, base, socket);

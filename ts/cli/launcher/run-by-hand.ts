@@ -1,8 +1,8 @@
 /**
- * What the launcher does for a run beside starting its processes, for one whose parts were started by hand: a trainer that dies ends the run by
- * name, and `summary.json` is written last. The orchestrator does it, which has the run directory.
+ * For a run without a launcher the orchestrator, which holds the run directory, does two of the launcher's duties: a trainer that dies ends the
+ * run with an error that names it, and `summary.json` is written last.
  *
- * A trainer that has another run directory, on another machine, is not watched, and the summary holds what the orchestrator knows.
+ * A trainer with another run directory, on another machine, is not watched, and the summary holds only what the orchestrator knows.
  */
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -33,21 +33,21 @@ export interface HandRun {
   signal: AbortSignal;
 }
 
-/** Nobody watches processes that were started one by one. */
-const UNMEASURED = "the parts were started by hand: nobody has measured their memory (peak_memory_bytes)";
+/** No process watches parts that were started one by one. */
+const UNMEASURED = "the parts were started without the launcher, so their memory was not measured (peak_memory_bytes)";
 const TRAINER_ELSEWHERE =
-  "no trainer was in this run directory: what it compared (mismatch) and measured, its loss too, is in the metrics.jsonl of its own";
+  "no trainer was in this run directory: what it compared (mismatch) and measured, its loss too, is in its own metrics.jsonl";
 
-/** A trainer that is gone is noticed so soon. */
+/** Time between two checks that the trainer still exists. */
 const WATCH_MS = 500;
-/** Its last checkpoint and its last line of the metrics come after its last version. */
+/** The trainer writes its last checkpoint and its last line of metrics after its last version; this is how long that may take. */
 const TRAINER_END_MS = 60_000;
 const END_POLL_MS = 50;
 
 /**
- * Does the orchestrator's `work` and writes what the run came to; `work`'s signal is aborted with the error when the trainer dies.
+ * Does the orchestrator's `work` and writes the summary; `work`'s signal is aborted with the error when the trainer dies.
  *
- * @throws what `work` throws, the trainer's own error, `PRL_PROCESS_DIED` when it left none
+ * @throws what `work` throws; the trainer's own error, or `PRL_PROCESS_DIED` when it left none
  */
 export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const startedAt = performance.now();
@@ -59,7 +59,7 @@ export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) =>
     await trainerEnded(run);
   } catch (cause) {
     const interrupted = new PrlError("PRL_RUN_INTERRUPTED", `the run was interrupted by ${String(run.signal.reason)}`);
-    // Waits that were aborted say only that they were.
+    // An aborted wait says only that it was aborted.
     const reason: unknown = trainerDied.signal.aborted ? trainerDied.signal.reason : cause;
     error = run.signal.aborted ? interrupted : (reason ?? new Error("the run failed without a reason"));
   }
@@ -74,7 +74,7 @@ export async function throughItsEnd(run: HandRun, work: (signal: AbortSignal) =>
   if (error !== undefined) throw error;
 }
 
-/** Rejects when the trainer was there and is gone before its last version is, and when it fails before it is ready. */
+/** Rejects when the trainer was there and is gone before its last version exists, and when it fails before it is ready. */
 async function watchTrainer(run: HandRun, end: AbortSignal): Promise<void> {
   let seen: { pid: number; started: string } | null = null;
   let told: FailureNote | null = null;
@@ -82,7 +82,7 @@ async function watchTrainer(run: HandRun, end: AbortSignal): Promise<void> {
     const { pid, readyAt } = await trainerReady(run.runDir);
     const started = pid === null ? null : await processStart(pid);
     const note = await trainerNote(run.runDir);
-    // One that came and went between two looks was there too.
+    // A trainer that came and went between two checks was there, too.
     const cameAndWent = seen === null && pid !== null && readyAt >= performance.timeOrigin;
     if (pid !== null && started !== null) seen = { pid, started };
     else if (cameAndWent && !(await isLastVersionThere(run))) throw trainerDeath(pid, note);
@@ -108,7 +108,7 @@ function trainerDeath(pid: number, note: FailureNote | null): PrlError {
   return ownFailure("trainer-0", note?.pid === pid ? note : null, died);
 }
 
-/** The trainer that said that it is ready here, and when (milliseconds since 1970). */
+/** The trainer with a ready file here, and when it was written (milliseconds since 1970). */
 async function trainerReady(runDir: string): Promise<{ pid: number | null; readyAt: number }> {
   const path = readyFilePath(runDir, "trainer", 0);
   const text = await ifThere(readFile(path, "utf8"), path);
@@ -122,7 +122,7 @@ async function isLastVersionThere({ config, runDir }: HandRun): Promise<boolean>
   );
 }
 
-/** Resolves when the trainer of this run directory has ended, or is late with it; rejects with what it failed of after its last version. */
+/** Resolves when the trainer of this run directory has ended, or takes too long; rejects with its error when it fails after its last version. */
 async function trainerEnded({ runDir, signal }: HandRun): Promise<void> {
   const { pid } = await trainerReady(runDir);
   if (pid === null) return;

@@ -1,5 +1,5 @@
 /**
- * The run directory: its name, who may use it, its fixed parts.
+ * The run directory: its name, its lock, its fixed parts.
  *
  * A run never writes into another run's directory: one that holds more than `configs/` is refused, or emptied first with `clean`, and
  * only when it lies inside `output_dir`.
@@ -12,9 +12,9 @@ import { PrlError } from "../../errors.ts";
 import { makeFolder } from "../../make-folder.ts";
 import { assertUnlocked, isLockFile, releaseLock, takeLock } from "./run-lock.ts";
 
-/** What the name and the place of a run directory depend on. */
+/** Everything that the name and the place of a run directory depend on. */
 export interface RunPlace {
-  /** `run.name`; null: made up. */
+  /** `run.name`; null: a name is made. */
   name: string | null;
   outputDir: string;
   /** Names of the training sources. */
@@ -23,18 +23,18 @@ export interface RunPlace {
   model: string;
   /** Empty the directory first. */
   clean: boolean;
-  /** Take its lock first of all. */
+  /** Take its lock first. */
   hold?: boolean;
 }
 
 export interface RunDirectory {
   /** Name of the run, the last part of `path`. */
   name: string;
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
-  /** Launches of the directory, this one included. */
+  /** Number of launches in the directory, this one included. */
   attempt: number;
-  /** The lock is this run's already. */
+  /** This run holds the lock already. */
   isHeld?: boolean;
 }
 
@@ -46,7 +46,7 @@ export function madeUpRunName(environments: readonly string[], model: string, di
   return runNamePrefix(environments, model) + digits;
 }
 
-/** What the made-up names of runs of these environments and this model begin with. */
+/** Prefix of the made-up names of runs with these environments and this model. */
 export function runNamePrefix(environments: readonly string[], model: string): string {
   const unique = [...new Set(environments)];
   return `${unique.map(fileNamePart).join("-")}--${fileNamePart(basename(model))}--`;
@@ -65,7 +65,7 @@ function fileNamePart(text: string): string {
 }
 
 /**
- * Names the run and makes sure that its directory may be used; makes `configs/` in it.
+ * Names the run, checks that its directory may be used, and makes `configs/` in it.
  *
  * @throws PrlError `PRL_RUN_LOCKED`; `PRL_RUN_EXISTS` when it is not empty and `clean` is off, or lies outside `output_dir` and `clean` is on.
  */
@@ -86,7 +86,7 @@ export async function prepareRunDirectory(place: RunPlace): Promise<RunDirectory
   });
 }
 
-/** `work` on a directory that may be locked for it; it stays locked unless the work fails. */
+/** Locks the directory and runs `work`; the lock stays unless the work fails. */
 export async function whileHeld<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -109,7 +109,7 @@ async function refuseWhatIsThere(path: string): Promise<void> {
 }
 
 /**
- * Makes the folders that a running run writes to, and `logs/latest`, and locks the directory.
+ * Makes the folders that a run writes to, and `logs/latest`, and locks the directory.
  *
  * @throws PrlError `PRL_RUN_LOCKED`, `PRL_IO`
  */
@@ -131,7 +131,7 @@ function assertInside(path: string, outputDir: string): void {
   throw new PrlError("PRL_RUN_EXISTS", `--clean deletes only inside output_dir: ${path} is not in ${outputDir}`);
 }
 
-/** Deletes everything but, where the directory is held, the lock. */
+/** Deletes everything except, where the directory is held, the lock. */
 async function emptyDirectory(path: string, isHeld: boolean): Promise<void> {
   const all = await listIfThere(path);
   const entries = all.filter((entry) => !isHeld || entry !== "run");

@@ -12,9 +12,9 @@ export interface RunOptions {
   signal?: AbortSignal;
   /** Aborting it as well kills what has not stopped yet, instead of waiting up to ten seconds. */
   hurry?: AbortSignal;
-  /** Go on with an earlier run, from its newest checkpoint or that of a step. */
+  /** Continue an earlier run, from its newest checkpoint or that of a step. */
   resume?: "latest" | number;
-  /** Everything that happens, as it happens: phases, notes, evaluations, steps. Must not throw. */
+  /** Called with everything that happens: phases, notes, evaluations, steps. It must not throw. */
   onEvent?: (event: RunEvent) => void;
 }
 
@@ -26,7 +26,7 @@ const runSchema = only<RunOptions>({
 });
 
 /**
- * A run that has been started and goes on whether its steps are read or not.
+ * A started run. It goes on whether its steps are read or not.
  *
  * Iterating gives each step once it is complete and throws the error of a run that failed or was interrupted. `result` resolves to the
  * summary of every run that got a directory, failed and interrupted ones too (see `summary.status`), and rejects when it got none.
@@ -89,7 +89,7 @@ function handle<Step extends RlStep | SftStep>(
     },
   }).finally(() => feed.end());
   const result = ending.then(({ summary }) => summary);
-  // Whoever only iterates learns of the failure there.
+  // Iterating throws the run's error, too, so this rejection may stay unhandled.
   result.catch(() => undefined);
   return {
     result,
@@ -101,7 +101,7 @@ function handle<Step extends RlStep | SftStep>(
   };
 }
 
-/** Steps so far, for any number of readers that each see all of them; metrics of the newest ones (`RlStep.metrics`). */
+/** Steps so far, for any number of readers that each see all of them; only the newest ones keep their metrics (`RlStep.metrics`). */
 class StepFeed<Step extends RlStep | SftStep> {
   readonly #steps: Step[] = [];
   #ended = false;

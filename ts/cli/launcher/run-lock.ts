@@ -1,9 +1,9 @@
 /**
- * One launcher per run directory: `run/lock-<pid>.json` names a process that has it, or wants it.
+ * One launcher per run directory: `run/lock-<pid>.json` names a process that holds the directory, or wants it.
  *
- * Whoever wants the directory first writes its own file and then looks for others: of two at the same moment at least one sees the other and
- * steps back, so never do both have it. A file whose process is gone is nobody's. A process number that another program has by now is told
- * by the time at which it started.
+ * A process that wants the directory first writes its own file and then reads the others: of two at the same moment at least one sees the other and
+ * withdraws, so they never both hold it. A file whose process is gone does not count. A process number that another program has by now is recognised
+ * by the time at which the process started.
  */
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -24,15 +24,15 @@ const lockSchema = z.object({
 type Lock = z.output<typeof lockSchema>;
 
 const LOCK_FILE = /^lock-\d+\.json$/;
-/** Of /proc/<pid>/stat, counted behind the command's closing bracket: when the process started, in clock ticks since boot. */
+/** Field of /proc/<pid>/stat, counted behind the command's closing bracket: when the process started, in clock ticks since boot. */
 const START_FIELD = 19;
 /** The state, in the first of those fields, of a process that its parent has not waited for. */
 const ENDED = "Z";
-/** Two that stepped back for each other try again, each after a pause of its own. */
+/** Two processes that withdrew for each other try again, each after a random pause. */
 const TRIES = 20;
 const LONGEST_PAUSE_MS = 100;
 
-/** Directories that this process has. */
+/** Directories that this process holds. */
 const held = new Set<string>();
 
 /** True for the files of this module in `run/`, half-written ones included. */
@@ -47,7 +47,7 @@ export async function assertUnlocked(runDir: string): Promise<void> {
 }
 
 /**
- * The live process that has the run directory, null when there is none.
+ * The live process that holds the run directory, null when there is none.
  *
  * @throws PrlError `PRL_IO` when a lock cannot be read
  */
@@ -56,9 +56,9 @@ export async function lockHolder(runDir: string): Promise<number | null> {
 }
 
 /**
- * Takes the directory, which must be there.
+ * Takes the directory, which must exist.
  *
- * @throws PrlError `PRL_RUN_LOCKED` when another process has it, or this one for another run
+ * @throws PrlError `PRL_RUN_LOCKED` when another process holds it, or this one does for another run
  */
 export async function takeLock(runDir: string): Promise<void> {
   if (held.has(runDir)) throw locked(runDir, process.pid);
@@ -105,7 +105,7 @@ function ownPath(runDir: string): string {
   return join(runDir, "run", `lock-${process.pid}.json`);
 }
 
-/** Files of processes that are gone. */
+/** Removes files of processes that are gone. */
 async function sweep(runDir: string): Promise<void> {
   const live = new Set((await liveLocks(runDir)).map(({ pid }) => `lock-${pid}.json`));
   for (const name of await readdir(join(runDir, "run"))) {
@@ -113,7 +113,7 @@ async function sweep(runDir: string): Promise<void> {
   }
 }
 
-/** Those of live processes. */
+/** Locks of live processes. */
 async function liveLocks(runDir: string): Promise<Lock[]> {
   const dir = join(runDir, "run");
   const names = await readdir(dir).catch((error: unknown) => {
@@ -138,7 +138,7 @@ async function readLock(path: string): Promise<Lock | null> {
   }
 }
 
-/** When a process was started, as the kernel counts; null when there is no such process, or it has ended and nobody has asked how. */
+/** When a process was started, as the kernel counts; null when there is no such process, or it has ended and its parent has not waited for it. */
 export async function processStart(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
@@ -150,7 +150,7 @@ export async function processStart(pid: number): Promise<string | null> {
   }
 }
 
-/** Of a file in /proc, too, whose process ends while it is read. */
+/** Whether the file is gone, also a file in /proc whose process ended while it was read. */
 function isGone(error: unknown): boolean {
   return isMissing(error) || (error instanceof Error && "code" in error && error.code === "ESRCH");
 }

@@ -1,7 +1,7 @@
 /**
- * One run from the launcher's side: its directory, what has been logged, how long each phase took; and its end, `summary.json`.
+ * One run from the launcher's side: its directory, its history, the time of each phase, and its end, `summary.json`.
  *
- * `summary.json` is written exactly once, last, whatever happened, as soon as the directory exists and unless somebody removed it.
+ * Once the directory exists, `summary.json` is written exactly once, last, whatever happened, unless the directory was removed.
  */
 import { join } from "node:path";
 
@@ -35,18 +35,18 @@ import type { Supervisor } from "./supervisor.ts";
 
 export interface SessionOptions {
   directory: RunDirectory;
-  /** Step of the checkpoint that the run goes on from; 0 for a new run. */
+  /** Step of the checkpoint that the run continues from; 0 for a new run. */
   startStep: number;
   maxSteps: number | null;
   /** Steps of the supervised stage, if there is one. */
   sftSteps: number | null;
-  /** There is nothing but the supervised stage. */
+  /** The run has only the supervised stage. */
   supervised: boolean;
   evaluationSources: readonly string[];
   signal: AbortSignal;
   hurry: AbortSignal;
   onEvent: (event: RunEvent) => void;
-  /** Where the launcher shows restarts to Prometheus; null: nowhere. */
+  /** Port on which the launcher serves the restarts to Prometheus; null: none. */
   prometheusPort: number | null;
 }
 
@@ -144,7 +144,7 @@ export class RunSession {
     this.#emit({ type: "restart", process: restart.component });
   }
 
-  /** What a stage of this run needs. */
+  /** The options of a stage of this run. */
   get stage(): StageOptions {
     return {
       runDir: this.directory.path,
@@ -160,7 +160,7 @@ export class RunSession {
     };
   }
 
-  /** What ended the run: `error`, or that its directory is gone, which processes of the run may have stumbled over first. */
+  /** The cause of the run's end: `error`, or that its directory is gone, which may have caused `error`. */
   async blame(error: unknown): Promise<unknown> {
     if (statusOf(error) === "interrupted") return error;
     try {
@@ -173,7 +173,7 @@ export class RunSession {
     }
   }
 
-  /** Writes the plot and the summary, where the directory still is; nothing may be logged afterwards. */
+  /** Writes the plot and the summary if the directory still exists; nothing may be logged afterwards. */
   async finish(error: unknown): Promise<RunSummary> {
     const status = statusOf(error);
     if (this.#phase !== null) this.#addSeconds(this.#phase.name, (performance.now() - this.#phase.since) / 1000);
@@ -207,7 +207,7 @@ export class RunSession {
         failures.push(cause);
       }
     }
-    // A disk that is full often is why the run failed: then that is the error of the run, and these are only told.
+    // A full disk is often why the run failed: then that is the error of the run, and these errors are only printed.
     try {
       if (error === undefined && failures.length > 0) throw failures[0];
       for (const failure of failures) this.#emit({ type: "note", message: `Warning: ${explain(failure)}` });
@@ -218,12 +218,12 @@ export class RunSession {
   }
 
   #take(line: MetricsLine): void {
-    // What an earlier attempt did beyond the checkpoint is done again.
+    // Steps of an earlier attempt beyond the checkpoint are done again.
     if (line.attempt < this.directory.attempt && line.step > this.#options.startStep) return;
     this.#feed.take(line);
   }
 
-  /** Once: the metrics count it for every step. */
+  /** Notes it once; the metrics count it for every step. */
   #tellOfSmallerBatch({ step, metrics: { orchestrator } }: RlStep): void {
     const { "batch/zero_advantage": without = 0, "batch/rollouts": trained = 0 } = orchestrator;
     if (without === 0 || this.#toldOfSmallerBatch) return;

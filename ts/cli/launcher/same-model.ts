@@ -1,6 +1,6 @@
 /**
- * Whether the model's folder still holds the model of a checkpoint. Its name is in the config, but what lies under a name may change, and
- * only the weights come from the checkpoint: tokens are made with the folder's tokenizer. Its weights are compared by `ts/trainer/base-weights.ts`.
+ * Checks that the model's folder still holds the model of a checkpoint. The config has the folder's name, but its content may change, and
+ * only the weights come from the checkpoint: tokens are made with the folder's tokenizer. `ts/trainer/base-weights.ts` compares the weights.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { PrlError } from "../../errors.ts";
 import { ifThere } from "../../file-presence.ts";
 
-/** Kept with the weights byte for byte (crates/engine/src/companions.rs). */
+/** Files that are kept with the weights byte for byte (crates/engine/src/companions.rs). */
 const COMPANIONS = [
   "tokenizer.json",
   "tokenizer_config.json",
@@ -20,7 +20,7 @@ const COMPANIONS = [
   "tokenizer.model",
   "chat_template.jinja",
 ];
-/** Keys of config.json that weights and tokens are bound to; where one file lacks a key it has the default. */
+/** Keys of config.json that weights and tokens depend on; a missing key means its default. */
 const SHAPE =
   "vocab_size hidden_size intermediate_size num_hidden_layers num_attention_heads num_key_value_heads head_dim tie_word_embeddings".split(
     " ",

@@ -1,15 +1,15 @@
 /**
- * How this program starts itself again as another sub-command.
+ * Gives the command by which this program starts itself as another sub-command.
  *
- * Built, that is `node dist/cli/main.js`; from sources, `ts/cli/main.ts` under tsx, whose loader is found from here so that it works
- * under a test runner as well. Both entries lie at the same place relative to this file.
+ * When built, it is `node dist/cli/main.js`; from sources it is `ts/cli/main.ts` under tsx, whose loader is found from here so that it works
+ * under a test runner as well. Both entries have the same path relative to this file.
  */
 import { createRequire } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 export interface SelfCommand {
   command: string;
-  /** What comes before the sub-command's name. */
+  /** Arguments before the sub-command's name. */
   args: string[];
 }
 

@@ -13,10 +13,10 @@ export const RESUME_OPTION = {
   flag: "--resume",
   value: "step",
   whenBare: "latest",
-  summary: "Go on with an earlier run: from its newest checkpoint, or that of a step",
+  summary: "Continue an earlier run: from its newest checkpoint, or that of a step",
 } as const;
 
-/** Options of both commands that are no config keys. */
+/** Options of both commands that are not config keys. */
 export const RUN_OPTIONS = [
   { flag: "--dry-run", summary: "Write the resolved config to configs/ of the run directory and stop" },
   RESUME_OPTION,
@@ -29,7 +29,7 @@ export function resumeRequest(value: string | undefined): ResumeRequest | undefi
   throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
 }
 
-/** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. The run goes on when nobody can read that. */
+/** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. The run goes on when these cannot be written. */
 export async function showRun(
   io: CommandIo,
   title: string,

@@ -1,7 +1,7 @@
 /**
- * One stage of processes under supervision, with their metrics followed as they are written.
+ * Runs one stage of processes under supervision, and follows their metrics as they are written.
  *
- * The caller starts children and waits for them through `run`; whatever happens there, no child is left when it returns, and every line
+ * The caller starts children and waits for them in `body`; whatever happens there, no child is left when it returns, and every line
  * of `metrics.jsonl` has been handed on.
  */
 import { setTimeout as sleep } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { type MetricsLine, MetricsTail, readRunLoad, type RunLoad } from "../../
 import { Supervisor } from "./supervisor.ts";
 
 const POLL_INTERVAL_MS = 100;
-/** What the run is at, and whether its directory is in its place, is looked at each so many polls. */
+/** The run's load, and whether its directory is in its place, are checked once in this many polls. */
 const POLLS_PER_LOOK = 5;
 
 export interface StageOptions {
@@ -20,12 +20,12 @@ export interface StageOptions {
   checkDirectory?: () => Promise<void>;
   tail: MetricsTail;
   onLine: (line: MetricsLine) => void;
-  /** Told what the run is at whenever that has changed. */
+  /** Called with the run's load whenever that has changed. */
   onLoad?: (load: RunLoad) => void;
-  /** Told of the supervisor before anything runs. */
+  /** Called with the supervisor before anything runs. */
   onSupervisor?: (supervisor: Supervisor) => void;
   signal: AbortSignal;
-  /** Aborted: what is being stopped gets no more time. */
+  /** When it is aborted, processes that are being stopped are killed at once. */
   hurry?: AbortSignal;
 }
 
@@ -92,7 +92,7 @@ async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
   }
 }
 
-/** Only the rejection of a promise; its end says nothing. */
+/** Takes only the rejection of a promise; when it resolves, the result stays pending. */
 function never(work: Promise<void>): Promise<never> {
   return new Promise((_, reject) => {
     work.catch(reject);

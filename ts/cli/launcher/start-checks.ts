@@ -1,6 +1,6 @@
 /**
- * What can be known of a run before it starts, beside its code and its model: errors for what would fail later, warnings for what is allowed
- * and most likely not meant.
+ * Checks of a run before it starts, besides its code and its model: errors for values that would fail later, warnings for values that are
+ * allowed and most likely not meant.
  */
 import { availableParallelism } from "node:os";
 
@@ -26,13 +26,13 @@ interface Remark {
   readonly text: string;
 }
 
-/** @throws PrlError `PRL_CONFIG_INVALID` naming the key of a length or a memory size that the model cannot do with */
+/** @throws PrlError `PRL_CONFIG_INVALID` naming the key of a length or a memory size that does not fit the model */
 export async function checkEngineMemory(config: RlConfig, provenance: Provenance | undefined): Promise<void> {
   if (config.orchestrator.client.base_url.length > 0) return;
   const { inference, orchestrator } = config;
   const { maxPositions, neededBytes } = await checkCapacity(modelFolder(config.model.name), inference);
   if (neededBytes !== null) {
-    const text = `${inference.kv_cache_bytes} bytes do not hold one sequence of max_model_len ${inference.max_model_len}: it takes ${neededBytes}`;
+    const text = `${inference.kv_cache_bytes} bytes do not hold one sequence of max_model_len ${inference.max_model_len}: it needs ${neededBytes}`;
     throw invalid({ key: ["inference", "kv_cache_bytes"], text }, provenance);
   }
   const blocks: { key: KeyPath; most: number | null }[] = [
@@ -49,7 +49,7 @@ export async function checkEngineMemory(config: RlConfig, provenance: Provenance
   throw invalid({ key, text }, provenance);
 }
 
-/** Warnings of a run, each with its place. */
+/** Warnings for a run, each with its place. */
 export function rlWarnings(config: RlConfig, provenance: Provenance | undefined): string[] {
   const { trainer, inference } = config;
   const gpus = deploymentNote(config);
@@ -64,7 +64,7 @@ export function rlWarnings(config: RlConfig, provenance: Provenance | undefined)
   return remarks.map((remark) => told(remark, provenance));
 }
 
-/** The same of supervised training. */
+/** The same for supervised training. */
 export function sftWarnings(config: SftConfig, provenance: Provenance | undefined): string[] {
   const remarks = [
     ...optimRemarks(config.optim, ["optim"]),
@@ -97,7 +97,7 @@ function threadRemark(threads: number | null, processes: number, key: KeyPath): 
   return [{ key, text: `${threads} threads${each} share ${cores} cores: more threads than cores are slower` }];
 }
 
-/** Keys of the network that say nothing where batches or weights travel by files. */
+/** Network keys that have no effect where batches or weights travel by files. */
 function transportRemarks(config: RlConfig): Remark[] {
   const blocks = [
     ["rollout_transport", rolloutTransportBlock.parse({})],

@@ -1,4 +1,4 @@
-/** `summary.json`: what a run came to, in one document that is written last. */
+/** `summary.json`: the results of a run, in one document that is written last. */
 import { describeError, type ErrorDescription, PrlError } from "../../errors.ts";
 import type { EvaluationReport, RunHistory, SftStep } from "../../monitors/index.ts";
 
@@ -7,7 +7,7 @@ export interface EvaluationSummary {
   reward: number;
   /** Policy version that triggered it. */
   policy_version: number;
-  /** Rollouts. */
+  /** Number of rollouts. */
   num?: number;
   [metric: string]: number | undefined;
 }
@@ -18,28 +18,28 @@ export interface RunSummary {
   run_dir: string;
   /** Training steps done. */
   steps: number;
-  /** Of the first evaluation source when there is one, else of training steps; null when there was none. */
+  /** Rewards of the first evaluation source when there is one, else of training steps; null when there was none. */
   reward: { first: number; last: number; best: number } | null;
   /** First and last evaluation of each source; `after` is absent while there is but one. */
   eval: Record<string, { before: EvaluationSummary; after?: EvaluationSummary }>;
-  /** Of the last step, for supervised training. */
+  /** Loss of the last step, for supervised training. */
   loss?: number;
-  /** Trained on. */
+  /** Tokens trained on. */
   tokens: number;
   wall_seconds: number;
   /** Seconds spent in each phase. */
   phase_seconds: Record<string, number>;
-  /** Sampler against trainer over tokens that the trained version itself sampled; null when there were none. */
+  /** Differences between sampler and trainer over tokens that the trained version itself sampled; null when there were none. */
   mismatch: { tokens: number; max_abs_logprob_diff: number } | null;
-  /** Of all processes of the run together; absent where it cannot be measured. */
+  /** Memory of all processes of the run together; absent where it cannot be measured. */
   peak_memory_bytes?: number;
-  /** What these numbers leave out of the run, and where it is. */
+  /** Numbers that are missing here, and where they are. */
   notes?: string[];
-  /** Of a process that failed by itself its own code; that it ended, how, and the end of its log are the cause in the message. */
+  /** For a process that reported its own error, that error's code; how the process ended and the end of its log follow as the cause. */
   error?: ErrorDescription;
 }
 
-/** What the numbers of a run's history do not say. */
+/** Facts that are not in the numbers of a run's history. */
 export interface RunFacts {
   status: RunSummary["status"];
   run: string;
@@ -50,7 +50,7 @@ export interface RunFacts {
   error: unknown;
   /** The last step of a run that is supervised from beginning to end. */
   supervised: SftStep | undefined;
-  /** What is not known here. */
+  /** Notes about numbers that are missing. */
   notes?: string[];
   /** Evaluation sources in the order of the config; the first one is the run's reward. */
   evaluationSources: readonly string[];
@@ -108,7 +108,7 @@ function firstLastBest(rewards: readonly number[]): RunSummary["reward"] {
   return first === undefined || last === undefined ? null : { first, last, best: Math.max(...rewards) };
 }
 
-/** To milliseconds. */
+/** Seconds rounded to milliseconds. */
 function rounded(seconds: number): number {
   return Math.round(seconds * 1000) / 1000;
 }
@@ -117,7 +117,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** What a run came to that ended with this error; undefined: with none. */
+/** Status of a run that ended with this error; undefined: without one. */
 export function statusOf(error: unknown): RunSummary["status"] {
   if (error === undefined) return "completed";
   return error instanceof PrlError && error.code === "PRL_RUN_INTERRUPTED" ? "interrupted" : "failed";

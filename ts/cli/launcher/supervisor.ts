@@ -1,9 +1,9 @@
 /**
- * Keeps the processes of a run together: all of them run, or none, but for those that somebody replaces (`onExit`).
+ * Keeps the processes of a run together: all of them run, or none, except those that are replaced (`onExit`).
  *
- * The first child that ends when it should not, or is silent for too long once it is ready, fails the run and is the one that the error names, by its own
- * code when it said what it failed of; what it takes down with it is not reported. `stop` leaves no child behind: SIGTERM to every process
- * group, SIGKILL after a grace period, all within ten seconds. When this process ends by any way that still runs JavaScript, the groups are
+ * The first child that ends when it should not, or is silent for too long once it is ready, fails the run. The error names this child, with its own
+ * code when it left one; children that fail because of it are not reported. `stop` leaves no child behind: SIGTERM to every process
+ * group, SIGKILL after a grace period, all within ten seconds. When this process ends in a way that still runs JavaScript, the groups are
  * killed at once; otherwise the lifelines end and the children stop themselves.
  */
 import { readFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
 import { fullDisk } from "./full-disk.ts";
 
 export interface SupervisorTimes {
-  /** How long a child may take until it is ready, on a machine that may be loaded: until then silence says nothing. */
+  /** How long a child may take until it is ready, on a machine that may be loaded: until then silence is not a failure. */
   startMs: number;
   /** A child that is ready and without a heartbeat for this long has failed. */
   heartbeatTimeoutMs: number;
@@ -34,14 +34,14 @@ export const SUPERVISOR_TIMES: SupervisorTimes = {
 };
 const CHECK_INTERVAL_MS = 1_000;
 const READY_POLL_MS = 25;
-/** What silence mostly comes from, beside a machine that stands still. */
+/** The most likely cause of silence, besides a machine that stands still. */
 const BLOCKED =
   "a function of your own may block it (spawnSync, execSync, a native module): it has to return, or to wait asynchronously";
-/** The same of a child that was never ready. */
+/** The same for a child that was never ready. */
 const NEVER_STARTED = "the machine may be overloaded, or a module that it imports does not return";
-/** An exit code waits this long for a sibling that died of a signal. */
+/** A child that ended with an exit code waits this long for a sibling that died of a signal, which is the likely cause. */
 const BLAME_MS = 200;
-/** A tick this late means that this process itself stood still, as on a laptop that slept; then silence says nothing. */
+/** A tick this late means that this process itself stood still, as on a laptop that slept; then silence is not a failure. */
 const STANDSTILL_MS = 5_000;
 
 export class Supervisor {
@@ -58,7 +58,7 @@ export class Supervisor {
     this.#runDir = runDir;
     this.#times = times;
     this.#failed = openFailure();
-    // Waiters get the rejection through `failure`; without one it must not end the process.
+    // Waiters get the rejection through `failure`; without a waiter it must not end the process.
     this.#failed.promise.catch(() => undefined);
     this.#watch = setInterval(() => this.#checkHeartbeats(), CHECK_INTERVAL_MS);
     this.#watch.unref();
@@ -69,7 +69,7 @@ export class Supervisor {
     return this.#children;
   }
 
-  /** Rejects with the code that a child failed of, or `PRL_PROCESS_DIED`, when one fails; never resolves. Race it against every wait. */
+  /** Rejects when a child fails, with the child's error or `PRL_PROCESS_DIED`; never resolves. Race it against every wait. */
   get failure(): Promise<never> {
     return this.#failed.promise;
   }
@@ -78,7 +78,7 @@ export class Supervisor {
     return this.#stopping;
   }
 
-  /** Fails the run for a reason that is no process's. */
+  /** Fails the run for a reason outside its processes. */
   fail(error: unknown): void {
     this.#failed.reject(error);
   }
@@ -121,7 +121,7 @@ export class Supervisor {
     if (exit.code !== 0) await this.failure;
   }
 
-  /** Ends every child that still runs; resolves when all are gone. Only the first call does something. */
+  /** Ends every child that still runs; resolves when all are gone. Later calls do nothing. */
   async stop(): Promise<void> {
     this.#stopping = true;
     clearInterval(this.#watch);
@@ -137,7 +137,7 @@ export class Supervisor {
     }
   }
 
-  /** SIGKILL to every group, now. */
+  /** Sends SIGKILL to every group at once. */
   kill(): void {
     this.#stopping = true;
     for (const child of this.#running()) child.signal("SIGKILL");
@@ -162,12 +162,12 @@ export class Supervisor {
       this.fail(error);
       return;
     }
-    // One that was killed may take others down before its own end is noticed; it is the one to name.
+    // A child that was killed may make others fail before its own end is noticed; the error names the killed one.
     if (exit.signal === null) await sleep(BLAME_MS);
     this.#failed.reject(await this.#death(child, `ended unexpectedly: ${describeExit(exit)}`));
   }
 
-  /** What the child itself said it failed of, with its end as the cause; without a word of it a full disk, where that is what silenced it. */
+  /** The error that the child itself reported, with its end as the cause; when it reported none because the disk is full, that. */
   async #death(child: RunChild, what: string): Promise<PrlError> {
     const { component, index, pid, name } = child;
     const tail = indent(await child.logTail());
@@ -203,7 +203,7 @@ export class Supervisor {
       const silence = isReady
         ? `gave no sign of life for ${seconds} s; ${BLOCKED}`
         : `gave no sign of life for ${seconds} s while it started; ${NEVER_STARTED}`;
-      // Its end is seen to as any other.
+      // `onExit` handles its end like any other.
       if (child.onExit !== undefined) child.kill(silence);
       else this.#failed.reject(await this.#death(child, silence));
     } catch (error) {
@@ -211,7 +211,7 @@ export class Supervisor {
     }
   }
 
-  /** Whether this process, not an earlier one in its place, has said that it is ready. */
+  /** Whether this process, not an earlier one in its place, has written its ready file. */
   async #isReady({ component, index, pid }: RunChild): Promise<boolean> {
     const path = readyFilePath(this.#runDir, component, index);
     const text = await ifThere(readFile(path, "utf8"), path);

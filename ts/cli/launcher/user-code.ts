@@ -1,6 +1,6 @@
 /**
- * User code by path is looked at in a child before a run starts: a module that never returns, ends its process or crashes costs the child, and
- * becomes an error that names the key. Built-in environments are looked at here.
+ * Checks user code by path in a child before a run starts: a module that never returns, ends its process or crashes ends only the child, and
+ * becomes an error that names the key. Built-in environments are checked in this process.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 
@@ -12,18 +12,18 @@ import { checkCode, type CodeCheck, type EnvironmentFacts, keyOf } from "./code-
 import { selfCommand } from "./self-command.ts";
 import { untilAborted } from "./stage.ts";
 
-/** Of one module, its imports included. */
+/** Deadline for one module, its imports included. */
 const DEADLINE_MS = 60_000;
 const STDERR_CHARACTERS = 2_000;
 
-/** What the child is sent. */
+/** Message to the child. */
 export interface CodeQuestion {
   checks: readonly CodeCheck[];
   provenance: Provenance | undefined;
   deadlineMs: number;
 }
 
-/** What the child sends for the check of an index: that it begins, and how it ended. */
+/** Message from the child about the check of an index: that it begins, and how it ended. */
 export type CodeAnswer = { index: number } & (
   | { type: "begins" }
   | { type: "facts"; facts: EnvironmentFacts | null }
@@ -59,7 +59,7 @@ async function askChild(
   { provenance, signal, deadlineMs = DEADLINE_MS }: UserCodeOptions,
 ): Promise<(EnvironmentFacts | null)[]> {
   const { command, args } = selfCommand();
-  // A group of its own, which is ended whole: a module may start programs.
+  // The child leads a new process group, which is ended as a whole, because a module may start programs.
   const child = spawn(command, [...args, "check-code"], {
     detached: true,
     stdio: ["ignore", "ignore", "pipe", "ipc"],

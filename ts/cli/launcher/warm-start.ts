@@ -1,7 +1,7 @@
 /**
- * The supervised stage that may come before RL, and `prl sft` itself: one child process that trains and leaves a checkpoint folder.
+ * The supervised stage that may come before RL, and `prl sft` itself: one child process that trains and writes a checkpoint folder.
  *
- * A warm start takes model and seed from its run and is cached by everything that its weights depend on; places, names, threads, log
+ * A warm start takes model and seed from its run and is cached by everything that its weights depend on; paths, names, threads, log
  * levels, checkpoints, monitors and evaluations are left out of the key.
  */
 import { join } from "node:path";
@@ -19,13 +19,13 @@ import { childSpec, type RunBase } from "./rl-processes.ts";
 import { runStage, type StageOptions } from "./stage.ts";
 
 export interface SftPlaces {
-  /** Gets the trained model. */
+  /** Folder for the trained model. */
   outDir: string;
-  /** Gets the checkpoints; null: none are written, and none is gone on from. */
+  /** Folder for the checkpoints; null: none are written, and training does not continue from one. */
   checkpoints: string | null;
 }
 
-/** Trains `config` from `base.modelDir`, or from the checkpoint to go on from, in a process of its own. */
+/** Trains `config` in a child process, from `base.modelDir` or from the checkpoint to continue from. */
 export async function runSftProcess(
   config: SftConfig,
   base: RunBase,
@@ -38,7 +38,7 @@ export async function runSftProcess(
   });
 }
 
-/** That process, not started yet. */
+/** The spec of that process, which is not started yet. */
 export async function sftProcess(
   config: SftConfig,
   base: RunBase,
@@ -59,7 +59,7 @@ export async function sftProcess(
   return childSpec(base, "sft", 0, path, true);
 }
 
-/** The checkpoint folder of a warm start, trained when the cache does not have it. */
+/** The checkpoint folder of a warm start; it is trained when the cache does not have it. */
 export async function ensureWarmStart(
   config: SftConfig,
   model: BaseModel,
@@ -70,7 +70,7 @@ export async function ensureWarmStart(
   return cached("warm-starts", key, (outDir) => runSftProcess(config, base, { outDir, checkpoints: null }, stage));
 }
 
-/** Equal for equal weights: config, base model, data code. */
+/** A key of config, base model and data code; equal keys mean equal weights. */
 export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
   const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...others } = config;
   const { ckpt: _ckpt, monitors: _monitors, eval: _eval, inference: _inference, sandbox: _sandbox, ...rest } = others;
@@ -80,7 +80,7 @@ export async function warmStartKey(config: SftConfig, model: BaseModel): Promise
   return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
 }
 
-/** What the environments' code is: name and version, and the file's digest when it is the user's own. Of data: their files' digests. */
+/** Identifies the environments' code by name and version, custom ones also by their file's digest, and data by their files' digests. */
 async function dataKey({ data }: SftConfig): Promise<unknown> {
   if (data.source !== null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
   const checks = demonstrators(data).map(({ key, env }) => ({ kind: "environment", at: key, env }) as const);

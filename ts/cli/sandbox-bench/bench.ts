@@ -1,9 +1,9 @@
 /**
- * `prl sandbox bench`: the sandboxes beside what else there is, in one run on two cores.
+ * `prl sandbox bench`: compares the sandboxes with other tools, in one run on two cores.
  *
- * Every figure is taken with its rivals in turn and every sample checks its outcome. A ratio inside one run is what holds on a noisy
- * machine; absolute times are printed beside it. The sandboxes have every namespace, limits, filter and accounting; the rivals have the
- * namespaces; `plain` nothing.
+ * Every figure is measured in turn with its rivals, and every sample checks its outcome. Only ratios inside one run are reliable on a noisy
+ * machine; absolute times are printed beside them. The sandboxes have every namespace, limits, filter and accounting; the rivals have the
+ * namespaces; `plain` has nothing.
  */
 
 import { spawnSync } from "node:child_process";

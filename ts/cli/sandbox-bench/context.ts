@@ -1,11 +1,11 @@
-/** What every scenario of the bench works with. */
+/** Shared by all scenarios of the bench. */
 
 import { PrlError } from "../../errors.ts";
 import type { RunResult, SandboxPool } from "../../sandbox/index.ts";
 import type { Report } from "./report.ts";
 import { expectOutput, type Floor } from "./rivals.ts";
 
-/** What a scenario has at hand. */
+/** Everything that a scenario may use. */
 export interface Bench {
   readonly pool: SandboxPool;
   readonly floor: Floor;
@@ -18,7 +18,7 @@ export interface Bench {
   readonly quick: boolean;
   readonly report: Report;
   readonly signal: AbortSignal;
-  /** Of the daemon's process. */
+  /** Resident memory of the daemon's process. */
   readonly residentBytes: () => number;
 }
 

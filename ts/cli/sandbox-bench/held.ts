@@ -1,4 +1,4 @@
-/** Held sandboxes: what one costs, what an exec in one costs, and how many there can be. */
+/** Measures boxes: what one costs, what an exec in one costs, and how many there can be. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -18,7 +18,7 @@ import { runRival } from "./rivals.ts";
 const LABELS = { purpose: "bench" };
 const AT_ONCE = 32;
 
-/** The shortest program, in a sandbox that is there already. */
+/** The shortest program, in a box that exists already. */
 export async function execInHeld({ pool, report, rounds, signal }: Bench): Promise<void> {
   const box = await pool.create({ labels: LABELS });
   const contenders = [
@@ -50,7 +50,7 @@ export async function manyExecs({ pool, report, signal, quick }: Bench): Promise
   report.add({ ...figure, name: "sandbox_held_execs_p99", unit: "ms", better: "lower", ours: percentile(samples, 99) });
 }
 
-/** Idle Python boxes: memory of each, and what they do to an exec beside them. */
+/** Idle Python boxes: the memory of each, and how they slow down an exec beside them. */
 export async function idleBoxes({ pool, report, signal, quick, rounds }: Bench): Promise<void> {
   const held = quick ? 50 : 500;
   const samples = async (): Promise<number[]> => {

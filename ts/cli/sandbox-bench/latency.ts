@@ -1,4 +1,4 @@
-/** One thing at a time: how long a run takes beside what others need for the same. */
+/** Latency of single runs, ours and those of the rivals. */
 
 import { spawnSync } from "node:child_process";
 
@@ -16,7 +16,7 @@ const BEST_SUM =
   "  best = max(best, ending)\nprint(best)";
 const SUM = "import numpy\nprint(int(numpy.arange(10).sum()))";
 
-/** A Python one-liner in a sandbox of its own; every other contender runs the same. */
+/** A Python one-liner in a new sandbox; every other contender runs the same. */
 export async function pythonPrint({ pool, floor, rivals, rounds, report, signal }: Bench): Promise<void> {
   const contenders: Contender[] = [
     { name: "ours", run: async () => outputOf(await pool.runOnce({ command: ["python3", "-c", PRINT] }), "1\n") },
@@ -44,13 +44,13 @@ export async function shortestProgram({ pool, rivals, rounds, report, signal }: 
   quantiles("sandbox_true", await interleaved(contenders, rounds, signal), [], report);
 }
 
-/** The machine's moments differ by a tenth: so many bursts of each make a ratio that can be told again. */
+/** The machine's speed varies by a tenth: with this many bursts of each the ratio can be reproduced. */
 const BURSTS = 4;
-/** As many wait for code as for a file. */
+/** Half of them wait for code, half for a file. */
 const NODES = 8;
 
-/** A line of JavaScript, on a Node that waited for it, and executed. What waited has paid for its
- * start before it is asked, and takes memory while it waits. */
+/** A line of JavaScript, on a waiting Node and on a new one. A waiting Node has paid for its
+ * start before the request, and takes memory while it waits. */
 export async function nodePrint({ rivals, rounds, report, signal }: Bench): Promise<void> {
   const pool = await SandboxPool.start({ warm: { node: NODES / 2 } });
   try {
@@ -112,7 +112,7 @@ export async function numpySum({ python, rivals, rounds, report, signal }: Bench
   }
 }
 
-/** One program judged by ten inputs: one request, ten runs of its rivals. */
+/** One program tested on ten inputs: one request for us, ten runs for the rivals. */
 export async function tenTests({ pool, floor, rivals, rounds, report, signal }: Bench): Promise<void> {
   const lists = Array.from({ length: 10 }, (_, test) =>
     Array.from({ length: 500 }, (_number, index) => ((index * 7919 + test * 104_729) % 2001) - 1000),
@@ -151,7 +151,7 @@ function bestSum(list: readonly number[]): number {
 
 /**
  * A thousand runs, 64 at once, again and again in turn. The rivals are driven by xargs, which costs them less than this process would. Slow
- * ones do a part of it.
+ * rivals do a part of the runs.
  */
 export async function burstOfRuns({ pool, floor, rivals, report, signal, quick }: Bench): Promise<void> {
   const count = quick ? 200 : 1000;

@@ -1,4 +1,4 @@
-/** Many things at once: what busy sandboxes do to each other and to this process. */
+/** Many runs at once: how busy sandboxes slow down each other and this process. */
 
 import { readFileSync } from "node:fs";
 
@@ -15,8 +15,8 @@ const TICK_MS = 1;
 const BOMB_LIMITS = { wallMs: 1000, cpuMs: 1000, memoryBytes: 64 << 20, processes: 16, outputKillBytes: 4 << 20 };
 
 /**
- * The longest that the event loop of this process stood still with 64 runs in flight. Time in which its thread wanted to run and the
- * kernel gave the core to somebody else is taken off: that is the machine's doing.
+ * The longest time that the event loop of this process stood still with 64 runs in flight. Time in which its thread wanted to run and the
+ * kernel gave the core to another thread is subtracted, because the machine causes it.
  */
 export async function eventLoop({ pool, report, signal, quick }: Bench): Promise<void> {
   const run = async (): Promise<void> =>
@@ -66,8 +66,8 @@ function waitedForCore(): number {
 }
 
 /**
- * What one bomb among ten runs does to the other nine. One stall of the kernel holds up many of the 16 in flight, so a 99th percentile
- * takes thousands of runs: of 900 a single stall decides it.
+ * How one bomb among ten runs slows down the other nine. One stall of the kernel delays many of the 16 in flight, so a 99th percentile
+ * needs thousands of runs: with 900 a single stall decides it.
  */
 export async function noisyNeighbours({ pool, report, signal, quick }: Bench): Promise<void> {
   const count = quick ? 200 : 4000;

@@ -1,17 +1,17 @@
-/** Timing of contenders side by side. Knows nothing of sandboxes. */
+/** Timing of contenders side by side. This file knows nothing of sandboxes. */
 
 /** One way to do the same thing; `run` rejects when the outcome is not exactly the expected one. */
 export interface Contender {
   readonly name: string;
-  /** Takes part in every so many rounds only (1): a slow one would otherwise take most of the time, and the others' caches. */
+  /** Takes part only in one of this many rounds (1): a slow contender would otherwise take most of the time, and the others' caches. */
   readonly every?: number;
   run(): Promise<void>;
 }
 
 /**
  * Milliseconds of every sample of every contender, taken one at a time and in turn, each round beginning with another contender, so that
- * a slow moment of the machine meets all of them alike; every second round goes backwards, so that nobody always follows the same one. The
- * first round warms up and is not kept.
+ * a slow moment of the machine affects all of them alike; every second round goes backwards, so that no contender always follows the same one. The
+ * first round is a warm-up and is not kept.
  */
 export async function interleaved(
   contenders: readonly Contender[],

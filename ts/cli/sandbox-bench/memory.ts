@@ -1,11 +1,11 @@
-/** What a daemon and its sandboxes take of the machine's memory. */
+/** Measures the memory of a daemon and its sandboxes. */
 
 import { readdir, readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 
 import { PrlError } from "../../errors.ts";
 
-/** What is measured when it changes no more: interpreters that will wait are still being born. */
+/** The value once it does not change any more: waiting interpreters may still be starting. */
 export async function settled(measure: () => Promise<number>): Promise<number> {
   let last = await measure();
   for (let attempt = 0; attempt < 20; attempt++) {
@@ -17,7 +17,7 @@ export async function settled(measure: () => Promise<number>): Promise<number> {
   throw new PrlError("PRL_SANDBOX_BENCH", "memory of what waits does not settle within 10 s");
 }
 
-/** Memory of the daemon and everything below it, shared pages divided among those who share them. */
+/** Memory of the daemon and everything below it, shared pages divided among the processes that share them. */
 export async function proportionalBytes(daemon: number | null): Promise<number> {
   if (daemon === null) throw new PrlError("PRL_SANDBOX_BENCH", "the daemon is not this process's own");
   const parents = new Map<number, number>();

@@ -1,4 +1,4 @@
-/** Figures of the bench: a line for people, and `target/prl-bench/<name>.json` for machines. */
+/** Writes figures of the bench: one line of text, and `target/prl-bench/<name>.json` for programs. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 import type { Output } from "../command.ts";
 
-/** What one figure must reach; `of` is a rival of the same figure, or nothing for a bound in the figure's own unit. */
+/** A bound that one figure must reach; `of` is a rival of the same figure, or absent for a bound in the figure's own unit. */
 export interface Bar {
   readonly of: string | null;
   /** Ours may be at most this many times the rival's (lower is better), or must be at least this many times (higher is better). */
@@ -36,7 +36,7 @@ export class Report {
     this.#machine = machine;
   }
 
-  /** A line between the figures. */
+  /** Prints a line between the figures. */
   note(text: string): void {
     this.#out.write(`${text}\n`);
   }

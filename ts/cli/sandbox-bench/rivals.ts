@@ -1,4 +1,4 @@
-/** What others offer for running a program apart, as far as it is installed: command prefixes, and the floor. */
+/** Other tools that isolate a program, as far as they are installed: their command prefixes, and the floor. */
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -15,12 +15,12 @@ import { Bundles } from "./runc.ts";
 export const PYTHON = "/usr/bin/python3";
 const FORK_SERVER = fileURLToPath(new URL("../../../benches/rivals/fork_server.py", import.meta.url));
 const START_MS = 10_000;
-/** Rivals that no bar is about take from ten to forty times as long as we do: of them there are fewer samples. */
+/** Rivals without a bar take from ten to forty times as long as we do, so they get fewer samples. */
 const SLOW = 5;
 /** A refused connection means that its backlog is full. */
 const RETRY_MS = 1;
 
-/** What comes before a command to put it apart. `plain` does not; runc has a directory instead. */
+/** Prefixes that isolate a command. `plain` does not isolate; runc has a directory instead. */
 const PREFIXES: Readonly<Record<string, string>> = {
   plain: "",
   bubblewrap:
@@ -38,12 +38,12 @@ const ENVIRONMENT = { PATH: "/usr/bin:/bin", HOME: "/tmp", LANG: "C.UTF-8", OPEN
 
 const BUNDLES = new Bundles(ENVIRONMENT);
 
-/** Those of the known rivals that do run a program on this machine, `plain` first. */
+/** The known rivals that can run a program on this machine, `plain` first. */
 export function installedRivals(): string[] {
   return Object.keys(PREFIXES).filter((name) => runs(name, ["/bin/true"]));
 }
 
-/** Those of them that can run this command too: firejail, for one, shows nothing of homes. `note` is told of the others. */
+/** The rivals that can run this command: firejail, for example, hides home folders. `note` is called for the others. */
 export function ableRivals(
   rivals: readonly string[],
   command: readonly string[],
@@ -61,7 +61,7 @@ function runs(rival: string, command: readonly string[]): boolean {
   return spawnSync(program, args, { stdio: "ignore", env: ENVIRONMENT }).status === 0;
 }
 
-/** The whole command line of a rival. `container`: a name that nothing else has meanwhile, where one is needed. */
+/** The whole command line of a rival. `container`: a name that nothing else has at the same time, where one is needed. */
 export function rivalCommand(rival: string, command: readonly string[], container?: string): string[] {
   const own = homes(command[0] ?? "");
   if (rival === "runc") return BUNDLES.command(command, own, container);
@@ -70,17 +70,17 @@ export function rivalCommand(rival: string, command: readonly string[], containe
   return [...prefix, ...command];
 }
 
-/** Of so many rounds of a measurement this rival takes part in one, and of so many runs of a burst it does one. */
+/** This rival takes part in one of this many rounds of a measurement, and does one of this many runs of a burst. */
 export function rarity(rival: string): number {
   return rival === "plain" || rival === "bubblewrap" ? 1 : SLOW;
 }
 
-/** Removes what rivals needed. */
+/** Removes files of the rivals. */
 export function forgetRivals(): void {
   BUNDLES.remove();
 }
 
-/** Where an interpreter of one's own lives, and where the one lives that its environment was made from. */
+/** The folder of a virtual environment's interpreter, and that of the interpreter that the environment was made from. */
 function homes(program: string): string[] {
   if (!isAbsolute(program)) return [];
   const places = [program, realpathSync(program)].map((path) => dirname(dirname(path)));

@@ -1,10 +1,10 @@
-/** runc runs what a file in a directory describes: one directory for each command line, made when it is first asked for. */
+/** runc runs what a file in a directory describes: each command line gets one directory, made at its first use. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What is there of the machine, read-only, beside a directory of one's own for each of `/tmp` and `/dev`. */
+/** Folders of the machine that are visible, read-only; `/tmp` and `/dev` are separate directories. */
 const SHOWN: readonly (readonly [string, string])[] = [
   ["/usr", "/usr"],
   ["/etc", "/etc"],
@@ -24,7 +24,7 @@ export class Bundles {
   }
 
   /**
-   * The command line that runs this once. `homes`: directories that the program needs besides. Two containers at a time need different
+   * The command line that runs `command` once. `homes`: directories that the program needs besides. Two containers at a time need different
    * names, which are made up unless one is given.
    */
   command(
