@@ -9,7 +9,8 @@ const MEND = "; where the prompt does not say which task it is, give `contentKey
 
 /** Tasks of a split that are compared by content. */
 const CONTENTS = 1000;
-const PAGE = 100;
+/** Read at once, so that slow ones stop soon. */
+const PAGE = 10;
 /** Reading so many stops after this time. */
 const READING_MS = 3_000;
 
