@@ -45,7 +45,8 @@ const here = (...args: string[]) => prl(args, { cwd: place.dir, cache: place.cac
 
 test("every one is listed, and everything listed is there", async () => {
   const { stdout } = await here("env", "list", "--json");
-  expect((JSON.parse(stdout) as { builtin: string[] }).builtin.toSorted()).toEqual(ids.toSorted());
+  const { builtin } = JSON.parse(stdout) as { builtin: { id: string }[] };
+  expect(builtin.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
 });
 
 describe.each(ids)("%s", (id) => {

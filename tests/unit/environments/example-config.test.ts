@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 
 import { loadConfig, type SftConfig } from "../../../ts/config/index.ts";
-import { loadEnvironment } from "../../../ts/environments/index.ts";
+import { type Environment, loadEnvironment } from "../../../ts/environments/index.ts";
 
 const file = (name: string) => fileURLToPath(new URL(`../../../configs/reverse-text/${name}`, import.meta.url));
 
@@ -12,13 +12,18 @@ function demonstrating({ data }: SftConfig): NonNullable<SftConfig["data"]["env"
   return data.env;
 }
 
+/** What a config names, its arguments not filled in yet. */
+function environmentOf({ id, path }: { id: string | null; path: string | null }): Promise<Environment> {
+  return loadEnvironment(path === null ? { id: id ?? "" } : { path });
+}
+
 describe("the reverse-text example", () => {
   it("is a config whose environments exist and accept their arguments", async () => {
     const rl = await loadConfig([file("rl.toml")]);
     const { train, eval: evaluation } = rl.config.orchestrator;
     const sources = [...train.source, ...(evaluation?.source ?? [])];
     expect(sources.map((source) => source.name)).toEqual(["reverse-text", "sampled", "greedy"]);
-    for (const { env } of sources) (await loadEnvironment(env)).configure(env.args);
+    for (const { env } of sources) (await environmentOf(env)).configure(env.args);
     expect(rl.config.warm_start?.sft).toBe(file("sft.toml"));
   });
 
@@ -29,14 +34,14 @@ describe("the reverse-text example", () => {
       ["greedy", 1],
     ]);
     expect(config.eval[1]?.sampling).toMatchObject({ temperature: 0, max_completion_tokens: 16 });
-    for (const { env } of config.eval) (await loadEnvironment(env)).configure(env.args);
+    for (const { env } of config.eval) (await environmentOf(env)).configure(env.args);
   });
 
   it("has a warm start that demonstrates cleanly for its first 560 steps", async () => {
     const { config } = await loadConfig([file("sft.toml")], [], { kind: "sft" });
     const env = demonstrating(config);
     expect(env.args["noise_after"]).toBe(560 * config.data.batch_size);
-    const environment = (await loadEnvironment(env)).configure(env.args);
+    const environment = (await environmentOf(env)).configure(env.args);
     expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
   });
 });
@@ -49,7 +54,7 @@ describe.each(["alphabet-sort", "tool-lookup"])("the %s example", (name) => {
     const { train, eval: evaluation } = rl.config.orchestrator;
     const sources = [...train.source, ...(evaluation?.source ?? [])];
     expect(sources.map((source) => source.name)).toEqual([name, "sampled", "greedy"]);
-    for (const { env } of sources) (await loadEnvironment(env)).configure(env.args);
+    for (const { env } of sources) (await environmentOf(env)).configure(env.args);
     expect(rl.config.warm_start?.sft).toBe(path("sft.toml"));
 
     const { config } = await loadConfig([path("sft.toml")], [], { kind: "sft" });
@@ -58,7 +63,7 @@ describe.each(["alphabet-sort", "tool-lookup"])("the %s example", (name) => {
     const clean = Number(env.args["noiseAfter"] ?? env.args["guessAfter"]) / batchSize;
     expect(clean).toBeGreaterThan(0);
     expect(clean).toBeLessThan(config.max_steps);
-    const environment = (await loadEnvironment(env)).configure(env.args);
+    const environment = (await environmentOf(env)).configure(env.args);
     expect(environment.demonstrations(config.seed)[Symbol.iterator]().next().done).toBe(false);
   });
 });
@@ -76,7 +81,7 @@ describe("the multi-environment example", () => {
     expect(config.data.mix?.map(({ env }) => env.id)).toEqual(ids);
     expect(new Set(train.source.map((source) => source.algo?.type ?? algo.type)).size).toBe(2);
     for (const { env } of [...train.source, ...(evaluation?.source ?? []), ...(config.data.mix ?? [])])
-      (await loadEnvironment(env)).configure(env.args);
+      (await environmentOf(env)).configure(env.args);
   });
 });
 

@@ -43,7 +43,12 @@ describe("rl", () => {
     const run = rl(await config(), { onEvent: (event) => events.push(event) });
     await expect(drain(run)).rejects.toThrow(/logit_scale/);
     const summary = await run.result;
-    expect(summary).toMatchObject({ status: "failed", run: "r", steps: 0, error: { code: "PRL_ENGINE_CONFIG" } });
+    expect(summary).toMatchObject({
+      status: "failed",
+      run: "r",
+      steps: 0,
+      error: { code: "PRL_ENGINE_CONFIG_UNSUPPORTED" },
+    });
     expect(JSON.parse(await readFile(join(dir, "out", "r", "summary.json"), "utf8"))).toEqual(summary);
     expect(events[0]).toMatchObject({ type: "started", maxSteps: 2 });
   });
