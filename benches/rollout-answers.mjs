@@ -1,7 +1,7 @@
 // An env worker for benches that runs nothing: it answers each rollout with 64 tokens after a while. Prints its address.
 // node rollout-answers.mjs <shortest ms> <longest ms> <tokens>
 import { createServer } from "node:http";
-import { encodeEpisode } from "../dist/environments/episode-frame.js";
+import { encodeEpisode } from "../dist/environments/episode/episode-frame.js";
 
 const [shortest, longest, tokens] = process.argv.slice(2).map(Number);
 const PROMPT = 16;

@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { NODE_OPTIONS_OF } from "../dist/cli/launcher/rl-processes.js";
+import { NODE_OPTIONS_OF } from "../dist/launcher/processes/rl-processes.js";
 
 const args = process.argv.slice(2);
 const firstOption = args.findIndex((arg) => arg.startsWith("--"));

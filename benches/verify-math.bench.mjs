@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-import { verifyMath } from "../dist/environments/verify/index.js";
+import { verifyMath } from "../dist/verify/index.js";
 import { report, rival } from "./report.mjs";
 
 const PAIRS = join(import.meta.dirname, "verify-math.pairs.json");

@@ -8,8 +8,8 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
 import { describeError, type ErrorDescription, explain, isErrorCode, PrlError } from "./errors.ts";
-import { ifThere } from "./file-presence.ts";
-import { makeFolder } from "./make-folder.ts";
+import { ifThere } from "./files/file-presence.ts";
+import { makeFolder } from "./files/make-folder.ts";
 
 /** A process's place in a run. */
 export interface RunPlace {

@@ -4,7 +4,7 @@
  * `rl`, `sft` and `evaluate` run what the commands `prl rl`, `sft` and `eval` run; `loadConfig` reads their configs. The parts below have entry points of
  * their own: `prl-lm/engine`, `prl-lm/tokenizer`, `prl-lm/algorithms`, `prl-lm/packing`, `prl-lm/weights`, `prl-lm/environments`.
  */
-export { evaluate, rl, sft } from "./cli/launcher/index.ts";
+export { evaluate, rl, sft } from "./launcher/index.ts";
 export type {
   EvalSummary,
   EvaluateRunOptions,
@@ -12,7 +12,7 @@ export type {
   Run,
   RunOptions,
   RunSummary,
-} from "./cli/launcher/index.ts";
+} from "./launcher/index.ts";
 export { loadConfig } from "./config/index.ts";
 export type {
   ConfigKind,

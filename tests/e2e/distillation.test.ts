@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 import { createRng } from "../../ts/environments/index.ts";
-import { openSafetensors } from "../../ts/native/weights.ts";
+import { openSafetensors } from "../../ts/native/weights/index.ts";
 import { prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 
 const CONFIGS = join(import.meta.dirname, "configs");

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { isThere } from "../../ts/file-presence.ts";
+import { isThere } from "../../ts/files/file-presence.ts";
 import { childPids, isAlive, prl, readJson, start, workspace } from "../support/prl.ts";
 import { faultsOfModel } from "../support/saved-model.ts";
 

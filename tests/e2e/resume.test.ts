@@ -3,7 +3,7 @@ import { access, readdir, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openSafetensors } from "../../ts/native/weights.ts";
+import { openSafetensors } from "../../ts/native/weights/index.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 
 const SYNC = join(import.meta.dirname, "configs/sync.toml");

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Episode } from "../../ts/environments/index.ts";
-import { openSafetensors } from "../../ts/native/weights.ts";
+import { openSafetensors } from "../../ts/native/weights/index.ts";
 import { listedNames, missing, promisedNames, unlisted } from "../support/promised-metrics.ts";
 import { childPids, isAlive, prl, readJson, readJsonLines, start, workspace } from "../support/prl.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { availableParallelism } from "node:os";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { parseCores } from "../../ts/cli/launcher/core-claims.ts";
+import { parseCores } from "../../ts/launcher/processes/core-claims.ts";
 import { loadModel } from "../../ts/native/index.ts";
 import { childPids, prl, readJson, readJsonLines, ROOT, type Running, start, workspace } from "../support/prl.ts";
 import { runResult } from "../support/run-result.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 
-import { openSafetensors } from "../../ts/native/weights.ts";
+import { openSafetensors } from "../../ts/native/weights/index.ts";
 import { readJson } from "./prl.ts";
 
 /** Digests of every batch and of the final weights: what a run came to. */

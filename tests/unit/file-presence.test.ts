@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { ifThere, isThere } from "../../ts/file-presence.ts";
+import { ifThere, isThere } from "../../ts/files/file-presence.ts";
 
 let dir: string;
 beforeAll(async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import { makeFolder } from "../../ts/make-folder.ts";
+import { makeFolder } from "../../ts/files/make-folder.ts";
 
 let root: string;
 beforeAll(() => {
@@ -29,7 +29,7 @@ test("what cannot be made is an error that names it", () => {
 
 // In a process of its own: where it hangs it hangs its thread, and no timer of a test would run.
 test.runIf(process.platform === "linux")("below /proc nothing can be made, and that is said", async () => {
-  const module = JSON.stringify(join(import.meta.dirname, "../../ts/make-folder.ts"));
+  const module = JSON.stringify(join(import.meta.dirname, "../../ts/files/make-folder.ts"));
   const program = `import(${module}).then(({ makeFolder }) => makeFolder("/proc/none/of/these"))
     .catch((error) => console.log(error.code, error.message));`;
   const args = ["--import", "tsx", "--input-type=module", "-e", program];

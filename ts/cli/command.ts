@@ -8,7 +8,7 @@
  */
 import type { ConfigKind } from "../config/index.ts";
 import type { ErrorCode } from "../errors.ts";
-import type { OptionRule } from "./option-rule.ts";
+import type { OptionRule } from "./arguments/option-rule.ts";
 
 /** Exit codes of every command; `stop-signal.ts` has those of commands that a signal stopped. */
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;

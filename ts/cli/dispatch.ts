@@ -6,12 +6,12 @@
 import { checkEnvironmentVariables, nearest } from "../config/index.ts";
 import { explain, PrlError } from "../errors.ts";
 import { noteFailure } from "../failure-note.ts";
-import { showText } from "./args.ts";
+import { showText } from "./arguments/args.ts";
 import { EXIT, exitCodeOf, type Command } from "./command.ts";
 import { commandHelp, commandHelpData, programHelp, type CommandLine } from "./help.ts";
 import { openIo, type IoHandle, type World } from "./output.ts";
-import { stopExit } from "./stop-signal.ts";
-import { versionInfo, versionText } from "./version.ts";
+import { stopExit } from "../stop-signal.ts";
+import { versionInfo, versionText } from "../version.ts";
 
 interface CommandEntry extends CommandLine {
   load(): Promise<{ command: Command }>;
@@ -58,17 +58,17 @@ const COMMANDS: readonly CommandEntry[] = [
     summary: "Check this machine's set-up and say how to repair it",
     load: () => import("./commands/doctor.ts"),
   },
-  { name: "trainer", summary: "The trainer process of a run", load: () => import("./commands/trainer.ts") },
+  { name: "trainer", summary: "The trainer process of a run", load: () => import("./commands/processes/trainer.ts") },
   {
     name: "orchestrator",
     summary: "The orchestrator process of a run",
-    load: () => import("./commands/orchestrator.ts"),
+    load: () => import("./commands/processes/orchestrator.ts"),
   },
-  { name: "inference", summary: "An inference server", load: () => import("./commands/inference.ts") },
+  { name: "inference", summary: "An inference server", load: () => import("./commands/processes/inference.ts") },
   {
     name: "sandbox",
     summary: "Run untrusted programs: a single one, or a daemon for others",
-    load: () => import("./commands/sandbox.ts"),
+    load: () => import("./commands/sandbox/sandbox.ts"),
   },
   {
     name: "weights",
@@ -79,18 +79,18 @@ const COMMANDS: readonly CommandEntry[] = [
     name: "check-code",
     summary: "Import the modules that a config names, for a run that is about to start",
     hidden: true,
-    load: () => import("./commands/check-code.ts"),
+    load: () => import("./commands/processes/check-code.ts"),
   },
   {
     name: "sandboxd",
     summary: "The sandbox daemon of a run",
     hidden: true,
-    load: () => import("./commands/sandboxd.ts"),
+    load: () => import("./commands/processes/sandboxd.ts"),
   },
   {
     name: "env-server",
     summary: "Host environments for a run: one env worker",
-    load: () => import("./commands/env-server.ts"),
+    load: () => import("./commands/processes/env-server.ts"),
   },
 ];
 

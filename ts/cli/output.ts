@@ -1,6 +1,6 @@
 /** The outside world of a command: streams, environment, signals. */
 import type { CommandIo, Output } from "./command.ts";
-import { outlivesTerminal, STOP_SIGNALS, stopExit, type StopSignal } from "./stop-signal.ts";
+import { outlivesTerminal, STOP_SIGNALS, stopExit, type StopSignal } from "../stop-signal.ts";
 
 /** The surroundings of a command line; in production those of the process. */
 export interface World {

@@ -3,7 +3,7 @@
  *
  * Merging is left to right: tables deep, everything else, lists included, replaced whole. The tree knows nothing of schemas.
  */
-import { formatPath, isTable, type KeyPath, type Table, valueAt } from "./key-path.ts";
+import { formatPath, isTable, type KeyPath, type Table, valueAt } from "./keys/key-path.ts";
 
 /** Where a value came from. */
 export type Origin =

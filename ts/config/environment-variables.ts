@@ -5,7 +5,7 @@
  * Anything else that begins with `PRL_` is a mistake, and said to be one: a mistyped variable that silently does nothing is worse.
  */
 import { PrlError } from "../errors.ts";
-import { nearest } from "./suggest.ts";
+import { nearest } from "./keys/suggest.ts";
 
 /** Name and meaning of each. */
 export const ENVIRONMENT_VARIABLES: Readonly<Record<string, string>> = {

@@ -9,8 +9,8 @@ import { createRequire, register } from "node:module";
 import { extname, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PrlError } from "../errors.ts";
-import { fileKind } from "../regular-file.ts";
-import { nearest } from "./suggest.ts";
+import { fileKind } from "../files/regular-file.ts";
+import { nearest } from "./keys/suggest.ts";
 import type { HookData } from "./user-module-hooks.ts";
 
 const EXTENSIONS = [".ts", ".mts", ".js", ".mjs", ".cjs"];

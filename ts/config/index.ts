@@ -8,28 +8,28 @@ export {
   type ConfigSource,
   type OptionSpec,
   type Override,
-} from "./flags.ts";
+} from "./reading/flags.ts";
 export { configJsonSchema } from "./json-schema.ts";
-export { formatFlag, formatPath, type KeyPath } from "./key-path.ts";
-export { describeKeys, describeSchema, type KeyDescription } from "./key-docs.ts";
+export { formatFlag, formatPath, type KeyPath } from "./keys/key-path.ts";
+export { describeKeys, describeSchema, type KeyDescription } from "./keys/key-docs.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions, type Overrides } from "./load.ts";
 export { isHost } from "./host.ts";
 export { cacheDir } from "./paths.ts";
-export { type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/algo.ts";
-export type { CurriculumBlock } from "./schema/curriculum.ts";
-export { filterName, type FilterBlock } from "./schema/filters.ts";
+export { type AlgoBlock, needsGroups, type TeacherBlock } from "./schema/orchestrator/algo.ts";
+export type { CurriculumBlock } from "./schema/orchestrator/curriculum.ts";
+export { filterName, type FilterBlock } from "./schema/orchestrator/filters.ts";
 export { sandboxBlock, type SandboxConfig } from "./schema/sandbox.ts";
 export type { MonitorsBlock } from "./schema/monitors.ts";
-export { evaluationRun } from "./schema/sft-evaluation.ts";
-export { demonstrators } from "./schema/sft-data.ts";
-export { lossOptions, referenceOf, START_REFERENCE } from "./schema/loss.ts";
-export { type FakeData, optimOptions } from "./schema/trainer.ts";
+export { evaluationRun } from "./schema/sft/sft-evaluation.ts";
+export { demonstrators } from "./schema/sft/sft-data.ts";
+export { lossOptions, referenceOf, START_REFERENCE } from "./schema/trainer/loss.ts";
+export { type FakeData, optimOptions } from "./schema/trainer/trainer.ts";
 export { rolloutTransportBlock, weightBroadcastBlock } from "./schema/transports.ts";
 export type { ConfigKind, ConfigOf, EvalConfig, RlConfig, SftConfig } from "./schema/index.ts";
 export { endpointsFileSchema, type EndpointEntry } from "./schema/eval.ts";
-export { readConfigFile } from "./read-file.ts";
+export { readConfigFile } from "./reading/read-file.ts";
 export { checkSettings } from "./problems.ts";
-export { nearest } from "./suggest.ts";
+export { nearest } from "./keys/suggest.ts";
 export { importUserModule } from "./import-user-module.ts";
 export { tomlWithOrigins } from "./write-toml.ts";
-export { isDataPath } from "./layer.ts";
+export { isDataPath } from "./reading/layer.ts";

@@ -9,10 +9,10 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { ifThere } from "../file-presence.ts";
+import { ifThere } from "../files/file-presence.ts";
 import { checkOptions, only, table } from "../options.ts";
-import { fileKind } from "../regular-file.ts";
-import { absurdValues } from "./absurd.ts";
+import { fileKind } from "../files/regular-file.ts";
+import { absurdValues } from "./reading/absurd.ts";
 import { ConfigTree, describeOrigin, ListIndexProblem, type Origin, type Provenance } from "./config-tree.ts";
 import {
   checkEnvironmentVariables,
@@ -21,14 +21,23 @@ import {
   variablePath,
   type Environment,
 } from "./environment-variables.ts";
-import { parseConfigArguments, type ConfigSource, type Override } from "./flags.ts";
-import { DEEPEST_KEY, depthOf, formatPath, isTable, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
-import { isDataPath, isModelPath, normalizeLayer } from "./layer.ts";
+import { parseConfigArguments, type ConfigSource, type Override } from "./reading/flags.ts";
+import {
+  DEEPEST_KEY,
+  depthOf,
+  formatPath,
+  isTable,
+  showValue,
+  valueAt,
+  type KeyPath,
+  type Table,
+} from "./keys/key-path.ts";
+import { isDataPath, isModelPath, normalizeLayer } from "./reading/layer.ts";
 import { keyHint, problemAt, problemsOfIssues, throwProblems, type ConfigProblem } from "./problems.ts";
-import { readConfigFile } from "./read-file.ts";
+import { readConfigFile } from "./reading/read-file.ts";
 import { configSchemas, inputSchemas, SHARED_KEYS, type ConfigKind, type ConfigOf } from "./schema/index.ts";
-import { childOf, isFreeForm, isList, nodeOf, schemaAt } from "./schema-walk.ts";
-import { valueFromWords } from "./typed-value.ts";
+import { childOf, isFreeForm, isList, nodeOf, schemaAt } from "./keys/schema-walk.ts";
+import { valueFromWords } from "./reading/typed-value.ts";
 
 /**
  * What goes over the files: flags that were parsed, arguments as typed (`["--max-steps", "3"]`), or values by key, nested or dotted

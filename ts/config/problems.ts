@@ -2,9 +2,9 @@
 import { z } from "zod";
 import { PrlError, type ErrorCode } from "../errors.ts";
 import { describeOrigin, originIn, type ConfigTree, type Origin, type Provenance } from "./config-tree.ts";
-import { formatFlag, formatPath, shorten, showValue, valueAt, type KeyPath, type Table } from "./key-path.ts";
-import { entries, nodeOf, schemaAt, shapeOf, typeText } from "./schema-walk.ts";
-import { hint, nearest, shallowest } from "./suggest.ts";
+import { formatFlag, formatPath, shorten, showValue, valueAt, type KeyPath, type Table } from "./keys/key-path.ts";
+import { entries, nodeOf, schemaAt, shapeOf, typeText } from "./keys/schema-walk.ts";
+import { hint, nearest, shallowest } from "./keys/suggest.ts";
 
 type AnySchema = z.core.$ZodType;
 

@@ -1,7 +1,7 @@
 /** Writes a config as TOML in which each key says where it came from. It reads back to the same config. */
 import { stringify } from "smol-toml";
 import { describeOrigin, type Provenance } from "./config-tree.ts";
-import { formatPath, isTable, type KeyPath, type Table } from "./key-path.ts";
+import { formatPath, isTable, type KeyPath, type Table } from "./keys/key-path.ts";
 
 const COMMENT_COLUMN = 48;
 

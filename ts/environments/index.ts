@@ -4,7 +4,7 @@
  * What authors use comes first (`z` is zod, for `config`); below it is what the orchestrator and the command line use.
  */
 export { z } from "zod";
-export { defineEnvironment, isEnvironment } from "./environment.ts";
+export { defineEnvironment, isEnvironment } from "./model/environment.ts";
 export type {
   AgentOptions,
   AgentSeat,
@@ -19,10 +19,10 @@ export type {
   RolloutEnd,
   SampledTurn,
   SampleOptions,
-  Split,
   TasksContext,
   ValidateContext,
-} from "./environment.ts";
+} from "./model/environment.ts";
+export type { Split } from "../datasets/index.ts";
 export {
   OWN_SANDBOXES,
   MODEL_PORT,
@@ -31,14 +31,14 @@ export {
   type SandboxRequirement,
   type SandboxSettings,
   SandboxSource,
-} from "./sandboxes.ts";
-export { untilAborted } from "./reward.ts";
-export type { Judge, JudgeAccess, JudgeOptions, RubricQuestion } from "./judge.ts";
-export type { ReferenceQuestion } from "./judge-reference.ts";
-export type { RubricCriterion } from "./judge-rubric.ts";
-export { type Limits, RolloutStop } from "./limits.ts";
-export { checkSandboxes, daemonSettings, sandboxSource } from "./sandbox-config.ts";
-export { reward } from "./reward.ts";
+} from "./sandboxes/sandboxes.ts";
+export { untilAborted } from "./model/reward.ts";
+export type { Judge, JudgeAccess, JudgeOptions, RubricQuestion } from "./judge/judge.ts";
+export type { ReferenceQuestion } from "./judge/judge-reference.ts";
+export type { RubricCriterion } from "./judge/judge-rubric.ts";
+export { type Limits, RolloutStop } from "./model/limits.ts";
+export { checkSandboxes, daemonSettings, sandboxSource } from "./sandboxes/sandbox-config.ts";
+export { reward } from "./model/reward.ts";
 export type {
   Reward,
   RewardContext,
@@ -47,35 +47,49 @@ export type {
   RewardOptions,
   RewardValue,
   WeightedScore,
-} from "./reward.ts";
-export { groupReward, groupScoresSchema, withGroupScores } from "./group-reward.ts";
-export type { GroupReward, GroupRewardContext, GroupRewardFunction, GroupScores, TraceScores } from "./group-reward.ts";
-export { RecordedTrace } from "./recorded-trace.ts";
-export { singleTurn } from "./single-turn.ts";
-export { multiTurn, type MultiTurnOptions, type Response } from "./multi-turn.ts";
-export { type ContextEdit, pruning, summarizing, type SummarizingOptions } from "./context-editing.ts";
-export { userModel, type UserModelOptions } from "./user-model.ts";
-export { tool, toolSchemas, type Tool, type ToolContext, type ToolDefinition, type ToolSource } from "./tool.ts";
-export { mcpTools, type McpAddress, type McpOptions, type McpProgram } from "./mcp-tools.ts";
-export { toolUse, type ToolUseOptions } from "./tool-use.ts";
-export { scoreGroup, type ScoredRollout } from "./score-group.ts";
-export { endless, occurrences, taskHash, TaskReader } from "./tasks.ts";
-export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./tasks.ts";
-export { fairTurn } from "./fair-turn.ts";
-export { LinkedAbort } from "./linked-abort.ts";
-export { createRng, type Rng } from "./rng.ts";
-export { seed, turnSeed } from "./seed.ts";
-export type { Message, Prompt, ToolCall } from "./message.ts";
-export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./policy-client.ts";
-export type { PolicyRenderer, PolicyTokenizer } from "./tokenizer.ts";
-export type { Reply, ReplyClient, ReplyRequest } from "./reply-client.ts";
-export { agent, type AgentProgramOptions } from "./agent.ts";
+} from "./model/reward.ts";
+export { groupReward, groupScoresSchema, withGroupScores } from "./model/group-reward.ts";
+export type {
+  GroupReward,
+  GroupRewardContext,
+  GroupRewardFunction,
+  GroupScores,
+  TraceScores,
+} from "./model/group-reward.ts";
+export { RecordedTrace } from "./episode/recorded-trace.ts";
+export { singleTurn } from "./conversation/single-turn.ts";
+export { multiTurn, type MultiTurnOptions, type Response } from "./conversation/multi-turn.ts";
+export { type ContextEdit, pruning, summarizing, type SummarizingOptions } from "./conversation/context-editing.ts";
+export { userModel, type UserModelOptions } from "./conversation/user-model.ts";
+export {
+  tool,
+  toolSchemas,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+  type ToolSource,
+} from "./conversation/tool.ts";
+export { mcpTools, type McpAddress, type McpOptions, type McpProgram } from "./conversation/mcp-tools.ts";
+export { toolUse, type ToolUseOptions } from "./conversation/tool-use.ts";
+export { scoreGroup, type ScoredRollout } from "./model/score-group.ts";
+export { endless, occurrences, TaskReader } from "./model/tasks.ts";
+export { taskHash } from "../datasets/index.ts";
+export type { EndlessTasks, Task, TaskPage, TaskRows, TaskSource } from "./model/tasks.ts";
+export { fairTurn } from "../async/fair-turn.ts";
+export { LinkedAbort } from "../async/linked-abort.ts";
+export { createRng, type Rng } from "../random/rng.ts";
+export { seed, turnSeed } from "../random/seed.ts";
+export type { Message, Prompt, ToolCall } from "../message.ts";
+export type { PolicyClient, PolicyCompletion, PolicyRequest, Sampling } from "./rollout/policy-client.ts";
+export type { PolicyRenderer, PolicyTokenizer } from "./model/tokenizer.ts";
+export type { Reply, ReplyClient, ReplyRequest } from "./rollout/reply-client.ts";
+export { agent, type AgentProgramOptions } from "./conversation/agent.ts";
 export { InterceptionServer, type Interception, type InterceptionOptions } from "./interception/server.ts";
 export type { InterceptionSession, SessionParts } from "./interception/session.ts";
 export { endpointConfig, type EndpointConfig } from "./endpoint/endpoint-config.ts";
 export { openEndpoint, type Endpoint, type EndpointOptions } from "./endpoint/endpoint.ts";
-export { TraceGraph, truncateTurn } from "./trace.ts";
-export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./trace.ts";
+export { TraceGraph, truncateTurn } from "./episode/trace.ts";
+export type { PreparedTurn, Trace, TraceNode, TraceSample, Turn } from "./episode/trace.ts";
 
 export {
   environmentReference,
@@ -85,17 +99,17 @@ export {
   type EnvironmentOrigin,
   type EnvironmentReference,
   type LocatedEnvironment,
-} from "./load-environment.ts";
+} from "./model/load-environment.ts";
 export {
   ENVIRONMENT_KEYWORD,
   environmentPackages,
   packageIn,
   parsePackageId,
   type EnvironmentPackage,
-} from "./environment-package.ts";
-export { placedRows, rows, sourceFiles, type DataSource, type PlacedRow, type RowsOptions } from "./data/rows.ts";
-export type { DatasetReference } from "./data/dataset.ts";
-export { ofSplit, type Use } from "./builtin/split.ts";
+} from "./model/environment-package.ts";
+export { placedRows, rows, sourceFiles, type DataSource, type PlacedRow, type RowsOptions } from "../datasets/index.ts";
+export type { DatasetReference } from "../datasets/index.ts";
+export { ofSplit, type Use } from "../datasets/index.ts";
 export { BUILTIN } from "./builtin/index.ts";
 export {
   validateEnvironment,
@@ -103,8 +117,8 @@ export {
   type ValidateOptions,
   type ValidationFailure,
   type ValidationReport,
-} from "./validate-environment.ts";
-export { countTasks, type TaskCount } from "./count-tasks.ts";
+} from "./validation/validate-environment.ts";
+export { countTasks, type TaskCount } from "./model/count-tasks.ts";
 export type {
   ConfiguredEnvironment,
   Conversations,
@@ -113,9 +127,9 @@ export type {
   RolloutRequest,
   Score,
   ScoredReply,
-} from "./configured-environment.ts";
-export { episodeSchema, ERROR_CLASSES, isRetryable, rewardOf, toEpisodeError } from "./episode.ts";
-export type { Episode, EpisodeError, EpisodeErrorClass, EpisodeTrace } from "./episode.ts";
+} from "./model/configured-environment.ts";
+export { episodeSchema, ERROR_CLASSES, isRetryable, rewardOf, toEpisodeError } from "./episode/episode.ts";
+export type { Episode, EpisodeError, EpisodeErrorClass, EpisodeTrace } from "./episode/episode.ts";
 export {
   decodeEpisode,
   decodeEpisodeFrame,
@@ -124,9 +138,9 @@ export {
   EPISODE_CONTENT_TYPE,
   type EpisodeFrame,
   type ReceivedEpisode,
-} from "./episode-frame.ts";
-export { type PartialRollout, partialOf } from "./partial-rollout.ts";
-export { UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./trace-columns.ts";
+} from "./episode/episode-frame.ts";
+export { type PartialRollout, partialOf } from "./episode/partial-rollout.ts";
+export { UNSAMPLED_VERSION, versionRange, type TraceColumns } from "./episode/trace-columns.ts";
 export { startEnvWorker, type EnvWorker } from "./worker/server.ts";
 export { readEnvWorkerConfig, type EnvWorkerConfig } from "./worker/config.ts";
 export { failedEpisode, runRequestSchema, type RunRequest, type ScoreGroupRequest } from "./worker/protocol.ts";

@@ -11,16 +11,16 @@ import {
   type EnvironmentOrigin,
   type Episode,
   checkSandboxes,
-  fairTurn,
-  LinkedAbort,
   locateEnvironment,
   occurrences,
   OWN_SANDBOXES,
   type SandboxSource,
   rewardOf,
-  seed as deriveSeed,
   type Task,
 } from "../environments/index.ts";
+import { fairTurn } from "../async/fair-turn.ts";
+import { LinkedAbort } from "../async/linked-abort.ts";
+import { seed as deriveSeed } from "../random/seed.ts";
 import { PrlError } from "../errors.ts";
 import { type Evaluation, openEndpoints } from "./endpoints.ts";
 import { GroupScores } from "./group-scores.ts";

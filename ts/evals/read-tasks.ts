@@ -1,11 +1,6 @@
 /** The tasks of an evaluation, all of them or as many as are wanted, without waiting for ever. */
-import {
-  type ConfiguredEnvironment,
-  type Split,
-  type Task,
-  type TaskPage,
-  untilAborted,
-} from "../environments/index.ts";
+import { type ConfiguredEnvironment, type Task, type TaskPage, untilAborted } from "../environments/index.ts";
+import { type Split } from "../datasets/index.ts";
 import { PrlError } from "../errors.ts";
 
 export interface ReadTasksOptions {

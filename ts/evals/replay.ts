@@ -20,7 +20,7 @@ import {
   withGroupScores,
 } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
-import { isMissing } from "../file-presence.ts";
+import { isMissing } from "../files/file-presence.ts";
 import { readEpisode } from "./read-episode.ts";
 
 /** A rollout, as it was scored and as it is scored now; NaN where the rewards failed, then or now. */

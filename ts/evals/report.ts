@@ -1,6 +1,7 @@
 /** What the episodes of an evaluation say, in numbers. */
 import { type Episode, type EpisodeTrace, rewardOf } from "../environments/index.ts";
-import { type MeanInterval, meanInterval, passCurves } from "../orchestrator/index.ts";
+import { type MeanInterval, meanInterval } from "../algorithms/index.ts";
+import { passCurves } from "../algorithms/internal.ts";
 
 /** Keys are snake_case: it stands in `summary.json`. */
 export interface EvaluationReport {

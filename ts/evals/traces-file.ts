@@ -8,8 +8,8 @@ import { readFile } from "node:fs/promises";
 
 import { type Episode, episodeSchema } from "../environments/index.ts";
 import { PrlError } from "../errors.ts";
-import { ifThere } from "../file-presence.ts";
-import { atomicWriteFile } from "../monitors/index.ts";
+import { ifThere } from "../files/file-presence.ts";
+import { atomicWriteFile } from "../files/atomic-write.ts";
 
 const WRITE_AFTER_MS = 10;
 

@@ -2,10 +2,10 @@
 import type { Model } from "../native/index.ts";
 import type { WeightPuller } from "../transports/index.ts";
 import type { Renderer, Tokenizer } from "../renderers/index.ts";
-import type { ActiveRequest } from "./active-request.ts";
-import type { CutRequests } from "./cut-requests.ts";
+import type { ActiveRequest } from "./requests/active-request.ts";
+import type { CutRequests } from "./requests/cut-requests.ts";
 import type { ProgressWatch } from "./progress-watch.ts";
-import type { RequestLimits } from "./request.ts";
+import type { RequestLimits } from "./requests/request.ts";
 
 export interface Deadlines {
   /** For one request to `/inference/v1/generate`, waiting and pauses included. */

@@ -1,10 +1,4 @@
-/** The inference server over the embedded engine, and the client that controls it. */
-
-export { InferenceAdmin } from "./clients/embedded.ts";
-export { VllmAdmin } from "./clients/vllm.ts";
-export type { AdminDeadlines, ServedModel } from "./clients/control-calls.ts";
-export type { EngineHealth, WeightVersion } from "./clients/embedded.ts";
-export type { EngineLoad } from "./engine-load.ts";
+/** The inference server over the embedded engine. */
 export { hostProblem } from "./control-guard.ts";
 export { createInferenceServer } from "./server.ts";
 export type { InferenceServer, InferenceServerOptions } from "./server.ts";

@@ -5,7 +5,7 @@ import { z } from "zod";
 
 import { weightBroadcastBlock } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { readRegularFile } from "../regular-file.ts";
+import { readRegularFile } from "../files/regular-file.ts";
 import type { LoadModelOptions } from "../native/index.ts";
 
 const automatic = z.int().positive().nullish();

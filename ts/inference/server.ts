@@ -20,15 +20,15 @@ import { hostProblem } from "./control-guard.ts";
 import { HttpError, toWire } from "./errors.ts";
 import { registerChat } from "./routes/chat.ts";
 import { registerCompletions } from "./routes/completions.ts";
-import { CutRequests } from "./cut-requests.ts";
+import { CutRequests } from "./requests/cut-requests.ts";
 import { ProgressWatch } from "./progress-watch.ts";
-import { readJson } from "./read-json.ts";
+import { readJson } from "./requests/read-json.ts";
 import { registerControl } from "./routes/control.ts";
 import { registerGenerate } from "./routes/generate.ts";
 import { registerStatus } from "./routes/status.ts";
 import { registerTokenize } from "./routes/tokenize.ts";
 import { registerUnsupported } from "./routes/unsupported.ts";
-import { seedSequence } from "./seed-sequence.ts";
+import { seedSequence } from "./requests/seed-sequence.ts";
 
 export interface InferenceServerOptions {
   /** Folder of the model: for its tokenizer (stop strings) and for `/v1/models`. */

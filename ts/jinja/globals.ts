@@ -1,9 +1,9 @@
 /** The functions that every template can call: jinja2's and those that transformers adds. */
-import { bind, bindPositional, toText } from "./arguments.ts";
+import { bind, bindPositional, toText } from "./compile/arguments.ts";
 import { TemplateFailure, TemplateUnsupported } from "./failures.ts";
-import { str } from "./printing.ts";
-import { items } from "./sequences.ts";
-import { strftime } from "./strftime.ts";
+import { str } from "./python/printing.ts";
+import { items } from "./python/sequences.ts";
+import { strftime } from "./python/strftime.ts";
 import {
   type Arguments,
   Callable,

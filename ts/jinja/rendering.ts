@@ -1,10 +1,10 @@
 /** One rendering: its output so far, its budget, and what filters may use of it. */
 import { Budget, checkTextLength } from "./budget.ts";
-import type { FilterContext } from "./filter.ts";
-import { findFilter, isFilterName } from "./filters.ts";
-import { str } from "./printing.ts";
-import { items } from "./sequences.ts";
-import { findTest, isTestName } from "./tests.ts";
+import type { FilterContext } from "./filters/filter.ts";
+import { findFilter, isFilterName } from "./filters/filters.ts";
+import { str } from "./python/printing.ts";
+import { items } from "./python/sequences.ts";
+import { findTest, isTestName } from "./filters/tests.ts";
 import { type Arguments, Dict, Tuple, type Value } from "./values.ts";
 
 /** Texts that are written where a `{% generation %}` block begins and ends. */

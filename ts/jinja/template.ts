@@ -1,12 +1,12 @@
 /** A template that is compiled once and rendered often. */
 import { Budget } from "./budget.ts";
-import { compileFrame, type Execution } from "./compile-statement.ts";
+import { compileFrame, type Execution } from "./compile/compile-statement.ts";
 import { TemplateFailure, TemplateUnsupported } from "./failures.ts";
 import { fromJson } from "./from-json.ts";
 import { templateGlobals } from "./globals.ts";
-import { parseTemplate } from "./parse-statements.ts";
+import { parseTemplate } from "./parse/parse-statements.ts";
 import { type GenerationMarks, Rendering } from "./rendering.ts";
-import { Scope } from "./scope.ts";
+import { Scope } from "./compile/scope.ts";
 import type { Value } from "./values.ts";
 
 export interface TemplateOptions {

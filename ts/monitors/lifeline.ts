@@ -10,8 +10,8 @@ import { Socket } from "node:net";
 import { join } from "node:path";
 
 import { tellFailureAt } from "../failure-note.ts";
-import { makeFolder } from "../make-folder.ts";
-import { atomicWriteJson } from "./atomic-write.ts";
+import { makeFolder } from "../files/make-folder.ts";
+import { atomicWriteJson } from "../files/atomic-write.ts";
 
 /** The file descriptor that the launcher's socket pair is inherited on. */
 export const LIFELINE_FD = 3;

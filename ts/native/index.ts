@@ -51,7 +51,7 @@ export {
   type Tensor,
   type TensorDiff,
   type WeightManifest,
-} from "./weights.ts";
+} from "./weights/index.ts";
 export {
   listenForRollouts,
   openSpool,
@@ -63,12 +63,12 @@ export {
   type WantedWeights,
   type WeightNode,
 } from "./transport.ts";
-export { policyLoss, type LossCounts, type PolicyLoss, type PolicyLossInputs } from "./losses.ts";
-export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./own-loss.ts";
+export { policyLoss, type LossCounts, type PolicyLoss, type PolicyLossInputs } from "./losses/index.ts";
+export type { OwnLoss, OwnLossInputs, OwnLossResult } from "./losses/custom-loss.ts";
 export { ARCHITECTURES, checkArchitecture } from "./architectures.ts";
 export { loadNativeTokenizer, type NativeTokenizer } from "./tokenizer.ts";
 export { addonInfo, raiseFileLimit, type AddonInfo } from "./system.ts";
-export { connectSandboxPool, startSandboxPool } from "./sandbox.ts";
-export type * from "./sandbox.ts";
+export { connectSandboxPool, startSandboxPool } from "./sandbox/index.ts";
+export type * from "./sandbox/index.ts";
 export { native, nativeAsync } from "./errors.ts";
-export { sandboxDaemonPath } from "./sandbox-daemon-path.ts";
+export { sandboxDaemonPath } from "./sandbox/sandbox-daemon-path.ts";

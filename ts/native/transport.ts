@@ -2,7 +2,7 @@
 
 import { addon } from "./addon.ts";
 import { native, nativeAsync } from "./errors.ts";
-import { parseManifest, type WeightManifest } from "./weight-manifest.ts";
+import { parseManifest, type WeightManifest } from "./weights/weight-manifest.ts";
 
 export interface TransportOptions {
   /** Bearer token that callers must present, and that is presented to others; null for none. */

@@ -9,9 +9,10 @@ import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { RlConfig } from "../config/index.ts";
 import { PrlError } from "../errors.ts";
-import { makeFolder } from "../make-folder.ts";
+import { makeFolder } from "../files/make-folder.ts";
 import { type ReceivedEpisode, rewardOf } from "../environments/index.ts";
-import { atomicWriteFile, type Metrics, watchLoopLag } from "../monitors/index.ts";
+import { atomicWriteFile } from "../files/atomic-write.ts";
+import { type Metrics, watchLoopLag } from "../monitors/index.ts";
 import {
   type CheckpointRules,
   type CheckpointWriter,
@@ -20,37 +21,37 @@ import {
   type RolloutSender,
   type WeightFollower,
 } from "../transports/index.ts";
-import { Admission } from "./admission.ts";
-import { admissionOptions } from "./admission-options.ts";
-import { BatchQueue } from "./batch-queue.ts";
-import { Changes } from "./changes.ts";
+import { Admission } from "./scheduling/admission.ts";
+import { admissionOptions } from "./scheduling/admission-options.ts";
+import { BatchQueue } from "./batch/batch-queue.ts";
+import { Changes } from "../async/changes.ts";
 import { Gates } from "./curriculum/gates.ts";
-import { type Cut, Cuts } from "./cuts.ts";
-import { type DispatcherOptions, GroupDispatcher, type Group } from "./dispatcher.ts";
-import { Drops } from "./drops.ts";
-import type { EngineFleet } from "./engine-fleet.ts";
-import type { EnvWorkers } from "./env-workers.ts";
-import { Evaluations } from "./evaluations.ts";
+import { type Cut, Cuts } from "./checkpoint/cuts.ts";
+import { type DispatcherOptions, GroupDispatcher, type Group } from "./scheduling/dispatcher.ts";
+import { Drops } from "./metrics/drops.ts";
+import type { EngineFleet } from "./engines/engine-fleet.ts";
+import type { EnvWorkers } from "./env-workers/env-workers.ts";
+import { Evaluations } from "./evaluation/evaluations.ts";
 import { loadFilters, type TraceFilter } from "./filters/index.ts";
-import { type DropReason, Lifecycle } from "./lifecycle.ts";
-import { agingOf } from "./frozen-sources.ts";
-import { loadOf, reportLoad } from "./load-report.ts";
-import { LostRollouts } from "./lost-rollouts.ts";
-import { meanReward, stepMetrics } from "./metrics.ts";
-import { plus, progressMetrics, progressOf } from "./progress.ts";
-import { Recycling } from "./recycling.ts";
-import { ReferenceScores } from "./reference-scores.ts";
-import { CheckpointSaver, type OrchestratorState } from "./resume.ts";
-import { runRollout, scoreRollouts } from "./rollouts.ts";
-import { routedWorkers } from "./routed-workers.ts";
-import { Throttle } from "./throttle.ts";
-import { TrainTasks, type TrainTask } from "./tasks.ts";
-import { firstError, starvedWithTraces } from "./starved.ts";
-import { traceLines } from "./trace-lines.ts";
-import { buildTrainBatch, type TrainRanks } from "./train-batch.ts";
-import { trainRequest } from "./train-request.ts";
-import { WeightWatcher } from "./weight-watcher.ts";
-import { TraceWorth } from "./worth.ts";
+import { type DropReason, Lifecycle } from "./scheduling/lifecycle.ts";
+import { agingOf } from "./scheduling/frozen-sources.ts";
+import { loadOf, reportLoad } from "./metrics/load-report.ts";
+import { LostRollouts } from "./metrics/lost-rollouts.ts";
+import { meanReward, stepMetrics } from "./metrics/metrics.ts";
+import { plus, progressMetrics, progressOf } from "./checkpoint/progress.ts";
+import { Recycling } from "./scheduling/recycling.ts";
+import { ReferenceScores } from "./batch/reference-scores.ts";
+import { CheckpointSaver, type OrchestratorState } from "./checkpoint/resume.ts";
+import { runRollout, scoreRollouts } from "./scheduling/rollouts.ts";
+import { routedWorkers } from "./engines/routed-workers.ts";
+import { Throttle } from "./scheduling/throttle.ts";
+import { TrainTasks, type TrainTask } from "./scheduling/tasks.ts";
+import { firstError, starvedWithTraces } from "./batch/starved.ts";
+import { traceLines } from "./metrics/trace-lines.ts";
+import { buildTrainBatch, type TrainRanks } from "./batch/train-batch.ts";
+import { trainRequest } from "./scheduling/train-request.ts";
+import { WeightWatcher } from "./engines/weight-watcher.ts";
+import { TraceWorth } from "./batch/worth.ts";
 
 /** Longest time between two checks of the groups that wait for a batch. */
 const LONGEST_WAIT_MS = 60_000;

@@ -7,8 +7,14 @@ export type { DecodeStream, DecodeStreamOptions } from "./decode-stream.ts";
 export { loadRenderer } from "./renderer.ts";
 export type { Renderer, RendererOptions, RenderOptions as RendererRenderOptions } from "./renderer.ts";
 export type { RendererName } from "./families.ts";
-export type { ParsedCompletion, ParsedToolCall, ToolCallStatus } from "./parse-completion.ts";
-export { ReplyGrowth, type ReplyDelta } from "./reply-growth.ts";
-export type { GrowingReply, GrowingReplyOptions } from "./growing-reply.ts";
-export { stoppedBy, textBefore, type StoppedBy } from "./stop-strings.ts";
-export { encodeBeginning, onlyFunction, opensThinking, parseReply, type ReplyBeginning } from "./reply-beginning.ts";
+export type { ParsedCompletion, ParsedToolCall, ToolCallStatus } from "./replies/parse-completion.ts";
+export { ReplyGrowth, type ReplyDelta } from "./replies/reply-growth.ts";
+export type { GrowingReply, GrowingReplyOptions } from "./replies/growing-reply.ts";
+export { stoppedBy, textBefore, type StoppedBy } from "./replies/stop-strings.ts";
+export {
+  encodeBeginning,
+  onlyFunction,
+  opensThinking,
+  parseReply,
+  type ReplyBeginning,
+} from "./replies/reply-beginning.ts";

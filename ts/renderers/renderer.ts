@@ -13,9 +13,9 @@ import type { ChatMessage } from "./chat-template.ts";
 import { longestBeginning } from "./decode-stream.ts";
 import { detectFamily, FAMILIES, type Family, type RendererName } from "./families.ts";
 import { genericFamily } from "./generic-family.ts";
-import { GrowingReply, type GrowingReplyOptions } from "./growing-reply.ts";
-import { parseCompletion, type ParsedCompletion } from "./parse-completion.ts";
-import type { StoppedBy } from "./stop-strings.ts";
+import { GrowingReply, type GrowingReplyOptions } from "./replies/growing-reply.ts";
+import { parseCompletion, type ParsedCompletion } from "./replies/parse-completion.ts";
+import type { StoppedBy } from "./replies/stop-strings.ts";
 import { readTokenizerConfig } from "./tokenizer-config.ts";
 import { loadTokenizer, type Tokenizer } from "./tokenizer.ts";
 

@@ -8,7 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { PrlError } from "../errors.ts";
-import { isMissing } from "../file-presence.ts";
+import { isMissing } from "../files/file-presence.ts";
 
 export interface TokenizerConfig {
   /** The folder that it was read from. */

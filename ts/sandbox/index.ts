@@ -1,10 +1,10 @@
 /** Sandboxes: untrusted programs under limits, with a truthful cause for every end. Public as `prl-lm/sandbox`. */
 
 export { SandboxPool, type ConnectOptions, type StartOptions, type TlsOptions } from "./pool.ts";
-export { Box } from "./box.ts";
-export { BoxProcess, type WaitOptions } from "./box-process.ts";
-export { FileWatch } from "./file-watch.ts";
-export { Repl, type ReplResult, type ReplRunOptions } from "./repl.ts";
+export { Box } from "./box/box.ts";
+export { BoxProcess, type WaitOptions } from "./box/box-process.ts";
+export { FileWatch } from "./box/file-watch.ts";
+export { Repl, type ReplResult, type ReplRunOptions } from "./box/repl.ts";
 export { requireRun } from "./run-result.ts";
 export { daemonArguments, type DaemonSettings } from "./daemon-arguments.ts";
 export type { CodeOptions, CodeResult, CodeTest, CodeTestResult } from "./execute-code.ts";
@@ -20,7 +20,7 @@ export type {
   PtySize,
   Snapshot,
   StartProcessOptions,
-} from "./box-types.ts";
+} from "./box/box-types.ts";
 export type {
   DaemonHealth,
   FileContent,

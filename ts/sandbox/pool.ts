@@ -16,12 +16,12 @@ import {
   startSandboxPool,
 } from "../native/index.ts";
 import { unlessAborted } from "./abandon.ts";
-import { Box, toBoxInfo } from "./box.ts";
-import type { BoxInfo, BoxRequest, Snapshot } from "./box-types.ts";
+import { Box, toBoxInfo } from "./box/box.ts";
+import type { BoxInfo, BoxRequest, Snapshot } from "./box/box-types.ts";
 import { daemonArguments, type DaemonSettings } from "./daemon-arguments.ts";
 import { ISOLATION_ORDER, mergedCapabilities, mergedHealth } from "./daemons.ts";
 import { type CodeOptions, type CodeResult, type CodeTest, executeCode } from "./execute-code.ts";
-import { toNativeCreate } from "./native-box-request.ts";
+import { toNativeCreate } from "./box/native-box-request.ts";
 import { toNativeRequest, toNativeTests } from "./native-request.ts";
 import { checkIsolation, knownKeys, strings, wrong } from "./request-checks.ts";
 import { inOrder } from "./run-many.ts";

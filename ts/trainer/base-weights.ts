@@ -7,8 +7,8 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { ifThere } from "../file-presence.ts";
-import { atomicWriteJson } from "../monitors/index.ts";
+import { ifThere } from "../files/file-presence.ts";
+import { atomicWriteJson } from "../files/atomic-write.ts";
 import { digest, digestFile } from "../native/index.ts";
 
 const FILE = "base.json";

@@ -2,7 +2,7 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 
-import { isMissing } from "../file-presence.ts";
+import { isMissing } from "../files/file-presence.ts";
 
 const GIB = 2 ** 30;
 

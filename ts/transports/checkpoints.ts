@@ -11,8 +11,8 @@ import { join } from "node:path";
 import { z } from "zod";
 
 import { PrlError } from "../errors.ts";
-import { ifThere, isThere } from "../file-presence.ts";
-import { atomicWriteJson } from "../monitors/index.ts";
+import { ifThere, isThere } from "../files/file-presence.ts";
+import { atomicWriteJson } from "../files/atomic-write.ts";
 import { digestFile } from "../native/index.ts";
 import { waitForFile } from "./rollouts.ts";
 

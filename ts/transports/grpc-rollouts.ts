@@ -8,7 +8,7 @@
 import { dirname, join } from "node:path";
 import { listenForRollouts, openSpool, writeBatch, type TransportOptions } from "../native/index.ts";
 import { filesystemRollouts, type RolloutReceiver, type RolloutSender } from "./rollouts.ts";
-import { makeFolder } from "../make-folder.ts";
+import { makeFolder } from "../files/make-folder.ts";
 
 /** Sends to the receivers at `addresses`, one per rank. What an earlier process of the run left in the spool goes first. */
 export function grpcRolloutSender(

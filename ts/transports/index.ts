@@ -39,17 +39,3 @@ export {
   type TrainerAddresses,
 } from "./by-config.ts";
 export { readTls, type TlsFiles } from "./tls.ts";
-export {
-  InferenceClient,
-  type Completion,
-  type GenerateOptions,
-  type InferenceClientOptions,
-  type PromptLogprobs,
-  type SamplingOptions,
-} from "./inference-client.ts";
-export { PromptScorer, type PromptScorerOptions } from "./prompt-scorer.ts";
-export { readWeightInfo, weightNote } from "./weight-note.ts";
-export { Asking, type Answer, type Question } from "./asking.ts";
-export { Connections, type ConnectionsOptions } from "./connections.ts";
-export { exchange, InferenceHttpError, type Exchange } from "./http-json.ts";
-export { EventStreamParser, type ServerEvent } from "./server-events.ts";

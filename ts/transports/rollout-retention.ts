@@ -8,7 +8,7 @@ import { readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 
 import { PrlError } from "../errors.ts";
-import { ifThere } from "../file-presence.ts";
+import { ifThere } from "../files/file-presence.ts";
 
 const STEP = /^step_(\d+)$/;
 const EVALUATIONS = "eval";

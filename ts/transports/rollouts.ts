@@ -8,8 +8,8 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
-import { isThere } from "../file-presence.ts";
-import { makeFolder } from "../make-folder.ts";
+import { isThere } from "../files/file-presence.ts";
+import { makeFolder } from "../files/make-folder.ts";
 import { readBatch, writeBatch, type Batch, type BatchKey, type PackedBatch } from "../native/index.ts";
 
 /** The orchestrator's end. */

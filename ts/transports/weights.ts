@@ -12,7 +12,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { PrlError } from "../errors.ts";
-import { isThere } from "../file-presence.ts";
+import { isThere } from "../files/file-presence.ts";
 import {
   readManifest,
   WeightPublisher,

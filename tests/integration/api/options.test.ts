@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { policyLoss } from "../../../ts/orchestrator/algorithms/index.ts";
+import { policyLoss } from "../../../ts/algorithms/index.ts";
 import {
   batch,
   closeModels,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 import { embeddingScorer, rewardModelScorer } from "prl-lm/environments/verify";
 
-import { loadOnnxRuntime } from "../../../ts/environments/verify/scorers/onnx-runtime.ts";
+import { loadOnnxRuntime } from "../../../ts/verify/scorers/onnx-runtime.ts";
 import { embeddingModel, rewardModel, strangeModel } from "../../support/onnx-file.ts";
 import { REVERSE_TEXT_MODEL } from "../../unit/environments/reverse-text-model.ts";
 

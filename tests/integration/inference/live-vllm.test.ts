@@ -5,9 +5,10 @@
  */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 
-import { createInferenceServer, VllmAdmin } from "../../../ts/inference/index.ts";
+import { createInferenceServer } from "../../../ts/inference/index.ts";
+import { VllmAdmin } from "../../../ts/inference-client/index.ts";
 import { loadModel, type Model } from "../../../ts/native/index.ts";
-import { InferenceClient, PromptScorer } from "../../../ts/transports/index.ts";
+import { InferenceClient, PromptScorer } from "../../../ts/inference-client/index.ts";
 import { type LiveVllm, serveVllm, VLLM, VLLM_STARTS_MS } from "../../support/live-vllm.ts";
 import { EOS, MAX_MODEL_LEN, publishVersion, scratch, VOCAB_SIZE, type WeightsFolder } from "./tiny-model.ts";
 

@@ -6,10 +6,10 @@ import { join } from "node:path";
 
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 
-import { selfCommand } from "../../../ts/cli/launcher/self-command.ts";
-import { InferenceAdmin } from "../../../ts/inference/index.ts";
+import { selfCommand } from "../../../ts/launcher/processes/self-command.ts";
+import { InferenceAdmin } from "../../../ts/inference-client/index.ts";
 import type { ReadyFile } from "../../../ts/monitors/index.ts";
-import { InferenceClient } from "../../../ts/transports/index.ts";
+import { InferenceClient } from "../../../ts/inference-client/index.ts";
 import { publishVersion, scratch, type WeightsFolder } from "./tiny-model.ts";
 
 const READY_DEADLINE_MS = 60_000;

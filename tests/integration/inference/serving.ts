@@ -1,9 +1,10 @@
 /** One server over the tiny model, with clients of both kinds, for the tests of a file. */
 import { afterAll, afterEach, beforeAll } from "vitest";
 
-import { createInferenceServer, InferenceAdmin, type InferenceServer } from "../../../ts/inference/index.ts";
+import { createInferenceServer, type InferenceServer } from "../../../ts/inference/index.ts";
+import { InferenceAdmin } from "../../../ts/inference-client/index.ts";
 import { loadModel, type EngineStats, type Model } from "../../../ts/native/index.ts";
-import { InferenceClient } from "../../../ts/transports/index.ts";
+import { InferenceClient } from "../../../ts/inference-client/index.ts";
 import { MAX_MODEL_LEN, publishVersion, scratch, type WeightsFolder } from "./tiny-model.ts";
 
 export const PROMPT = [104, 101, 108, 108, 111];

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 
 import { createInferenceServer } from "../../../ts/inference/index.ts";
-import { InferenceClient } from "../../../ts/transports/index.ts";
+import { InferenceClient } from "../../../ts/inference-client/index.ts";
 import { PROMPT, useServing, type Serving } from "./serving.ts";
 import { EOS, MAX_MODEL_LEN } from "./tiny-model.ts";
 

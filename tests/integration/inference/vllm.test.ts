@@ -1,10 +1,11 @@
 /** Everything that is asked of a vLLM server, against a stand-in; `live-vllm.test.ts` asks a live one. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
-import { VllmAdmin } from "../../../ts/inference/index.ts";
+import { VllmAdmin } from "../../../ts/inference-client/index.ts";
 import { loadModel, type Model } from "../../../ts/native/index.ts";
 import { EngineFleet, type PlacedEngine } from "../../../ts/orchestrator/index.ts";
-import { type AvailableWeights, InferenceClient, PromptScorer } from "../../../ts/transports/index.ts";
+import { type AvailableWeights } from "../../../ts/transports/index.ts";
+import { InferenceClient, PromptScorer } from "../../../ts/inference-client/index.ts";
 import { type StandInOptions, VllmStandIn } from "../../support/vllm-stand-in.ts";
 import { MAX_MODEL_LEN, publishVersion, scratch, type WeightsFolder } from "./tiny-model.ts";
 

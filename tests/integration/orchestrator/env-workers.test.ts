@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 
 import { type RunRequest, startEnvWorker, type Task } from "../../../ts/environments/index.ts";
 import { connectEnvWorkers, type EnvWorkers } from "../../../ts/orchestrator/index.ts";
-import { runRollout } from "../../../ts/orchestrator/rollouts.ts";
+import { runRollout } from "../../../ts/orchestrator/scheduling/rollouts.ts";
 
 const MODEL = new URL("../../../configs/reverse-text/model", import.meta.url).pathname;
 const never = new AbortController().signal;

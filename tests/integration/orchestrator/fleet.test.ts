@@ -7,12 +7,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import Fastify from "fastify";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { Fleet } from "../../../ts/cli/launcher/fleet.ts";
-import { childSpec } from "../../../ts/cli/launcher/rl-processes.ts";
-import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
+import { Fleet } from "../../../ts/launcher/processes/fleet.ts";
+import { childSpec } from "../../../ts/launcher/processes/rl-processes.ts";
+import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/launcher/processes/supervisor.ts";
 import type { RunRequest, Task } from "../../../ts/environments/index.ts";
 import { connectEnvWorkers, followEnvWorkers, readyEnvWorkers } from "../../../ts/orchestrator/index.ts";
-import { runRollout } from "../../../ts/orchestrator/rollouts.ts";
+import { runRollout } from "../../../ts/orchestrator/scheduling/rollouts.ts";
 
 const MODEL = new URL("../../../configs/reverse-text/model", import.meta.url).pathname;
 const EOS = 257;

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type RlConfig, rlConfigSchema } from "../../../ts/config/schema/rl.ts";
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
 import { type Batch, openTrainer } from "../../../ts/native/index.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
-import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
+import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
 import {
   filesystemRollouts,
   grpcRolloutReceiver,

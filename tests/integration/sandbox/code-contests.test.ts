@@ -1,7 +1,7 @@
 /** Problems whose two solutions agree in real sandboxes, and replies that do not deserve full marks. */
 import { describe, expect, test } from "vitest";
 import { loadEnvironment, OWN_SANDBOXES, type Task } from "../../../ts/environments/index.ts";
-import { extractCode } from "../../../ts/environments/verify/index.ts";
+import { extractCode } from "../../../ts/verify/index.ts";
 
 const TASKS = process.env["PRL_TEST_LONG"] === "1" ? 300 : 12;
 

@@ -5,7 +5,7 @@ import {
   type GradeProgramOptions,
   type ProgramLanguage,
   programReward,
-} from "../../../ts/environments/verify/index.ts";
+} from "../../../ts/verify/index.ts";
 import { SandboxPool } from "../../../ts/sandbox/index.ts";
 import { unobservable } from "./support.ts";
 

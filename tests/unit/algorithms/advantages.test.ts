@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
-import { advantages } from "../../../ts/orchestrator/algorithms/index.ts";
+import { advantages } from "../../../ts/algorithms/index.ts";
 
 const NAMES = ["grpo", "dr_grpo", "rloo"] as const;
 

@@ -3,8 +3,8 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
-import { advantages } from "../../../ts/orchestrator/algorithms/index.ts";
-import { AgentBaselines } from "../../../ts/orchestrator/algorithms/rae.ts";
+import { advantages } from "../../../ts/algorithms/index.ts";
+import { AgentBaselines } from "../../../ts/algorithms/estimators/rae.ts";
 
 function expectClose(actual: readonly (readonly number[])[], expected: readonly (readonly number[])[]): void {
   expect(actual.map((group) => group.length)).toEqual(expected.map((group) => group.length));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { passCurves } from "../../../ts/orchestrator/index.ts";
+import { passCurves } from "../../../ts/algorithms/internal.ts";
 
 test("pass@k and pass^k of two tasks by hand", () => {
   // 1 and 2 of 4: pass@2 is 1 - C(3,2)/C(4,2) = 1/2 and 1 - 1/6; pass^2 is 0 and 1/6.

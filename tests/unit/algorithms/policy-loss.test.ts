@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { policyLoss } from "../../../ts/orchestrator/algorithms/index.ts";
+import { policyLoss } from "../../../ts/algorithms/index.ts";
 
 describe("policyLoss of prl/algorithms", () => {
   it("gives the policy gradient of the sampled tokens when sampler and trainer agree", () => {

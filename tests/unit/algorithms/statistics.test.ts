@@ -9,7 +9,7 @@ import {
   passHatK,
   percentile,
   weightedMean,
-} from "../../../ts/orchestrator/algorithms/index.ts";
+} from "../../../ts/algorithms/index.ts";
 import { PrlError } from "../../../ts/errors.ts";
 
 const code = (work: () => unknown): string => {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 
-import { branchesOf } from "../../../ts/orchestrator/algorithms/branches.ts";
-import { customAdvantages, meanWorth, type AdvantageGroup } from "../../../ts/orchestrator/algorithms/custom.ts";
-import { echoWeights } from "../../../ts/orchestrator/algorithms/echo.ts";
-import { lessonOf } from "../../../ts/orchestrator/algorithms/lesson.ts";
-import { distillStreams } from "../../../ts/orchestrator/algorithms/opd.ts";
-import { hintedPrompt } from "../../../ts/orchestrator/algorithms/opsd.ts";
-import { sftStreams } from "../../../ts/orchestrator/algorithms/sft.ts";
-import { OwnFunction } from "../../../ts/orchestrator/own-function.ts";
-import { algoBlock, algoProblems } from "../../../ts/config/schema/algo.ts";
+import { branchesOf } from "../../../ts/algorithms/branches.ts";
+import { customAdvantages, meanWorth, type AdvantageGroup } from "../../../ts/algorithms/custom.ts";
+import { echoWeights } from "../../../ts/algorithms/loss-streams/echo.ts";
+import { lessonOf } from "../../../ts/algorithms/loss-streams/loss-streams.ts";
+import { distillStreams } from "../../../ts/algorithms/loss-streams/opd.ts";
+import { hintedPrompt } from "../../../ts/algorithms/loss-streams/opsd.ts";
+import { sftStreams } from "../../../ts/algorithms/loss-streams/sft.ts";
+import { OwnFunction } from "../../../ts/algorithms/custom-function.ts";
+import { algoBlock, algoProblems } from "../../../ts/config/schema/orchestrator/algo.ts";
 import { type EpisodeTrace, TraceGraph, type TraceColumns } from "../../../ts/environments/index.ts";
 
 type Role = "user" | "assistant" | "tool";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { numberOption, onlyOptions, parseOptions } from "../../../ts/cli/args.ts";
-import { RULES } from "../../../ts/cli/option-rule.ts";
+import { numberOption, onlyOptions, parseOptions } from "../../../ts/cli/arguments/args.ts";
+import { RULES } from "../../../ts/cli/arguments/option-rule.ts";
 import { wrap } from "../../../ts/cli/output.ts";
 import { prlErrorOf } from "../config/support.ts";
 

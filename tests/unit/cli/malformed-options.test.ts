@@ -7,9 +7,9 @@ import { expect, test } from "vitest";
 import type { CommandOption } from "../../../ts/cli/command.ts";
 import { FORMS as ENV_FORMS } from "../../../ts/cli/commands/env/forms.ts";
 import { FORMS as WEIGHTS_FORMS } from "../../../ts/cli/commands/weights/forms.ts";
-import { CHILD_OPTIONS } from "../../../ts/cli/child.ts";
+import { CHILD_OPTIONS } from "../../../ts/cli/processes/child.ts";
 import { COMMAND_NAMES } from "../../../ts/cli/dispatch.ts";
-import type { OptionRule } from "../../../ts/cli/option-rule.ts";
+import type { OptionRule } from "../../../ts/cli/arguments/option-rule.ts";
 import { prl } from "./run.ts";
 
 const LONGEST_MESSAGE = 1_000;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { configJsonSchema, formatFlag, loadConfig, parseConfigArguments } from "../../../ts/config/index.ts";
 import { inputSchemas } from "../../../ts/config/schema/index.ts";
-import { entries, typeText } from "../../../ts/config/schema-walk.ts";
+import { entries, typeText } from "../../../ts/config/keys/schema-walk.ts";
 import { folderWith, prlErrorOf, RL_TOML } from "./support.ts";
 
 const parse = (...tokens: string[]) => parseConfigArguments("rl", tokens);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { policyLoss } from "../../../ts/orchestrator/algorithms/index.ts";
-import { lossBlock, lossOptions, lossProblems, referenceOf } from "../../../ts/config/schema/loss.ts";
+import { policyLoss } from "../../../ts/algorithms/index.ts";
+import { lossBlock, lossOptions, lossProblems, referenceOf } from "../../../ts/config/schema/trainer/loss.ts";
 
 const none = new Float64Array(0);
 const inputs = {

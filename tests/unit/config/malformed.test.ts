@@ -8,7 +8,7 @@ import { z } from "zod";
 import { describe, expect, test } from "vitest";
 
 import { type ConfigKind, inputSchemas } from "../../../ts/config/schema/index.ts";
-import { entries, isFreeForm, isList, nodeOf, type SchemaEntry, shapeOf } from "../../../ts/config/schema-walk.ts";
+import { entries, isFreeForm, isList, nodeOf, type SchemaEntry, shapeOf } from "../../../ts/config/keys/schema-walk.ts";
 import { prl } from "../cli/run.ts";
 import { folderWith, RL_TOML } from "./support.ts";
 

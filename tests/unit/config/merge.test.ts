@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { stringify } from "smol-toml";
 import { describe, expect, test } from "vitest";
 import { ConfigTree, mergeValues, type Origin } from "../../../ts/config/config-tree.ts";
-import { formatPath, isTable, type KeyPath, type Table } from "../../../ts/config/key-path.ts";
-import { keyLines } from "../../../ts/config/toml-lines.ts";
+import { formatPath, isTable, type KeyPath, type Table } from "../../../ts/config/keys/key-path.ts";
+import { keyLines } from "../../../ts/config/reading/toml-lines.ts";
 
 const key = fc.constantFrom("a", "b", "c", "d-e", "f g", "__proto__", "constructor", "0");
 const scalar = fc.oneof(fc.integer(), fc.string(), fc.boolean(), fc.constant(null));

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, test } from "vitest";
 import { cacheDir } from "../../../ts/config/index.ts";
-import { editDistance, nearest } from "../../../ts/config/suggest.ts";
+import { editDistance, nearest } from "../../../ts/config/keys/suggest.ts";
 
 describe("edit distance", () => {
   test.each([

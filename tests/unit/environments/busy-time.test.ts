@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 
-import { BusyTime } from "../../../ts/environments/busy-time.ts";
+import { BusyTime } from "../../../ts/environments/rollout/busy-time.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());

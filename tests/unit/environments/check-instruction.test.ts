@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { checkInstruction } from "../../../ts/environments/verify/index.ts";
-import { IFEVAL } from "../../../ts/environments/verify/instructions/ifeval.ts";
+import { checkInstruction } from "../../../ts/verify/index.ts";
+import { IFEVAL } from "../../../ts/verify/instructions/ifeval.ts";
 
 type Case = [id: string, kwargs: Record<string, unknown>, response: string, verdict: "strict" | "loose" | "no"];
 

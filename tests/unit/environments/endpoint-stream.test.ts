@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 
 import { type EndpointOptions, openEndpoint } from "../../../ts/environments/index.ts";
 import { readMessage } from "../../../ts/environments/endpoint/anthropic.ts";
-import { EventStreamParser } from "../../../ts/transports/server-events.ts";
+import { EventStreamParser } from "../../../ts/inference-client/server-events.ts";
 import { readChat } from "../../../ts/environments/endpoint/openai.ts";
 import { anthropicJoiner, openaiJoiner } from "../../../ts/environments/endpoint/stream-joiners.ts";
 import { chatCompletions } from "../../../ts/environments/interception/chat-completions.ts";

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 
-import { exactFit } from "../../../ts/environments/exact-fit.ts";
-import { episodeSchema } from "../../../ts/environments/episode.ts";
+import { exactFit } from "../../../ts/environments/episode/exact-fit.ts";
+import { episodeSchema } from "../../../ts/environments/episode/episode.ts";
 
 const fits = exactFit(episodeSchema);
 

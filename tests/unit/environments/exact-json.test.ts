@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { equalsExpected } from "../../../ts/environments/verify/program/call-value.ts";
-import { type ExactJson, parseExactJson } from "../../../ts/environments/verify/program/exact-json.ts";
-import { compareLines, compareStdout } from "../../../ts/environments/verify/index.ts";
+import { equalsExpected } from "../../../ts/verify/program/call-value.ts";
+import { type ExactJson, parseExactJson } from "../../../ts/verify/program/exact-json.ts";
+import { compareLines, compareStdout } from "../../../ts/verify/index.ts";
 
 /** As `JSON.parse` would have it. */
 function loose(value: ExactJson): unknown {

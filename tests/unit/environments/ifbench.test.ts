@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { checkInstruction } from "../../../ts/environments/verify/index.ts";
-import { IFBENCH } from "../../../ts/environments/verify/instructions/ifbench.ts";
+import { checkInstruction } from "../../../ts/verify/index.ts";
+import { IFBENCH } from "../../../ts/verify/instructions/ifbench.ts";
 
 type Case = [id: string, kwargs: Record<string, unknown>, follows: string, not: string];
 

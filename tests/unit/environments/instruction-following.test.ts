@@ -4,7 +4,7 @@ import { CATALOG, type DrawnInstruction } from "../../../ts/environments/builtin
 import { emptyDraft, write } from "../../../ts/environments/builtin/instruction-following/draft.ts";
 import { KEYWORDS } from "../../../ts/environments/builtin/instruction-following/sentences.ts";
 import { createRng, loadEnvironment, type Message } from "../../../ts/environments/index.ts";
-import { checkInstruction } from "../../../ts/environments/verify/index.ts";
+import { checkInstruction } from "../../../ts/verify/index.ts";
 
 interface Row {
   prompt: Message[];

@@ -14,8 +14,8 @@ import {
   type RubricCriterion,
   singleTurn,
 } from "../../../ts/environments/index.ts";
-import { EndpointJudge } from "../../../ts/environments/judge.ts";
-import { readVerdicts } from "../../../ts/environments/judge-rubric.ts";
+import { EndpointJudge } from "../../../ts/environments/judge/judge.ts";
+import { readVerdicts } from "../../../ts/environments/judge/judge-rubric.ts";
 import { chatCompletion, mockEndpoint } from "../../support/mock-endpoint.ts";
 
 /** A judge model that says these texts in turn, the last one for ever. */

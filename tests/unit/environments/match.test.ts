@@ -1,8 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { bleu, exactMatch, numericMatch } from "../../../ts/environments/verify/index.ts";
-import { SchemaError, validateJson } from "../../../ts/environments/verify/match/json-schema.ts";
+import { bleu, exactMatch, numericMatch } from "../../../ts/verify/index.ts";
+import { SchemaError, validateJson } from "../../../ts/verify/match/json-schema.ts";
 
 describe("exactMatch", () => {
   it.each([

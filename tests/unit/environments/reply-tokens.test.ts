@@ -2,11 +2,11 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 
-import { listenerOf } from "../../../ts/environments/reply-tokens.ts";
+import { listenerOf } from "../../../ts/environments/rollout/reply-tokens.ts";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
-import { GrowingReply } from "../../../ts/renderers/growing-reply.ts";
+import { GrowingReply } from "../../../ts/renderers/replies/growing-reply.ts";
 import { parseReply, type ReplyDelta, stoppedBy, textBefore } from "../../../ts/renderers/index.ts";
-import { parseCompletion } from "../../../ts/renderers/parse-completion.ts";
+import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
 
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];

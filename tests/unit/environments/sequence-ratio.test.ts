@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { sequenceRatio, stripWhitespace } from "../../../ts/environments/verify/index.ts";
+import { sequenceRatio, stripWhitespace } from "../../../ts/verify/index.ts";
 
 const fixture = JSON.parse(readFileSync(new URL("../../fixtures/difflib/ratios.json", import.meta.url), "utf8")) as {
   cases: [string, string, number][];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { Slots } from "../../../ts/environments/slots.ts";
+import { Slots } from "../../../ts/async/slots.ts";
 
 /** A promise that is resolved from outside. */
 function gateOf() {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { thrownAt } from "../../../ts/environments/thrown-at.ts";
+import { thrownAt } from "../../../ts/environments/model/thrown-at.ts";
 import { explain, PrlError } from "../../../ts/errors.ts";
 
 describe("thrownAt", () => {
@@ -10,7 +10,7 @@ describe("thrownAt", () => {
 
   it("passes over frames of Node, of packages and of prl", () => {
     const error = new Error("x");
-    const own = new URL("../../../ts/environments/reward.ts", import.meta.url).pathname;
+    const own = new URL("../../../ts/environments/model/reward.ts", import.meta.url).pathname;
     error.stack = `Error: x\n    at node:internal/a:1:2\n    at f (/p/node_modules/q/i.js:3:4)\n    at ${own}:5:6\n    at g (file:///u/mine.ts:7:8)`;
     expect(thrownAt(error)).toBe(" (/u/mine.ts:7:8)");
     error.stack = "Error: x\n    at node:internal/a:1:2";

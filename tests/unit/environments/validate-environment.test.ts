@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 
-import { contentKeyOf } from "../../../ts/environments/content-key.ts";
+import { contentKeyOf } from "../../../ts/environments/model/content-key.ts";
 import {
   defineEnvironment,
   type Message,

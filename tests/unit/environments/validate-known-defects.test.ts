@@ -18,7 +18,7 @@ import {
   singleTurn,
   validateEnvironment,
 } from "../../../ts/environments/index.ts";
-import { checkInstruction, extractAnswer, sequenceRatio, verifyMath } from "../../../ts/environments/verify/index.ts";
+import { checkInstruction, extractAnswer, sequenceRatio, verifyMath } from "../../../ts/verify/index.ts";
 
 interface Row {
   prompt: string;

@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { verifyMath } from "../../../ts/environments/verify/index.ts";
-import { judge, type Judgement } from "../../../ts/environments/verify/math/judge.ts";
-import { parseUnit } from "../../../ts/environments/verify/math/units.ts";
+import { verifyMath } from "../../../ts/verify/index.ts";
+import { judge, type Judgement } from "../../../ts/verify/math/judge.ts";
+import { parseUnit } from "../../../ts/verify/math/values/units.ts";
 
 function judged(gold: string, answer: string): Judgement {
   const targets = ["boxed", "phrase", "latex", "number", "whole"] as const;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 
 import { beforeAll, describe, expect, test } from "vitest";
 
-import { judge } from "../../../ts/environments/verify/math/judge.ts";
+import { judge } from "../../../ts/verify/math/judge.ts";
 
 type Pair = readonly [family: string, gold: string, answer: string, same: 0 | 1, hard: 0 | 1];
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { extractAnswer } from "../../../ts/environments/verify/extract-answer.ts";
-import { judge, type Judgement } from "../../../ts/environments/verify/math/judge.ts";
+import { extractAnswer } from "../../../ts/verify/extract-answer.ts";
+import { judge, type Judgement } from "../../../ts/verify/math/judge.ts";
 
 /** Judged by hand; the families are those in which other verifiers are known to fail. */
 const SAME: [gold: string, answer: string][] = [

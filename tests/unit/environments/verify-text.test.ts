@@ -11,7 +11,7 @@ import {
   rougeL,
   thinkFormatReward,
   xmlParser,
-} from "../../../ts/environments/verify/index.ts";
+} from "../../../ts/verify/index.ts";
 
 const assistant = (content: string) => ({ role: "assistant", content }) as const;
 

@@ -5,9 +5,9 @@ import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
-import { InferenceAdmin } from "../../../ts/inference/clients/embedded.ts";
+import { InferenceAdmin } from "../../../ts/inference-client/embedded.ts";
 import { toWire } from "../../../ts/inference/errors.ts";
-import { InferenceClient } from "../../../ts/transports/inference-client.ts";
+import { InferenceClient } from "../../../ts/inference-client/inference-client.ts";
 
 const ANSWER = {
   request_id: "r",

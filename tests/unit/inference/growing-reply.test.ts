@@ -4,9 +4,9 @@ import { describe, expect, it } from "vitest";
 
 import { readReply } from "../../../ts/inference/openai/choice.ts";
 import { FAMILIES } from "../../../ts/renderers/families.ts";
-import { GrowingReply } from "../../../ts/renderers/growing-reply.ts";
+import { GrowingReply } from "../../../ts/renderers/replies/growing-reply.ts";
 import { type ReplyDelta } from "../../../ts/renderers/index.ts";
-import { parseCompletion } from "../../../ts/renderers/parse-completion.ts";
+import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import type { StoppedBy } from "../../../ts/renderers/index.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
 

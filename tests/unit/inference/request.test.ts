@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { parseGenerateRequest, type RequestLimits } from "../../../ts/inference/request.ts";
+import { parseGenerateRequest, type RequestLimits } from "../../../ts/inference/requests/request.ts";
 
 const LIMITS: RequestLimits = { vocabSize: 100, maxModelLen: 16, servedModelNames: [] };
 

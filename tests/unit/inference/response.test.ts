@@ -1,8 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 
-import { CompletionCursor, endWithStopString, joinCompletions } from "../../../ts/inference/completion.ts";
-import { chunkJson, promptLogprobsJson, responseJson, type Completion } from "../../../ts/inference/response.ts";
+import { CompletionCursor, endWithStopString, joinCompletions } from "../../../ts/inference/requests/completion.ts";
+import {
+  chunkJson,
+  promptLogprobsJson,
+  responseJson,
+  type Completion,
+} from "../../../ts/inference/requests/response.ts";
 
 const USAGE = { promptTokens: 3, completionTokens: 2, cachedTokens: 1 };
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import { cached, cacheKey, folderKey } from "../../../ts/cli/launcher/cache.ts";
+import { cached, cacheKey, folderKey } from "../../../ts/launcher/models/cache.ts";
 
 let root: string;
 beforeEach(async () => {

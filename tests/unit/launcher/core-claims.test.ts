@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { claimCores, parseCores } from "../../../ts/cli/launcher/core-claims.ts";
+import { claimCores, parseCores } from "../../../ts/launcher/processes/core-claims.ts";
 
-const MODULE = pathToFileURL(join(import.meta.dirname, "../../../dist/cli/launcher/core-claims.js")).href;
+const MODULE = pathToFileURL(join(import.meta.dirname, "../../../dist/launcher/processes/core-claims.js")).href;
 const CORES = availableParallelism();
 
 let dir: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { splitCores } from "../../../ts/cli/launcher/cores.ts";
+import { splitCores } from "../../../ts/launcher/processes/cores.ts";
 
 const unset = { trainer: null, inference: null, replicas: 1 };
 

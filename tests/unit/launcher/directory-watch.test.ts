@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import { DirectoryWatch } from "../../../ts/cli/launcher/directory-watch.ts";
+import { DirectoryWatch } from "../../../ts/launcher/run/directory-watch.ts";
 
 let root: string;
 let path: string;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { raisedFileLimitWarning } from "../../../ts/cli/launcher/file-limit.ts";
+import { raisedFileLimitWarning } from "../../../ts/launcher/processes/file-limit.ts";
 import { PrlError } from "../../../ts/errors.ts";
 
 describe("raisedFileLimitWarning", () => {

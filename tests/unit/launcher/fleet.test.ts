@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
-import type { RunChild } from "../../../ts/cli/launcher/child-process.ts";
-import { Fleet, FLEET_TIMES, type FleetOptions } from "../../../ts/cli/launcher/fleet.ts";
-import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
+import type { RunChild } from "../../../ts/launcher/processes/child-process.ts";
+import { Fleet, FLEET_TIMES, type FleetOptions } from "../../../ts/launcher/processes/fleet.ts";
+import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/launcher/processes/supervisor.ts";
 import { writeLoad } from "../../../ts/monitors/index.ts";
 
 const TIMES = {

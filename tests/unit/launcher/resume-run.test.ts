@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 
-import { findResumedRun } from "../../../ts/cli/launcher/resume-run.ts";
+import { findResumedRun } from "../../../ts/launcher/run/resume-run.ts";
 import { temporaryFolder, writeRun } from "../cli/run-fixture.ts";
 
 const config = { ckpt: { path: null }, output_dir: ".", model: { name: "m" } } as never;

@@ -8,7 +8,7 @@ import {
   openRunDirectory,
   prepareRunDirectory,
   type RunPlace,
-} from "../../../ts/cli/launcher/run-directory.ts";
+} from "../../../ts/launcher/run/run-directory.ts";
 
 let outputDir: string;
 beforeEach(async () => {

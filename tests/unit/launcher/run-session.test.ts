@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 
-import { RunSession } from "../../../ts/cli/launcher/run-session.ts";
+import { RunSession } from "../../../ts/launcher/run/run-session.ts";
 import type { RunEvent } from "../../../ts/monitors/index.ts";
 
 test("a batch that is smaller for want of advantages is told once, with how to keep its size", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 
-import { runReport } from "../../../ts/cli/launcher/report.ts";
-import { type RunFacts, summarize } from "../../../ts/cli/launcher/summary.ts";
+import { runReport } from "../../../ts/launcher/run/report.ts";
+import { type RunFacts, summarize } from "../../../ts/launcher/run/summary.ts";
 import { PrlError } from "../../../ts/errors.ts";
 import { RunHistory } from "../../../ts/monitors/index.ts";
 

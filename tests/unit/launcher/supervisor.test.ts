@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import type { ChildSpec } from "../../../ts/cli/launcher/child-process.ts";
+import type { ChildSpec } from "../../../ts/launcher/processes/child-process.ts";
 import { MetricsTail } from "../../../ts/monitors/index.ts";
-import { runStage } from "../../../ts/cli/launcher/stage.ts";
-import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/cli/launcher/supervisor.ts";
+import { runStage } from "../../../ts/launcher/run/stage.ts";
+import { Supervisor, SUPERVISOR_TIMES } from "../../../ts/launcher/processes/supervisor.ts";
 
 const TS = join(import.meta.dirname, "../../../ts");
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
@@ -226,7 +226,7 @@ describe("Supervisor", () => {
     const launcher = join(runDir, "launcher.mts");
     await writeFile(
       launcher,
-      `import { Supervisor } from ${JSON.stringify(join(TS, "cli/launcher/supervisor.ts"))};
+      `import { Supervisor } from ${JSON.stringify(join(TS, "launcher/processes/supervisor.ts"))};
        const supervisor = new Supervisor(${JSON.stringify(runDir)});
        const children = ${JSON.stringify([child, deaf])}.map((spec) => supervisor.start(spec));
        await supervisor.ready(children, ${PATIENCE_MS});
@@ -251,7 +251,7 @@ describe("Supervisor", () => {
     const launcher = join(runDir, "launcher.mts");
     await writeFile(
       launcher,
-      `import { Supervisor } from ${JSON.stringify(join(TS, "cli/launcher/supervisor.ts"))};
+      `import { Supervisor } from ${JSON.stringify(join(TS, "launcher/processes/supervisor.ts"))};
        const supervisor = new Supervisor(${JSON.stringify(runDir)});
        const child = supervisor.start(${JSON.stringify(child)});
        await supervisor.ready([child], ${PATIENCE_MS});

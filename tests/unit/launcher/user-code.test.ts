@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 
-import type { CodeCheck } from "../../../ts/cli/launcher/code-check.ts";
-import { checkUserCode } from "../../../ts/cli/launcher/user-code.ts";
+import type { CodeCheck } from "../../../ts/launcher/checks/code-check.ts";
+import { checkUserCode } from "../../../ts/launcher/checks/user-code.ts";
 
 const LIMIT = { timeout: 60_000 };
 const MODULES = {

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 
-import type { BaseModel } from "../../../ts/cli/launcher/base-model.ts";
-import { warmStartKey } from "../../../ts/cli/launcher/warm-start.ts";
+import type { BaseModel } from "../../../ts/launcher/models/base-model.ts";
+import { warmStartKey } from "../../../ts/launcher/processes/warm-start.ts";
 import { loadConfig, type SftConfig } from "../../../ts/config/index.ts";
 
 const BASE: BaseModel = { dir: "/cache/models/a", key: "base", weights: "", origin: "built", damage: null };

@@ -9,7 +9,7 @@ import { PrlError } from "../../../ts/errors.ts";
 import { atomicWriteFile, atomicWriteJson } from "../../../ts/monitors/index.ts";
 
 const run = promisify(execFile);
-const MODULE = join(import.meta.dirname, "../../../ts/monitors/atomic-write.ts");
+const MODULE = join(import.meta.dirname, "../../../ts/files/atomic-write.ts");
 
 let dir: string;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { ticks } from "../../../ts/monitors/plot.ts";
+import { ticks } from "../../../ts/monitors/plots/plot.ts";
 import { type RewardPlot, rewardPlot } from "../../../ts/monitors/index.ts";
 
 const PLOT: RewardPlot = {

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { describe, expect, onTestFinished, test } from "vitest";
 
 import { openMetrics, writeTensorBoard } from "../../../ts/monitors/index.ts";
-import { eventRecord } from "../../../ts/monitors/tensorboard/event-file.ts";
+import { eventRecord } from "../../../ts/monitors/metrics/tensorboard/event-file.ts";
 
 const PYTHON = process.env["PRL_TEST_PYTHON"] ?? "python3";
 const run = promisify(execFile);

@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Admission, type AdmissionOptions } from "../../../ts/orchestrator/admission.ts";
-import { BatchQueue } from "../../../ts/orchestrator/batch-queue.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
-import { DROP_REASONS, type DropReason, Lifecycle } from "../../../ts/orchestrator/lifecycle.ts";
+import { Admission, type AdmissionOptions } from "../../../ts/orchestrator/scheduling/admission.ts";
+import { BatchQueue } from "../../../ts/orchestrator/batch/batch-queue.ts";
+import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import { DROP_REASONS, type DropReason, Lifecycle } from "../../../ts/orchestrator/scheduling/lifecycle.ts";
 
 /** What is true of the schedule, kept as plain lists. */
 interface Model {

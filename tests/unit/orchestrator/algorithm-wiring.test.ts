@@ -6,10 +6,10 @@ import { describe, expect, test } from "vitest";
 
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import { type ReceivedEpisode, type RunRequest } from "../../../ts/environments/index.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
-import { starved } from "../../../ts/orchestrator/starved.ts";
-import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
-import { TraceWorth } from "../../../ts/orchestrator/worth.ts";
+import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import { starved } from "../../../ts/orchestrator/batch/starved.ts";
+import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
+import { TraceWorth } from "../../../ts/orchestrator/batch/worth.ts";
 import { samplesOf, scored } from "./simulation.ts";
 
 function config(algo: Record<string, unknown>): RlConfig {

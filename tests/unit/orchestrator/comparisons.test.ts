@@ -10,12 +10,12 @@ import {
   type RunRequest,
 } from "../../../ts/environments/index.ts";
 import type { EnvWorkers } from "../../../ts/orchestrator/index.ts";
-import { compareTraces } from "../../../ts/orchestrator/comparisons.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
-import { emptyReport } from "../../../ts/orchestrator/drops.ts";
-import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
-import { scoreRollouts } from "../../../ts/orchestrator/rollouts.ts";
-import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
+import { compareTraces } from "../../../ts/orchestrator/batch/comparisons.ts";
+import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import { emptyReport } from "../../../ts/orchestrator/metrics/drops.ts";
+import { stepMetrics } from "../../../ts/orchestrator/metrics/metrics.ts";
+import { scoreRollouts } from "../../../ts/orchestrator/scheduling/rollouts.ts";
+import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;

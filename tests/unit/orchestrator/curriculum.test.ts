@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { curriculumBlock, curriculumProblem } from "../../../ts/config/schema/curriculum.ts";
+import { curriculumBlock, curriculumProblem } from "../../../ts/config/schema/orchestrator/curriculum.ts";
 import { DrawnTasks } from "../../../ts/orchestrator/curriculum/drawn-tasks.ts";
 import { taskWeight } from "../../../ts/orchestrator/curriculum/task-weights.ts";
 import { WeightedDraw } from "../../../ts/orchestrator/curriculum/weighted-draw.ts";

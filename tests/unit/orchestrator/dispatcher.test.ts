@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Episode, ReceivedEpisode } from "../../../ts/environments/index.ts";
-import { type DispatcherOptions, GroupDispatcher, type Group } from "../../../ts/orchestrator/dispatcher.ts";
-import type { TrainTask } from "../../../ts/orchestrator/tasks.ts";
+import { type DispatcherOptions, GroupDispatcher, type Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import type { TrainTask } from "../../../ts/orchestrator/scheduling/tasks.ts";
 
 /** A dispatcher that opens groups until so many rollouts have been opened in all. */
 function counting(options: Omit<DispatcherOptions, "mayOpen">) {

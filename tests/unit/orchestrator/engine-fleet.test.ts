@@ -4,8 +4,8 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { PrlError } from "../../../ts/errors.ts";
-import { chooseEngine } from "../../../ts/orchestrator/engine-choice.ts";
-import { EngineFleet, type EngineLease } from "../../../ts/orchestrator/engine-fleet.ts";
+import { chooseEngine } from "../../../ts/orchestrator/engines/engine-choice.ts";
+import { EngineFleet, type EngineLease } from "../../../ts/orchestrator/engines/engine-fleet.ts";
 import type { PlacedEngine } from "../../../ts/orchestrator/index.ts";
 import type { AvailableWeights } from "../../../ts/transports/index.ts";
 

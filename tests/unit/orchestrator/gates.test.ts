@@ -1,9 +1,9 @@
 /** Which groups a gate keeps out, failed rollouts and several agents among them. */
 import { expect, test } from "vitest";
-import { curriculumBlock } from "../../../ts/config/schema/curriculum.ts";
+import { curriculumBlock } from "../../../ts/config/schema/orchestrator/curriculum.ts";
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
 import { isRejected } from "../../../ts/orchestrator/curriculum/gates.ts";
-import type { Group } from "../../../ts/orchestrator/dispatcher.ts";
+import type { Group } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
 import { errored, scored } from "./simulation.ts";
 
 const request = { episode_id: "e", env: "b", group_id: "g", run: { type: "train", step: 1 } } as RunRequest;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { type Metrics, readRunLoad, type RunLoad } from "../../../ts/monitors/index.ts";
-import { reportLoad } from "../../../ts/orchestrator/load-report.ts";
+import { reportLoad } from "../../../ts/orchestrator/metrics/load-report.ts";
 
 const load = (step: number, ready: number): RunLoad => ({
   step,

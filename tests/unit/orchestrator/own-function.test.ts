@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { runInThisContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
-import { OwnFunction } from "../../../ts/orchestrator/own-function.ts";
+import { OwnFunction } from "../../../ts/algorithms/custom-function.ts";
 import { simulate } from "./simulation.ts";
 
 let root: string;

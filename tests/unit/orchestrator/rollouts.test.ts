@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
 import type { EnvWorkers } from "../../../ts/orchestrator/index.ts";
-import { runRollout, verified } from "../../../ts/orchestrator/rollouts.ts";
+import { runRollout, verified } from "../../../ts/orchestrator/scheduling/rollouts.ts";
 import { errored, scored } from "./simulation.ts";
 
 const NEVER = new AbortController().signal;

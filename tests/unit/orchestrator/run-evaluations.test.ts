@@ -6,10 +6,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 
 import { rlConfigSchema } from "../../../ts/config/schema/rl.ts";
-import { EngineFleet } from "../../../ts/orchestrator/engine-fleet.ts";
-import type { Engine } from "../../../ts/orchestrator/engines.ts";
+import { EngineFleet } from "../../../ts/orchestrator/engines/engine-fleet.ts";
+import type { Engine } from "../../../ts/orchestrator/engines/engines.ts";
 import { runEvaluations } from "../../../ts/orchestrator/index.ts";
-import type { EnvWorkers } from "../../../ts/orchestrator/env-workers.ts";
+import type { EnvWorkers } from "../../../ts/orchestrator/env-workers/env-workers.ts";
 import { errored, scored } from "./simulation.ts";
 
 const MOST = 64;

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
 import { PrlError, type ErrorCode } from "../../../ts/errors.ts";
-import type { OrchestratorState } from "../../../ts/orchestrator/resume.ts";
+import type { OrchestratorState } from "../../../ts/orchestrator/checkpoint/resume.ts";
 import { rewardByHash, simulate, type Simulation, type SimulationOptions } from "./simulation.ts";
 
 const RUNS = { numRuns: 8 };

@@ -4,8 +4,8 @@ import { setImmediate } from "node:timers/promises";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { GroupDispatcher } from "../../../ts/orchestrator/dispatcher.ts";
-import { SharedRoom } from "../../../ts/orchestrator/shared-room.ts";
+import { GroupDispatcher } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import { SharedRoom } from "../../../ts/orchestrator/scheduling/shared-room.ts";
 import { errored, simulate } from "./simulation.ts";
 
 const NEVER = new AbortController().signal;

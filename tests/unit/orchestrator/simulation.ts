@@ -27,7 +27,7 @@ import {
   type Engine,
   type EnvWorkers,
 } from "../../../ts/orchestrator/index.ts";
-import type { OrchestratorState } from "../../../ts/orchestrator/resume.ts";
+import type { OrchestratorState } from "../../../ts/orchestrator/checkpoint/resume.ts";
 import type { TokenRollouts } from "./token-rollouts.ts";
 import {
   checkpointDir,

@@ -2,13 +2,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { concurrencyProblem } from "../../../ts/config/schema/concurrency.ts";
-import { type EngineLoad, parseEngineLoads } from "../../../ts/inference/engine-load.ts";
-import { ConcurrencyController } from "../../../ts/orchestrator/concurrency.ts";
-import { GroupDispatcher } from "../../../ts/orchestrator/dispatcher.ts";
-import type { EngineFleet } from "../../../ts/orchestrator/engine-fleet.ts";
-import { Pace } from "../../../ts/orchestrator/pace.ts";
-import { Throttle } from "../../../ts/orchestrator/throttle.ts";
+import { concurrencyProblem } from "../../../ts/config/schema/orchestrator/concurrency.ts";
+import { type EngineLoad, parseEngineLoads } from "../../../ts/inference-client/engine-load.ts";
+import { ConcurrencyController } from "../../../ts/orchestrator/scheduling/concurrency.ts";
+import { GroupDispatcher } from "../../../ts/orchestrator/scheduling/dispatcher.ts";
+import type { EngineFleet } from "../../../ts/orchestrator/engines/engine-fleet.ts";
+import { Pace } from "../../../ts/orchestrator/scheduling/pace.ts";
+import { Throttle } from "../../../ts/orchestrator/scheduling/throttle.ts";
 
 const load = (values: Partial<EngineLoad> = {}): EngineLoad => ({
   engine: "0",

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 import type { Episode, ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
-import { RecordedTurns } from "../../../ts/environments/partial-rollout.ts";
+import { RecordedTurns } from "../../../ts/environments/episode/partial-rollout.ts";
 import { samplesOf } from "./simulation.ts";
 
 const PROMPT_TOKEN = 9;

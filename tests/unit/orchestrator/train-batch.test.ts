@@ -6,13 +6,13 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { rlConfigSchema, type RlConfig } from "../../../ts/config/schema/rl.ts";
 import { type ReceivedEpisode, rewardOf, type RunRequest, type TraceColumns } from "../../../ts/environments/index.ts";
 import { PackedBatch, readBatch, RolloutSamples } from "../../../ts/native/index.ts";
-import { Drops, emptyReport } from "../../../ts/orchestrator/drops.ts";
+import { Drops, emptyReport } from "../../../ts/orchestrator/metrics/drops.ts";
 import { loadFilters } from "../../../ts/orchestrator/filters/index.ts";
-import { stepMetrics } from "../../../ts/orchestrator/metrics.ts";
-import { progressOf } from "../../../ts/orchestrator/progress.ts";
-import { buildTrainBatch } from "../../../ts/orchestrator/train-batch.ts";
+import { stepMetrics } from "../../../ts/orchestrator/metrics/metrics.ts";
+import { progressOf } from "../../../ts/orchestrator/checkpoint/progress.ts";
+import { buildTrainBatch } from "../../../ts/orchestrator/batch/train-batch.ts";
 import { filesystemRollouts } from "../../../ts/transports/index.ts";
-import { TraceWorth } from "../../../ts/orchestrator/worth.ts";
+import { TraceWorth } from "../../../ts/orchestrator/batch/worth.ts";
 import { trainGroup } from "../../support/train-group.ts";
 import { errored, samplesOf, scored } from "./simulation.ts";
 

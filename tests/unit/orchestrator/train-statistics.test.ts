@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 
 import type { ReceivedEpisode, RunRequest } from "../../../ts/environments/index.ts";
-import { RolloutStatistics } from "../../../ts/orchestrator/rollout-statistics.ts";
-import { TrainStatistics } from "../../../ts/orchestrator/train-statistics.ts";
+import { RolloutStatistics } from "../../../ts/orchestrator/metrics/rollout-statistics.ts";
+import { TrainStatistics } from "../../../ts/orchestrator/metrics/train-statistics.ts";
 import { trainGroup } from "../../support/train-group.ts";
 import { errored, scored } from "./simulation.ts";
 

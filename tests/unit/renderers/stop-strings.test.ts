@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { parseReply, stoppedBy, textBefore } from "../../../ts/renderers/index.ts";
-import { parseCompletion } from "../../../ts/renderers/parse-completion.ts";
+import { parseCompletion } from "../../../ts/renderers/replies/parse-completion.ts";
 import { codecOf, STOP_ID } from "../../support/byte-codec.ts";
 
 const TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>"];

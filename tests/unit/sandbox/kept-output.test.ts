@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { KeptOutput } from "../../../ts/sandbox/kept-output.ts";
+import { KeptOutput } from "../../../ts/sandbox/box/kept-output.ts";
 
 describe("head and tail of a stream", () => {
   test("keeps all of a short one", () => {

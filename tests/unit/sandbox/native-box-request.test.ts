@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { toNativeCreate, toNativeExec, toNativeStart } from "../../../ts/sandbox/native-box-request.ts";
+import { toNativeCreate, toNativeExec, toNativeStart } from "../../../ts/sandbox/box/native-box-request.ts";
 
 const refusal = (call: () => unknown) => {
   try {

@@ -5,7 +5,7 @@ import { loadEnvironment, type Demonstration, type Message } from "../../../ts/e
 import { FAMILIES } from "../../../ts/renderers/families.ts";
 import { createRenderer } from "../../../ts/renderers/renderer.ts";
 import { loadRenderer, loadTokenizer, type Renderer, type Tokenizer } from "../../../ts/renderers/index.ts";
-import { demonstrationSamples } from "../../../ts/trainer/demonstration-samples.ts";
+import { demonstrationSamples } from "../../../ts/trainer/sft/demonstration-samples.ts";
 
 const MODEL = fileURLToPath(new URL("../../../configs/small-chat/model", import.meta.url));
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 
-import { sftRowSchema } from "../../../ts/trainer/sft-rows.ts";
+import { sftRowSchema } from "../../../ts/trainer/sft/sft-rows.ts";
 
 const user = { role: "user", content: "a" };
 const assistant = { role: "assistant", content: "b" };

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { tokenStaleness } from "../../../ts/trainer/token-staleness.ts";
+import { tokenStaleness } from "../../../ts/trainer/rl/token-staleness.ts";
 
 const NOT_SAMPLED = 0xffffffff;
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
 
-import { Asking, Connections, type Question } from "../../../ts/transports/index.ts";
+import { Asking, Connections, type Question } from "../../../ts/inference-client/index.ts";
 
 const servers: Server[] = [];
 

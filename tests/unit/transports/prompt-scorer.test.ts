@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 
-import { PromptScorer, type PromptScorerOptions } from "../../../ts/transports/index.ts";
+import { PromptScorer, type PromptScorerOptions } from "../../../ts/inference-client/index.ts";
 
 interface Request {
   url: string;

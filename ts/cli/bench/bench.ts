@@ -12,7 +12,7 @@ import { loadConfig, parseConfigArguments, type RlConfig } from "../../config/in
 import { PrlError } from "../../errors.ts";
 import { formatBytes, formatCount, formatSeconds, type Metrics, renderTable } from "../../monitors/index.ts";
 import { type CommandIo, EXIT } from "../command.ts";
-import { ensureBaseModel } from "../launcher/index.ts";
+import { ensureBaseModel } from "../../launcher/index.ts";
 import { BENCH } from "./option.ts";
 
 export interface BenchSetup {

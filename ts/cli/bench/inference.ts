@@ -3,13 +3,13 @@
  *
  * Prompts are random tokens and fill half of the context; completions always reach their limit.
  */
-import { createRng } from "../../environments/index.ts";
+import { createRng } from "../../random/rng.ts";
 import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
 import { formatCount, formatSeconds } from "../../monitors/index.ts";
 import { loadModel } from "../../native/index.ts";
-import { InferenceClient } from "../../transports/index.ts";
+import { InferenceClient } from "../../inference-client/index.ts";
 import type { CommandIo } from "../command.ts";
-import { atMost, CLOSE_ENGINE_MS, orStopped, serve } from "../serve-model.ts";
+import { atMost, CLOSE_ENGINE_MS, orStopped, serve } from "../processes/serve-model.ts";
 import { benchSetup, median, peakMemory, progress, report } from "./bench.ts";
 
 interface Round {

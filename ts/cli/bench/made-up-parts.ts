@@ -6,7 +6,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 
-import { createRng, encodeTraceColumns, type Episode, type RunRequest } from "../../environments/index.ts";
+import { createRng } from "../../random/rng.ts";
+import { encodeTraceColumns, type Episode, type RunRequest } from "../../environments/index.ts";
 import type { Metrics } from "../../monitors/index.ts";
 import { RolloutSamples } from "../../native/index.ts";
 import { EngineFleet, type EnvWorkers } from "../../orchestrator/index.ts";

@@ -3,7 +3,7 @@ import type { RlConfig } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { plainLine } from "../../monitors/index.ts";
 import type { CommandIo } from "../command.ts";
-import { rl } from "../launcher/index.ts";
+import { rl } from "../../launcher/index.ts";
 import { benchConfig, type BenchValue, inScratch, median, progress, report } from "./bench.ts";
 
 export async function benchRun(args: readonly string[], io: CommandIo): Promise<number> {

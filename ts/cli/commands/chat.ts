@@ -2,15 +2,16 @@
 import { basename } from "node:path";
 import { createInterface } from "node:readline/promises";
 
-import { type Message, openEndpoint } from "../../environments/index.ts";
+import { type Message } from "../../message.ts";
+import { openEndpoint } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import { engineOptions, parseInferenceProcessConfig } from "../../inference/index.ts";
 import { loadModel } from "../../native/index.ts";
-import { numberOption, parseOptions } from "../args.ts";
-import { untilStopped } from "../child.ts";
+import { numberOption, parseOptions } from "../arguments/args.ts";
+import { untilStopped } from "../processes/child.ts";
 import { type Command, type CommandIo } from "../command.ts";
-import { RULES } from "../option-rule.ts";
-import { atMost, CLOSE_ENGINE_MS, modelFolder, orStopped, serve } from "../serve-model.ts";
+import { RULES } from "../arguments/option-rule.ts";
+import { atMost, CLOSE_ENGINE_MS, modelFolder, orStopped, serve } from "../processes/serve-model.ts";
 
 const OPTIONS = [
   {

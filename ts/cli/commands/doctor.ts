@@ -1,6 +1,6 @@
 /** `prl doctor`: checks whether this machine is set up, and says how to repair it. */
 import { cacheDir } from "../../config/index.ts";
-import { onlyOptions } from "../args.ts";
+import { onlyOptions } from "../arguments/args.ts";
 import { EXIT, type Command, type CommandIo } from "../command.ts";
 import type { Check } from "../doctor/check.ts";
 import { machineChecks } from "../doctor/machine.ts";

@@ -1,6 +1,6 @@
 /** `prl env <form>`: works with environments without a run. Each form is a module of `env/`, imported when it is requested. */
-import { parseOptions } from "../args.ts";
-import { chosenForm } from "../form.ts";
+import { parseOptions } from "../arguments/args.ts";
+import { chosenForm } from "../arguments/form.ts";
 import type { Command, CommandIo, CommandOption } from "../command.ts";
 import { FORMS } from "./env/forms.ts";
 

@@ -6,8 +6,8 @@ import { resultTable } from "../../evals/index.ts";
 import { type Command, type CommandIo, EXIT, exitCodeOf } from "../command.ts";
 import { EvaluationProgressView } from "../evaluation-progress.ts";
 import { outliveOutput } from "../lost-output.ts";
-import { stopExit } from "../stop-signal.ts";
-import { evaluate, type EvalSummary } from "../launcher/index.ts";
+import { stopExit } from "../../stop-signal.ts";
+import { evaluate, type EvalSummary } from "../../launcher/index.ts";
 
 const OPTIONS = [
   { flag: "--env-args", value: "<json>", summary: "Settings of the environments named on the command line (-a)" },

@@ -3,9 +3,9 @@ import { join, resolve } from "node:path";
 
 import { PrlError } from "../../errors.ts";
 import { exportSft } from "../../evals/index.ts";
-import { parseOptions } from "../args.ts";
+import { parseOptions } from "../arguments/args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { RULES } from "../option-rule.ts";
+import { RULES } from "../arguments/option-rule.ts";
 
 const OPTIONS = [
   { flag: "--min-reward", value: "<x>", rule: RULES.finite, summary: "Only traces with at least this reward" },

@@ -2,11 +2,11 @@
 import { basename } from "node:path";
 
 import { PrlError } from "../../errors.ts";
-import { numberOption, parseOptions } from "../args.ts";
+import { numberOption, parseOptions } from "../arguments/args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { RULES } from "../option-rule.ts";
+import { RULES } from "../arguments/option-rule.ts";
 import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
-import { stopExit } from "../stop-signal.ts";
+import { stopExit } from "../../stop-signal.ts";
 import { checkComponent, followLogs, isOf, newestRun, processesOf, readLogs } from "../runs/run-logs.ts";
 
 const JSON_LINES = 1000;

@@ -2,7 +2,8 @@
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
 import { BENCH_OPTION, isBench } from "../bench/option.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { prepareRl, resumeRequest, rl, RUN_OPTIONS, showRun } from "../launcher/index.ts";
+import { prepareRl, rl } from "../../launcher/index.ts";
+import { resumeRequest, RUN_OPTIONS, showRun } from "../processes/show-run.ts";
 
 export const command: Command = {
   name: "rl",

@@ -1,6 +1,6 @@
 /** `prl runs <form>`: shows the results of runs. Each form is a module of `runs/`, imported when it is requested. */
-import { parseOptions, type PlainArguments } from "../args.ts";
-import { chosenForm } from "../form.ts";
+import { parseOptions, type PlainArguments } from "../arguments/args.ts";
+import { chosenForm } from "../arguments/form.ts";
 import type { Command, CommandIo } from "../command.ts";
 import { OUTPUT_DIR } from "../runs/find-runs.ts";
 

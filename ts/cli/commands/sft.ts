@@ -8,14 +8,15 @@
 import { loadConfig, parseConfigArguments } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
 import { joinRun } from "../../monitors/index.ts";
-import { readRegularFile } from "../../regular-file.ts";
+import { readRegularFile } from "../../files/regular-file.ts";
 import { runSft, SftPublisher } from "../../trainer/index.ts";
-import { openChildMetrics } from "../child.ts";
+import { openChildMetrics } from "../processes/child.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { checkOptions, numberOption } from "../args.ts";
-import { RULES } from "../option-rule.ts";
-import { stopExit } from "../stop-signal.ts";
-import { prepareSft, resumeRequest, RUN_OPTIONS, sft, type SftChildConfig, showRun } from "../launcher/index.ts";
+import { checkOptions, numberOption } from "../arguments/args.ts";
+import { RULES } from "../arguments/option-rule.ts";
+import { stopExit } from "../../stop-signal.ts";
+import { prepareSft, sft, type SftChildConfig } from "../../launcher/index.ts";
+import { resumeRequest, RUN_OPTIONS, showRun } from "../processes/show-run.ts";
 
 const CHILD_OPTIONS = [
   { flag: "--config", value: "<file>", summary: "Resolved config, written by the launcher: be a process of its run" },

@@ -1,13 +1,13 @@
 /** `prl watch [run]`: shows the progress of a run that was started elsewhere. */
 import { PrlError } from "../../errors.ts";
-import { parseOptions } from "../args.ts";
+import { parseOptions } from "../arguments/args.ts";
 import { type Command, type CommandIo, EXIT } from "../command.ts";
-import { progressView } from "../launcher/index.ts";
+import { progressView } from "../processes/show-run.ts";
 import { findRun, OUTPUT_DIR, outputDirOf } from "../runs/find-runs.ts";
 import { readRun } from "../runs/read-run.ts";
 import { newestRun } from "../runs/run-logs.ts";
 import { watchRun } from "../runs/watch-run.ts";
-import { stopExit } from "../stop-signal.ts";
+import { stopExit } from "../../stop-signal.ts";
 
 export const command: Command = {
   name: "watch",

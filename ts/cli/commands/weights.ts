@@ -1,6 +1,6 @@
 /** `prl weights <form>`: works with weight versions outside a run. Each form is a module of `weights/`, imported when it is requested. */
 import { PrlError } from "../../errors.ts";
-import { parseOptions } from "../args.ts";
+import { parseOptions } from "../arguments/args.ts";
 import type { Command, CommandIo } from "../command.ts";
 import { FORMS } from "./weights/forms.ts";
 

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { explain } from "../../errors.ts";
-import { packageManifest } from "../version.ts";
+import { packageManifest } from "../../version.ts";
 import { ok, problem, warning, type Check } from "./check.ts";
 
 const BUILD_ADDON = "run `npm run build:native -- --release` in the package's folder";

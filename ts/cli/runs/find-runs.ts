@@ -4,7 +4,7 @@ import { basename, join, resolve, sep } from "node:path";
 
 import { nearest } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { isMissing } from "../../file-presence.ts";
+import { isMissing } from "../../files/file-presence.ts";
 import type { CommandIo, CommandOption } from "../command.ts";
 
 export const OUTPUT_DIR: CommandOption = {

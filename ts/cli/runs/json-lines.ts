@@ -2,7 +2,7 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 
-import { isMissing } from "../../file-presence.ts";
+import { isMissing } from "../../files/file-presence.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

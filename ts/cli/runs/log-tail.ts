@@ -2,7 +2,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 
 import { PrlError } from "../../errors.ts";
-import { isMissing } from "../../file-presence.ts";
+import { isMissing } from "../../files/file-presence.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 const LONGEST_LINE_BYTES = 64 * 1024;

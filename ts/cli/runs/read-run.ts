@@ -8,9 +8,9 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 import { explain } from "../../errors.ts";
-import { ifThere, isMissing } from "../../file-presence.ts";
+import { ifThere, isMissing } from "../../files/file-presence.ts";
 import { EVENTS_FILE, type EvaluationReport, METRICS_FILE } from "../../monitors/index.ts";
-import { lockHolder } from "../launcher/run-lock.ts";
+import { lockHolder } from "../../launcher/index.ts";
 import { asObject, type JsonObject, jsonLines, parseObject } from "./json-lines.ts";
 import { readMetrics, type StepRecord } from "./run-metrics.ts";
 

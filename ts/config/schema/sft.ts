@@ -1,16 +1,16 @@
 /** Schema of `sft.toml`: supervised fine-tuning on data or on an environment's own demonstrations. */
 import { z } from "zod";
 import { automatic, logBlock, modelBlock, MOST_THREADS, outputDir, runBlock, seed, seqLen } from "./fields.ts";
-import { isDataPath } from "../layer.ts";
+import { isDataPath } from "../reading/layer.ts";
 import { monitorsBlock } from "./monitors.ts";
 import { ckptBlockOf, ckptProblem } from "./ckpt.ts";
 import { inferenceBlock } from "./inference.ts";
-import { evalBlock } from "./orchestrator.ts";
+import { evalBlock } from "./orchestrator/orchestrator.ts";
 import { nameProblems } from "./rl.ts";
 import { lengthProblems } from "./lengths.ts";
 import { sandboxBlock } from "./sandbox.ts";
-import { sftDataBlock, sftValidationBlock } from "./sft-data.ts";
-import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedulerBlock } from "./trainer.ts";
+import { sftDataBlock, sftValidationBlock } from "./sft/sft-data.ts";
+import { activations, dtype, optimBlock, optimProblems, scheduleProblem, schedulerBlock } from "./trainer/trainer.ts";
 
 /** Supervised steps are short: a checkpoint may take longer than several of them. */
 const RECOVERY_INTERVAL = 50;

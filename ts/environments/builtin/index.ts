@@ -1,5 +1,5 @@
 /** The environments that come with prl, by id; each is loaded when it is asked for. */
-import type { Environment } from "../environment.ts";
+import type { Environment } from "../model/environment.ts";
 
 export interface BuiltinEnvironment {
   /** One line for lists. */

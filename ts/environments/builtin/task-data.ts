@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
-import { rows } from "../data/rows.ts";
-import { formatOf } from "../data/files.ts";
-import type { TasksContext } from "../environment.ts";
-import { endless, type TaskRows } from "../tasks.ts";
-import { ofSplit } from "./split.ts";
+import { rows } from "../../datasets/index.ts";
+import { formatOf } from "../../datasets/index.ts";
+import type { TasksContext } from "../model/environment.ts";
+import { endless, type TaskRows } from "../model/tasks.ts";
+import { ofSplit } from "../../datasets/index.ts";
 
 /** Stands for a dataset's name: tasks without end, made by the environment. */
 export const GENERATED = "generated";

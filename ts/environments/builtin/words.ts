@@ -1,5 +1,5 @@
 /** Names and words for generated tasks, put together from syllables: no list of anyone's. */
-import type { Rng } from "../rng.ts";
+import type { Rng } from "../../random/rng.ts";
 
 const ONSETS = ["b", "br", "d", "dr", "f", "g", "k", "l", "m", "n", "p", "r", "s", "st", "t", "tr", "v", "z"];
 const VOWELS = ["a", "e", "i", "o", "u", "ai", "ea"];

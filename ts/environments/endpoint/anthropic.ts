@@ -2,8 +2,8 @@
 import { z } from "zod";
 
 import type { ParsedToolCall } from "../../renderers/index.ts";
-import { type Message, promptMessages, type ToolCall } from "../message.ts";
-import type { Reply, ReplyRequest } from "../reply-client.ts";
+import { type Message, promptMessages, type ToolCall } from "../../message.ts";
+import type { Reply, ReplyRequest } from "../rollout/reply-client.ts";
 import { parse } from "./openai.ts";
 
 export const ANTHROPIC_VERSION = "2023-06-01";

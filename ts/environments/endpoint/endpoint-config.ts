@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 import { PrlError } from "../../errors.ts";
-import type { ReplyClient } from "../reply-client.ts";
+import type { ReplyClient } from "../rollout/reply-client.ts";
 import { type Endpoint, openEndpoint } from "./endpoint.ts";
 
 /** For `config` of an environment: `opponent: endpointConfig.nullable().default(null)`. */

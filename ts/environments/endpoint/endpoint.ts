@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 import { checkOptions, number, only } from "../../options.ts";
-import type { Reply, ReplyClient, ReplyRequest } from "../reply-client.ts";
+import type { Reply, ReplyClient, ReplyRequest } from "../rollout/reply-client.ts";
 import { ANTHROPIC_VERSION, messagesBody, readMessage } from "./anthropic.ts";
 import { EndpointHttp } from "./http.ts";
 import { anthropicJoiner, openaiJoiner } from "./stream-joiners.ts";

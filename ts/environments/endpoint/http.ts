@@ -7,9 +7,9 @@
 import type { Dispatcher } from "undici";
 
 import { type ErrorCode, PrlError } from "../../errors.ts";
-import { fairTurn } from "../fair-turn.ts";
-import { LinkedAbort } from "../linked-abort.ts";
-import { Connections, EventStreamParser } from "../../transports/index.ts";
+import { fairTurn } from "../../async/fair-turn.ts";
+import { LinkedAbort } from "../../async/linked-abort.ts";
+import { Connections, EventStreamParser } from "../../inference-client/index.ts";
 import { type StreamJoiner, StreamError } from "./stream-joiners.ts";
 import { askedWait, pause, RateGate } from "./rate-gate.ts";
 

@@ -2,9 +2,9 @@
 import { z } from "zod";
 
 import type { ParsedToolCall } from "../../renderers/index.ts";
-import { type Message, promptMessages, type ToolCall } from "../message.ts";
-import type { Reply, ReplyRequest } from "../reply-client.ts";
-import type { Sampling } from "../policy-client.ts";
+import { type Message, promptMessages, type ToolCall } from "../../message.ts";
+import type { Reply, ReplyRequest } from "../rollout/reply-client.ts";
+import type { Sampling } from "../rollout/policy-client.ts";
 
 const usageSchema = z
   .looseObject({ prompt_tokens: z.number(), completion_tokens: z.number() })

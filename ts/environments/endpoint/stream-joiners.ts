@@ -3,7 +3,7 @@
  *
  * A stream that ends before it says that it is done is no answer, and neither is one that tells an error.
  */
-import type { ServerEvent } from "../../transports/index.ts";
+import type { ServerEvent } from "../../inference-client/index.ts";
 
 export interface StreamJoiner {
   /** The text that the event adds to the reply. Throws `StreamError` for an error that is told, else for what makes no sense. */

@@ -4,9 +4,9 @@
  * A dialect is pure: bodies in, bodies out. It knows no connection, no rollout and no model.
  */
 import { type ErrorCode, PrlError } from "../../errors.ts";
-import type { SampleOptions } from "../environment.ts";
-import { RolloutStop } from "../limits.ts";
-import type { Message } from "../message.ts";
+import type { SampleOptions } from "../model/environment.ts";
+import { RolloutStop } from "../model/limits.ts";
+import type { Message } from "../../message.ts";
 import type { SoFar } from "./reply-progress.ts";
 
 /** One model call that an agent asks for. */

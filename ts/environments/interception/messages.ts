@@ -7,7 +7,7 @@
 import { z } from "zod";
 
 import { ReplyGrowth } from "../../renderers/index.ts";
-import type { Message, ToolCall } from "../message.ts";
+import type { Message, ToolCall } from "../../message.ts";
 import { parseBody } from "./chat-completions.ts";
 import {
   type AgentReply,

@@ -1,6 +1,6 @@
 /** The policy's own replies in a history that an agent sends back. */
-import { type Message, sameMessage } from "../message.ts";
-import type { TraceNode } from "../trace.ts";
+import { type Message, sameMessage } from "../../message.ts";
+import type { TraceNode } from "../episode/trace.ts";
 
 /**
  * The messages with the thinking that the agent left out put back: most agents hand back what was said and drop what was thought, and the

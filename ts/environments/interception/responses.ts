@@ -7,7 +7,7 @@
  */
 import { z } from "zod";
 
-import type { Message, ToolCall } from "../message.ts";
+import type { Message, ToolCall } from "../../message.ts";
 import { formatOf, parseBody, toolChoiceOf, withoutTools } from "./chat-completions.ts";
 import { type AgentRequest, type Dialect, openaiError, refuseUnless, unsupported } from "./dialect.ts";
 import { answer, PREFIX } from "./responses-answer.ts";

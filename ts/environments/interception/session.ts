@@ -8,11 +8,11 @@ import { createHash, randomBytes, randomUUID } from "node:crypto";
 
 import { PrlError } from "../../errors.ts";
 import type { ReplyDelta } from "../../renderers/index.ts";
-import type { SampledTurn, SampleOptions } from "../environment.ts";
-import { RolloutStop } from "../limits.ts";
-import type { Message, Prompt } from "../message.ts";
-import type { Trace } from "../trace.ts";
-import { matchJsonSchema } from "../verify/match/in-thread.ts";
+import type { SampledTurn, SampleOptions } from "../model/environment.ts";
+import { RolloutStop } from "../model/limits.ts";
+import type { Message, Prompt } from "../../message.ts";
+import type { Trace } from "../episode/trace.ts";
+import { matchJsonSchema } from "../../verify/index.ts";
 import {
   type AgentReply,
   type AgentRequest,

@@ -4,10 +4,10 @@
  *
  * A strategy fails when it earns on average at least a share of what gold replies earn, or full marks on more than a share of the tasks.
  */
-import type { ScoredReply } from "../configured-environment.ts";
-import { promptOfRow } from "../content-key.ts";
-import type { Split } from "../environment.ts";
-import type { Task } from "../tasks.ts";
+import type { ScoredReply } from "../model/configured-environment.ts";
+import { promptOfRow } from "../model/content-key.ts";
+import type { Split } from "../../datasets/index.ts";
+import type { Task } from "../model/tasks.ts";
 import type { Inspection, Reply } from "./inspection.ts";
 import {
   bareAnswer,

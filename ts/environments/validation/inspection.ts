@@ -1,9 +1,9 @@
 /** One validation under way: tries things within a deadline, and keeps what failed and how long each kind of work took. */
 import { explain, PrlError } from "../../errors.ts";
-import type { ConfiguredEnvironment, ScoredReply } from "../configured-environment.ts";
-import type { Split } from "../environment.ts";
-import { untilAborted } from "../reward.ts";
-import type { Task } from "../tasks.ts";
+import type { ConfiguredEnvironment, ScoredReply } from "../model/configured-environment.ts";
+import type { Split } from "../../datasets/index.ts";
+import { untilAborted } from "../model/reward.ts";
+import type { Task } from "../model/tasks.ts";
 import type { ValidateOptions, ValidationCheck, ValidationFailure } from "./report.ts";
 
 export type Reply = ScoredReply["reply"];

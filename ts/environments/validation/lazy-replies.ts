@@ -1,5 +1,5 @@
 /** Replies that take no skill: what the prompt already says, and what is right elsewhere, bare or wrapped as a gold reply is. */
-import type { Message } from "../message.ts";
+import type { Message } from "../../message.ts";
 import type { Reply } from "./inspection.ts";
 
 /** A way to reply that anybody can follow without reading the task. */

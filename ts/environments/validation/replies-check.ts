@@ -1,7 +1,7 @@
 /** Do gold answers get full marks, the same ones every time, and others not? */
-import type { ScoredReply } from "../configured-environment.ts";
-import type { Split } from "../environment.ts";
-import type { Task } from "../tasks.ts";
+import type { ScoredReply } from "../model/configured-environment.ts";
+import type { Split } from "../../datasets/index.ts";
+import type { Task } from "../model/tasks.ts";
 import type { Inspection } from "./inspection.ts";
 import { choiceOf, lastText, saidInstead } from "./lazy-replies.ts";
 

@@ -1,5 +1,5 @@
 /** What is looked at when an environment is validated, and what is found. */
-import type { Split } from "../environment.ts";
+import type { Split } from "../../datasets/index.ts";
 
 export interface ValidateOptions {
   /** Tasks of each split that are looked at. Default 100. */

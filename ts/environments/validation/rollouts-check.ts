@@ -1,9 +1,9 @@
 /** Do its rollouts run, with a policy that knows nothing? */
 import { randomUUID } from "node:crypto";
 
-import type { Split } from "../environment.ts";
-import type { ReplyClient } from "../reply-client.ts";
-import type { Task } from "../tasks.ts";
+import type { Split } from "../../datasets/index.ts";
+import type { ReplyClient } from "../rollout/reply-client.ts";
+import type { Task } from "../model/tasks.ts";
 import type { Inspection } from "./inspection.ts";
 
 /** Rollouts that are tried per split. */

@@ -1,6 +1,6 @@
 /** Are there tasks, the same ones for the same seed, each once, and none of `train` in `eval`? */
-import type { Split } from "../environment.ts";
-import type { Task } from "../tasks.ts";
+import type { Split } from "../../datasets/index.ts";
+import type { Task } from "../model/tasks.ts";
 import type { Inspection } from "./inspection.ts";
 
 /** Of the tasks looked at, so many may repeat another. */

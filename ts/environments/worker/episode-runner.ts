@@ -4,14 +4,14 @@
  * Every rollout that was accepted ends in exactly one episode, whatever happens to it. Knows no HTTP server.
  */
 import { PrlError } from "../../errors.ts";
-import { InferenceClient } from "../../transports/index.ts";
-import type { ConfiguredEnvironment } from "../configured-environment.ts";
-import { toEpisodeError } from "../episode.ts";
-import type { EpisodeFrame } from "../episode-frame.ts";
-import type { PolicyClient } from "../policy-client.ts";
-import type { PolicyRenderer, PolicyTokenizer } from "../tokenizer.ts";
+import { InferenceClient } from "../../inference-client/index.ts";
+import type { ConfiguredEnvironment } from "../model/configured-environment.ts";
+import { toEpisodeError } from "../episode/episode.ts";
+import type { EpisodeFrame } from "../episode/episode-frame.ts";
+import type { PolicyClient } from "../rollout/policy-client.ts";
+import type { PolicyRenderer, PolicyTokenizer } from "../model/tokenizer.ts";
 import { failedEpisode, type RunRequest, samplingOf } from "./protocol.ts";
-import { Slots } from "../slots.ts";
+import { Slots } from "../../async/slots.ts";
 
 export class EpisodeRunner {
   readonly #tokenizer: PolicyTokenizer;

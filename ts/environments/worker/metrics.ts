@@ -5,7 +5,7 @@
 import type { Registry } from "prom-client";
 
 import type { SandboxHealth } from "../../sandbox/index.ts";
-import type { Episode } from "../episode.ts";
+import type { Episode } from "../episode/episode.ts";
 
 export interface WorkerLoad {
   /** Rollouts that have not ended, waiting ones included. */

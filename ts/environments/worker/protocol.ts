@@ -1,9 +1,9 @@
 /** Requests of the env-worker protocol (ARCHITECTURE.md), snake_case as on the wire. */
 import { z } from "zod";
 
-import { type Episode, type EpisodeError, episodeSchema } from "../episode.ts";
-import { partialRolloutSchema } from "../partial-rollout.ts";
-import type { Sampling } from "../policy-client.ts";
+import { type Episode, type EpisodeError, episodeSchema } from "../episode/episode.ts";
+import { partialRolloutSchema } from "../episode/partial-rollout.ts";
+import type { Sampling } from "../rollout/policy-client.ts";
 
 const count = z.int().nonnegative();
 const name = z.string().min(1);

@@ -1,13 +1,13 @@
 /** What the answers of both OpenAI endpoints have in common: head, sampling, the stream of one choice, usage. */
 import type { FastifyReply } from "fastify";
 
-import type { ActiveRequest } from "../active-request.ts";
-import { CompletionCursor, joinCompletions } from "../completion.ts";
+import type { ActiveRequest } from "../requests/active-request.ts";
+import { CompletionCursor, joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
-import { openEventStream } from "../event-stream.ts";
-import type { ParsedRequest } from "../request.ts";
-import type { Completion, Usage } from "../response.ts";
-import { sample } from "../sample.ts";
+import { openEventStream } from "../requests/event-stream.ts";
+import type { ParsedRequest } from "../requests/request.ts";
+import type { Completion, Usage } from "../requests/response.ts";
+import { sample } from "../requests/sample.ts";
 import type { ChatBody, CompletionBody } from "./request.ts";
 
 export interface Head {

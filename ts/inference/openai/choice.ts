@@ -1,7 +1,7 @@
 /** One sampled choice as text: whole, or piece by piece while it is sampled. */
 import { parseReply, type Renderer, stoppedBy, type Tokenizer } from "../../renderers/index.ts";
-import type { ParsedRequest } from "../request.ts";
-import { type Completion, toldLogprob } from "../response.ts";
+import type { ParsedRequest } from "../requests/request.ts";
+import { type Completion, toldLogprob } from "../requests/response.ts";
 
 export interface ChatToolCall {
   index: number;

@@ -2,7 +2,7 @@
 import type { ChatMessage } from "../../renderers/index.ts";
 import { PrlError } from "../../errors.ts";
 import { badRequest, unsupported } from "../errors.ts";
-import type { RequestLimits } from "../request.ts";
+import type { RequestLimits } from "../requests/request.ts";
 
 type WireMessages = readonly Readonly<Record<string, unknown>>[];
 

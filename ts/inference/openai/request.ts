@@ -9,7 +9,7 @@ import { z } from "zod";
 
 import { onlyFunction } from "../../renderers/index.ts";
 import { badRequest, unsupported } from "../errors.ts";
-import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../request.ts";
+import { parseGenerateRequest, type ParsedRequest, type RequestLimits } from "../requests/request.ts";
 import { CHAT_NEUTRAL, COMPLETION_NEUTRAL, refuseUnlessNeutral } from "./neutral.ts";
 
 /** Samples of one request at most, and of all its prompts together. */

@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 import { encodeBeginning, opensThinking, type ReplyDelta, type Tokenizer } from "../../renderers/index.ts";
-import { type ActiveRequest, whileActive } from "../active-request.ts";
-import { joinCompletions } from "../completion.ts";
+import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
+import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest, unsupported } from "../errors.ts";
 import { headOf, streamed, total, whole } from "../openai/answer.ts";
@@ -18,8 +18,8 @@ import {
   refuseUnsupportedChat,
   toGenerate,
 } from "../openai/request.ts";
-import type { ParsedRequest } from "../request.ts";
-import type { Completion } from "../response.ts";
+import type { ParsedRequest } from "../requests/request.ts";
+import type { Completion } from "../requests/response.ts";
 
 export function registerChat(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/chat/completions", async (request, reply) => {

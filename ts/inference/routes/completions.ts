@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 
 import { textBefore, type Tokenizer } from "../../renderers/index.ts";
-import { type ActiveRequest, whileActive } from "../active-request.ts";
-import { joinCompletions } from "../completion.ts";
+import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
+import { joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { badRequest } from "../errors.ts";
 import { headOf, streamed, total, whole } from "../openai/answer.ts";
@@ -16,8 +16,8 @@ import {
   refuseUnsupportedCompletion,
   toGenerate,
 } from "../openai/request.ts";
-import type { ParsedRequest } from "../request.ts";
-import { type Completion, toldLogprob } from "../response.ts";
+import type { ParsedRequest } from "../requests/request.ts";
+import { type Completion, toldLogprob } from "../requests/response.ts";
 
 export function registerCompletions(app: FastifyInstance, context: ServerContext): void {
   app.post("/v1/completions", async (request, reply) => {

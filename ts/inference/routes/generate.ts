@@ -1,15 +1,15 @@
 /** `POST /inference/v1/generate`: token ids in, token ids and log-probabilities out, whole or as server-sent events. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-import { type ActiveRequest, whileActive } from "../active-request.ts";
-import { CompletionCursor, joinCompletions } from "../completion.ts";
+import { type ActiveRequest, whileActive } from "../requests/active-request.ts";
+import { CompletionCursor, joinCompletions } from "../requests/completion.ts";
 import type { ServerContext } from "../context.ts";
 import { controlGuard } from "../control-guard.ts";
 import { badRequest, HttpError } from "../errors.ts";
-import { openEventStream } from "../event-stream.ts";
-import { parseGenerateRequest, type ParsedRequest } from "../request.ts";
-import { sample } from "../sample.ts";
-import { chunkJson, promptLogprobsJson, responseJson, type Completion, type Usage } from "../response.ts";
+import { openEventStream } from "../requests/event-stream.ts";
+import { parseGenerateRequest, type ParsedRequest } from "../requests/request.ts";
+import { sample } from "../requests/sample.ts";
+import { chunkJson, promptLogprobsJson, responseJson, type Completion, type Usage } from "../requests/response.ts";
 
 const JSON_TYPE = "application/json; charset=utf-8";
 /** Scoring is repeated when the weights were swapped under it, but not for ever. */

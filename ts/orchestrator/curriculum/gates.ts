@@ -1,8 +1,8 @@
 /** Decides which completed groups get a place in the batch. */
 import type { CurriculumBlock } from "../../config/index.ts";
 import { PrlError } from "../../errors.ts";
-import { compareTraces } from "../comparisons.ts";
-import type { Group } from "../dispatcher.ts";
+import { compareTraces } from "../batch/comparisons.ts";
+import type { Group } from "../scheduling/dispatcher.ts";
 
 interface Counts {
   admitted: number;

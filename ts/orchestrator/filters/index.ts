@@ -6,7 +6,7 @@ import { filterName, type FilterBlock } from "../../config/index.ts";
 import type { EpisodeTrace } from "../../environments/index.ts";
 import { PrlError } from "../../errors.ts";
 import type { TraceColumns } from "../../native/index.ts";
-import { OwnFunction } from "../own-function.ts";
+import { OwnFunction } from "../../algorithms/internal.ts";
 import { isGibberish } from "./gibberish.ts";
 import { isRepetition } from "./repetition.ts";
 

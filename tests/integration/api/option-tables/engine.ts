@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { advantages, meanInterval, policyLoss } from "../../../../ts/orchestrator/algorithms/index.ts";
+import { advantages, meanInterval, policyLoss } from "../../../../ts/algorithms/index.ts";
 import {
   loadModel,
   openTrainer,

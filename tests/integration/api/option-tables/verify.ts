@@ -17,7 +17,7 @@ import {
   verifyMath,
   verifyQuantity,
   xmlParser,
-} from "../../../../ts/environments/verify/index.ts";
+} from "../../../../ts/verify/index.ts";
 import type { OptionTable } from "./table.ts";
 
 const V = { code: "PRL_VERIFY_OPTIONS" };

@@ -6,7 +6,7 @@ import {
   WeightPublisher,
   WeightReceiver,
   writeSafetensors,
-} from "../../../../ts/native/weights.ts";
+} from "../../../../ts/native/weights/index.ts";
 import type { OptionTable } from "./table.ts";
 
 const W = { code: "PRL_WEIGHTS_OPTIONS" };

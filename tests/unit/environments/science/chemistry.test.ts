@@ -7,8 +7,8 @@ import {
   parseFormula,
   verifyEquation,
   verifyFormula,
-} from "../../../../ts/environments/verify/science/index.ts";
-import { integerNullspace } from "../../../../ts/environments/verify/science/nullspace.ts";
+} from "../../../../ts/verify/science/index.ts";
+import { integerNullspace } from "../../../../ts/verify/science/nullspace.ts";
 
 describe("parseFormula", () => {
   it.each([

@@ -8,8 +8,8 @@ import {
   roundToFigures,
   significantFigures,
   verifyQuantity,
-} from "../../../../ts/environments/verify/science/index.ts";
-import { formatDimension } from "../../../../ts/environments/verify/science/dimension.ts";
+} from "../../../../ts/verify/science/index.ts";
+import { formatDimension } from "../../../../ts/verify/science/dimension.ts";
 
 describe("units", () => {
   it.each([

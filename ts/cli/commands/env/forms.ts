@@ -1,7 +1,7 @@
 /** The forms of `prl env`, with name and options of each; its module is loaded only when it runs. */
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
-import { RULES } from "../../option-rule.ts";
+import { RULES } from "../../arguments/option-rule.ts";
 import { ARGS } from "./options.ts";
 
 export interface EnvForm {

@@ -4,11 +4,11 @@ import {
   type ConfiguredEnvironment,
   countTasks,
   type EnvironmentOrigin,
-  type Split,
   type TaskCount,
 } from "../../../environments/index.ts";
+import { type Split } from "../../../datasets/index.ts";
 import { explain } from "../../../errors.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { environmentArgs, namedEnvironment } from "./options.ts";
 

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 
 import { parsePackageId } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
-import { makeFolder } from "../../../make-folder.ts";
-import type { PlainArguments } from "../../args.ts";
+import { makeFolder } from "../../../files/make-folder.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
-import { packageManifest } from "../../version.ts";
+import { packageManifest } from "../../../version.ts";
 import { templateFiles } from "./template.ts";
 
 /** The package's folder: sources and build output are equally deep below it. */

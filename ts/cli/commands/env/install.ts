@@ -5,7 +5,7 @@ import { dirname, join, resolve } from "node:path";
 
 import { type LocatedEnvironment, locateEnvironment, parsePackageId } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
-import { numberOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 
 const TIMEOUT_S = 600;

@@ -1,7 +1,7 @@
 /** `prl env list`: the environments that can be named from here. */
 import { BUILTIN, environmentPackages } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 
 interface Entry {

@@ -1,7 +1,7 @@
 /** Shared by the forms of `prl env`. */
 import { type LocatedEnvironment, environmentReference, locateEnvironment } from "../../../environments/index.ts";
 import { PrlError } from "../../../errors.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
 
 export const ARGS: CommandOption = {

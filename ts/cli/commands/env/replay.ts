@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { PrlError } from "../../../errors.ts";
 import { type ReplayReport, replayRun } from "../../../evals/index.ts";
 import { renderTable } from "../../../monitors/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 
 /** Most rollouts that are shown one by one; `--json` has all. */

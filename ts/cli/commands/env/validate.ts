@@ -6,7 +6,7 @@ import {
   type ValidationReport,
 } from "../../../environments/index.ts";
 import { renderTable } from "../../../monitors/index.ts";
-import { numberOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { environmentArgs, namedEnvironment } from "./options.ts";
 

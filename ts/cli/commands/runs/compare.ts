@@ -1,7 +1,7 @@
 /** `prl runs compare <run> <run>...`: rewards by step in one plot and side by side, and the config keys that differ. */
 import { PrlError } from "../../../errors.ts";
 import { condensed, formatNumber, renderTable, sparkline, terminalPlot } from "../../../monitors/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { differences, valueText } from "../../runs/config-keys.ts";
 import { findRun, outputDirOf } from "../../runs/find-runs.ts";

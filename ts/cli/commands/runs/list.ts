@@ -1,7 +1,7 @@
 /** `prl runs list`: a table of the runs, newest first, and what is wrong with each. */
 import { PrlError } from "../../../errors.ts";
 import { formatCount, formatNumber, formatSeconds, renderTable } from "../../../monitors/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { outputDirOf, runDirectories } from "../../runs/find-runs.ts";
 import { readRun, type RunRecord } from "../../runs/read-run.ts";

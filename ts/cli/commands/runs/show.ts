@@ -8,7 +8,7 @@ import {
   renderTable,
   terminalPlot,
 } from "../../../monitors/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { type CommandIo, EXIT } from "../../command.ts";
 import { highlights, valueText } from "../../runs/config-keys.ts";
 import { findRun, outputDirOf } from "../../runs/find-runs.ts";

@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import { diffWeights, readManifest, WeightReceiver, type TensorDiff } from "../../../native/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 import { bytesText } from "../../doctor/check.ts";
 

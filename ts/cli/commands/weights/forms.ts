@@ -1,7 +1,7 @@
 /** The forms of `prl weights`, with name and options of each; its module is loaded only when it runs. */
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo, CommandOption } from "../../command.ts";
-import { RULES } from "../../option-rule.ts";
+import { RULES } from "../../arguments/option-rule.ts";
 import { CLIENT_TLS, FROM, LISTEN, RELAY_TLS, SERVER_TLS, TIMEOUT } from "./network-options.ts";
 
 export interface WeightsForm {

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
-import { ifThere } from "../../../file-presence.ts";
+import { ifThere } from "../../../files/file-presence.ts";
 
 const CONFIG = "config.json";
 const TOKENIZER = "tokenizer.json";

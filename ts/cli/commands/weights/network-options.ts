@@ -1,6 +1,6 @@
 /** Options of `prl weights serve | relay | pull`. */
 import type { CommandOption } from "../../command.ts";
-import { RULES } from "../../option-rule.ts";
+import { RULES } from "../../arguments/option-rule.ts";
 
 export const LISTEN: CommandOption = {
   flag: "--listen",

@@ -2,10 +2,10 @@
 import { PrlError } from "../../../errors.ts";
 import { openWeightNode, type WeightNode } from "../../../native/index.ts";
 import { readTls, transportToken } from "../../../transports/index.ts";
-import { numberOption, showText, type PlainArguments } from "../../args.ts";
+import { numberOption, showText, type PlainArguments } from "../../arguments/args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
-import { expectedBy } from "../../option-rule.ts";
-import { stopExit } from "../../stop-signal.ts";
+import { expectedBy } from "../../arguments/option-rule.ts";
+import { stopExit } from "../../../stop-signal.ts";
 
 export const DEFAULT_LISTEN = "127.0.0.1:0";
 const DEFAULT_TIMEOUT_S = 600;

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import { WeightPublisher } from "../../../native/index.ts";
-import { numberOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 import { checkModelConfig, companionNames, holdsModel, tokenizerNote } from "./model-folder.ts";
 

@@ -1,7 +1,7 @@
 /** `prl weights pull <dir>`: pulls one version, with the versions that it builds on. */
 import { resolve } from "node:path";
 
-import { numberOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo } from "../../command.ts";
 import { onlyFolder, sourcesOf, withNode } from "./network.ts";
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import type { WeightNode } from "../../../native/index.ts";
-import { numberOption, type PlainArguments } from "../../args.ts";
+import { numberOption, type PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo } from "../../command.ts";
 import { announce, DEFAULT_LISTEN, onlyFolder, sourcesOf, withNode } from "./network.ts";
 

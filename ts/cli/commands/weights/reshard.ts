@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import { reshardWeights } from "../../../native/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 import { bytesText } from "../../doctor/check.ts";
 

@@ -1,7 +1,7 @@
 /** `prl weights serve <dir>`: lets other machines pull the versions below a folder. */
 import { resolve } from "node:path";
 
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import type { CommandIo } from "../../command.ts";
 import { announce, DEFAULT_LISTEN, onlyFolder, untilAborted, withNode } from "./network.ts";
 

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 
 import { PrlError } from "../../../errors.ts";
 import { verifyWeights } from "../../../native/index.ts";
-import type { PlainArguments } from "../../args.ts";
+import type { PlainArguments } from "../../arguments/args.ts";
 import { EXIT, type CommandIo } from "../../command.ts";
 import { bytesText } from "../../doctor/check.ts";
 import { checkModelConfig, companionNames, tokenizerNote } from "./model-folder.ts";

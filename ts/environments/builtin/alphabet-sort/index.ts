@@ -6,14 +6,14 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment, type Demonstration } from "../../environment.ts";
-import { multiTurn } from "../../multi-turn.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import type { Message } from "../../message.ts";
-import { sequenceRatio } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment, type Demonstration } from "../../model/environment.ts";
+import { multiTurn } from "../../conversation/multi-turn.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import type { Message } from "../../../message.ts";
+import { sequenceRatio } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { distinct, name } from "../words.ts";
 
 const config = z.strictObject({

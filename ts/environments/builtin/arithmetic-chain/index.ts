@@ -1,14 +1,14 @@
 /** arithmetic-chain: a start value and a row of steps (plus, minus, times, modulo); the answer is the last value, in a box. */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import { extractAnswer } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import { extractAnswer } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 
 const config = z.strictObject({
   minSteps: z.int().min(1).default(2).describe("fewest steps"),

@@ -6,15 +6,15 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import type { RewardContext } from "../../reward.ts";
-import { createRng, type Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import type { Trace } from "../../trace.ts";
-import { extractCode, gradeProgram, type ProgramGrade, programReward } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import type { RewardContext } from "../../model/reward.ts";
+import { createRng, type Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import type { Trace } from "../../episode/trace.ts";
+import { extractCode, gradeProgram, type ProgramGrade, programReward } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { EASY } from "./easy.ts";
 import { HARD } from "./hard.ts";
 import { MEDIUM } from "./medium.ts";

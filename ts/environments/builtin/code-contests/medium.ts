@@ -1,5 +1,5 @@
 /** Problems that need an idea: a window, a table, a sweep. Trying everything is too slow for their largest inputs, or too long to write. */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 import { between, type Family, lengthOf, numberLines } from "./problem.ts";
 
 const longestWindow: Family = {

@@ -3,7 +3,7 @@
  *
  * `solve` says what is expected; `gold` is a program that must score full marks, so that a mistake in either is found by the other.
  */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 
 export type Level = "easy" | "medium" | "hard";
 

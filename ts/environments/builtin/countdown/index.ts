@@ -1,14 +1,14 @@
 /** countdown: reach a target with given numbers, each used at most once, and + - * /; the expression stands in <answer> tags. */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import { xmlParser } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import { xmlParser } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { evaluate } from "./expression.ts";
 
 const config = z.strictObject({

@@ -1,5 +1,5 @@
 /** The number that a reply states, and whether two are the same. */
-import { extractAnswer } from "../../verify/index.ts";
+import { extractAnswer } from "../../../verify/index.ts";
 
 const NUMBER = String.raw`[-−]?\$?(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?`;
 const CHOICE = /\b(?:or|and|to)\b|[,;/|]/u;

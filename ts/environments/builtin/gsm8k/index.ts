@@ -2,13 +2,13 @@
 import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { extractAnswer } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { extractAnswer } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { dataArguments, dataTasks } from "../task-data.ts";
 import { sameNumber, statedNumber } from "./answer.ts";
 import { problems } from "./problems.ts";

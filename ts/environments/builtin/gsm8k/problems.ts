@@ -1,5 +1,5 @@
 /** Word problems in the form of the dataset, generated: a few situations, each with numbers, names and things of its own. */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 
 export interface WordProblem {
   question: string;

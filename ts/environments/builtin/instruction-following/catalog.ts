@@ -2,7 +2,7 @@
  * Instructions that a program can check, drawn at random: what they say, how `checkInstruction` knows them, and what a reply has to have to
  * follow them. Kinds that speak of the same thing share a `theme`, of which a task has one at most.
  */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 import { name as madeName, word as madeWord } from "../words.ts";
 import type { Draft } from "./draft.ts";
 import { KEYWORDS, sentenceAbout, sentenceOf, sentenceWith } from "./sentences.ts";

@@ -7,14 +7,14 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment, type Demonstration } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import { checkInstruction, stripThinking } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment, type Demonstration } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import { checkInstruction, stripThinking } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { CATALOG, type DrawnInstruction, pickSome } from "./catalog.ts";
 import { emptyDraft, write } from "./draft.ts";
 import { sentenceAbout, TOPICS } from "./sentences.ts";

@@ -1,5 +1,5 @@
 /** Topics to write about and the plain sentences that gold replies are made of. */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 
 export const TOPICS: readonly string[] = [
   "a lighthouse",

@@ -1,14 +1,14 @@
 /** json-extraction: facts in a sentence are to be given back as one JSON object with the keys that are asked for. */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import { stripThinking } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import { stripThinking } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { distinct, name, word } from "../words.ts";
 
 const config = z.strictObject({

@@ -7,13 +7,13 @@
 import { z } from "zod";
 
 import { endpointConfig } from "../../endpoint/endpoint-config.ts";
-import { defineEnvironment, type Demonstration } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward, type RewardContext } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import type { Trace } from "../../trace.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment, type Demonstration } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward, type RewardContext } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import type { Trace } from "../../episode/trace.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { type Card, type Deal, DEALS, legalActions, type Player } from "./game.ts";
 import { type Hand, replay, winnings } from "./hand.ts";
 

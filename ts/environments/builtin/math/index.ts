@@ -2,14 +2,14 @@
 import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { extractAnswer, verifyMath } from "../../verify/index.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { extractAnswer, verifyMath } from "../../../verify/index.ts";
 import { isCopied, isFinished } from "../finished-answer.ts";
-import { ofSplit } from "../split.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { dataArguments, dataTasks, GENERATED } from "../task-data.ts";
 import { KINDS, problems } from "./problems.ts";
 

@@ -4,7 +4,7 @@
  *
  * The answers are computed here with whole numbers, not by the verifier that grades replies.
  */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 
 export interface MathProblem {
   kind: string;

@@ -6,14 +6,14 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward, type RewardContext } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import { extractAnswer, xmlParser } from "../../verify/index.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward, type RewardContext } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import { extractAnswer, xmlParser } from "../../../verify/index.ts";
 import { evaluate } from "../countdown/expression.ts";
-import { ofSplit } from "../split.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 
 const config = z.strictObject({
   solvers: z.int().min(1).max(64).default(4).describe("attempts at each problem"),

@@ -3,15 +3,15 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import type { Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import { tool } from "../../tool.ts";
-import { toolUse } from "../../tool-use.ts";
-import { extractAnswer, verifyMath } from "../../verify/index.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import { tool } from "../../conversation/tool.ts";
+import { toolUse } from "../../conversation/tool-use.ts";
+import { extractAnswer, verifyMath } from "../../../verify/index.ts";
 import { isFinished } from "../finished-answer.ts";
-import { ofSplit } from "../split.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { Interpreter } from "./interpreter.ts";
 import { makeProblem } from "./problems.ts";
 

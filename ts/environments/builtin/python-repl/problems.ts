@@ -1,5 +1,5 @@
 /** Problems whose answers take a computer: sums over primes, recurrences, counts, big remainders. Each with its exact answer. */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 
 export interface Problem {
   readonly text: string;

@@ -5,8 +5,8 @@
  * has learnt, and so leaves reinforcement learning something to improve. (Stopping early instead leaves a policy that
  * cannot be lifted.)
  */
-import type { Demonstration } from "../../environment.ts";
-import type { Rng } from "../../rng.ts";
+import type { Demonstration } from "../../model/environment.ts";
+import type { Rng } from "../../../random/rng.ts";
 import type { ReverseConfig } from "./config.ts";
 import { strings } from "./strings.ts";
 import { taskOf } from "./task.ts";

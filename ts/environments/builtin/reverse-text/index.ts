@@ -5,12 +5,12 @@
  * Ratcliff-Obershelp similarity, so partly right answers earn something. Training tasks, held-out tasks and
  * demonstrations never share a string.
  */
-import { defineEnvironment } from "../../environment.ts";
-import type { Rng } from "../../rng.ts";
-import { reward, type RewardContext } from "../../reward.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import { sequenceRatio, stripWhitespace } from "../../verify/index.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { reward, type RewardContext } from "../../model/reward.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import { sequenceRatio, stripWhitespace } from "../../../verify/index.ts";
 import { config, type ReverseConfig } from "./config.ts";
 import { demonstrations } from "./demonstrations.ts";
 import { strings } from "./strings.ts";

@@ -5,7 +5,7 @@
  * residue classes, `eval` has one, `train` three and `demonstrations` four. None is its own reverse: it would be its own answer.
  */
 import { PrlError } from "../../../errors.ts";
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 
 export type Use = "train" | "eval" | "demonstrations";
 

@@ -1,14 +1,14 @@
 /** sudoku: grids of 4, 6 or 9 with one solution; plain, Latin squares without boxes, or with diagonals. */
 import { z } from "zod";
 
-import { defineEnvironment, type Demonstration } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { singleTurn } from "../../single-turn.ts";
-import { endless } from "../../tasks.ts";
-import { stripThinking } from "../../verify/index.ts";
-import { ofSplit, type Use } from "../split.ts";
+import { defineEnvironment, type Demonstration } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { singleTurn } from "../../conversation/single-turn.ts";
+import { endless } from "../../model/tasks.ts";
+import { stripThinking } from "../../../verify/index.ts";
+import { ofSplit, type Use } from "../../../datasets/index.ts";
 import { BOXES, groupsOf, KINDS, type Kind, type Size, SIZES } from "./groups.ts";
 import { type Grid, hasTwice, makeGrid, makePuzzle, toRows } from "./puzzle.ts";
 

@@ -1,5 +1,5 @@
 /** Puzzles with exactly one solution, and the solver that says so. */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 import { groupsOf, type Kind, type Size } from "./groups.ts";
 
 /** Numbers 1 to size by cell; 0 is empty. */

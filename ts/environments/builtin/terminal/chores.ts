@@ -1,5 +1,5 @@
 /** Small chores with files and texts, made of random words and numbers: what is there, what is asked, what must be there in the end. */
-import type { Rng } from "../../rng.ts";
+import type { Rng } from "../../../random/rng.ts";
 import { distinct, word } from "../words.ts";
 
 export interface Chore {

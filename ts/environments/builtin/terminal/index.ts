@@ -3,12 +3,12 @@ import { z } from "zod";
 
 import { PrlError } from "../../../errors.ts";
 import { type Box, requireRun } from "../../../sandbox/index.ts";
-import { agent } from "../../agent.ts";
-import { defineEnvironment } from "../../environment.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import { ofSplit } from "../split.ts";
+import { agent } from "../../conversation/agent.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { AGENT_PROGRAM } from "./agent-program.ts";
 import { CHORES, makeChore } from "./chores.ts";
 

@@ -5,15 +5,15 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment, type Demonstration } from "../../environment.ts";
-import type { Message, ToolCall } from "../../message.ts";
-import { reward } from "../../reward.ts";
-import { createRng, type Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import { tool, toolSchemas } from "../../tool.ts";
-import { toolUse } from "../../tool-use.ts";
-import { extractAnswer } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment, type Demonstration } from "../../model/environment.ts";
+import type { Message, ToolCall } from "../../../message.ts";
+import { reward } from "../../model/reward.ts";
+import { createRng, type Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import { tool, toolSchemas } from "../../conversation/tool.ts";
+import { toolUse } from "../../conversation/tool-use.ts";
+import { extractAnswer } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { distinct, name } from "../words.ts";
 
 const KINDS = ["office", "manager_office", "manager_salary", "sum"] as const;

@@ -5,15 +5,15 @@
  */
 import { z } from "zod";
 
-import { defineEnvironment } from "../../environment.ts";
-import type { Message } from "../../message.ts";
-import { multiTurn } from "../../multi-turn.ts";
-import { reward } from "../../reward.ts";
-import type { Rng } from "../../rng.ts";
-import { endless } from "../../tasks.ts";
-import type { Trace } from "../../trace.ts";
-import { xmlParser } from "../../verify/index.ts";
-import { ofSplit } from "../split.ts";
+import { defineEnvironment } from "../../model/environment.ts";
+import type { Message } from "../../../message.ts";
+import { multiTurn } from "../../conversation/multi-turn.ts";
+import { reward } from "../../model/reward.ts";
+import type { Rng } from "../../../random/rng.ts";
+import { endless } from "../../model/tasks.ts";
+import type { Trace } from "../../episode/trace.ts";
+import { xmlParser } from "../../../verify/index.ts";
+import { ofSplit } from "../../../datasets/index.ts";
 import { word } from "../words.ts";
 
 const GUESSES = 6;

@@ -1,0 +1,80 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const TS = resolve(import.meta.dirname, "../../../ts");
+
+/** Areas from the top of the layering to its bottom: an area imports from the layers below its own, and from no other area of its own. */
+const LAYERS = [
+  ["cli"],
+  ["launcher"],
+  ["orchestrator", "trainer", "inference", "evals"],
+  ["algorithms"],
+  ["environments"],
+  ["verify", "datasets"],
+  ["inference-client"],
+  ["transports", "sandbox", "monitors"],
+  ["renderers", "config", "random"],
+  ["jinja", "native"],
+  ["async", "files"],
+];
+/** Small helpers: each file is imported by itself. */
+const WITHOUT_INDEX = new Set(["async", "files", "random"]);
+
+function sources(dir: string): string[] {
+  return readdirSync(dir).flatMap((name) => {
+    const path = join(dir, name);
+    return statSync(path).isDirectory() ? sources(path) : path.endsWith(".ts") ? [path] : [];
+  });
+}
+
+function imports(file: string): string[] {
+  const pattern = /(?:from|import)\s*\(?\s*"([^"]+)"/g;
+  return [...readFileSync(file, "utf8").matchAll(pattern)].map((match) => match[1] ?? "");
+}
+
+/** Whether another area may be entered here: through what is public (`index.ts`) or through what is for the house (`internal.ts`). */
+function isDoor(target: string, area: string): boolean {
+  return WITHOUT_INDEX.has(area) || target === `${area}/index.ts` || target === `${area}/internal.ts`;
+}
+
+const layerOf = (area: string) => LAYERS.findIndex((layer) => layer.includes(area));
+const files = sources(TS).map((file) => ({ file, area: relative(TS, file).split("/")[0] ?? "" }));
+
+describe("the layering of ts/", () => {
+  test("every folder belongs to a layer", () => {
+    const areas = new Set(files.map(({ area }) => area).filter((area) => !area.endsWith(".ts")));
+    expect([...areas].toSorted()).toEqual(LAYERS.flat().toSorted());
+  });
+
+  test("areas import only from the layers below, and through their index", () => {
+    const broken: string[] = [];
+    for (const { file, area } of files) {
+      if (area.endsWith(".ts")) continue;
+      for (const specifier of imports(file)) {
+        if (!specifier.startsWith(".")) continue;
+        const target = relative(TS, resolve(dirname(file), specifier));
+        const other = target.split("/")[0] ?? "";
+        if (other === area || !target.includes("/")) continue;
+        const line = `${relative(TS, file)} imports ${target}`;
+        if (layerOf(other) <= layerOf(area)) broken.push(`${line}: wrong direction`);
+        else if (!isDoor(target, other)) broken.push(`${line}: not through ${other}/index.ts`);
+      }
+    }
+    expect(broken).toEqual([]);
+  });
+
+  test("no area goes through its own index", () => {
+    const circles = files.filter(({ file, area }) =>
+      imports(file).some(
+        (specifier) => specifier.startsWith(".") && relative(TS, resolve(dirname(file), specifier)) === `${area}/index.ts`,
+      ),
+    );
+    expect(circles.map(({ file }) => relative(TS, file))).toEqual([]);
+  });
+
+  test("only ts/native imports the addon", () => {
+    const others = files.filter(({ file, area }) => area !== "native" && imports(file).includes("#native"));
+    expect(others.map(({ file }) => relative(TS, file))).toEqual([]);
+  });
+});

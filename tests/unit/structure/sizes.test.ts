@@ -1,0 +1,57 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { describe, expect, test } from "vitest";
+
+const ROOT = resolve(import.meta.dirname, "../../..");
+const MOST_FILES = 15;
+const MOST_LINES = 500;
+
+/** Folders that may hold more, each with its reason. The list is to become shorter. */
+const CROWDED: Readonly<Record<string, string>> = {
+  "crates/packing/src": "to be split into plan, batch and samples",
+  "crates/sandboxd/src": "to be split; what runs inside a sandbox becomes a crate",
+  "crates/sandboxd/src/boxes": "as above",
+  "crates/weights/src": "to be split into files, versions and checkpoints",
+};
+/** Files that may be longer, each with its reason. */
+const LONG: Readonly<Record<string, string>> = {
+  "crates/sandbox-proto/src/pb.rs": "generated from the protocol's definition",
+  "crates/transport/src/pb.rs": "generated from the protocol's definition",
+  "crates/weights/tests/exchange.rs": "to be split",
+  "tests/fixtures/make/jinja_snippets.py": "a table of templates",
+};
+
+/** Source files that are tracked or new. */
+function sources(): string[] {
+  const list = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  return list
+    .split("\n")
+    .filter((file) => /^(?:ts|crates|native|tests|benches)\/.*\.(?:ts|rs|mjs|py)$/u.test(file))
+    .filter((file) => !file.startsWith("native/index.") && existsSync(join(ROOT, file)));
+}
+
+describe("the sizes of folders and files", () => {
+  test(`a folder of sources holds at most ${MOST_FILES} files`, () => {
+    const counts = new Map<string, number>();
+    for (const file of sources()) {
+      if (/(?:^|\/)(?:tests|benches)\//u.test(file)) continue;
+      counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
+    }
+    const crowded = [...counts].filter(([, count]) => count > MOST_FILES).map(([folder]) => folder);
+    expect(crowded.toSorted()).toEqual(Object.keys(CROWDED).toSorted());
+  });
+
+  test(`a file has at most ${MOST_LINES} lines`, () => {
+    const long = sources().filter((file) => readFileSync(join(ROOT, file), "utf8").split("\n").length - 1 > MOST_LINES);
+    expect(long.toSorted()).toEqual(Object.keys(LONG).toSorted());
+  });
+
+  test("no file is named for nothing in particular", () => {
+    const names = /^(?:utils?|helpers?|misc|common|stuff)\.(?:ts|rs|mjs|py)$/u;
+    expect(sources().filter((file) => names.test(basename(file)))).toEqual([]);
+  });
+});

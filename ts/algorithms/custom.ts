@@ -1,0 +1,66 @@
+/**
+ * Custom advantages: `(group) => Float32Array[]`, a function that the user gives by path (`type = "custom"`).
+ *
+ * It sees the rollouts of one comparison that have a reward, and returns for each of them one number, which all its sampled tokens get, or one
+ * for each token of its trace; those of tokens that were not sampled are not read.
+ */
+import type { EpisodeTrace } from "../environments/index.ts";
+import { PrlError } from "../errors.ts";
+import type { TraceColumns } from "../native/index.ts";
+import { OwnFunction } from "./custom-function.ts";
+
+/** One rollout's trace. */
+export interface RewardedTrace {
+  reward: number;
+  trace: EpisodeTrace;
+  /** A copy of its tokens, T of all branches. */
+  columns: () => TraceColumns;
+}
+
+/** The traces that are compared: those of one agent on one task. */
+export interface AdvantageGroup {
+  /** Name of the source. */
+  env: string;
+  task: { key: string; data: unknown };
+  agent: string;
+  rollouts: RewardedTrace[];
+}
+
+/** One array per rollout: [1], or [T] for the tokens of its trace. */
+export type CustomAdvantages = (group: AdvantageGroup) => readonly Float32Array[];
+
+/** One advantage for all sampled tokens, or one per token. */
+export type Worth = number | Float32Array;
+
+/** Errors: those of `OwnFunction.load`. */
+export async function loadAdvantages(path: string, deadlineS: number | null): Promise<OwnFunction> {
+  return OwnFunction.load(path, "advantages are a function (group) => Float32Array[]", deadlineS);
+}
+
+/** Calls the function. Errors: those of `OwnFunction.call`; PRL_ADVANTAGE_INPUT when what it returned is not allowed. */
+export function customAdvantages(compute: OwnFunction, group: AdvantageGroup): Worth[] {
+  const what = `group ${group.env} ${group.task.key}`;
+  const result = compute.call(what, group);
+  const wrong = (problem: string) => new PrlError("PRL_ADVANTAGE_INPUT", `${compute.path}: ${what}: ${problem}`);
+  if (!Array.isArray(result) || result.length !== group.rollouts.length) {
+    throw wrong(`the function returned no list of ${group.rollouts.length} arrays, one per rollout`);
+  }
+  return group.rollouts.map(({ columns }, i) => {
+    const values: unknown = result[i];
+    if (!(values instanceof Float32Array)) throw wrong(`what it returned for rollout ${i} is not a Float32Array`);
+    const bad = values.find((value) => !Number.isFinite(value));
+    if (bad !== undefined) throw wrong(`rollout ${i} has an advantage of ${bad}`);
+    if (values.length === 1) return values[0] ?? 0;
+    const tokens = columns().tokenIds.length;
+    if (values.length === tokens) return values;
+    throw wrong(`rollout ${i} has ${values.length} advantages: give one, or one for each of its ${tokens} tokens`);
+  });
+}
+
+/** The worth as one number: the mean over the sampled tokens. */
+export function meanWorth(worth: Worth, columns: () => TraceColumns): number {
+  if (typeof worth === "number") return worth;
+  const { mask } = columns();
+  const own = worth.filter((_, t) => mask[t] === 1);
+  return own.length === 0 ? 0 : own.reduce((sum, value) => sum + value, 0) / own.length;
+}

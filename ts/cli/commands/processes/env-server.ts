@@ -1,0 +1,54 @@
+/**
+ * `prl env-server`, an env worker: runs environment code for a run in a separate process, so that a crash in it ends nothing else.
+ *
+ * Loads environments and tokenizer, listens, joins the run and serves until SIGTERM or until the launcher is gone; it
+ * it then ends within 10 s. Of the other processes it knows only the engine address that each rollout brings.
+ */
+import { readEnvWorkerConfig, startEnvWorker } from "../../../environments/index.ts";
+import { joinRun } from "../../../monitors/index.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../../processes/standalone.ts";
+import { CHILD_OPTIONS, parseChildOptions } from "../../processes/child.ts";
+import type { Command, CommandIo } from "../../command.ts";
+import { stopExit } from "../../../stop-signal.ts";
+
+const COMPONENT = "env-worker";
+
+export const command: Command = {
+  name: "env-server",
+  summary: "Host environments for a run: one env worker",
+  usage: `env-server ${BY_HAND_USAGE}\n       prl env-server --config <file.json> --run-dir <dir> [--index <i>]`,
+  details:
+    BY_HAND_DETAILS +
+    "`prl rl` starts it with --config. The config file holds {run_id, seed, model_dir, sources: [{name, split, env}], max_concurrent}\n" +
+    "with env = {id | path, args}.\n" +
+    "The address is in <run-dir>/run/env-worker-<i>.json as soon as the worker takes requests.\n",
+  options: eitherWay(CHILD_OPTIONS),
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const given = await asStartedByLauncher(COMPONENT, args, io);
+  const { configPath, runDir, index } = parseChildOptions("env-server", given, io.cwd);
+  const { signal } = io;
+  const member = joinRun({ component: COMPONENT, index, runDir });
+  const config = await readEnvWorkerConfig(configPath);
+  const worker = await startEnvWorker(config);
+  try {
+    await member.ready({ url: worker.url });
+    const names = config.sources.map(({ name, split }) => `${name} (${split})`).join(", ");
+    io.stderr.write(`env-worker ${index}: ${names} at ${worker.url}\n`);
+    await aborted(signal);
+    io.stderr.write(`env-worker ${index}: stopping on ${String(signal.reason)}\n`);
+  } finally {
+    await worker.stop();
+    member.leave();
+  }
+  return stopExit(signal.reason);
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((done) => {
+    signal.addEventListener("abort", () => done(), { once: true });
+  });
+}

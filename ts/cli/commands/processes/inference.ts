@@ -1,0 +1,137 @@
+/**
+ * `prl inference`: an inference server, in a run or alone.
+ *
+ * As a process of a run it loads the model, listens, joins the run and serves until SIGTERM or until the launcher is gone; it then ends within
+ * 10 s. It knows nothing of the other processes. With a model folder it serves that model until a signal stops it.
+ */
+import { basename } from "node:path";
+
+import { PrlError } from "../../../errors.ts";
+import {
+  engineOptions,
+  hostProblem,
+  parseInferenceProcessConfig,
+  readInferenceProcessConfig,
+} from "../../../inference/index.ts";
+import { joinRun } from "../../../monitors/index.ts";
+import { loadModel } from "../../../native/index.ts";
+import { openInferencePuller, transportToken, type WeightPuller } from "../../../transports/index.ts";
+import { numberOption, parseOptions, refusePositionals } from "../../arguments/args.ts";
+import { BENCH_OPTION, isBench } from "../../bench/option.ts";
+import { asStartedByLauncher, BY_HAND_DETAILS, BY_HAND_USAGE, eitherWay } from "../../processes/standalone.ts";
+import { CHILD_OPTIONS, parseChildOptions, untilStopped } from "../../processes/child.ts";
+import type { Command, CommandIo } from "../../command.ts";
+import { RULES } from "../../arguments/option-rule.ts";
+import { atMost, CLOSE_ENGINE_MS, FOREVER, modelFolder, orStopped, serve } from "../../processes/serve-model.ts";
+
+const COMPONENT = "inference";
+const DEFAULT_PORT = 8000;
+const FOLDER_OPTIONS = [
+  {
+    flag: "--host",
+    value: "<address>",
+    rule: { is: "host" },
+    summary: "Address to listen on (default 127.0.0.1); beyond this machine it needs PRL_TRANSPORT_TOKEN",
+  },
+  { flag: "--port", value: "<n>", rule: RULES.port, summary: "Port (default 8000); another free one when it is taken" },
+  { flag: "--name", value: "<name>", summary: "Name of the model in requests (default: the folder's)" },
+  { flag: "--threads", value: "<n>", rule: RULES.threads, summary: "Threads of the engine (default: all cores)" },
+  {
+    flag: "--max-model-len",
+    value: "<n>",
+    rule: RULES.count,
+    summary: "Longest sequence (tokens; default: the model's)",
+  },
+] as const;
+
+export const command: Command = {
+  name: COMPONENT,
+  summary: "Serve a model over HTTP: token ids in, token ids and log-probabilities out",
+  usage:
+    "inference <model folder> [--host 127.0.0.1] [--port 8000] [--name <name>] [--threads <n>] [--max-model-len <n>]\n" +
+    `       prl inference ${BY_HAND_USAGE}\n` +
+    "       prl inference --config <file.json> --run-dir <dir> [--index <i>]\n" +
+    "       prl inference --bench [<steps>] <file.toml>... [--key value]...",
+  details:
+    "With a folder (config.json, weights, tokenizer): serves it, OpenAI's endpoints under /v1 included; the address is the first line of stdout.\n" +
+    "PRL_TRANSPORT_TOKEN is the key that calls which pause the engine or change its weights have to show (authorization: Bearer); sampling\n" +
+    "needs none. Without it the server listens on addresses of this machine only.\n" +
+    BY_HAND_DETAILS +
+    "`prl rl` starts it with --config for each replica. The config file holds {model_dir, version, seed, inference: {...}} with the keys\n" +
+    "of [inference]. The address is in <run-dir>/run/inference-<i>.json as soon as the server takes requests.\n",
+  options: [...FOLDER_OPTIONS, BENCH_OPTION, ...eitherWay(CHILD_OPTIONS)],
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  if (isBench(args)) return (await import("../../bench/inference.ts")).benchInference(args, io);
+  const [first = "-"] = args;
+  const isFolder = !first.startsWith("-") && first !== "@" && !first.endsWith(".toml");
+  return isFolder ? serveFolder(first, args.slice(1), io) : runChild(args, io);
+}
+
+async function serveFolder(folder: string, args: readonly string[], io: CommandIo): Promise<number> {
+  const { options, positionals } = parseOptions({ name: COMPONENT, options: FOLDER_OPTIONS }, args);
+  refusePositionals("inference <folder>", positionals);
+  const dir = await modelFolder(folder, io.cwd);
+  const host = options.get("--host") ?? "127.0.0.1";
+  await checkHost(host, io);
+  const number = (flag: string): number | null => (options.has(flag) ? numberOption(options, flag, 0) : null);
+  const config = parseInferenceProcessConfig(
+    {
+      model_dir: dir,
+      inference: {
+        threads: number("--threads"),
+        max_model_len: number("--max-model-len"),
+        server: { host, port: number("--port") ?? DEFAULT_PORT },
+        model: { name: options.get("--name") ?? basename(dir) },
+      },
+    },
+    "prl inference",
+  );
+  const { signal } = io;
+  return untilStopped(io, async () => {
+    const model = await orStopped(signal, loadModel(dir, await engineOptions(config)));
+    try {
+      await serve(config, model, null, 0, io, async (url) => {
+        if (io.json) io.writeJson({ url, model: config.inference.model?.name });
+        else io.stdout.write(`${url}\n`);
+        await FOREVER;
+      });
+    } finally {
+      await atMost(CLOSE_ENGINE_MS, "closing the engine", model.close(), io);
+    }
+  });
+}
+
+/** Checks the host before the model is loaded. Errors: PRL_CLI_USAGE. */
+async function checkHost(host: string, io: CommandIo): Promise<void> {
+  const problem = await hostProblem(host, transportToken(io.env));
+  if (problem !== null) throw new PrlError("PRL_CLI_USAGE", `prl inference: --host: ${problem}`);
+}
+
+async function runChild(args: readonly string[], io: CommandIo): Promise<number> {
+  const { configPath, runDir, index } = parseChildOptions(
+    COMPONENT,
+    await asStartedByLauncher(COMPONENT, args, io),
+    io.cwd,
+  );
+  const { signal } = io;
+  const member = joinRun({ component: COMPONENT, index, runDir });
+  return untilStopped(io, async () => {
+    const config = await readInferenceProcessConfig(configPath);
+    const model = await orStopped(signal, loadModel(config.model_dir, await engineOptions(config)));
+    let puller: WeightPuller | null = null;
+    try {
+      puller = await openInferencePuller(runDir, index, config.weight_broadcast);
+      await serve(config, model, puller, index, io, async (url) => {
+        const weights = puller === null ? {} : { weights: puller.address };
+        await member.ready({ url, isa: model.isa, dtype: model.dtype, version: config.version, ...weights });
+        await FOREVER;
+      });
+    } finally {
+      const closed = Promise.all([model.close(), puller?.close()]);
+      await atMost(CLOSE_ENGINE_MS, "closing the engine", closed, io);
+    }
+  });
+}

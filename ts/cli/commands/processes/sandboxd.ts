@@ -1,0 +1,62 @@
+/**
+ * `prl sandboxd`: the sandbox daemon of a run, one for all env workers of the machine.
+ *
+ * Starts prl-sandboxd on the socket that its config names and is ready when the daemon is. It ends when the daemon ends: the launcher then starts
+ * another one on the same socket, where clients find it.
+ */
+import { spawn } from "node:child_process";
+import { rm } from "node:fs/promises";
+
+import { PrlError } from "../../../errors.ts";
+import { joinRun } from "../../../monitors/index.ts";
+import { sandboxDaemonPath } from "../../../native/index.ts";
+import { daemonArguments } from "../../../sandbox/index.ts";
+import { CHILD_OPTIONS, parseChildOptions, readChildConfig, untilStopped } from "../../processes/child.ts";
+import type { Command, CommandIo } from "../../command.ts";
+import type { SandboxdChildConfig } from "../../../launcher/index.ts";
+
+const COMPONENT = "sandboxd";
+/** After SIGTERM the daemon ends its runs; then it is killed. */
+const STOP_MS = 4_000;
+
+export const command: Command = {
+  name: COMPONENT,
+  summary: "The sandbox daemon of a run",
+  usage: "sandboxd --config <file.json> --run-dir <dir>",
+  details:
+    "`prl rl` starts it when an environment needs sandboxes and the config names no daemon. Without a run: prl sandbox serve.",
+  options: CHILD_OPTIONS,
+  hidden: true,
+  run,
+};
+
+async function run(args: readonly string[], io: CommandIo): Promise<number> {
+  const { configPath, runDir, index } = parseChildOptions(COMPONENT, args, io.cwd);
+  const member = joinRun({ component: COMPONENT, index, runDir });
+  const { socket, daemon } = await readChildConfig<SandboxdChildConfig>(configPath);
+  if (socket === null) throw new PrlError("PRL_CONFIG_INVALID", `${configPath}: it names no socket`);
+  return untilStopped(io, async () => {
+    // A daemon that was killed leaves its socket.
+    await rm(socket, { force: true });
+    // Its standard input is a pipe from this process: it stops when this process is gone, for whatever reason.
+    const child = spawn(
+      sandboxDaemonPath(io.env),
+      ["--socket", socket, "--stop-with-stdin", ...daemonArguments(daemon)],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    const stop = (): void => {
+      child.kill("SIGTERM");
+      setTimeout(() => child.kill("SIGKILL"), STOP_MS).unref();
+    };
+    io.signal.addEventListener("abort", stop, { once: true });
+    if (io.signal.aborted) stop();
+    child.stdout.once("data", () => void member.ready({ url: `unix:${socket}` }));
+    const end = await new Promise<string>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("exit", (code, signal) => resolve(signal ?? `exit code ${code ?? 0}`));
+    });
+    throw new PrlError("PRL_SANDBOX_DAEMON_EXITED", `the sandbox daemon ended: ${end}`);
+  });
+}

@@ -1,0 +1,83 @@
+/** Serves a model while a command needs it, and ends the server in order. */
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+
+import { PrlError } from "../../errors.ts";
+import { ifThere } from "../../files/file-presence.ts";
+import { createInferenceServer, type InferenceProcessConfig } from "../../inference/index.ts";
+import type { Model } from "../../native/index.ts";
+import { transportToken, type WeightPuller } from "../../transports/index.ts";
+import type { CommandIo } from "../command.ts";
+
+/** Time to end answers under way and connections; with the engine's part it is below 10 s. */
+const CLOSE_SERVER_MS = 3_000;
+export const CLOSE_ENGINE_MS = 4_000;
+
+/** For serving until a signal stops the process. */
+export const FOREVER = new Promise<never>(() => undefined);
+
+/** The absolute path of a model's folder. Errors: PRL_CONFIG_FILE. */
+export async function modelFolder(folder: string, cwd: string): Promise<string> {
+  const dir = resolve(cwd, folder);
+  const found = await ifThere(stat(dir), dir);
+  if (found?.isDirectory() !== true) throw new PrlError("PRL_CONFIG_FILE", `${dir} is no folder with a model`);
+  return dir;
+}
+
+/** Serves while `use` works with the address; rejects as soon as a signal stops the process. */
+export async function serve(
+  config: InferenceProcessConfig,
+  model: Model,
+  puller: WeightPuller | null,
+  index: number,
+  io: CommandIo,
+  use: (url: string) => Promise<void>,
+): Promise<void> {
+  const name = config.inference.model?.name;
+  const server = await createInferenceServer(model, {
+    modelDir: config.model_dir,
+    seed: config.seed,
+    ...(name === undefined ? {} : { modelName: name }),
+    ...(puller === null ? {} : { puller }),
+    verifyWeights: config.weight_broadcast.verify,
+    startPaused: config.start_paused,
+    controlKey: transportToken(io.env),
+  });
+  try {
+    const { host, port } = config.inference.server;
+    // Replicas share the config section: each takes the port plus its index.
+    const url = await server.listen(host, port === 0 ? 0 : port + index);
+    io.stderr.write(`inference ${index}: ${config.model_dir} at ${url}, ${model.isa}, ${model.threads} threads\n`);
+    await orStopped(io.signal, use(url));
+  } finally {
+    await atMost(CLOSE_SERVER_MS, "closing the server", server.close(), io);
+  }
+}
+
+/** `work`, or a rejection as soon as a signal stops the process. */
+export async function orStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let onAbort: (() => void) | undefined;
+  try {
+    const stopped = new Promise<never>((_resolve, reject) => {
+      onAbort = () => reject(new Error(`stopped by ${String(signal.reason)}`));
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) onAbort();
+    });
+    return await Promise.race([work, stopped]);
+  } finally {
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Waits for `work` no longer than `ms`; the process ends in any case, so a timeout is only reported. */
+export async function atMost(ms: number, what: string, work: Promise<unknown>, io: CommandIo): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((done) => {
+    timer = setTimeout(() => done("late"), ms);
+  });
+  try {
+    if ((await Promise.race([work, late])) === "late") io.stderr.write(`${what} took longer than ${ms} ms\n`);
+  } finally {
+    clearTimeout(timer);
+  }
+}

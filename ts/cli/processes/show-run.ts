@@ -1,0 +1,71 @@
+/** What `prl rl` and `prl sft` share: a view of the run's progress, its end, its exit code. */
+import type { RunEvent } from "../../monitors/index.ts";
+import { LiveProgress, PlainProgress, type ProgressView } from "../../monitors/index.ts";
+import { type CommandIo, EXIT, exitCodeOf } from "../command.ts";
+import { outliveOutput } from "../lost-output.ts";
+import { stopExit } from "../../stop-signal.ts";
+import { PrlError } from "../../errors.ts";
+import { runReport } from "../../launcher/index.ts";
+import type { ResumeRequest } from "../../launcher/index.ts";
+import type { RunSummary } from "../../launcher/index.ts";
+
+export const RESUME_OPTION = {
+  flag: "--resume",
+  value: "step",
+  whenBare: "latest",
+  summary: "Continue an earlier run: from its newest checkpoint, or that of a step",
+} as const;
+
+/** Options of both commands that are not config keys. */
+export const RUN_OPTIONS = [
+  { flag: "--dry-run", summary: "Write the resolved config to configs/ of the run directory and stop" },
+  RESUME_OPTION,
+] as const;
+
+/** What `--resume` asks for; undefined without it. */
+export function resumeRequest(value: string | undefined): ResumeRequest | undefined {
+  if (value === undefined || value === "latest") return value;
+  if (/^[1-9]\d*$/.test(value)) return Number(value);
+  throw new PrlError("PRL_CLI_USAGE", `--resume takes the step of a checkpoint, not "${value}"`);
+}
+
+/** Shows a run on the terminal, or as lines on stdout, or as lines on stderr with `--json`. The run goes on when these cannot be written. */
+export async function showRun(
+  io: CommandIo,
+  title: string,
+  start: (onEvent: (event: RunEvent) => void) => { result: Promise<RunSummary> },
+): Promise<number> {
+  outliveOutput();
+  const view = progressView(io, title);
+  let summary: RunSummary;
+  try {
+    summary = await start((event) => view.show(event)).result;
+  } finally {
+    view.end();
+  }
+  if (io.json) io.writeJson(summary);
+  else if (summary.status === "completed" || summary.steps > 0) io.stdout.write(`\n${runReport(summary).join("\n")}\n`);
+  if (summary.error !== undefined) io.stderr.write(`prl: [${summary.error.code}] ${summary.error.message}\n`);
+  return exitCode(summary, io.signal);
+}
+
+/** A block that is redrawn on a terminal, else lines. `elapsed`: seconds that the run has been going on. */
+export function progressView(io: CommandIo, title: string, elapsed = 0): ProgressView {
+  if (io.isTerminal) {
+    const colour = (io.env["NO_COLOR"] ?? "") === "";
+    return new LiveProgress({ write: (text) => io.stdout.write(text), columns: io.columns, colour }, title, elapsed);
+  }
+  const lines = io.json ? io.stderr : io.stdout;
+  return new PlainProgress((text) => lines.write(text));
+}
+
+function exitCode(summary: RunSummary, signal: AbortSignal): number {
+  switch (summary.status) {
+    case "completed":
+      return EXIT.done;
+    case "failed":
+      return exitCodeOf(summary.error?.code ?? null);
+    case "interrupted":
+      return stopExit(signal.reason);
+  }
+}

@@ -1,0 +1,184 @@
+/** `[orchestrator.algo]` and a source's own `algo`: how rewards become advantages. */
+import { z } from "zod";
+import { filePath, seconds, userDeadline } from "../fields.ts";
+
+const lengthPenalty = z
+  .strictObject({
+    output: z.number().nonnegative().default(0.25).describe("Share for sampled tokens"),
+    input: z.number().nonnegative().default(0.1).describe("Share for prompt tokens"),
+    turns: z.number().nonnegative().default(0.1).describe("Share for turns"),
+  })
+  .nullable()
+  .default(null)
+  .describe(
+    "Rewards lose so much of the group's pass rate, each quantity relative to the group's largest; absent: nothing",
+  );
+
+const overlong = z
+  .strictObject({
+    max_tokens: z.int().positive().describe("Sampled tokens at which the whole penalty is reached"),
+    cache_tokens: z.int().positive().describe("Last tokens before that, over which it grows"),
+    factor: z.number().nonnegative().default(1).describe("The whole penalty"),
+  })
+  .nullable()
+  .default(null)
+  .describe("DAPO's penalty for answers that run into their limit; absent: none");
+
+/** A model that somebody else serves, with the policy's own tokenizer. */
+const teacherBlock = z
+  .strictObject({
+    base_url: z
+      .url({ protocol: /^https?$/, message: "must be an address as http://host:8000" })
+      .describe("Where it is served: `prl inference` on its checkpoint, or vLLM"),
+    model: z.string().min(1).nullable().default(null).describe("Its name in requests; unset: none is sent"),
+    api: z
+      .enum(["generate", "completions"])
+      .default("generate")
+      .describe("How it scores tokens: POST /inference/v1/generate, or OpenAI's /v1/completions with prompt_logprobs"),
+    api_key_var: z.string().min(1).nullable().default(null).describe("Environment variable with its key; unset: none"),
+    timeout_s: seconds().default(120).describe("Longest that one score may take (seconds)"),
+    check_tokenizer: z
+      .boolean()
+      .default(true)
+      .describe("Compare its tokenizer with the policy's before the run, by /tokenize; false: take it for the same"),
+    max_concurrent: z.int().positive().default(64).describe("Most scores under way at once"),
+  })
+  .nullable()
+  .default(null)
+  .describe(
+    "opd: whose log-probabilities are distilled; opsd: who is given the hint, unset: the policy itself; sft: who samples the traces that are learnt",
+  );
+export type TeacherBlock = NonNullable<z.output<typeof teacherBlock>>;
+
+/** The default of `opsd`: what stands before the first message of the user. */
+const HINT_TEMPLATE = "A hint that you were given, and that you must not mention:\n{hint}\n\n";
+
+export const algoBlock = z
+  .strictObject({
+    type: z
+      .enum([
+        "grpo",
+        "dr_grpo",
+        "rloo",
+        "max_rl",
+        "reinforce_pp",
+        "reinforce_pp_baseline",
+        "opo",
+        "gdpo",
+        "rae",
+        "hierarchical_grpo",
+        "echo",
+        "opd",
+        "opsd",
+        "sft",
+        "custom",
+      ])
+      .default("grpo")
+      .describe("How traces train; formulas in ts/algorithms"),
+    std: z
+      .enum(["none", "group", "batch"])
+      .default("none")
+      .describe("grpo: divide by the standard deviation of the group, of the batch, or not at all"),
+    eps: z
+      .number()
+      .nonnegative()
+      .nullable()
+      .default(null)
+      .describe(
+        "Added to the standard deviation; unset: 1e-6 for grpo, 1e-8 under the root for reinforce_pp, 1e-4 for gdpo",
+      ),
+    unbiased: z.boolean().default(true).describe("Standard deviations over n - 1 instead of n"),
+    singleton: z
+      .union([z.literal(0), z.literal("raw")])
+      .default(0)
+      .describe('Advantage in a group with one valid reward: 0, or "raw" for the reward itself'),
+    decay: z.number().min(0).lt(1).default(0.95).describe("rae: what an agent's average keeps at each reward"),
+    length_penalty: lengthPenalty,
+    overlong,
+    roles: z
+      .partialRecord(z.enum(["system", "user", "tool"]), z.number().positive())
+      .default({})
+      .describe("echo: weight of the cross-entropy of what each role says after the first reply; unset: tool 0.1"),
+    teacher: teacherBlock,
+    demo_key: z
+      .string()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("opsd: key of the task's data that holds the hint, for example a worked solution"),
+    template: z
+      .string()
+      .refine((text) => text.includes("{hint}"), "must say where {hint} goes")
+      .default(HINT_TEMPLATE)
+      .describe("opsd: what stands before the user's first message, with {hint}"),
+    min_reward: z
+      .number()
+      .nullable()
+      .default(null)
+      .describe(
+        "sft: traces of a lower reward are not learnt; without a teacher it is needed: they are the policy's own",
+      ),
+    path: filePath("custom: module with (group) => Float32Array[], './my.ts#name'").nullable().default(null),
+    deadline_s: userDeadline("group", "PRL_USER_DEADLINE"),
+  })
+  .describe("How rewards become advantages");
+
+export type AlgoBlock = z.output<typeof algoBlock>;
+
+/** Keys that not every algorithm reads, with those that do; what they say is checked, never ignored. */
+const READ_BY: Readonly<Record<string, readonly AlgoBlock["type"][]>> = {
+  roles: ["echo"],
+  teacher: ["opd", "opsd", "sft"],
+  demo_key: ["opsd"],
+  min_reward: ["sft"],
+  path: ["custom"],
+  deadline_s: ["custom"],
+};
+
+/** What does not fit together in the block, by key. */
+export function algoProblems(block: AlgoBlock): { key: string; message: string }[] {
+  const { type } = block;
+  const found = Object.entries(READ_BY).flatMap(([key, readers]) => {
+    const value: unknown = block[key as keyof AlgoBlock];
+    const isSet = value !== null && !(typeof value === "object" && Object.keys(value).length === 0);
+    return isSet && !readers.includes(type) ? [{ key, message: `is not read by the algorithm "${type}"` }] : [];
+  });
+  const needs = (key: keyof AlgoBlock, why: string) =>
+    block[key] === null ? [{ key, message: `is needed by the algorithm "${type}": ${why}` }] : [];
+  if (type === "opd") found.push(...needs("teacher", "whose log-probabilities are distilled"));
+  if (type === "opsd") found.push(...needs("demo_key", "which part of a task's data is the hint"));
+  if (type === "custom") found.push(...needs("path", "the function"));
+  if (type === "sft" && block.teacher === null) {
+    found.push(...needs("min_reward", "without a teacher the policy would learn all that it says"));
+  }
+  const { overlong: penalty } = block;
+  if (penalty !== null && penalty.cache_tokens > penalty.max_tokens) {
+    const message = `cache_tokens ${penalty.cache_tokens} is more than max_tokens ${penalty.max_tokens}: every answer would be punished`;
+    found.push({ key: "overlong", message });
+  }
+  if (["opd", "opsd", "sft", "custom"].includes(type)) {
+    for (const key of ["length_penalty", "overlong"] as const) {
+      if (block[key] !== null) {
+        found.push({ key, message: `is not read by the algorithm "${type}", which has no advantages of rewards` });
+      }
+    }
+  }
+  return found;
+}
+
+/** Those that compare the rewards of a group: one rollout alone has an advantage of 0. */
+const COMPARING: ReadonlySet<AlgoBlock["type"]> = new Set([
+  "grpo",
+  "dr_grpo",
+  "rloo",
+  "max_rl",
+  "opo",
+  "gdpo",
+  "reinforce_pp",
+  "reinforce_pp_baseline",
+]);
+
+/** Whether a group of one trace gives this algorithm nothing to train on. */
+export function needsGroups({ type, singleton }: AlgoBlock): boolean {
+  return singleton === 0 && COMPARING.has(type);
+}

@@ -1,0 +1,40 @@
+/** `[orchestrator.concurrency]`: how many rollouts are under way at once, by what the engines say of themselves. */
+import { z } from "zod";
+import { automatic, seconds } from "../fields.ts";
+
+export const concurrencyBlock = z
+  .strictObject({
+    adaptive: z
+      .boolean()
+      .default(true)
+      .describe(
+        "Follow the engines' metrics between min_inflight and orchestrator.max_inflight; false: always max_inflight",
+      ),
+    initial_inflight: automatic("Rollouts at once to begin with; unset: orchestrator.max_inflight"),
+    min_inflight: z.int().positive().default(1).describe("Least number of rollouts at once, whatever the engines say"),
+    target_kv_usage: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.8)
+      .describe("Share of an engine's KV cache that may be in use before fewer rollouts are begun"),
+    interval_s: seconds().default(2).describe("Between two looks at the engines' metrics (seconds)"),
+  })
+  .prefault({})
+  .describe("Rollouts at once");
+/** What cannot be together in `[orchestrator]`, with the key that says so. */
+export function concurrencyProblem(orchestrator: {
+  max_inflight: number;
+  concurrency: ConcurrencyBlock;
+}): { key: keyof ConcurrencyBlock; message: string } | null {
+  const { max_inflight: most, concurrency } = orchestrator;
+  const { min_inflight: least, initial_inflight: initial } = concurrency;
+  if (least > most) return { key: "min_inflight", message: `${least} is more than orchestrator.max_inflight ${most}` };
+  if (initial === null || (initial >= least && initial <= most)) return null;
+  return {
+    key: "initial_inflight",
+    message: `${initial} is not between min_inflight ${least} and max_inflight ${most}`,
+  };
+}
+
+export type ConcurrencyBlock = z.output<typeof concurrencyBlock>;

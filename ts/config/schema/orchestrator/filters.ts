@@ -1,0 +1,55 @@
+/** `[[orchestrator.filters]]`: traces that do not train although they were scored. */
+import { z } from "zod";
+import { filePath, userDeadline } from "../fields.ts";
+
+const unset = (type: z.ZodNumber | z.ZodInt, text: string) => type.nullable().default(null).describe(text);
+
+export const filterBlock = z
+  .strictObject({
+    type: z
+      .enum(["gibberish", "repetition", "zero_advantage", "custom"])
+      .describe("What is looked for; custom: a function of your own"),
+    name: z.string().min(1).nullable().default(null).describe("Name in the metrics; unset: the type"),
+    enforce: z.boolean().default(true).describe("Leave what is found out of the batch; false: count it only"),
+    token_id_threshold: unset(z.int().nonnegative(), "gibberish: tokens with an id below this are never rare (100000)"),
+    max_logprob: unset(
+      z.number().max(0),
+      "gibberish: a rare token sampled below this log-probability is gibberish (-14)",
+    ),
+    window: unset(z.int().positive(), "repetition: so many tokens in a row, each all but certain, are a loop (3000)"),
+    prob_threshold: unset(z.number().min(0).lt(1), "repetition: all but certain is a probability above this (0.99)"),
+    path: filePath("custom: module with (trace, columns) => 'keep' or a reason, './my.ts#name'")
+      .nullable()
+      .default(null),
+    deadline_s: userDeadline("trace", "PRL_USER_DEADLINE"),
+  })
+  .describe("A filter");
+export type FilterBlock = z.output<typeof filterBlock>;
+
+const READS: Record<FilterBlock["type"], readonly string[]> = {
+  gibberish: ["token_id_threshold", "max_logprob"],
+  repetition: ["window", "prob_threshold"],
+  zero_advantage: [],
+  custom: ["path", "deadline_s"],
+};
+
+/** The name that a filter is counted under. */
+export function filterName({ name, type }: FilterBlock): string {
+  return name ?? type;
+}
+
+/** What does not fit together, by index of the filter and key. */
+export function filterProblems(filters: readonly FilterBlock[]): { index: number; key: string; message: string }[] {
+  return filters.flatMap((filter, index) => {
+    const { type, name: _name, enforce: _enforce, ...params } = filter;
+    const found = Object.entries(params)
+      .filter(([key, value]) => value !== null && !READS[type].includes(key))
+      .map(([key]) => ({ index, key, message: `is not read by the filter "${type}"` }));
+    if (type === "custom" && filter.path === null)
+      found.push({ index, key: "path", message: "is needed by a custom filter" });
+    const isTwice = filters.slice(0, index).some((other) => filterName(other) === filterName(filter));
+    if (isTwice)
+      found.push({ index, key: "name", message: `"${filterName(filter)}" is the name of another filter too` });
+    return found;
+  });
+}

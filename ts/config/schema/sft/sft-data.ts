@@ -1,0 +1,106 @@
+/** `[data]` and `[val]` of `sft.toml`: what is learnt, and what is only looked at. */
+import { z } from "zod";
+import { environmentBlock, type EnvironmentReference, type PathBase } from "../fields.ts";
+
+/** A whole batch is in memory. */
+const MOST_ROWS = 1_048_576;
+
+const source = z
+  .string()
+  .min(1)
+  .meta({
+    description:
+      "Rows of messages (and tools), or of prompt and completion: a .jsonl, .json (a list), .csv or .parquet file, or owner/name on the Hugging Face hub",
+    relativeTo: "data" satisfies PathBase,
+  })
+  .nullable()
+  .default(null);
+const split = z.string().min(1).default("train").describe("Split of a dataset of the hub");
+const subset = z.string().min(1).nullable().default(null).describe("Which of the configs of a dataset of the hub");
+const revision = z.string().min(1).default("main").describe("Branch, tag or commit of a dataset of the hub");
+
+export const lossMaskBlock = z
+  .strictObject({
+    system: z.boolean().default(false).describe("Learn what the system says"),
+    user: z.boolean().default(false).describe("Learn what the user says"),
+    tool: z.boolean().default(false).describe("Learn what tools answer"),
+    assistant: z.boolean().default(true).describe("Learn what the assistant says"),
+  })
+  .prefault({})
+  .describe("Whose messages carry loss, with the token that closes each; the template's own text never does");
+export type LossMask = z.output<typeof lossMaskBlock>;
+
+const mixedEnvironment = z.strictObject({
+  env: environmentBlock,
+  ratio: z.number().positive().default(1).describe("Share of this environment among them all, as a weight"),
+});
+
+export const sftDataBlock = z
+  .strictObject({
+    batch_size: z.int().positive().max(MOST_ROWS).default(128).describe("Demonstrations per step"),
+    env: environmentBlock.nullable().default(null),
+    mix: z
+      .array(mixedEnvironment)
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe("Several environments, whose demonstrations take turns by their ratios"),
+    source,
+    split,
+    subset,
+    revision,
+    loss_mask: lossMaskBlock,
+    micro_batch_tokens: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Tokens that go through the model at once, at least seq_len; a step's gradients add up over as many as it needs; unset: seq_len",
+      ),
+  })
+  .superRefine((data, context) => {
+    if ([data.env, data.mix, data.source].filter((one) => one !== null).length !== 1) {
+      context.addIssue({
+        code: "custom",
+        message:
+          "give exactly one of env (an environment's), mix (several environments') and source (a file's or dataset's)",
+      });
+    }
+  })
+  .describe("Where the demonstrations come from; exactly one of env, mix and source");
+export type SftDataBlock = z.output<typeof sftDataBlock>;
+
+/** Who gives the demonstrations, and where the config says so; none where data do. */
+export function demonstrators({ env, mix }: Pick<SftDataBlock, "env" | "mix">): {
+  key: (string | number)[];
+  env: EnvironmentReference;
+  ratio: number;
+}[] {
+  if (env !== null) return [{ key: ["data", "env"], env, ratio: 1 }];
+  return (mix ?? []).map((one, index) => ({ key: ["data", "mix", index, "env"], ...one }));
+}
+
+/** Of `[val]`: exactly one of source, split and share. */
+export const sftValidationBlock = z
+  .strictObject({
+    source,
+    split: z.string().min(1).nullable().default(null).describe("This split of the dataset data.source"),
+    share: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .nullable()
+      .default(null)
+      .describe("Share of the rows of data.source that is held out, chosen by what is in a row: no seed changes it"),
+    interval: z.int().positive().default(50).describe("Validate every so many steps, and after the last"),
+    eval_on_start: z.boolean().default(false).describe("Validate before the first step too"),
+    limit: z.int().positive().nullable().default(null).describe("Validate on the first so many rows; unset: all"),
+  })
+  .superRefine((val, context) => {
+    const given = [val.source, val.split, val.share].filter((one) => one !== null).length;
+    if (given !== 1) context.addIssue({ code: "custom", message: "give exactly one of source, split and share" });
+  })
+  .nullable()
+  .default(null)
+  .describe("Validation: loss and perplexity of rows that are not learnt");

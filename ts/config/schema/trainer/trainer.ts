@@ -1,0 +1,145 @@
+/** `[trainer]`: the process that turns batches into weights. Its optimizer and scheduler blocks serve the SFT stage too. */
+import { z } from "zod";
+import { automatic, modelBlock, MOST_THREADS, outputDir, seed, seqLen } from "../fields.ts";
+import { lossBlock } from "./loss.ts";
+
+const LARGEST_RATE = 10;
+
+export const optimBlock = z
+  .strictObject({
+    type: z
+      .enum(["adamw", "sgd", "muon"])
+      .default("adamw")
+      .describe("Optimizer; muon: orthogonal updates for the matrices inside the layers, adamw for the rest"),
+    lr: z
+      .number()
+      .nonnegative()
+      .max(LARGEST_RATE, "a learning rate above 10 only destroys the weights")
+      .default(1e-6)
+      .describe("Peak learning rate"),
+    betas: z
+      .tuple([z.number().min(0).lt(1), z.number().min(0).lt(1)])
+      .default([0.9, 0.999])
+      .describe("Decay of the first and of the second moment"),
+    eps: z.number().positive().default(1e-8).describe("Added to the root of the second moment"),
+    weight_decay: z
+      .number()
+      .nonnegative()
+      .default(0.01)
+      .describe("Decoupled weight decay, times the learning rate at each step"),
+    max_norm: z
+      .number()
+      .positive()
+      .nullable()
+      .default(1)
+      .describe('Largest global gradient norm, above it the gradient is scaled down; "None": no clipping'),
+    decay_1d: z.boolean().default(true).describe("Apply weight decay to norms and biases too"),
+    momentum: z
+      .number()
+      .min(0)
+      .lt(1)
+      .nullable()
+      .default(null)
+      .describe("sgd, muon: momentum of the buffer; unset: 0 for sgd, 0.95 for muon"),
+    nesterov: z.boolean().default(false).describe("sgd: look ahead by one step of the buffer"),
+  })
+  .prefault({})
+  .describe("Optimizer");
+
+export const schedulerBlock = z
+  .strictObject({
+    type: z
+      .enum(["constant", "linear", "cosine", "wsd"])
+      .default("constant")
+      .describe("Shape of the learning rate after the warm-up; wsd: stable, then linear over decay_steps"),
+    warmup_steps: z.int().nonnegative().default(0).describe("Steps over which the learning rate rises linearly from 0"),
+    decay_steps: z
+      .int()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe(
+        "Last steps of the run, over which the rate falls to min_lr; unset: all steps after the warm-up (wsd needs it)",
+      ),
+    min_lr: z.number().nonnegative().default(0).describe("Learning rate at the end"),
+  })
+  .prefault({})
+  .describe("Learning-rate schedule");
+export type OptimBlock = z.infer<typeof optimBlock>;
+
+/** What does not fit together in optimizer and schedule, by key of the optimizer's block or of the scheduler's. */
+export function optimProblems(
+  { type, momentum, nesterov, lr }: OptimBlock,
+  scheduler: SchedulerConfig,
+): { path: string[]; message: string }[] {
+  const found: { path: string[]; message: string }[] = [];
+  const unread = (key: string) =>
+    found.push({ path: ["optim", key], message: `is not read by the optimizer "${type}"` });
+  if (momentum !== null && type === "adamw") unread("momentum");
+  if (nesterov && type !== "sgd") unread("nesterov");
+  if (nesterov && type === "sgd" && (momentum ?? 0) === 0) {
+    found.push({ path: ["optim", "nesterov"], message: "looks ahead along a momentum: set momentum above 0" });
+  }
+  if (scheduler.min_lr > lr) {
+    const message = `${scheduler.min_lr} is more than the peak learning rate ${lr}`;
+    found.push({ path: ["scheduler", "min_lr"], message });
+  }
+  return found;
+}
+
+/** The block as `openTrainer` takes it: what is unset is left to the optimizer. */
+export function optimOptions({ momentum, ...block }: OptimBlock) {
+  return { ...block, ...(momentum !== null && { momentum }) };
+}
+
+export type SchedulerConfig = z.infer<typeof schedulerBlock>;
+
+export const dtype = z.literal("float32").default("float32").describe("Number format of the computation");
+export const activations = z
+  .enum(["auto", "keep", "recompute"])
+  .default("auto")
+  .describe("Keep activations for the backward pass or compute them again; same bits each way");
+
+const fakeData = z
+  .strictObject({
+    batch_size: z.int().positive().default(8).describe("Sequences per step"),
+    micro_batch_size: z.int().positive().default(1).describe("Sequences that go through the model at once"),
+    seq_len: automatic("Tokens of each sequence, half of them prompt; unset: seq_len of the config"),
+  })
+  .nullable()
+  .default(null)
+  .describe("Random batches instead of a run's, for prl trainer by itself and --bench; absent: none");
+export type FakeData = NonNullable<z.output<typeof fakeData>>;
+
+export const trainerBlock = z
+  .strictObject({
+    threads: automatic("Threads of the trainer; unset: the launcher splits the cores", MOST_THREADS),
+    dtype,
+    activations,
+    loss: lossBlock,
+    optim: optimBlock,
+    scheduler: schedulerBlock,
+    data: z.strictObject({ fake: fakeData }).prefault({}).describe("What the trainer trains on"),
+    model: modelBlock.optional(),
+    seq_len: seqLen.optional(),
+    max_steps: z.int().positive().nullable().optional().describe("Steps to train"),
+    max_async_level: z.int().nonnegative().optional().describe("Steps that sampling may lag behind training"),
+    seed: seed.optional(),
+    output_dir: outputDir.optional(),
+  })
+  .prefault({})
+  .describe("The trainer process");
+
+/** What is wrong with a schedule for this many steps, or null. */
+export function scheduleProblem(scheduler: SchedulerConfig, maxSteps: number | null): string | null {
+  if (scheduler.type === "constant") {
+    if (scheduler.decay_steps !== null) return 'decay_steps needs type = "linear", "cosine" or "wsd"';
+    if (scheduler.min_lr > 0) return 'min_lr needs type = "linear", "cosine" or "wsd"';
+    return null;
+  }
+  if (scheduler.type === "wsd" && scheduler.decay_steps === null) return "wsd needs decay_steps: how long it falls";
+  if (maxSteps === null) return `${scheduler.type} needs max_steps: it must know where the run ends`;
+  const used = scheduler.warmup_steps + (scheduler.decay_steps ?? 0);
+  if (used > maxSteps) return `warmup_steps + decay_steps is ${used}, more than max_steps ${maxSteps}`;
+  return null;
+}

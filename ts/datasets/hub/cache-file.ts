@@ -1,0 +1,55 @@
+/** Files of the cache that several processes write: whole or absent, each made by one of them. */
+import { randomBytes } from "node:crypto";
+import { mkdir, open, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { ifThere } from "../../files/file-presence.ts";
+
+/** Writes beside the file and renames. */
+export async function writeWhole(path: string, content: string): Promise<void> {
+  const unfinished = `${path}.${process.pid}.${randomBytes(4).toString("hex")}.tmp`;
+  await writeFile(unfinished, content);
+  await rename(unfinished, path);
+}
+
+/** A holder shows so often that it lives, */
+const HEARTBEAT_MS = 2_000;
+/** and is taken for dead when it has not for this long. */
+const DEAD_MS = 15_000;
+const POLL_MS = 100;
+
+/**
+ * Does `work` while no other process does it under the same lock file. Waits as long as the holder lives, whose own waits have deadlines.
+ */
+export async function exclusively<Result>(
+  lock: string,
+  signal: AbortSignal | undefined,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await mkdir(dirname(lock), { recursive: true });
+  while (!(await take(lock))) {
+    signal?.throwIfAborted();
+    const seen = await ifThere(stat(lock), lock);
+    if (seen !== null && Date.now() - seen.mtimeMs > DEAD_MS) await rm(lock, { force: true });
+    else await sleep(POLL_MS * (0.5 + Math.random()));
+  }
+  const heart = setInterval(() => void utimes(lock, new Date(), new Date()).catch(() => undefined), HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(heart);
+    await rm(lock, { force: true });
+  }
+}
+
+async function take(lock: string): Promise<boolean> {
+  try {
+    const handle = await open(lock, "wx");
+    await handle.close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,6 @@
+/** Data sets as typed rows: local files, and repositories of the Hugging Face hub. */
+export { ofSplit, type Use } from "./split.ts";
+export { taskHash, type Split } from "./task-hash.ts";
+export { type DatasetReference } from "./dataset.ts";
+export { formatOf } from "./files.ts";
+export { type DataSource, type PlacedRow, type RowsOptions, placedRows, rows, sourceFiles } from "./rows.ts";

@@ -1,0 +1,37 @@
+/**
+ * Keeps generated tasks apart by what is in them: `train`, `eval` and demonstrations share none, whatever the seed, and within each a task
+ * does not come twice.
+ */
+import { taskHash } from "./task-hash.ts";
+import type { Split } from "./task-hash.ts";
+
+export type Use = Split | "demonstrations";
+
+/** Of eight tasks one is held out and three are for demonstrations, where an environment gives some. */
+const USE_OF_CLASS: readonly Use[] = ["eval", "train", "train", "train", "train"];
+const CLASSES = 8;
+/** Rows that are remembered; older ones may come again. */
+const REMEMBERED = 1 << 16;
+/** After so many known rows in a row the generator is taken to be exhausted: its tasks begin anew. */
+const MOST_SKIPPED = 200;
+
+/** The rows of an endless generator that belong to a use. `content`: what makes two rows the same task. */
+export function* ofSplit<Row>(rows: Iterable<Row>, use: Use, content: (row: Row) => unknown): Generator<Row> {
+  const known = new Set<string>();
+  let skipped = 0;
+  for (const row of rows) {
+    const hash = taskHash(content(row));
+    const residue = Number.parseInt(hash.slice(0, 8), 16) % CLASSES;
+    if ((USE_OF_CLASS[residue] ?? "demonstrations") !== use) continue;
+    if (known.has(hash)) {
+      skipped += 1;
+      if (skipped < MOST_SKIPPED) continue;
+      known.clear();
+    }
+    skipped = 0;
+    known.add(hash);
+    const [oldest] = known;
+    if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest);
+    yield row;
+  }
+}

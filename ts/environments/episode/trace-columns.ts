@@ -1,0 +1,60 @@
+/**
+ * The tokens of a trace as flat columns: what an episode's binary part holds and what training samples are cut from.
+ *
+ * All branches stand one after the other, T tokens in total; `x[t]` belongs to `tokenIds[t]`.
+ */
+import type { TraceColumns } from "../../native/index.ts";
+import type { TraceNode } from "./trace.ts";
+
+export type { TraceColumns } from "../../native/index.ts";
+
+/** Stands for a policy version where no policy sampled. */
+export const UNSAMPLED_VERSION = 0xffff_ffff;
+
+/** Branches without tokens, sampled behind an endpoint, have no place in them. */
+export function toTraceColumns(all: readonly (readonly TraceNode[])[]): TraceColumns {
+  const branches = all.filter((branch) => branch.some(({ tokenIds }) => tokenIds.length > 0));
+  const total = branches.flat().reduce((sum, node) => sum + node.tokenIds.length, 0);
+  const columns: TraceColumns = {
+    tokenIds: new Uint32Array(total),
+    mask: new Uint8Array(total),
+    logprobs: new Float32Array(total),
+    versionSpans: new Uint32Array(0),
+    branchOffsets: new Uint32Array(branches.length + 1),
+  };
+  const spans: number[] = [];
+  const trained = new Set<TraceNode>();
+  let cursor = 0;
+  branches.forEach((branch, index) => {
+    let current: number | null = null;
+    const span = (start: number, version: number): void => {
+      if (version === current) return;
+      spans.push(start, version);
+      current = version;
+    };
+    for (const node of branch) {
+      columns.tokenIds.set(node.tokenIds, cursor);
+      if (node.promptTokens > 0) span(cursor, UNSAMPLED_VERSION);
+      const sampledStart = cursor + node.promptTokens;
+      const end = cursor + node.tokenIds.length;
+      if (sampledStart < end) {
+        // What branches share trains once.
+        if (!trained.has(node)) columns.mask.fill(1, sampledStart, end);
+        trained.add(node);
+        columns.logprobs.set(node.logprobs, sampledStart);
+        for (const [first, version] of node.policyVersions)
+          if (sampledStart + first < end) span(sampledStart + first, version);
+      }
+      cursor = end;
+    }
+    columns.branchOffsets[index + 1] = cursor;
+  });
+  columns.versionSpans = Uint32Array.from(spans);
+  return columns;
+}
+
+/** Lowest and highest version that sampled a token; null when none was sampled. */
+export function versionRange({ versionSpans }: TraceColumns): { start: number; end: number } | null {
+  const versions = [...versionSpans].filter((value, index) => index % 2 === 1 && value !== UNSAMPLED_VERSION);
+  return versions.length === 0 ? null : { start: Math.min(...versions), end: Math.max(...versions) };
+}

@@ -1,0 +1,114 @@
+/**
+ * Environments that are npm packages: `"prl": { "environment": "./dist/index.js" }` in package.json, keyword `prl-environment`.
+ *
+ * Packages are looked for as Node does, in the `node_modules` of the folder and of those above it; a folder inside the package's own
+ * source tree finds that package. Nothing is imported here.
+ */
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+
+import { PrlError } from "../../errors.ts";
+
+/** npm's keyword by which environments are found. */
+export const ENVIRONMENT_KEYWORD = "prl-environment";
+
+export interface EnvironmentPackage {
+  /** As npm calls it: `my-env`, `@owner/my-env`. */
+  readonly name: string;
+  readonly version: string;
+  readonly dir: string;
+  /** Its module, absolute, with `#export` when package.json names one. */
+  readonly entry: string;
+}
+
+/** What an id asks for: `owner/name@1.2.0` and `@owner/name@1.2.0` are the package `@owner/name`, in that version. */
+export function parsePackageId(id: string): { name: string; version: string | null } | null {
+  const match = /^(?:@?([a-z0-9][\w.-]*)\/)?([a-z0-9][\w.-]*)(?:@([\w.+-]+))?$/iu.exec(id);
+  if (match === null) return null;
+  const [, owner, name = "", version] = match;
+  const asked = version === undefined || version === "latest" ? null : version;
+  return { name: owner === undefined ? name : `@${owner}/${name}`, version: asked };
+}
+
+/**
+ * The package of this name seen from a folder, null when there is none.
+ * Throws PRL_ENVIRONMENT_INVALID for one that is no environment or cannot be read.
+ */
+export function findEnvironmentPackage(name: string, from: string): EnvironmentPackage | null {
+  for (const folder of upwards(from)) {
+    if (existsSync(join(folder, "package.json")) && manifestOf(folder).name === name) return packageIn(folder);
+    const installed = join(folder, "node_modules", name);
+    if (existsSync(join(installed, "package.json"))) return packageIn(installed);
+  }
+  return null;
+}
+
+/** The environment in a package's folder. Throws PRL_ENVIRONMENT_INVALID. */
+export function packageIn(folder: string): EnvironmentPackage {
+  // npm links folders that are installed by path; their modules find their own packages where they really are.
+  const dir = realpathSync(folder);
+  const manifest = manifestOf(dir);
+  const { name, version, prl } = manifest;
+  const entry = isRecord(prl) ? prl["environment"] : undefined;
+  if (typeof name !== "string" || typeof version !== "string" || typeof entry !== "string") {
+    throw new PrlError(
+      "PRL_ENVIRONMENT_INVALID",
+      `${join(dir, "package.json")} is of no environment: it needs a name, a version and "prl": { "environment": "./dist/index.js" }`,
+    );
+  }
+  const path = resolve(dir, entry);
+  const file = path.replace(/#[^#/\\]*$/u, "");
+  if (!existsSync(file)) {
+    const scripts = isRecord(manifest["scripts"]) ? manifest["scripts"] : {};
+    const advice = "build" in scripts ? `build it: npm run build in ${dir}` : 'mend "prl.environment" in package.json';
+    throw new PrlError("PRL_ENVIRONMENT_INVALID", `the environment package ${name} has no ${file}; ${advice}`);
+  }
+  return { name, version, dir, entry: path };
+}
+
+/** The environment packages that a folder sees, by name: what their package.json says of them, which may be nothing. */
+export function environmentPackages(from: string): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const consider = (dir: string): void => {
+    if (!existsSync(join(dir, "package.json"))) return;
+    const { name, description, prl } = manifestOf(dir);
+    if (typeof name !== "string" || found.has(name)) return;
+    if (!isRecord(prl) || typeof prl["environment"] !== "string") return;
+    found.set(name, typeof description === "string" ? description : "");
+  };
+  for (const folder of upwards(from)) {
+    consider(folder);
+    const modules = join(folder, "node_modules");
+    for (const entry of subfolders(modules)) {
+      if (!entry.startsWith("@")) consider(join(modules, entry));
+      else for (const scoped of subfolders(join(modules, entry))) consider(join(modules, entry, scoped));
+    }
+  }
+  return new Map([...found].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function* upwards(from: string): Generator<string> {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    yield folder;
+    if (folder === dirname(folder)) return;
+  }
+}
+
+function manifestOf(dir: string): Readonly<Record<string, unknown>> {
+  const path = join(dir, "package.json");
+  try {
+    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
+    if (isRecord(value)) return value;
+  } catch (cause) {
+    throw new PrlError("PRL_ENVIRONMENT_INVALID", `${path} cannot be read`, { cause });
+  }
+  throw new PrlError("PRL_ENVIRONMENT_INVALID", `${path} is no JSON object`);
+}
+
+function subfolders(dir: string): string[] {
+  return existsSync(dir) ? readdirSync(dir).filter((name) => !name.startsWith(".")) : [];
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

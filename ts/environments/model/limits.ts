@@ -1,0 +1,85 @@
+/**
+ * Limits of a rollout, and how it stops at them: under a name, as an end that is scored and no error.
+ *
+ * Turns and tokens are counted for each agent and checked before its next model call, so that they are overshot by one call at most; the
+ * time is the whole rollout's. Knows no rollout.
+ */
+import { PrlError } from "../../errors.ts";
+import type { Trace } from "../episode/trace.ts";
+
+export interface Limits {
+  /** Model calls; then it stops as `max_turns`. */
+  readonly turns?: number;
+  /** Sampled tokens in all; then it stops as `max_output_tokens`. */
+  readonly outputTokens?: number;
+  /**
+   * Tokens of one prompt; a longer one is not sent, and it stops as `max_prompt_tokens`. Behind an endpoint that is known of a prompt that
+   * goes on from the last reply: as many tokens as the endpoint counted up to there.
+   */
+  readonly promptTokens?: number;
+  /** Milliseconds of the rollout, without its rewards; then it stops as `max_time`. */
+  readonly timeMs?: number;
+}
+
+/** Thrown anywhere in a rollout (a tool, a user, an agent's turn), it ends the rollout under a name. */
+export class RolloutStop extends Error {
+  override readonly name = "RolloutStop";
+  readonly stopCondition: string;
+
+  constructor(stopCondition: string) {
+    super(`the rollout stopped: ${stopCondition}`);
+    this.stopCondition = stopCondition;
+  }
+}
+
+const KEYS: readonly (keyof Limits)[] = ["turns", "outputTokens", "promptTokens", "timeMs"];
+
+/** Throws PRL_ENVIRONMENT_INVALID for what is no limit. */
+export function checkLimits(environment: string, limits: Limits): Limits {
+  for (const [key, value] of Object.entries(limits)) {
+    const problem = !KEYS.some((known) => known === key)
+      ? `has the limit "${key}", which is not known; there are ${KEYS.join(", ")}`
+      : !(value > 0)
+        ? `has the limit ${key} = ${String(value)}; a limit is a number above 0`
+        : null;
+    if (problem !== null) throw new PrlError("PRL_ENVIRONMENT_INVALID", `environment "${environment}" ${problem}`);
+  }
+  return limits;
+}
+
+/** Holds one agent's turns within the limits; `stop` is called with what is thrown, to end what the rollout does beside it. */
+export class TurnLimits {
+  readonly #limits: Limits;
+  readonly #stop: (stop: RolloutStop) => void;
+
+  constructor(limits: Limits, stop: (stop: RolloutStop) => void) {
+    this.#limits = limits;
+    this.#stop = stop;
+  }
+
+  /** Before a model call. Throws RolloutStop. */
+  beforeTurn({ turns, completionTokens }: Pick<Trace, "turns" | "completionTokens">): void {
+    if (turns >= (this.#limits.turns ?? Infinity)) this.#end("max_turns");
+    if (completionTokens >= (this.#limits.outputTokens ?? Infinity)) this.#end("max_output_tokens");
+  }
+
+  /** With the tokens of the prompt that is to be sent. Throws RolloutStop. */
+  beforePrompt(tokens: number): void {
+    if (tokens > (this.#limits.promptTokens ?? Infinity)) this.#end("max_prompt_tokens");
+  }
+
+  /**
+   * With what a model call was refused for. Where the policy has filled its context its conversation ends here, and is scored; a first prompt
+   * that is too long is the task's error. Throws.
+   */
+  refused(error: unknown, { turns }: Pick<Trace, "turns">): never {
+    if (turns > 0 && error instanceof PrlError && error.code === "PRL_INFERENCE_CONTEXT") this.#end("prompt_too_long");
+    throw error;
+  }
+
+  #end(name: string): never {
+    const stop = new RolloutStop(name);
+    this.#stop(stop);
+    throw stop;
+  }
+}

@@ -1,0 +1,53 @@
+/** How environment code reaches the policy: token ids in, token ids out. Knows no transport. */
+
+import { number, only } from "../../options.ts";
+
+/** How completions are drawn. Log-probabilities are of this distribution. */
+export interface Sampling {
+  /** 0 is greedy, with the log-probabilities of temperature 1. */
+  temperature: number;
+  /** Most tokens of one completion; null leaves it to the engine's context length. */
+  maxCompletionTokens: number | null;
+  /** Nucleus sampling, 1 is off. */
+  topP: number;
+  /** Sample among the k likeliest tokens, -1 or 0 is off. */
+  topK: number;
+}
+
+/** Some of them, over what there is by default. */
+export const partialSamplingSchema = only<Partial<Sampling>>({
+  temperature: number.optional(),
+  maxCompletionTokens: number.nullable().optional(),
+  topP: number.optional(),
+  topK: number.optional(),
+});
+
+export interface PolicyRequest {
+  tokenIds: Uint32Array;
+  sampling: Sampling;
+  seed: number;
+  signal: AbortSignal;
+  /** Texts that end the completion, which holds the tokens up to the end of the first. */
+  stop?: readonly string[];
+  /** An abort for being cancelled resolves with the tokens so far, as `abort`, where the engine can tell them. */
+  keepsPartial?: boolean;
+  /** Hears the tokens as they are sampled, where the client streams; a call of which it has heard is not tried again. */
+  onTokens?: (tokenIds: readonly number[]) => void;
+}
+
+export interface PolicyCompletion {
+  /** Sampled tokens, the stop token included. */
+  tokenIds: Uint32Array;
+  /** Log-probability of each sampled token, same length. */
+  logprobs: Float32Array;
+  /** `[first token, version]`: which policy version sampled the tokens from that index on; ascending, from 0. */
+  policyVersions: readonly (readonly [number, number])[];
+  finishReason: "stop" | "length" | "abort";
+  /** The text of `stop`, or the token, that ended it. */
+  stopReason?: number | string | null;
+}
+
+export interface PolicyClient {
+  /** One completion. Rejects with the PRL_INFERENCE_ code of what went wrong. */
+  generate(request: PolicyRequest): Promise<PolicyCompletion>;
+}

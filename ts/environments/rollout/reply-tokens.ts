@@ -1,0 +1,70 @@
+/** The tokens of one reply: what it is begun with, what it says while it is sampled. */
+import { PrlError } from "../../errors.ts";
+import { encodeBeginning, onlyFunction, type ReplyDelta } from "../../renderers/index.ts";
+import type { SampleOptions } from "../model/environment.ts";
+import type { PolicyRenderer, PolicyTokenizer } from "../model/tokenizer.ts";
+
+interface Codec {
+  readonly tokenizer: PolicyTokenizer;
+  readonly renderer: PolicyRenderer;
+}
+
+export const NOTHING = new Uint32Array(0);
+/** Whoever hears of a reply looks at all that it says, so not at every token. */
+const TELL_EVERY_MS = 30;
+
+/** Tokens to put behind the prompt, which `thinks` at its end or not, before what is sampled. Throws PRL_ENVIRONMENT_UNSUPPORTED where the model's family has no calls. */
+export function beginning(
+  { tokenizer, renderer }: Codec,
+  thinks: boolean,
+  { begun = "", toolChoice, tools = [] }: SampleOptions,
+): Uint32Array {
+  const call = toolChoice === "required" ? onlyFunction(tools) : toolChoice?.name;
+  const ids = encodeBeginning({ tokenizer, renderer }, { begun, thinks, ...(call !== undefined && { call }) });
+  if (ids !== null) return ids;
+  const message = "the model's chat format has no calls of tools, so none can be required";
+  throw new PrlError("PRL_ENVIRONMENT_UNSUPPORTED", message);
+}
+
+/** A reply that is sampled: of a text, or of a conversation, behind what was begun. */
+export type SampledReply = "text" | { readonly begun: Uint32Array; readonly thinks: boolean };
+
+/** Hears sampled tokens and tells what the reply says for certain; a token that completes a stop string is left to whoever reads the whole. */
+export function listenerOf(
+  { tokenizer, renderer }: Codec,
+  reply: SampledReply,
+  stop: readonly string[],
+  tell: (delta: ReplyDelta) => void,
+): (ids: readonly number[]) => void {
+  const text = tokenizer.decodeStream({ skipSpecialTokens: true, stop });
+  const growing = reply === "text" ? null : renderer.grow({ thinks: reply.thinks, tools: true, stop });
+  const ids = reply === "text" ? [] : [...reply.begun];
+  let content = "";
+  let told = 0;
+  const news = (): ReplyDelta | null => {
+    const said = content;
+    content = "";
+    if (growing !== null) return growing.push(ids.splice(0));
+    return said === "" ? null : { content: said };
+  };
+  return (sampled) => {
+    for (const id of sampled) {
+      const said = text.push(id);
+      if (growing === null) content += said;
+      else if (!text.stopped) ids.push(id);
+    }
+    const now = performance.now();
+    if (now - told < TELL_EVERY_MS) return;
+    told = now;
+    const delta = news();
+    if (delta !== null) tell(delta);
+  };
+}
+
+export function joined(a: Uint32Array, b: Uint32Array): Uint32Array {
+  if (a.length === 0) return b;
+  const both = new Uint32Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}

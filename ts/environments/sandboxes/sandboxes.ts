@@ -1,0 +1,262 @@
+/**
+ * Sandboxes for environments: what one may require, where this process gets them, and those of one rollout.
+ *
+ * A required sandbox is asked for when the rollout is dispatched, so that it starts while the first tokens are sampled, and is closed when
+ * the rollout has ended, however it did. What the infrastructure cannot give rejects with a code whose class is `infra` (`episode.ts`).
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { type ErrorCode, PrlError } from "../../errors.ts";
+import {
+  type Box,
+  type BoxRequest,
+  type Network,
+  type RunLimits,
+  type SandboxHealth,
+  SandboxPool,
+  type StartOptions,
+  type TlsOptions,
+} from "../../sandbox/index.ts";
+
+import { ownInterceptionServer } from "../interception/own-server.ts";
+
+/** The held sandbox that each rollout of an environment gets. */
+export interface SandboxRequirement extends Pick<
+  BoxRequest,
+  "profile" | "limits" | "network" | "env" | "files" | "image" | "minIsolation" | "queueMs"
+> {
+  /** Port `MODEL_PORT` of its loopback is this process's interception server, where programs find the policy (`agent`). */
+  readonly model?: boolean;
+}
+
+export const MODEL_PORT = 8700;
+
+/** What an environment cannot do without; checked before the run. */
+export interface Requirements {
+  /** A held sandbox for each rollout: true with the defaults, or as described. `"pool"`: only `sandboxes`, for programs of one run each. */
+  readonly sandbox?: true | "pool" | SandboxRequirement;
+}
+
+/** What either requires; of a sandbox that both describe, the second has the last word. */
+export function combinedRequirements(first: Requirements = {}, second: Requirements = {}): Requirements {
+  if (typeof first.sandbox !== "object") return { ...first, ...second };
+  const described = typeof second.sandbox === "object" ? second.sandbox : {};
+  return { ...first, ...second, sandbox: { ...first.sandbox, ...described } };
+}
+
+/** What rollouts, rewards and checks of an environment get to use. */
+export interface SandboxAccess {
+  /** The rollout's own held sandbox, with all that the rollout left in it. PRL_ENVIRONMENT_INVALID when the environment requires none. */
+  readonly sandbox: () => Promise<Box>;
+  /** The pool, for programs that need a sandbox each. PRL_ENVIRONMENT_INVALID when the environment does not require sandboxes. */
+  readonly sandboxes: () => Promise<SandboxPool>;
+}
+
+export interface SandboxSettings extends StartOptions {
+  /** Daemons that run already. Default: one of this process's own, started when the first sandbox is asked for. */
+  addresses?: readonly string[];
+  token?: string;
+  tls?: TlsOptions;
+  /** Of held sandboxes, where the environment does not say. */
+  limits?: RunLimits;
+}
+
+/** A rollout waits at least as long for a free place as others take to end. */
+const QUEUE_MS = 120_000;
+const CLOSE_DEADLINE_MS = 5_000;
+const HEALTH_DEADLINE_MS = 1_000;
+/** A daemon that died is replaced by the launcher within seconds. */
+const REPLACED_WITHIN_MS = 15_000;
+const REPLACED_POLL_MS = 250;
+const GONE: ReadonlySet<string> = new Set<ErrorCode>([
+  "PRL_SANDBOX_UNREACHABLE",
+  "PRL_SANDBOX_CONNECTION_LOST",
+  "PRL_SANDBOX_DAEMON_EXITED",
+  "PRL_SANDBOX_DAEMON_RESTARTED",
+  "PRL_SANDBOX_DRAINING",
+]);
+
+/** The pool of a process, opened when it is first needed; it starts its own daemon again when that has died. */
+export class SandboxSource {
+  readonly limits: RunLimits;
+  readonly #settings: SandboxSettings;
+  #pool: Promise<SandboxPool> | null = null;
+
+  constructor(settings: SandboxSettings = {}) {
+    this.#settings = settings;
+    this.limits = settings.limits ?? {};
+  }
+
+  /** Whether its daemons may be on other machines, where our loopback is not theirs. */
+  get isRemote(): boolean {
+    return (this.#settings.addresses ?? []).some(
+      (address) => !/^(unix:|(https?:\/\/)?(127\.|localhost))/u.test(address),
+    );
+  }
+
+  /** Errors: those of `SandboxPool.start` and `SandboxPool.connect`; the next call tries again. */
+  async pool(): Promise<SandboxPool> {
+    this.#pool ??= this.#open();
+    return this.#pool;
+  }
+
+  async #open(): Promise<SandboxPool> {
+    const { addresses = [], token, tls, limits: _, minIsolation, ...settings } = this.#settings;
+    const identity = { ...(token === undefined ? {} : { token }), ...(tls === undefined ? {} : { tls }) };
+    const isolation = minIsolation === undefined ? {} : { minIsolation };
+    try {
+      return addresses.length === 0
+        ? await SandboxPool.start({ ...settings, ...isolation })
+        : await SandboxPool.connect({ addresses, ...identity, ...isolation });
+    } catch (error) {
+      this.#pool = null;
+      throw error;
+    }
+  }
+
+  /** How busy a daemon of this process's own is; null without one, or when it does not say so in time. */
+  async ownHealth(): Promise<SandboxHealth | null> {
+    if ((this.#settings.addresses ?? []).length > 0 || this.#pool === null) return null;
+    const late = new AbortController();
+    const health = this.#pool.then((pool) => pool.health()).catch(() => null);
+    const deadline = sleep(HEALTH_DEADLINE_MS, null, { signal: late.signal }).catch(() => null);
+    return Promise.race([health, deadline]).finally(() => late.abort());
+  }
+
+  async close(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = null;
+    await (await pool?.catch(() => null))?.close();
+  }
+}
+
+/** Where environments get sandboxes when nobody said from where: a daemon that dies with this process. */
+export const OWN_SANDBOXES = new SandboxSource();
+
+/** The sandboxes of one rollout. */
+export class RolloutSandboxes {
+  /** What goes into the contexts of the environment's functions. */
+  readonly access: SandboxAccess;
+  readonly #source: SandboxSource;
+  readonly #environment: string;
+  readonly #required: Requirements["sandbox"];
+  #box: Promise<Box> | null = null;
+  #ready: Box | null = null;
+  #closed = false;
+  #waiting = 0;
+  #waitedMs = 0;
+  #since = 0;
+
+  constructor(source: SandboxSource, environment: { name: string; requires?: Requirements }) {
+    this.#source = source;
+    this.#environment = environment.name;
+    this.#required = environment.requires?.sandbox;
+    this.access = {
+      sandbox: async () => {
+        if (this.#required === undefined || this.#required === "pool") throw this.#missing("sandbox: true");
+        return this.#timed(this.#hold());
+      },
+      sandboxes: async () => {
+        if (this.#required === undefined) throw this.#missing('sandbox: "pool"');
+        return this.#timed(this.#source.pool());
+      },
+    };
+  }
+
+  /** Whether there is anything to wait for. */
+  get required(): boolean {
+    return this.#required !== undefined;
+  }
+
+  /** Seconds that the rollout's code has waited for sandboxes; starting one while tokens are sampled costs nothing. */
+  get waitedSeconds(): number {
+    return this.#waitedMs / 1000;
+  }
+
+  /** Asks for the held sandbox, or opens the pool, without waiting; failures are told to those who wait. */
+  request(): void {
+    if (this.#required === "pool") this.#source.pool().catch(() => undefined);
+    else if (this.#required !== undefined) this.#hold().catch(() => undefined);
+  }
+
+  /** Never rejects. A sandbox that is still being made is closed when it is there. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#ready === null) return;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_DEADLINE_MS);
+    });
+    await Promise.race([release(this.#ready), late]);
+    clearTimeout(timer);
+  }
+
+  #hold(): Promise<Box> {
+    this.#box ??= this.#create();
+    return this.#box;
+  }
+
+  async #create(): Promise<Box> {
+    const { model = false, ...asked } = typeof this.#required === "object" ? this.#required : {};
+    const network = model ? { network: await this.#towardsModel(asked.network) } : {};
+    const limits = { ...this.#source.limits, ...asked.limits };
+    const labels = { environment: this.#environment };
+    const box = await this.#whenReplaced(async () => {
+      const pool = await this.#source.pool();
+      return pool.create({ queueMs: QUEUE_MS, ...asked, ...network, limits, labels });
+    });
+    this.#ready = box;
+    if (this.#closed) {
+      await release(box);
+      throw new PrlError("PRL_EPISODE_CANCELLED", "the rollout ended before its sandbox was there");
+    }
+    return box;
+  }
+
+  /** Nothing has been done in a sandbox that is not there, so a daemon that is being replaced is waited for. */
+  async #whenReplaced(create: () => Promise<Box>): Promise<Box> {
+    const latest = performance.now() + REPLACED_WITHIN_MS;
+    for (;;) {
+      try {
+        return await create();
+      } catch (error) {
+        const isGone = error instanceof PrlError && GONE.has(error.code);
+        if (!isGone || this.#closed || performance.now() > latest) throw error;
+        await sleep(REPLACED_POLL_MS);
+      }
+    }
+  }
+
+  async #towardsModel(network: Network = "none"): Promise<Network> {
+    if (this.#source.isRemote)
+      throw new PrlError(
+        "PRL_ENVIRONMENT_UNSUPPORTED",
+        `environment "${this.#environment}": programs in sandboxes of other machines cannot reach the policy yet`,
+      );
+    const { address } = await ownInterceptionServer();
+    const own = network === "none" ? {} : network;
+    return { ...own, forward: [...(own.forward ?? []), { listen: MODEL_PORT, to: address }] };
+  }
+
+  /** Waits at the same time count once. */
+  async #timed<Result>(work: Promise<Result>): Promise<Result> {
+    if (this.#waiting++ === 0) this.#since = performance.now();
+    try {
+      return await work;
+    } finally {
+      if (--this.#waiting === 0) this.#waitedMs += performance.now() - this.#since;
+    }
+  }
+
+  #missing(needed: string): PrlError {
+    return new PrlError(
+      "PRL_ENVIRONMENT_INVALID",
+      `environment "${this.#environment}" uses a sandbox and does not say so: add requires: { ${needed} }`,
+    );
+  }
+}
+
+/** A daemon that is gone has taken the sandbox along; one that is not reached lets its lease run out. */
+async function release(box: Box): Promise<void> {
+  await box.close().catch(() => undefined);
+}

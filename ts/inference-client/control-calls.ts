@@ -1,0 +1,91 @@
+/**
+ * Control calls to one inference server of either kind: over connections of their own, so that none waits behind generation, with a deadline
+ * for each kind of call, and sent again when nobody was reached. All of them may safely be repeated: each names the state that it wants.
+ */
+import { PrlError } from "../errors.ts";
+import { Connections } from "./connections.ts";
+import { exchange } from "./http-json.ts";
+import { type EngineLoad, parseEngineLoads } from "./engine-load.ts";
+
+export interface AdminDeadlines {
+  /** Pause, resume, cache reset. Default 5 minutes. */
+  controlMs: number;
+  /** Loading weights. Default 12 minutes. */
+  updateMs: number;
+  /** Health, models, metrics. Default 10 s. */
+  statusMs: number;
+}
+
+export interface AdminOptions {
+  url: string;
+  /** Bearer token that the server's control routes want. */
+  token?: string | null;
+  deadlines?: Partial<AdminDeadlines>;
+  /** Of each call that reaches nobody. */
+  retries?: number;
+}
+
+export interface ServedModel {
+  id: string;
+  maxModelLen: number;
+}
+
+const DEFAULT_DEADLINES: AdminDeadlines = { controlMs: 300_000, updateMs: 720_000, statusMs: 10_000 };
+const CONNECTIONS = 4;
+const KEEP_ALIVE_MS = 30_000;
+const RETRIES = 5;
+
+/** Errors of every call: PRL_INFERENCE_UNREACHABLE, _TIMEOUT, _REQUEST, _AUTH, _UNSUPPORTED, _FAILED, of weights PRL_WEIGHTS_SUPERSEDED; an abort rejects with its reason. */
+export class ControlCalls {
+  readonly url: string;
+  readonly deadlines: AdminDeadlines;
+  readonly #connections: Connections;
+  readonly #retries: number;
+  readonly #headers: Record<string, string>;
+
+  constructor({ url, token = null, deadlines, retries = RETRIES }: AdminOptions) {
+    this.url = url.replace(/\/+$/, "");
+    this.deadlines = { ...DEFAULT_DEADLINES, ...deadlines };
+    this.#retries = retries;
+    this.#headers = token === null ? {} : { authorization: `Bearer ${token}` };
+    this.#connections = new Connections(this.url, { connections: CONNECTIONS, keepAliveTimeout: KEEP_ALIVE_MS });
+  }
+
+  get(path: string, signal?: AbortSignal, deadlineMs = this.deadlines.statusMs): Promise<string> {
+    return this.#send({ method: "GET", path, deadlineMs, signal });
+  }
+
+  post(path: string, body?: unknown, signal?: AbortSignal, deadlineMs = this.deadlines.controlMs): Promise<string> {
+    const text = body === undefined ? {} : { body: JSON.stringify(body) };
+    return this.#send({ method: "POST", path, ...text, deadlineMs, signal });
+  }
+
+  parse(path: string, text: string): unknown {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch (cause) {
+      throw new PrlError("PRL_INFERENCE_FAILED", `${this.url}${path}: the answer is not JSON`, { cause });
+    }
+  }
+
+  async models(signal?: AbortSignal): Promise<ServedModel[]> {
+    const { data = [] } = this.parse("/v1/models", await this.get("/v1/models", signal)) as {
+      data?: { id: string; max_model_len: number }[];
+    };
+    return data.map(({ id, max_model_len: maxModelLen }) => ({ id, maxModelLen }));
+  }
+
+  /** How busy the server's engines are; none when its metrics do not say. */
+  async load(signal?: AbortSignal): Promise<EngineLoad[]> {
+    return parseEngineLoads(await this.get("/metrics", signal));
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await this.#connections.destroy();
+  }
+
+  #send(request: Omit<Parameters<typeof exchange>[2], "retries" | "headers">): Promise<string> {
+    return exchange(this.#connections, this.url, { ...request, headers: this.#headers, retries: this.#retries });
+  }
+}

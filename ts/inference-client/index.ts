@@ -1,0 +1,19 @@
+/** Everything that asks an inference server: sampling, scoring of prompts, control calls, and the HTTP below them. */
+export { Asking, type Answer, type Question } from "./asking.ts";
+export { Connections, type ConnectionsOptions } from "./connections.ts";
+export type { AdminDeadlines, ServedModel } from "./control-calls.ts";
+export { InferenceAdmin, type EngineHealth, type WeightVersion } from "./embedded.ts";
+export type { EngineLoad } from "./engine-load.ts";
+export { exchange, InferenceHttpError, type Exchange } from "./http-json.ts";
+export {
+  InferenceClient,
+  type Completion,
+  type GenerateOptions,
+  type InferenceClientOptions,
+  type PromptLogprobs,
+  type SamplingOptions,
+} from "./inference-client.ts";
+export { PromptScorer, type PromptScorerOptions } from "./prompt-scorer.ts";
+export { EventStreamParser, type ServerEvent } from "./server-events.ts";
+export { VllmAdmin } from "./vllm.ts";
+export { readWeightInfo, weightNote } from "./weight-note.ts";

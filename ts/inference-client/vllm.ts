@@ -1,0 +1,199 @@
+/**
+ * Control of a vLLM server with the calls of `InferenceAdmin`: `vllm serve` with VLLM_SERVER_DEV_MODE=1, --enable-scale-out (token ids in and
+ * out) and --logprobs-mode processed_logprobs (those of sampling). Run against vLLM 0.32.0.
+ *
+ * - Weights come from a folder that both machines see: `/collective_rpc reload_weights`, then what the old ones computed is dropped, then
+ *   `/update_weight_version` notes `<version> <digest>`. While they are loaded the note says so: a reload that fails has taken the old ones
+ *   away, and a server without a note of ours holds weights that nobody can name.
+ * - From 0.32 on vLLM tells which note sampled which tokens (`weight_versions`): requests live through a swap, and what they have of keys and
+ *   values is computed anew. Servers before that (0.29 has `/weight_info`, 0.26 has not) are asked for the note before and after each request
+ *   (`InferenceClient`), so there a request must not live through a swap, and `pause` waits for those that run, whatever mode is asked for.
+ */
+import { PrlError } from "../errors.ts";
+import { InferenceHttpError } from "./http-json.ts";
+import { PromptScorer } from "./prompt-scorer.ts";
+import { readWeightInfo, weightNote } from "./weight-note.ts";
+import type { EngineLoad } from "./engine-load.ts";
+import { type AdminOptions, ControlCalls, type ServedModel } from "./control-calls.ts";
+import type { EngineHealth, InferenceAdmin, WeightVersion } from "./embedded.ts";
+
+/** What is asked of a server beside rollouts. */
+type Admin = Pick<
+  InferenceAdmin,
+  | "prefetchWeights"
+  | "pause"
+  | "updateWeights"
+  | "resume"
+  | "promptLogprobs"
+  | "health"
+  | "load"
+  | "about"
+  | "models"
+  | "close"
+>;
+
+/** The note while weights are loaded. */
+const LOADING = "loading";
+const GENERATE = "/inference/v1/generate";
+/** Kept requests are pushed out, to be computed anew. */
+const RESET_CACHE = "/reset_prefix_cache?reset_running_requests=true";
+const SERVER_INFO = "/server_info?config_format=json";
+const NOT_FOUND = 404;
+/** Major and minor of the first release with `weight_versions`. */
+const TELLS_VERSIONS: readonly [number, number] = [0, 32];
+
+/** Errors of every call as those of `InferenceAdmin`. */
+export class VllmAdmin implements Admin {
+  readonly #calls: ControlCalls;
+  readonly #scorer: PromptScorer;
+
+  constructor(options: AdminOptions) {
+    this.#calls = new ControlCalls(options);
+    const { url, deadlines } = this.#calls;
+    this.#scorer = new PromptScorer({ url, deadlineMs: deadlines.controlMs, connections: 1 });
+  }
+
+  get url(): string {
+    return this.#calls.url;
+  }
+
+  /** A server that does not tell versions lets requests end, also where they were to be kept. */
+  async pause(mode: "keep" | "wait" | "abort", signal?: AbortSignal): Promise<void> {
+    const allowed = (await this.#tellsVersions(signal)) ? mode : "wait";
+    await this.#calls.post(`/pause?mode=${allowed}`, undefined, signal);
+  }
+
+  async resume(signal?: AbortSignal): Promise<void> {
+    await this.#calls.post("/resume", undefined, signal);
+  }
+
+  /** Errors besides: PRL_INFERENCE_UNSUPPORTED for weights that do not come from a folder. */
+  async updateWeights({ version, digest, source }: WeightVersion, signal?: AbortSignal): Promise<{ skipped: boolean }> {
+    if (!("dir" in source)) throw this.#noGrpc();
+    const note = weightNote(version, digest);
+    if ((await this.#weightInfo(signal)) === note) return { skipped: true };
+    const reload = { method: "reload_weights", kwargs: { weights_path: source.dir } };
+    await this.#note(LOADING, signal);
+    await this.#calls.post("/collective_rpc", reload, signal, this.#calls.deadlines.updateMs);
+    const answer = await this.#calls.post(RESET_CACHE, undefined, signal);
+    // Versions before 0.32 may answer nothing.
+    const { success = true } = (answer === "" ? {} : this.#calls.parse(RESET_CACHE, answer)) as { success?: boolean };
+    if (!success) {
+      const message = `${this.url} did not drop what it had computed with the weights before version ${version}`;
+      throw new PrlError("PRL_INFERENCE_FAILED", message);
+    }
+    await this.#note(note, signal);
+    return { skipped: false };
+  }
+
+  async prefetchWeights(): Promise<void> {
+    throw this.#noGrpc();
+  }
+
+  /** Asks for one token besides, which vLLM wants; so not while it is paused. */
+  async promptLogprobs(tokenIds: Uint32Array | readonly number[], signal?: AbortSignal): Promise<Float32Array> {
+    return this.#scorer.score(Uint32Array.from(tokenIds), signal);
+  }
+
+  /** `policyVersion` is -1 and `digest` null where the weights are none that were brought by `updateWeights`. */
+  async health(signal?: AbortSignal): Promise<EngineHealth> {
+    await this.#calls.get("/health", signal);
+    const [note, paused, loads] = await Promise.all([
+      this.#weightInfo(signal),
+      this.#calls.get("/is_paused", signal),
+      this.load(signal),
+    ]);
+    const { is_paused: isPaused } = this.#calls.parse("/is_paused", paused) as { is_paused?: boolean };
+    const [version = "", digest = null] = note?.split(" ") ?? [];
+    return {
+      status: "ok",
+      paused: isPaused === true,
+      policyVersion: digest === null ? -1 : Number(version),
+      digest,
+      running: loads.reduce((sum, { running }) => sum + running, 0),
+      waiting: loads.reduce((sum, { waiting }) => sum + waiting, 0),
+    };
+  }
+
+  async load(signal?: AbortSignal): Promise<EngineLoad[]> {
+    return this.#calls.load(signal);
+  }
+
+  /** vLLM tells no instruction set. Errors besides: PRL_INFERENCE_UNSUPPORTED for a server that was not started as a run needs it. */
+  async about(signal?: AbortSignal): Promise<{ isa: string; dtype: string; weights: null }> {
+    await this.#weightInfo(signal);
+    await this.#checkGenerate(signal);
+    const { logprobs_mode: mode, dtype = "" } = await this.#modelConfig(signal);
+    if (mode !== undefined && mode !== "processed_logprobs") {
+      throw this.#unsupported(`has ${mode}, not those of sampling: start vLLM with --logprobs-mode processed_logprobs`);
+    }
+    return { isa: "", dtype: dtype.replace("torch.", ""), weights: null };
+  }
+
+  async models(signal?: AbortSignal): Promise<ServedModel[]> {
+    return this.#calls.models(signal);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#calls.close(), this.#scorer.close()]);
+  }
+
+  async #tellsVersions(signal: AbortSignal | undefined): Promise<boolean> {
+    const answer = this.#calls.parse("/version", await this.#calls.get("/version", signal)) as { version?: string };
+    const [, major, minor] = /^(\d+)\.(\d+)/u.exec(answer.version ?? "") ?? [];
+    if (major === undefined || minor === undefined) return false;
+    const [firstMajor, firstMinor] = TELLS_VERSIONS;
+    return Number(major) > firstMajor || (Number(major) === firstMajor && Number(minor) >= firstMinor);
+  }
+
+  async #weightInfo(signal: AbortSignal | undefined): Promise<string | null> {
+    try {
+      return readWeightInfo(await this.#calls.get("/weight_info", signal));
+    } catch (cause) {
+      if (!hasStatus(cause, NOT_FOUND)) throw cause;
+      const advice = "start vLLM with VLLM_SERVER_DEV_MODE=1, in a version that has this endpoint";
+      throw this.#unsupported(`has no /weight_info: ${advice}`, cause);
+    }
+  }
+
+  async #note(note: string, signal: AbortSignal | undefined): Promise<void> {
+    await this.#calls.post("/update_weight_version", { new_version: note }, signal);
+  }
+
+  /** Asks for what no server does, to hear whether it is for that reason that it refuses. */
+  async #checkGenerate(signal: AbortSignal | undefined): Promise<void> {
+    const { statusMs } = this.#calls.deadlines;
+    try {
+      await this.#calls.post(GENERATE, { token_ids: [], sampling_params: {} }, signal, statusMs);
+    } catch (cause) {
+      if (hasStatus(cause, 400) || hasStatus(cause, 422)) return;
+      if (!hasStatus(cause, 403) && !hasStatus(cause, NOT_FOUND)) throw cause;
+      throw this.#unsupported(`does not answer ${GENERATE}: start vLLM with --enable-scale-out`, cause);
+    }
+  }
+
+  async #modelConfig(signal: AbortSignal | undefined): Promise<{ logprobs_mode?: string; dtype?: string }> {
+    try {
+      const answer = await this.#calls.get(SERVER_INFO, signal, this.#calls.deadlines.controlMs);
+      const { vllm_config: config } = this.#calls.parse(SERVER_INFO, answer) as {
+        vllm_config?: { model_config?: { logprobs_mode?: string; dtype?: string } };
+      };
+      return config?.model_config ?? {};
+    } catch (cause) {
+      if (hasStatus(cause, NOT_FOUND)) return {};
+      throw cause;
+    }
+  }
+
+  #noGrpc(): PrlError {
+    return this.#unsupported('loads weights from a folder: set weight_broadcast.type = "filesystem"');
+  }
+
+  #unsupported(problem: string, cause?: unknown): PrlError {
+    return new PrlError("PRL_INFERENCE_UNSUPPORTED", `${this.url} ${problem}`, { cause });
+  }
+}
+
+function hasStatus(error: unknown, status: number): boolean {
+  return error instanceof InferenceHttpError && error.status === status;
+}

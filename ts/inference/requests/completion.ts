@@ -1,0 +1,69 @@
+/** Joins the engine's increments of one request and cuts chunks and stop strings out of them. */
+import type { GenerateIncrement } from "../../native/index.ts";
+import type { Completion } from "./response.ts";
+
+/**
+ * Gives each increment its place in the completion. The engine counts policy versions over the whole completion; a chunk counts within
+ * its own tokens and always says which version its first token has.
+ */
+export class CompletionCursor {
+  /** Tokens before the next increment. */
+  tokens = 0;
+  cachedTokens = 0;
+  #version: number | null = null;
+
+  next(increment: GenerateIncrement): Completion {
+    const start = this.tokens;
+    const versions: [number, number][] = [];
+    for (const [first, version] of increment.policyVersions) {
+      const at = Math.max(first - start, 0);
+      if (at > 0 && versions.length === 0 && this.#version !== null) versions.push([0, this.#version]);
+      if (versions.at(-1)?.[1] !== version) versions.push([at, version]);
+      this.#version = version;
+    }
+    if (versions.length === 0 && increment.tokenIds.length > 0 && this.#version !== null)
+      versions.push([0, this.#version]);
+    this.tokens += increment.tokenIds.length;
+    this.cachedTokens = Math.max(this.cachedTokens, increment.cachedTokens);
+    const { tokenIds, logprobs, finishReason, stopReason } = increment;
+    return { tokenIds, logprobs, policyVersions: versions, finishReason, stopReason };
+  }
+}
+
+/** The chunks of one request in order, as one completion. */
+export function joinCompletions(chunks: readonly Completion[]): Completion {
+  const [only] = chunks;
+  if (chunks.length === 1 && only !== undefined) return only;
+  const length = chunks.reduce((sum, chunk) => sum + chunk.tokenIds.length, 0);
+  const tokenIds = new Uint32Array(length);
+  const logprobs = new Float32Array(length);
+  const policyVersions: [number, number][] = [];
+  let offset = 0;
+  for (const chunk of chunks) {
+    tokenIds.set(chunk.tokenIds, offset);
+    logprobs.set(chunk.logprobs, offset);
+    for (const [first, version] of chunk.policyVersions) {
+      if (policyVersions.at(-1)?.[1] !== version) policyVersions.push([offset + first, version]);
+    }
+    offset += chunk.tokenIds.length;
+  }
+  const last = chunks.at(-1);
+  return {
+    tokenIds,
+    logprobs,
+    policyVersions,
+    finishReason: last?.finishReason ?? null,
+    stopReason: last?.stopReason ?? null,
+  };
+}
+
+/** The first `count` tokens of a chunk, ended by a stop string. */
+export function endWithStopString(chunk: Completion, count: number, stop: string): Completion {
+  return {
+    tokenIds: chunk.tokenIds.slice(0, count),
+    logprobs: chunk.logprobs.slice(0, count),
+    policyVersions: chunk.policyVersions.filter(([first]) => first < count),
+    finishReason: "stop",
+    stopReason: stop,
+  };
+}

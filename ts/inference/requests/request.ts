@@ -1,0 +1,302 @@
+/**
+ * Reads the body of `POST /inference/v1/generate`: vLLM's request, checked field by field.
+ *
+ * Written by hand because it runs once per sample on the server's event loop. A field that would change what is sampled and is not
+ * implemented is refused, never ignored; fields of vLLM's that only concern text output are accepted and have no effect.
+ */
+import { PrlError } from "../../errors.ts";
+import { badRequest, HttpError, unsupported } from "../errors.ts";
+
+/** What the checks need to know of the model behind the server. */
+export interface RequestLimits {
+  vocabSize: number;
+  maxModelLen: number;
+  /** Names that `model` may have; empty: any. */
+  servedModelNames: readonly string[];
+}
+
+export interface ParsedRequest {
+  /** As given by the client; null when it gave none. */
+  requestId: string | null;
+  promptTokenIds: Uint32Array;
+  maxTokens: number;
+  minTokens: number;
+  temperature: number;
+  topP: number;
+  topK: number;
+  seed: number | null;
+  stopTokenIds: number[];
+  stop: string[];
+  ignoreEos: boolean;
+  /** Entries wanted in `top_logprobs`; null: no log-probabilities in the answer. */
+  logprobs: 0 | 1 | null;
+  promptLogprobs: boolean;
+  cacheSalt: string | null;
+  priority: number;
+  stream: boolean;
+  /** A last chunk with the usage. */
+  includeUsage: boolean;
+  /** Usage in every chunk. */
+  continuousUsage: boolean;
+}
+
+type Fields = Record<string, unknown>;
+
+const REQUEST_FIELDS = new Set([
+  "model",
+  "token_ids",
+  "sampling_params",
+  "cache_salt",
+  "priority",
+  "stream",
+  "stream_options",
+  "request_id",
+  "features",
+  "kv_transfer_params",
+]);
+
+const STREAM_FIELDS = new Set(["include_usage", "continuous_usage_stats"]);
+
+const SAMPLING_FIELDS = new Set([
+  "max_tokens",
+  "min_tokens",
+  "temperature",
+  "top_p",
+  "top_k",
+  "seed",
+  "n",
+  "logprobs",
+  "prompt_logprobs",
+  "stop",
+  "stop_token_ids",
+  "ignore_eos",
+]);
+
+/** Fields of vLLM's that change only the text, which this endpoint does not send. */
+const TEXT_FIELDS = new Set([
+  "detokenize",
+  "skip_special_tokens",
+  "spaces_between_special_tokens",
+  "include_stop_str_in_output",
+  "output_kind",
+]);
+
+/** Fields that are refused unless they have the value with which they do nothing. */
+const NEUTRAL: Record<string, unknown> = {
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  repetition_penalty: 1,
+  length_penalty: 1,
+  min_p: 0,
+  best_of: 1,
+  use_beam_search: false,
+};
+
+/** Lists and maps that do nothing when they are empty. */
+const NEUTRAL_WHEN_EMPTY = new Set([
+  "logit_bias",
+  "allowed_token_ids",
+  "bad_words",
+  "logits_processors",
+  "structured_outputs",
+  "extra_args",
+]);
+
+/** The request that `body` stands for. Errors: PRL_INFERENCE_REQUEST or PRL_INFERENCE_UNSUPPORTED naming the field. */
+export function parseGenerateRequest(body: unknown, limits: RequestLimits): ParsedRequest {
+  const request = object(body, "body");
+  for (const name in request) if (!REQUEST_FIELDS.has(name)) refuseUnknown(name, request[name], REQUEST_FIELDS);
+  checkModel(request["model"], limits.servedModelNames);
+  for (const name of ["features", "kv_transfer_params"]) {
+    if (!isAbsent(request[name])) throw unsupported(`${name}: the embedded engine has no such thing; leave it out`);
+  }
+  const params = object(request["sampling_params"] ?? {}, "sampling_params");
+  for (const name in params) checkSamplingField(name, params[name]);
+
+  const promptTokenIds = tokenIds(request["token_ids"], limits);
+  const promptLogprobs = logprobCount(params["prompt_logprobs"], "sampling_params.prompt_logprobs") !== null;
+  const stream = flag(request["stream"], "stream");
+  if (stream && promptLogprobs)
+    throw badRequest("sampling_params.prompt_logprobs", "not available when stream is true");
+  const minTokens = integer(params["min_tokens"], "sampling_params.min_tokens", 0, 0);
+  const streamOptions = object(request["stream_options"] ?? {}, "stream_options");
+  for (const name in streamOptions)
+    if (!STREAM_FIELDS.has(name)) refuseUnknown(`stream_options.${name}`, streamOptions[name], STREAM_FIELDS);
+  return {
+    requestId: text(request["request_id"], "request_id"),
+    promptTokenIds,
+    maxTokens: maxTokens(params["max_tokens"], promptTokenIds.length, promptLogprobs, limits),
+    minTokens,
+    temperature: number(params["temperature"], "sampling_params.temperature", 1, 0, Number.MAX_VALUE),
+    topP: topP(params["top_p"]),
+    topK: integer(params["top_k"], "sampling_params.top_k", -1, -1),
+    seed: isAbsent(params["seed"]) ? null : integer(params["seed"], "sampling_params.seed", 0, 0),
+    stopTokenIds: stopTokenIds(params["stop_token_ids"], limits.vocabSize),
+    stop: stopStrings(params["stop"], minTokens),
+    ignoreEos: flag(params["ignore_eos"], "sampling_params.ignore_eos"),
+    logprobs: logprobCount(params["logprobs"], "sampling_params.logprobs"),
+    promptLogprobs,
+    cacheSalt: text(request["cache_salt"], "cache_salt"),
+    priority: integer(request["priority"], "priority", 0, -Number.MAX_SAFE_INTEGER),
+    stream,
+    includeUsage: flag(streamOptions["include_usage"], "stream_options.include_usage"),
+    continuousUsage: flag(streamOptions["continuous_usage_stats"], "stream_options.continuous_usage_stats"),
+  };
+}
+
+// ---- one check per kind of field ----
+
+function checkModel(value: unknown, served: readonly string[]): void {
+  const model = text(value, "model");
+  if (model !== null && served.length > 0 && !served.includes(model)) {
+    const names = served.map((name) => `"${name}"`).join(", ");
+    throw new HttpError(404, "PRL_INFERENCE_REQUEST", `model: "${model}" is not served here, but ${names}`);
+  }
+}
+
+function checkSamplingField(name: string, value: unknown): void {
+  if (SAMPLING_FIELDS.has(name)) {
+    if (name === "n" && !isAbsent(value) && value !== 1)
+      throw unsupported("sampling_params.n: only 1; send one request per sample");
+    return;
+  }
+  if (TEXT_FIELDS.has(name) || value === null) return;
+  if (Object.hasOwn(NEUTRAL, name) && value === NEUTRAL[name]) return;
+  if (NEUTRAL_WHEN_EMPTY.has(name) && isEmpty(value)) return;
+  const known = Object.hasOwn(NEUTRAL, name) ? ` other than ${JSON.stringify(NEUTRAL[name])}` : "";
+  throw badRequest(`sampling_params.${name}`, `not supported${known}: it could change what is sampled`);
+}
+
+function refuseUnknown(name: string, value: unknown, known: ReadonlySet<string>): void {
+  if (value === null) return;
+  throw badRequest(name, `unknown field; known are ${[...known].join(", ")}`);
+}
+
+/** `[]` or `{}`. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function tokenIds(value: unknown, { vocabSize, maxModelLen }: RequestLimits): Uint32Array {
+  if (!Array.isArray(value) || value.length === 0)
+    throw badRequest("token_ids", "must be a non-empty list of token ids");
+  if (value.length > maxModelLen) {
+    throw tooLong(`${value.length} tokens are more than max_model_len, ${maxModelLen}`);
+  }
+  const ids = new Uint32Array(value.length);
+  for (let index = 0; index < ids.length; index++) {
+    const id: unknown = value[index];
+    if (!isTokenId(id, vocabSize)) {
+      throw badRequest(`token_ids[${index}]`, `must be an integer from 0 to ${vocabSize - 1}, got ${shown(id)}`);
+    }
+    ids[index] = id;
+  }
+  return ids;
+}
+
+function tooLong(problem: string): PrlError {
+  return new PrlError("PRL_INFERENCE_CONTEXT", `token_ids: ${problem}`);
+}
+
+/** vLLM's rule: absent means the rest of the context, more than the rest is cut to it. 0 scores the prompt only: our addition. */
+function maxTokens(
+  value: unknown,
+  promptLength: number,
+  promptLogprobs: boolean,
+  { maxModelLen }: RequestLimits,
+): number {
+  const field = "sampling_params.max_tokens";
+  const room = maxModelLen - promptLength;
+  const asked = isAbsent(value) ? Math.max(room, 1) : integer(value, field, 0, 0);
+  if (asked === 0) {
+    if (promptLogprobs) return 0;
+    throw badRequest(field, "must be at least 1 (0 only scores a prompt: with prompt_logprobs)");
+  }
+  if (room === 0) {
+    throw tooLong(`${promptLength} tokens leave no room to sample: max_model_len is ${maxModelLen}`);
+  }
+  return Math.min(asked, room);
+}
+
+function stopTokenIds(value: unknown, vocabSize: number): number[] {
+  if (isAbsent(value)) return [];
+  if (!Array.isArray(value)) throw badRequest("sampling_params.stop_token_ids", "must be a list of token ids");
+  return value.map((id: unknown, index) => {
+    if (isTokenId(id, vocabSize)) return id;
+    const problem = `must be an integer from 0 to ${vocabSize - 1}, got ${shown(id)}`;
+    throw badRequest(`sampling_params.stop_token_ids[${index}]`, problem);
+  });
+}
+
+function stopStrings(value: unknown, minTokens: number): string[] {
+  const field = "sampling_params.stop";
+  const list: unknown[] = isAbsent(value) ? [] : Array.isArray(value) ? value : [value];
+  const strings = list.map((entry) => {
+    if (typeof entry === "string" && entry !== "") return entry;
+    throw badRequest(field, `must be a non-empty string or a list of such, got ${shown(value)}`);
+  });
+  if (strings.length > 0 && minTokens > 0) throw unsupported(`${field}: not together with min_tokens`);
+  return strings;
+}
+
+function topP(value: unknown): number {
+  const p = number(value, "sampling_params.top_p", 1, 0, 1);
+  if (p === 0) throw badRequest("sampling_params.top_p", "must be above 0 and at most 1, got 0");
+  return p;
+}
+
+function logprobCount(value: unknown, field: string): 0 | 1 | null {
+  if (isAbsent(value)) return null;
+  const count = integer(value, field, 0, 0);
+  if (count > 1) throw unsupported(`${field}: only 0 and 1; the log-probability of the token itself is what there is`);
+  return count === 0 ? 0 : 1;
+}
+
+// ---- one check per type ----
+
+/** null stands for absent, as in vLLM. */
+function isAbsent(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}
+
+function object(value: unknown, field: string): Fields {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Fields;
+  throw badRequest(field, `must be a JSON object, got ${shown(value)}`);
+}
+
+function integer(value: unknown, field: string, fallback: number, least: number): number {
+  if (isAbsent(value)) return fallback;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least) return value;
+  const range = least === -Number.MAX_SAFE_INTEGER ? "" : ` of at least ${least}`;
+  throw badRequest(field, `must be an integer${range} and at most 2^53 - 1, got ${shown(value)}`);
+}
+
+function number(value: unknown, field: string, fallback: number, least: number, most: number): number {
+  if (isAbsent(value)) return fallback;
+  if (typeof value === "number" && value >= least && value <= most) return value;
+  const range = most === Number.MAX_VALUE ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw badRequest(field, `must be a number ${range}, got ${shown(value)}`);
+}
+
+function flag(value: unknown, field: string): boolean {
+  if (isAbsent(value)) return false;
+  if (typeof value === "boolean") return value;
+  throw badRequest(field, `must be true or false, got ${shown(value)}`);
+}
+
+function text(value: unknown, field: string): string | null {
+  if (isAbsent(value)) return null;
+  if (typeof value === "string") return value;
+  throw badRequest(field, `must be a string, got ${shown(value)}`);
+}
+
+function isTokenId(value: unknown, vocabSize: number): value is number {
+  return typeof value === "number" && value >>> 0 === value && value < vocabSize;
+}
+
+const SHOWN_CHARACTERS = 60;
+
+function shown(value: unknown): string {
+  const json = value === undefined ? "nothing" : JSON.stringify(value);
+  return json.length <= SHOWN_CHARACTERS ? json : `${json.slice(0, SHOWN_CHARACTERS)}...`;
+}

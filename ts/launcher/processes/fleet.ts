@@ -1,0 +1,226 @@
+/**
+ * Processes of one kind that the run can miss for a while: each that dies is replaced, and their number follows the load.
+ *
+ * The number of env workers follows the load, between a least and a most; that of inference servers is fixed; there is one sandbox daemon.
+ * The orchestrator publishes the load (`LoadFile`) and finds the workers by their ready files, so a worker is retired by removing its
+ * file: it gets nothing more, and is stopped when it has ended its rollouts. A process that dies is started again after a pause that
+ * doubles. The run fails when one dies again and again, or fails by itself before any was ready; one that is killed before that is also
+ * started again, a few times.
+ */
+import { readdirSync, rmSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+
+import { isThere } from "../../files/file-presence.ts";
+import { readLoad, readyFilePath } from "../../monitors/index.ts";
+import { STOP_SIGNALS, stopExit } from "../../stop-signal.ts";
+import { type ChildExit, type ChildSpec, describeExit, type RunChild } from "./child-process.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface FleetOptions {
+  runDir: string;
+  /** `env-worker` */
+  component: string;
+  least: number;
+  most: number;
+  /** Rollouts that one process is meant for. */
+  rolloutsPerWorker: number;
+  spec: (index: number) => ChildSpec;
+  /** Called with what happened to workers. */
+  note: (message: string) => void;
+  /** Called for each process that is started again. */
+  onRestart?: (restart: Restart) => void;
+  times?: FleetTimes;
+}
+
+export interface Restart {
+  component: string;
+  index: number;
+  /** How the process before it ended. */
+  exit: string;
+  /** Deaths in a row, this one included; each doubles the pause before the start. */
+  deaths: number;
+}
+
+export interface FleetTimes {
+  /** Time between two reads of the load. */
+  intervalMs: number;
+  /** A higher load has to last this long before workers are started for it: a process for a peak of a second would only be in the way. */
+  busyMs: number;
+  /** A lower load has to last this long before a worker is retired. */
+  calmMs: number;
+  /** The orchestrator looks for workers twice a second; this long after a worker was retired, its report about that worker is reliable. */
+  retiredMs: number;
+  /** A process that lives this long resets the count of deaths. */
+  longLifeMs: number;
+  firstPauseMs: number;
+}
+
+export const FLEET_TIMES: FleetTimes = {
+  intervalMs: 1_000,
+  busyMs: 3_000,
+  calmMs: 30_000,
+  retiredMs: 3_000,
+  longLifeMs: 30_000,
+  firstPauseMs: 250,
+};
+
+const LONGEST_PAUSE_MS = 10_000;
+/** Early deaths in a row that fail the run. */
+const MOST_DEATHS = 10;
+/** The same before any process was ready: a machine without the memory for one kills each of them. */
+const MOST_DEATHS_AT_START = 3;
+
+interface Slot {
+  readonly index: number;
+  child: RunChild;
+  startedAt: number;
+  deaths: number;
+  wasReady: boolean;
+  retiredAt: number | null;
+}
+
+export class Fleet {
+  readonly #supervisor: Supervisor;
+  readonly #options: FleetOptions;
+  readonly #times: FleetTimes;
+  readonly #slots = new Map<number, Slot>();
+  readonly #pauses = new Set<NodeJS.Timeout>();
+  #watch: NodeJS.Timeout | undefined;
+  #enoughSince: number | null = null;
+  #tooFewSince: number | null = null;
+  #isLooking = false;
+  #stopped = false;
+
+  constructor(supervisor: Supervisor, options: FleetOptions) {
+    this.#supervisor = supervisor;
+    this.#options = options;
+    this.#times = options.times ?? FLEET_TIMES;
+  }
+
+  /** Starts the least number of workers and follows the load from now on. */
+  start(): RunChild[] {
+    // An earlier attempt of the run may have had more processes.
+    for (const name of readdirSync(join(this.#options.runDir, "run"))) {
+      if (name.startsWith(`${this.#options.component}-`)) rmSync(join(this.#options.runDir, "run", name));
+    }
+    this.#watch = setInterval(() => void this.#look(), this.#times.intervalMs);
+    this.#watch.unref();
+    return Array.from({ length: this.#options.least }, () => this.#add().child);
+  }
+
+  /** Starts and retires no worker any more. The supervisor ends the existing ones. */
+  stop(): void {
+    this.#stopped = true;
+    clearInterval(this.#watch);
+    for (const pause of this.#pauses) clearTimeout(pause);
+  }
+
+  /** Number of workers that take rollouts, or will. */
+  get size(): number {
+    return [...this.#slots.values()].filter(({ retiredAt }) => retiredAt === null).length;
+  }
+
+  #add(): Slot {
+    let index = 0;
+    while (this.#slots.has(index)) index += 1;
+    const slot: Slot = {
+      index,
+      child: this.#run(index),
+      startedAt: performance.now(),
+      deaths: 0,
+      wasReady: false,
+      retiredAt: null,
+    };
+    this.#slots.set(index, slot);
+    return slot;
+  }
+
+  #run(index: number): RunChild {
+    return this.#supervisor.start({ ...this.#options.spec(index), onExit: (exit) => this.#ended(index, exit) });
+  }
+
+  /** False when the run cannot go on. */
+  async #ended(index: number, exit: ChildExit): Promise<boolean> {
+    const slot = this.#slots.get(index);
+    if (slot === undefined || this.#stopped) return true;
+    const readyFile = readyFilePath(this.#options.runDir, this.#options.component, index);
+    slot.wasReady ||= await isThere(readyFile);
+    // The file would count as the next process's.
+    await rm(readyFile, { force: true });
+    if (slot.retiredAt !== null) {
+      this.#slots.delete(index);
+      return true;
+    }
+    const isStarting = ![...this.#slots.values()].some(({ wasReady }) => wasReady);
+    // A process that fails by itself at the start would fail again.
+    if (isStarting && !wasKilled(exit)) return false;
+    slot.deaths = performance.now() - slot.startedAt < this.#times.longLifeMs ? slot.deaths + 1 : 1;
+    if (slot.deaths > (isStarting ? MOST_DEATHS_AT_START : MOST_DEATHS)) return false;
+    const pauseMs = Math.min(LONGEST_PAUSE_MS, this.#times.firstPauseMs * 2 ** (slot.deaths - 1));
+    const rollouts = isStarting ? "" : "; the rollouts that it had a part in are too";
+    this.#options.note(`${slot.child.name} ended (${describeExit(exit)}) and is started again${rollouts}`);
+    const { component, onRestart } = this.#options;
+    onRestart?.({ component, index, exit: describeExit(exit), deaths: slot.deaths });
+    const pause = setTimeout(() => {
+      this.#pauses.delete(pause);
+      if (this.#stopped || this.#supervisor.stopping) return;
+      slot.startedAt = performance.now();
+      slot.child = this.#run(index);
+    }, pauseMs);
+    this.#pauses.add(pause);
+    return true;
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const load = await readLoad(this.#options.runDir);
+      if (load !== null && !this.#stopped && !this.#supervisor.stopping) await this.#follow(load);
+    } catch (error) {
+      this.#supervisor.fail(error);
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  async #follow(load: NonNullable<Awaited<ReturnType<typeof readLoad>>>): Promise<void> {
+    const { least, most, rolloutsPerWorker, note } = this.#options;
+    const now = performance.now();
+    const wanted = Math.max(least, Math.min(most, Math.ceil(load.rollouts / rolloutsPerWorker)));
+    if (wanted >= this.size) this.#enoughSince = null;
+    else this.#enoughSince ??= now;
+    if (wanted <= this.size) this.#tooFewSince = null;
+    else this.#tooFewSince ??= now;
+    const isBusy = this.#tooFewSince !== null && now - this.#tooFewSince >= this.#times.busyMs;
+    for (let missing = isBusy ? wanted - this.size : 0; missing > 0; missing -= 1) {
+      note(`${this.#add().child.name} is started: ${load.rollouts} rollouts are under way`);
+    }
+    if (this.#enoughSince !== null && now - this.#enoughSince >= this.#times.calmMs) {
+      this.#enoughSince = now;
+      await this.#retireOne();
+    }
+    for (const { child, retiredAt } of this.#slots.values()) {
+      const isIdle = (load.workers[child.name] ?? 0) === 0;
+      if (retiredAt !== null && isIdle && now - retiredAt > this.#times.retiredMs && child.exit === null)
+        child.signal("SIGTERM");
+    }
+  }
+
+  async #retireOne(): Promise<void> {
+    const last = [...this.#slots.values()]
+      .filter(({ retiredAt }) => retiredAt === null)
+      .toSorted((a, b) => b.index - a.index)[0];
+    if (last === undefined) return;
+    last.retiredAt = performance.now();
+    this.#options.note(`${last.child.name} is let go: there is less to do`);
+    await rm(readyFilePath(this.#options.runDir, this.#options.component, last.index), { force: true });
+  }
+}
+
+/** Whether something other than this process ended it: SIGKILL (also the kernel's, when memory runs out) or a signal that asks to stop. */
+function wasKilled({ code, signal, reason }: ChildExit): boolean {
+  if (reason !== undefined) return false;
+  return signal === "SIGKILL" || STOP_SIGNALS.some((name) => name === signal || stopExit(name) === code);
+}

@@ -1,0 +1,252 @@
+/**
+ * Keeps the processes of a run together: all of them run, or none, except those that are replaced (`onExit`).
+ *
+ * The first child that ends when it should not, or is silent for too long once it is ready, fails the run. The error names this child, with its own
+ * code when it left one; children that fail because of it are not reported. `stop` leaves no child behind: SIGTERM to every process
+ * group, SIGKILL after a grace period, all within ten seconds. When this process ends in a way that still runs JavaScript, the groups are
+ * killed at once; otherwise the lifelines end and the children stop themselves.
+ */
+import { readFile } from "node:fs/promises";
+
+import { PrlError } from "../../errors.ts";
+import { ownFailure, readFailureNote } from "../../failure-note.ts";
+import { ifThere, isThere } from "../../files/file-presence.ts";
+import { type ReadyFile, readyFilePath } from "../../monitors/index.ts";
+import { type ChildSpec, describeExit, RunChild } from "./child-process.ts";
+import { fullDisk } from "./full-disk.ts";
+
+export interface SupervisorTimes {
+  /** How long a child may take until it is ready, on a machine that may be loaded: until then silence is not a failure. */
+  startMs: number;
+  /** A child that is ready and without a heartbeat for this long has failed. */
+  heartbeatTimeoutMs: number;
+  /** How long children have after SIGTERM. */
+  graceMs: number;
+  /** How long after SIGKILL a child may take to be gone. */
+  killMs: number;
+}
+
+export const SUPERVISOR_TIMES: SupervisorTimes = {
+  startMs: 180_000,
+  heartbeatTimeoutMs: 30_000,
+  graceMs: 6_000,
+  killMs: 3_000,
+};
+const CHECK_INTERVAL_MS = 1_000;
+const READY_POLL_MS = 25;
+/** The most likely cause of silence, besides a machine that stands still. */
+const BLOCKED =
+  "a function of your own may block it (spawnSync, execSync, a native module): it has to return, or to wait asynchronously";
+/** The same for a child that was never ready. */
+const NEVER_STARTED = "the machine may be overloaded, or a module that it imports does not return";
+/** A child that ended with an exit code waits this long for a sibling that died of a signal, which is the likely cause. */
+const BLAME_MS = 200;
+/** A tick this late means that this process itself stood still, as on a laptop that slept; then silence is not a failure. */
+const STANDSTILL_MS = 5_000;
+
+export class Supervisor {
+  readonly #runDir: string;
+  readonly #times: SupervisorTimes;
+  readonly #children: RunChild[] = [];
+  readonly #failed: Failure;
+  readonly #watch: NodeJS.Timeout;
+  readonly #killAtExit = (): void => this.kill();
+  #lastCheck = performance.now();
+  #stopping = false;
+
+  constructor(runDir: string, times: SupervisorTimes = SUPERVISOR_TIMES) {
+    this.#runDir = runDir;
+    this.#times = times;
+    this.#failed = openFailure();
+    // Waiters get the rejection through `failure`; without a waiter it must not end the process.
+    this.#failed.promise.catch(() => undefined);
+    this.#watch = setInterval(() => this.#checkHeartbeats(), CHECK_INTERVAL_MS);
+    this.#watch.unref();
+    process.on("exit", this.#killAtExit);
+  }
+
+  get children(): readonly RunChild[] {
+    return this.#children;
+  }
+
+  /** Rejects when a child fails, with the child's error or `PRL_PROCESS_DIED`; never resolves. Race it against every wait. */
+  get failure(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  get stopping(): boolean {
+    return this.#stopping;
+  }
+
+  /** Fails the run for a reason outside its processes. */
+  fail(error: unknown): void {
+    this.#failed.reject(error);
+  }
+
+  /** Starts a process and watches it from now on. */
+  start(spec: ChildSpec): RunChild {
+    const child = new RunChild(spec);
+    this.#children.push(child);
+    void this.#watchExit(child);
+    return child;
+  }
+
+  /**
+   * Resolves when all the children have written their ready files.
+   *
+   * @throws PrlError `PRL_PROCESS_NOT_READY` after the deadline, with the end of the log; as `failure` when a child fails first.
+   */
+  async ready(children: readonly RunChild[], deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs;
+    const waiting = new Set(children);
+    while (waiting.size > 0) {
+      for (const child of waiting) {
+        if (await isThere(readyFilePath(this.#runDir, child.component, child.index))) waiting.delete(child);
+      }
+      const late = waiting.values().next().value;
+      if (late === undefined) return;
+      if (performance.now() > deadline) {
+        throw new PrlError(
+          "PRL_PROCESS_NOT_READY",
+          `${late.name} was not ready within ${Math.round(deadlineMs / 1000)} s. The end of ${late.logPath}:\n${indent(await late.logTail())}`,
+        );
+      }
+      await Promise.race([sleep(READY_POLL_MS), this.failure]);
+    }
+  }
+
+  /** Resolves when the child has ended with exit code 0; rejects as `failure` does. */
+  async finished(child: RunChild): Promise<void> {
+    const exit = await Promise.race([child.exited, this.failure]);
+    if (exit.code !== 0) await this.failure;
+  }
+
+  /** Ends every child that still runs; resolves when all are gone. Later calls do nothing. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearInterval(this.#watch);
+    for (const child of this.#running()) child.signal("SIGTERM");
+    await this.#goneWithin(this.#times.graceMs);
+    for (const child of this.#running()) child.signal("SIGKILL");
+    await this.#goneWithin(this.#times.killMs);
+    process.off("exit", this.#killAtExit);
+    const left = this.#running();
+    if (left.length > 0) {
+      const names = left.map((child) => `${child.name} (pid ${child.pid})`).join(", ");
+      throw new PrlError("PRL_DEADLINE", `not gone ${this.#times.killMs / 1000} s after SIGKILL: ${names}`);
+    }
+  }
+
+  /** Sends SIGKILL to every group at once. */
+  kill(): void {
+    this.#stopping = true;
+    for (const child of this.#running()) child.signal("SIGKILL");
+  }
+
+  #running(): RunChild[] {
+    return this.#children.filter((child) => child.exit === null);
+  }
+
+  async #goneWithin(limitMs: number): Promise<void> {
+    const timer = new AbortController();
+    await Promise.race([Promise.all(this.#running().map((child) => child.exited)), sleep(limitMs, timer.signal)]);
+    timer.abort();
+  }
+
+  async #watchExit(child: RunChild): Promise<void> {
+    const exit = await child.exited;
+    if (this.#stopping || (child.finishes && exit.code === 0)) return;
+    try {
+      if (child.onExit !== undefined && (await child.onExit(exit))) return;
+    } catch (error) {
+      this.fail(error);
+      return;
+    }
+    // A child that was killed may make others fail before its own end is noticed; the error names the killed one.
+    if (exit.signal === null) await sleep(BLAME_MS);
+    this.#failed.reject(await this.#death(child, `ended unexpectedly: ${describeExit(exit)}`));
+  }
+
+  /** The error that the child itself reported, with its end as the cause; when it reported none because the disk is full, that. */
+  async #death(child: RunChild, what: string): Promise<PrlError> {
+    const { component, index, pid, name } = child;
+    const tail = indent(await child.logTail());
+    const text = `${name} ${what}${advice(child)}. The end of ${child.logPath}:\n${tail}`;
+    const died = new PrlError("PRL_PROCESS_DIED", text);
+    try {
+      const found = await readFailureNote({ runDir: this.#runDir, component, index });
+      const note = found?.pid === pid ? found : null;
+      const full = note === null ? await fullDisk(this.#runDir) : null;
+      if (full === null) return ownFailure(name, note, died);
+      return new PrlError("PRL_IO", `${name}: ${full}; make room, then go on with --resume`, { cause: died });
+    } catch (cause) {
+      return new PrlError(died.code, died.message, { cause });
+    }
+  }
+
+  #checkHeartbeats(): void {
+    const now = performance.now();
+    const stoodStill = now - this.#lastCheck > STANDSTILL_MS;
+    this.#lastCheck = now;
+    for (const child of this.#running()) {
+      if (stoodStill) child.lastHeartbeat = now;
+      else if (now - child.lastHeartbeat > this.#times.heartbeatTimeoutMs) void this.#seeToSilent(child);
+    }
+  }
+
+  async #seeToSilent(child: RunChild): Promise<void> {
+    try {
+      const isReady = await this.#isReady(child);
+      const limitMs = isReady ? this.#times.heartbeatTimeoutMs : this.#times.startMs;
+      if (performance.now() - child.lastHeartbeat <= limitMs || child.exit !== null) return;
+      const seconds = Math.round(limitMs / 1000);
+      const silence = isReady
+        ? `gave no sign of life for ${seconds} s; ${BLOCKED}`
+        : `gave no sign of life for ${seconds} s while it started; ${NEVER_STARTED}`;
+      // `onExit` handles its end like any other.
+      if (child.onExit !== undefined) child.kill(silence);
+      else this.#failed.reject(await this.#death(child, silence));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Whether this process, not an earlier one in its place, has written its ready file. */
+  async #isReady({ component, index, pid }: RunChild): Promise<boolean> {
+    const path = readyFilePath(this.#runDir, component, index);
+    const text = await ifThere(readFile(path, "utf8"), path);
+    return text !== null && (JSON.parse(text) as ReadyFile).pid === pid;
+  }
+}
+
+function advice(child: RunChild): string {
+  return child.advice === undefined ? "" : `; ${child.advice}`;
+}
+
+function indent(text: string): string {
+  return text.replaceAll(/^/gm, "  ");
+}
+
+function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+/** A promise that can only reject. */
+interface Failure {
+  promise: Promise<never>;
+  reject(reason: unknown): void;
+}
+
+function openFailure(): Failure {
+  let reject: (reason: unknown) => void = () => undefined;
+  const promise = new Promise<never>((_, rejectIt) => {
+    reject = rejectIt;
+  });
+  return { promise, reject };
+}

@@ -1,0 +1,94 @@
+/**
+ * The supervised stage that may come before RL, and `prl sft` itself: one child process that trains and writes a checkpoint folder.
+ *
+ * A warm start takes model and seed from its run and is cached by everything that its weights depend on; paths, names, threads, log
+ * levels, checkpoints, monitors and evaluations are left out of the key.
+ */
+import { join } from "node:path";
+
+import { demonstrators, type SftConfig } from "../../config/index.ts";
+import { sourceFiles } from "../../datasets/index.ts";
+import { dataSource } from "../../trainer/index.ts";
+import type { BaseModel } from "../models/base-model.ts";
+import { packageManifest } from "../../version.ts";
+import { cached, type CacheEntry, cacheKey, fileKey } from "../models/cache.ts";
+import { environmentFacts } from "../checks/check-environments.ts";
+import type { ChildSpec } from "./child-process.ts";
+import { type SftChildConfig, writeConfig } from "./child-configs.ts";
+import { childSpec, type RunBase } from "./rl-processes.ts";
+import { runStage, type StageOptions } from "../run/stage.ts";
+
+export interface SftPlaces {
+  /** Folder for the trained model. */
+  outDir: string;
+  /** Folder for the checkpoints; null: none are written, and training does not continue from one. */
+  checkpoints: string | null;
+}
+
+/** Trains `config` in a child process, from `base.modelDir` or from the checkpoint to continue from. */
+export async function runSftProcess(
+  config: SftConfig,
+  base: RunBase,
+  places: SftPlaces,
+  stage: StageOptions,
+): Promise<void> {
+  const spec = await sftProcess(config, base, { ...places, isEvaluated: false });
+  await runStage(stage, async (supervisor) => {
+    await supervisor.finished(supervisor.start(spec));
+  });
+}
+
+/** The spec of that process, which is not started yet. */
+export async function sftProcess(
+  config: SftConfig,
+  base: RunBase,
+  { outDir, checkpoints, isEvaluated }: SftPlaces & { isEvaluated: boolean },
+): Promise<ChildSpec> {
+  const resume = checkpoints === null ? null : base.resume;
+  const child: SftChildConfig = {
+    run_id: base.runId,
+    model_dir: resume === null ? base.modelDir : join(resume.dir, "trainer"),
+    base_dir: base.modelDir,
+    out_dir: outDir,
+    start_step: resume?.step ?? 0,
+    checkpoints,
+    is_evaluated: isEvaluated,
+    config,
+  };
+  const path = await writeConfig(base.runDir, "sft", child);
+  return childSpec(base, "sft", 0, path, true);
+}
+
+/** The checkpoint folder of a warm start; it is trained when the cache does not have it. */
+export async function ensureWarmStart(
+  config: SftConfig,
+  model: BaseModel,
+  base: RunBase,
+  stage: StageOptions,
+): Promise<CacheEntry> {
+  const key = await warmStartKey(config, model);
+  return cached("warm-starts", key, (outDir) => runSftProcess(config, base, { outDir, checkpoints: null }, stage));
+}
+
+/** A key of config, base model and data code; equal keys mean equal weights. */
+export async function warmStartKey(config: SftConfig, model: BaseModel): Promise<string> {
+  const { run: _run, output_dir: _out, clean: _clean, threads: _threads, log: _log, model: _model, ...others } = config;
+  const { ckpt: _ckpt, monitors: _monitors, eval: _eval, inference: _inference, sandbox: _sandbox, ...rest } = others;
+  const { env: _env, mix: _mix, source: _source, ...data } = config.data;
+  const environments = demonstrators(config.data).map(({ env: { path: _path, ...named }, ratio }) => [named, ratio]);
+  const settings = { ...rest, data, environments };
+  return cacheKey({ settings, model: model.key, data: await dataKey(config), version: packageManifest().version });
+}
+
+/** Identifies the environments' code by name and version, custom ones also by their file's digest, and data by their files' digests. */
+async function dataKey({ data }: SftConfig): Promise<unknown> {
+  if (data.source !== null) return Promise.all((await sourceFiles(dataSource(data))).map((file) => fileKey(file)));
+  const checks = demonstrators(data).map(({ key, env }) => ({ kind: "environment", at: key, env }) as const);
+  const facts = await environmentFacts(checks, { provenance: undefined });
+  return Promise.all(
+    facts.map(async ({ name, version }, index) => {
+      const path = checks[index]?.env.path ?? null;
+      return { name, version, file: path === null ? null : await fileKey(path.replace(/#[^#/]*$/, "")) };
+    }),
+  );
+}

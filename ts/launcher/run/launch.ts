@@ -1,0 +1,206 @@
+/**
+ * Runs a whole run: from a resolved config to a summary.
+ *
+ * Errors before this run holds the run directory (it exists, the model is missing from the config, ...) reject; after that a failure or an
+ * interruption is written to `summary.json` and returned with it.
+ */
+import { join } from "node:path";
+
+import { evaluationRun, referenceOf, type RlConfig, type SftConfig, START_REFERENCE } from "../../config/index.ts";
+import type { RunEvent } from "../../monitors/index.ts";
+import { evaluatedVersions } from "../../trainer/index.ts";
+import { type BaseModel, ensureBaseModel } from "../models/base-model.ts";
+import { claimCores } from "../processes/core-claims.ts";
+import { raisedFileLimitWarning } from "../processes/file-limit.ts";
+import { type PreparedRl, type PrepareOptions, prepareRl, prepareSft } from "./prepare.ts";
+import { checkpointRoot, clearLaterSteps, type ResumedRun } from "./resume-run.ts";
+import { type RlProcessEvents, type RunBase, runRlProcesses } from "../processes/rl-processes.ts";
+import { type RunDirectory, whileHeld } from "./run-directory.ts";
+import { RunSession, type SessionOptions } from "./run-session.ts";
+import { runStage, untilAborted } from "./stage.ts";
+import type { RunSummary } from "./summary.ts";
+import { ensureWarmStart, runSftProcess, sftProcess } from "../processes/warm-start.ts";
+import { makeFolder } from "../../files/make-folder.ts";
+
+/** Aborting `signal` interrupts the run; a string as its reason is named in the error. */
+export interface LaunchOptions extends Omit<PrepareOptions, "hold"> {
+  /** Aborting it as well kills the processes that still are stopping. */
+  hurry?: AbortSignal;
+  onEvent?: (event: RunEvent) => void;
+}
+
+/** A finished run: its summary, and the error that ended it early. */
+export interface RunEnd {
+  summary: RunSummary;
+  error: unknown;
+}
+
+/** Runs reinforcement learning to its end. */
+export async function launchRl(given: RlConfig, options: LaunchOptions = {}): Promise<RunEnd> {
+  // The claim comes before threads are counted.
+  const claim = await claimCores(given.deployment.num_cores);
+  try {
+    return await launchRlOnCores(given, options);
+  } finally {
+    await claim.release();
+  }
+}
+
+async function launchRlOnCores(given: RlConfig, options: LaunchOptions): Promise<RunEnd> {
+  const prepared = await prepareRl(given, { ...options, hold: true });
+  const { config, warmStart } = prepared;
+  const evaluationSources = (config.orchestrator.eval?.source ?? []).map((source) => source.name);
+  const sftSteps = warmStart?.max_steps ?? null;
+  const kind = { maxSteps: config.max_steps, sftSteps, supervised: false, evaluationSources };
+  return launch(prepared, kind, options, async (session, model, base) => {
+    const reference = referenceOf(config.trainer.loss);
+    const isNew = base.resume === null;
+    if (warmStart !== null && (isNew || reference === START_REFERENCE)) {
+      session.enter("warm start");
+      const { path, hit, damage } = await ensureWarmStart(warmStart, model, { ...base, resume: null }, session.stage);
+      noteDamage(session, damage, "warm start");
+      session.note(`Warm start: ${hit ? "taken from the cache," : "trained,"} ${path}`);
+      if (isNew) base.modelDir = path;
+      base.referenceDir = path;
+    }
+    if (reference === null) base.referenceDir = null;
+    else if (reference !== START_REFERENCE) base.referenceDir = (await ensureBaseModel(reference, config.seed)).dir;
+    session.enter("starting");
+    await runStage(session.stage, async (supervisor) => {
+      await runRlProcesses(supervisor, config, base, {
+        ...eventsOf(session),
+        onReady: () => session.enter("training"),
+      });
+      session.enter("stopping");
+    });
+  });
+}
+
+/** Runs supervised fine-tuning to its end; the checkpoint is `model/` in the run directory. */
+export async function launchSft(given: SftConfig, options: LaunchOptions = {}): Promise<RunEnd> {
+  const prepared = await prepareSft(given, { ...options, hold: true });
+  const { config, directory } = prepared;
+  const evaluated = evaluationRun(config);
+  const evaluationSources = (evaluated?.orchestrator.eval?.source ?? []).map((source) => source.name);
+  const kind = { maxSteps: null, sftSteps: config.max_steps, supervised: true, evaluationSources };
+  return launch(prepared, kind, options, async (session, _model, base) => {
+    session.enter("training");
+    const outDir = join(directory.path, "model");
+    makeFolder(outDir, directory.path);
+    const places = { outDir, checkpoints: base.checkpoints };
+    if (evaluated === null) await runSftProcess(config, base, places, session.stage);
+    else {
+      const process = await sftProcess(config, base, { ...places, isEvaluated: true });
+      const versions = await evaluatedVersions(config, base.resume?.step ?? 0, base.runDir);
+      const learner = { process, versions };
+      await runStage(session.stage, (supervisor) =>
+        runRlProcesses(supervisor, evaluated, { ...base, resume: null }, eventsOf(session), learner),
+      );
+    }
+    session.note(`Trained model: ${outDir}`);
+  });
+}
+
+function eventsOf(session: RunSession): RlProcessEvents {
+  return {
+    onReady: () => undefined,
+    note: (message) => session.note(message),
+    onRestart: (restart) => session.restarted(restart),
+  };
+}
+
+/** The beginning and end of every run: its session, its base model, the checkpoint that it continues from. */
+async function launch(
+  prepared: Omit<PreparedRl, "config" | "warmStart"> & { config: AnyConfig },
+  kind: Omit<SessionKind, "startStep">,
+  options: LaunchOptions,
+  body: (session: RunSession, model: BaseModel, base: RunBase) => Promise<void>,
+): Promise<RunEnd> {
+  const { config, directory, needsSandboxes, resumed, warnings } = prepared;
+  const checkpoints = checkpointRoot(config, directory.path, directory.name);
+  const resume = resumed?.checkpoint ?? null;
+  const session = await whileHeld(directory.path, async () => {
+    if (resumed !== null) await clearLaterSteps(directory.path, checkpoints, resume?.step ?? 0);
+    const port = config.monitors.prometheus?.port ?? null;
+    const launcherPort = port === null ? null : port + 2;
+    return openSession(directory, { ...kind, startStep: resume?.step ?? 0 }, launcherPort, options);
+  });
+  return endWith(session, async () => {
+    session.enter("base model");
+    for (const warning of warnings) session.note(`Warning: ${warning}`);
+    await warnOfFileLimit(session);
+    const model = await untilAborted(session.stage.signal, ensureBaseModel(config.model.name, config.seed));
+    noteDamage(session, model.damage, "base model");
+    session.note(`Base model: ${ORIGIN[model.origin]} ${model.dir}`);
+    if (resumed !== null) noteResumed(session, resumed);
+    await body(session, model, {
+      runId: directory.name,
+      runDir: directory.path,
+      logs: session.logs,
+      attempt: directory.attempt,
+      modelDir: model.dir,
+      baseWeights: model.weights,
+      referenceDir: model.dir,
+      checkpoints,
+      resume,
+      needsSandboxes,
+    });
+  });
+}
+
+type AnyConfig = Pick<RlConfig, "ckpt" | "model" | "seed" | "monitors">;
+
+const ORIGIN = {
+  given: "the weights in",
+  built: "random weights, built in",
+  cached: "random weights, from the cache in",
+} as const;
+
+function noteResumed(session: RunSession, { checkpoint, attempt, changed }: ResumedRun): void {
+  for (const { step, reason } of checkpoint?.skipped ?? [])
+    session.note(`Warning: checkpoint ${step} is passed over: ${reason}`);
+  const from =
+    checkpoint === null
+      ? "from step 0, because the run has no whole checkpoint yet"
+      : `from the checkpoint of step ${checkpoint.step}`;
+  session.note(`Resumed: run ${session.directory.name}, ${from}, attempt ${attempt}`);
+  if (changed.length > 0) session.note(`Changed since the last attempt: ${changed.join(", ")}`);
+}
+
+function noteDamage(session: RunSession, damage: string | null, what: string): void {
+  if (damage !== null) session.note(`Warning: the ${what} in the cache was damaged (${damage}): it was made again`);
+}
+
+async function warnOfFileLimit(session: RunSession): Promise<void> {
+  const warning = await raisedFileLimitWarning();
+  if (warning !== null) session.note(`Warning: ${warning}`);
+}
+
+type SessionKind = Pick<SessionOptions, "startStep" | "maxSteps" | "sftSteps" | "supervised" | "evaluationSources">;
+
+async function openSession(
+  directory: RunDirectory,
+  kind: SessionKind,
+  prometheusPort: number | null,
+  options: LaunchOptions,
+): Promise<RunSession> {
+  return RunSession.open({
+    ...kind,
+    prometheusPort,
+    directory,
+    signal: options.signal ?? new AbortController().signal,
+    hurry: options.hurry ?? new AbortController().signal,
+    onEvent: options.onEvent ?? (() => undefined),
+  });
+}
+
+async function endWith(session: RunSession, body: () => Promise<void>): Promise<RunEnd> {
+  let error: unknown;
+  try {
+    await body();
+  } catch (cause) {
+    error = cause ?? new Error("the run failed without a reason");
+  }
+  const reason = await session.blame(error);
+  return { summary: await session.finish(reason), error: reason };
+}

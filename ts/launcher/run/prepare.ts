@@ -1,0 +1,222 @@
+/**
+ * Prepares a run: checks its config and its environments, gives it its name and its directory, and for `--resume` finds the checkpoint to
+ * continue from. Nothing is started here, and an error leaves nothing behind except `configs/`.
+ */
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+
+import {
+  evaluationRun,
+  loadConfig,
+  placeOf,
+  type Provenance,
+  referenceOf,
+  type RlConfig,
+  type SftConfig,
+  START_REFERENCE,
+} from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { isThere } from "../../files/file-presence.ts";
+import { makeFolder } from "../../files/make-folder.ts";
+import { assertSameData, readSftPosition } from "../../trainer/index.ts";
+import { refuseCheckpoints } from "../../transports/index.ts";
+import { checkModel } from "../models/base-model.ts";
+import { checkInferenceHost } from "../checks/check-inference-host.ts";
+import {
+  checkEvaluations,
+  checkRlEnvironments,
+  checkSftEnvironments,
+  type EnvironmentRecord,
+} from "../checks/check-environments.ts";
+import { writeConfig } from "../processes/child-configs.ts";
+import { withThreads } from "../processes/cores.ts";
+import {
+  assertSameReference,
+  checkpointRoot,
+  findResumedRun,
+  newestRun,
+  type ResumedRun,
+  type ResumeRequest,
+} from "./resume-run.ts";
+import { prepareRunDirectory, type RunDirectory, whileHeld } from "./run-directory.ts";
+import { assertUnlocked, takeLock } from "./run-lock.ts";
+import { checkListeners } from "../checks/listen-check.ts";
+import { checkEngineMemory, rlWarnings, sftWarnings } from "../checks/start-checks.ts";
+import { untilAborted } from "./stage.ts";
+
+/** How a run is checked before it starts. */
+export interface PrepareOptions {
+  /** Aborting it ends the checks. */
+  signal?: AbortSignal;
+  /** Where the config's values came from, for messages. */
+  provenance?: Provenance | undefined;
+  /** Continue an earlier run. */
+  resume?: ResumeRequest | undefined;
+  /** The run follows at once, so it takes the lock of its directory now. */
+  hold?: boolean;
+}
+
+/** A run that may start: it has a name and a directory. */
+export interface PreparedRl {
+  config: RlConfig;
+  /** The resolved warm start, if there is one. */
+  warmStart: SftConfig | null;
+  directory: RunDirectory;
+  /** An environment of the run requires sandboxes. */
+  needsSandboxes: boolean;
+  /** What it goes on from. */
+  resumed: ResumedRun | null;
+  /** Warnings about values that are allowed and most likely not meant. */
+  warnings: string[];
+}
+
+/**
+ * Checks and names the run, makes its directory and writes the resolved config to `configs/rl.json` and which
+ * environments these are to `configs/environments.json`: all that `--dry-run` does.
+ */
+export async function prepareRl(config: RlConfig, options: PrepareOptions = {}): Promise<PreparedRl> {
+  const { provenance } = options;
+  if (config.trainer.data.fake !== null) {
+    const advice = "leave it out, or give the config to prl trainer --bench";
+    const place = placeOf(["trainer", "data", "fake"], provenance);
+    throw new PrlError("PRL_CONFIG_INVALID", `${place}: a run trains on what it samples: ${advice}`);
+  }
+  await checkInferenceHost(config, provenance);
+  const code = { provenance, signal: options.signal };
+  const { warmStart, environments } = await interruptible(options, async () => {
+    const sources = await checkRlEnvironments(config, code);
+    await checkModel(config.model.name, provenance);
+    const reference = referenceOf(config.trainer.loss);
+    if (reference !== null && reference !== START_REFERENCE) {
+      await checkModel(reference, provenance, ["trainer", "loss", "reference"]);
+    }
+    const warm =
+      config.warm_start === null ? null : await warmStartConfig(config, config.warm_start.sft, options.signal);
+    await checkEngineMemory(config, provenance);
+    await checkListeners(config, provenance);
+    makePlaces(config, provenance);
+    return { warmStart: warm?.config ?? null, environments: [...sources, ...(warm?.environment ?? [])] };
+  });
+  const threaded = withThreads(config);
+  const names = config.orchestrator.train.source.map((source) => source.name);
+  const { directory, resumed } = await directoryOf("rl", threaded, names, options);
+  const resolved = { ...threaded, run: { ...config.run, name: directory.name } };
+  await whileHeld(directory.path, async () => {
+    const checkpoint = resumed?.checkpoint ?? null;
+    if (checkpoint !== null) await assertSameReference(config, checkpoint);
+    await writeConfig(directory.path, "rl", resolved);
+    await writeConfig(directory.path, "environments", environments);
+    if (warmStart !== null) await writeConfig(directory.path, "warm-start", warmStart);
+  });
+  const needsSandboxes = environments.some(({ sandbox }) => sandbox);
+  const warnings = rlWarnings(config, provenance);
+  return { config: resolved, warmStart, directory, needsSandboxes, resumed, warnings };
+}
+
+/** The part of the config that names a run and finds the one to resume. */
+type NamedConfig = Pick<RlConfig, "run" | "output_dir" | "model" | "clean" | "ckpt">;
+
+/** The run's directory: a new one, or with `resume` that of the earlier run. */
+async function directoryOf(
+  kind: "rl" | "sft",
+  config: NamedConfig,
+  environments: readonly string[],
+  { resume, hold = false }: PrepareOptions,
+): Promise<{ directory: RunDirectory; resumed: ResumedRun | null }> {
+  const { output_dir: outputDir, clean } = config;
+  if (resume === undefined) {
+    const place = { name: config.run.name, outputDir, environments, model: config.model.name, clean, hold };
+    const directory = await prepareRunDirectory(place);
+    const { path, name } = directory;
+    if (config.ckpt.path !== null) await whileHeld(path, () => refuseCheckpoints(checkpointRoot(config, path, name)));
+    return { directory, resumed: null };
+  }
+  if (clean) throw new PrlError("PRL_CLI_USAGE", "--resume goes on with what --clean would delete: give one of them");
+  const name = config.run.name ?? (await newestRun(config, environments));
+  const path = resolve(outputDir, name);
+  await assertUnlocked(path);
+  // A directory without a run is not locked.
+  const isHeld = hold && (await isThere(join(path, "configs")));
+  if (isHeld) await takeLock(path);
+  return whileHeld(path, async () => {
+    const resumed = await findResumedRun(kind, config, path, name, resume);
+    return { directory: { name, path, attempt: resumed.attempt, isHeld }, resumed };
+  });
+}
+
+/** A supervised run that may start. */
+export interface PreparedSft {
+  config: SftConfig;
+  directory: RunDirectory;
+  /** An environment that it is evaluated on requires sandboxes. */
+  needsSandboxes: boolean;
+  /** What it goes on from. */
+  resumed: ResumedRun | null;
+  /** Warnings about values that are allowed and most likely not meant. */
+  warnings: string[];
+}
+
+/** The same for `prl sft`: `configs/sft-run.json`. */
+export async function prepareSft(config: SftConfig, options: PrepareOptions = {}): Promise<PreparedSft> {
+  const { provenance } = options;
+  const code = { provenance, signal: options.signal };
+  const environments = await interruptible(options, async () => {
+    const sources = await checkSftEnvironments(config, code);
+    const evaluated = evaluationRun(config);
+    if (evaluated !== null) sources.push(...(await checkEvaluations(["eval"], evaluated, code)));
+    await checkModel(config.model.name, provenance);
+    if (evaluated !== null) await checkListeners(evaluated, provenance);
+    makePlaces(config, provenance);
+    return sources;
+  });
+  const { directory, resumed } = await directoryOf("sft", config, ["sft"], options);
+  const named = { ...config, run: { ...config.run, name: directory.name } };
+  await whileHeld(directory.path, async () => {
+    const checkpoint = resumed?.checkpoint ?? null;
+    if (checkpoint !== null) {
+      const { signal = new AbortController().signal } = options;
+      const position = await readSftPosition(join(checkpoint.dir, "trainer"));
+      await untilAborted(signal, assertSameData(named, position, signal));
+    }
+    await writeConfig(directory.path, "sft-run", named);
+    await writeConfig(directory.path, "environments", environments);
+  });
+  const needsSandboxes = environments.some(({ sandbox }) => sandbox);
+  return { config: named, directory, resumed, needsSandboxes, warnings: sftWarnings(config, provenance) };
+}
+
+/** Makes the folders that the config names when they are missing. */
+function makePlaces({ ckpt, monitors }: Pick<RlConfig, "ckpt" | "monitors">, provenance: Provenance | undefined): void {
+  const places = [
+    { key: ["ckpt", "path"], path: ckpt.path },
+    { key: ["monitors", "tensorboard", "path"], path: monitors.tensorboard?.path ?? null },
+  ];
+  for (const { key, path } of places) {
+    try {
+      if (path !== null) makeFolder(path);
+    } catch (cause) {
+      const text = cause instanceof Error ? cause.message : String(cause);
+      throw new PrlError("PRL_CONFIG_INVALID", `${placeOf(key, provenance)}: ${text}`, { cause });
+    }
+  }
+}
+
+/** The config in the stage's file, with the model and the seed of the run; PRL_ environment variables apply to the run's config, not to this one. */
+export async function warmStartConfig(
+  config: RlConfig,
+  file: string,
+  signal?: AbortSignal,
+): Promise<{ config: SftConfig; environment: EnvironmentRecord[] }> {
+  const overrides = { model: config.model, seed: config.seed };
+  const { config: sft, provenance } = await loadConfig([file], overrides, { kind: "sft", env: {} });
+  const environment = await checkSftEnvironments(sft, { provenance, signal });
+  return {
+    config: { ...sft, threads: sft.threads ?? availableParallelism() },
+    environment,
+  };
+}
+
+/** Makes the checks interruptible, because they import modules of the user, which may never return. */
+function interruptible<T>({ signal }: PrepareOptions, checks: () => Promise<T>): Promise<T> {
+  return signal === undefined ? checks() : untilAborted(signal, checks());
+}

@@ -1,0 +1,235 @@
+/**
+ * `--resume`: finds the run and its checkpoint, and checks that the config still is that run's.
+ */
+import { createReadStream } from "node:fs";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+
+import { formatPath, type KeyPath, referenceOf, type RlConfig, START_REFERENCE } from "../../config/index.ts";
+import { PrlError } from "../../errors.ts";
+import { ifThere, isThere } from "../../files/file-presence.ts";
+import { EVENTS_FILE } from "../../monitors/index.ts";
+import { assertBaseWeights } from "../../trainer/index.ts";
+import { dropLaterCheckpoints, findCheckpoint, type FoundCheckpoint } from "../../transports/index.ts";
+import { ensureBaseModel, modelFolder } from "../models/base-model.ts";
+import { runNamePrefix } from "./run-directory.ts";
+import { isLockFile } from "./run-lock.ts";
+import { assertSameModel } from "../checks/same-model.ts";
+
+/** The newest checkpoint, or that of a step. */
+export type ResumeRequest = "latest" | number;
+
+export interface ResumedRun {
+  /** Null: the run ended before its first checkpoint was whole, and begins again at step 0. */
+  checkpoint: FoundCheckpoint | null;
+  attempt: number;
+  /** Keys that differ from the earlier attempt's config and are allowed to. */
+  changed: string[];
+}
+
+/** The files and keys that differ between kinds of runs. */
+interface ResumableKind {
+  /** Name of the resolved config in `configs/` of the run directory. */
+  file: string;
+  /** Keys that must not change, because they decide what is learnt, from what, and what the checkpoint's parts mean. */
+  fixed: readonly string[];
+}
+
+const KINDS: Readonly<Record<"rl" | "sft", ResumableKind>> = {
+  // `orchestrator.train.source` stands for each source's name and environment.
+  rl: {
+    file: "rl.json",
+    fixed: ["seed", "model", "seq_len", "trainer.optim.type", "trainer.dtype", "orchestrator.train.source"],
+  },
+  // The place of the rows may change: their digest is in the checkpoint.
+  sft: {
+    file: "sft-run.json",
+    fixed:
+      "seed model seq_len optim.type dtype val.share data.batch_size data.env data.mix data.loss_mask data.micro_batch_tokens".split(
+        " ",
+      ),
+  },
+};
+/** A checkpoint's line in `events.jsonl`. */
+const CHECKPOINT_EVENT = /"type":"checkpoint","step":(\d+)/;
+/** Keys on which nothing of a run depends. */
+const IRRELEVANT = ["clean", "run", "output_dir", "log", "ckpt.path", "monitors"];
+
+/** A config of a run that has checkpoints. */
+type ResumableConfig = Pick<RlConfig, "ckpt" | "output_dir" | "model">;
+
+/** Where a run's checkpoints are. */
+export function checkpointRoot(config: Pick<ResumableConfig, "ckpt">, runDir: string, name: string): string {
+  return config.ckpt.path === null ? join(runDir, "checkpoints") : join(config.ckpt.path, name);
+}
+
+/**
+ * The run to resume when none is named: the newest in `output_dir` with the same environments and model.
+ *
+ * @throws PrlError `PRL_RUN_UNKNOWN`
+ */
+export async function newestRun(config: ResumableConfig, environments: readonly string[]): Promise<string> {
+  const outputDir = resolve(config.output_dir);
+  const prefix = runNamePrefix(environments, config.model.name);
+  const names = (await listed(outputDir)).filter((name) => name.startsWith(prefix));
+  const dated = await Promise.all(
+    names.map(async (name) => ({ name, at: (await stat(join(outputDir, name, "configs"))).mtimeMs })),
+  );
+  const newest = dated.toSorted((a, b) => b.at - a.at)[0];
+  if (newest !== undefined) return newest.name;
+  throw new PrlError(
+    "PRL_RUN_UNKNOWN",
+    `there is no run ${prefix}... in ${outputDir} to resume: name one with --run.name`,
+  );
+}
+
+/**
+ * @throws PrlError `PRL_RUN_UNKNOWN` when the directory holds no run, `PRL_RUN_DRIFT` naming keys that may not change, or files of another model,
+ * `PRL_CHECKPOINT_UNKNOWN`, `PRL_CHECKPOINT_CORRUPT`
+ */
+export async function findResumedRun(
+  kind: "rl" | "sft",
+  config: ResumableConfig,
+  runDir: string,
+  name: string,
+  request: ResumeRequest,
+): Promise<ResumedRun> {
+  const { file, fixed } = KINDS[kind];
+  const earlier = await earlierConfig(file, runDir);
+  const differences = differingKeys(earlier, config).filter((key) => !isBelow(key, IRRELEVANT));
+  const drift = differences.filter((key) => isBelow(key, fixed));
+  if (drift.length > 0) {
+    const advice = `resume with the values of the earlier attempt (configs/${file}), or start a new run`;
+    throw new PrlError(
+      "PRL_RUN_DRIFT",
+      `${runDir}: ${drift.join(", ")} differ from the run that is resumed: ${advice}`,
+    );
+  }
+  const root = checkpointRoot(config, runDir, name);
+  const checkpoint = await findCheckpoint(root, request === "latest" ? null : request);
+  if (checkpoint === null) await assertNoneWasMade(root, runDir);
+  else {
+    const half = join(checkpoint.dir, "trainer");
+    await assertSameModel(modelFolder(config.model.name), half);
+    await assertBaseWeights(half, "model", modelFolder(config.model.name));
+  }
+  const attempts = (await listed(join(runDir, "logs"))).map((entry) => Number(/^attempt_(\d+)$/.exec(entry)?.[1] ?? 0));
+  return { checkpoint, attempt: Math.max(0, ...attempts) + 1, changed: differences };
+}
+
+/** Refuses a run whose checkpoints were moved away: it must not begin again over its remaining files. Errors: PRL_CHECKPOINT_UNKNOWN. */
+async function assertNoneWasMade(root: string, runDir: string): Promise<void> {
+  const step = await lastCheckpointNoted(runDir);
+  if (step === null) return;
+  throw new PrlError(
+    "PRL_CHECKPOINT_UNKNOWN",
+    `${root} has no checkpoint, but the run has made one at step ${step}: put it back there (ckpt.path says where), ` +
+      "or start the run again with --clean, which deletes all of it",
+  );
+}
+
+/** Step of the last checkpoint in the run's events. */
+async function lastCheckpointNoted(runDir: string): Promise<number | null> {
+  const path = join(runDir, EVENTS_FILE);
+  if (!(await isThere(path))) return null;
+  let last: number | null = null;
+  for await (const line of createInterface({ input: createReadStream(path) })) {
+    const step = CHECKPOINT_EVENT.exec(line)?.[1];
+    if (step !== undefined) last = Number(step);
+  }
+  return last;
+}
+
+/**
+ * Checks that the loss's reference model, where the config names its folder, is the checkpoint's; a reference that is the run's own start is
+ * compared by the trainer.
+ *
+ * @throws PrlError `PRL_RUN_DRIFT`, those of `ensureBaseModel`
+ */
+export async function assertSameReference({ trainer, seed }: RlConfig, checkpoint: { dir: string }): Promise<void> {
+  const reference = referenceOf(trainer.loss);
+  if (reference === null || reference === START_REFERENCE) return;
+  const { dir } = await ensureBaseModel(reference, seed);
+  await assertBaseWeights(join(checkpoint.dir, "trainer"), "reference", dir);
+}
+
+/** Removes what the run, which holds the directory's lock, will make again: later steps, files of the last attempt's processes, its summary, its model. */
+export async function clearLaterSteps(
+  runDir: string,
+  checkpointsRoot: string,
+  step: number,
+  /** Files in `run/` that stay, besides locks. */
+  isKept: (name: string) => boolean = () => false,
+): Promise<void> {
+  await dropLaterCheckpoints(checkpointsRoot, step);
+  for (const [folder, first] of [
+    ["rollouts", step + 1],
+    // The version that the run continues from is published again, in full.
+    ["weights", step],
+  ] as const) {
+    for (const entry of await listed(join(runDir, folder))) {
+      const found = /^step_(\d+)/.exec(entry)?.[1];
+      if (found !== undefined && Number(found) >= first)
+        await rm(join(runDir, folder, entry), { recursive: true, force: true });
+    }
+  }
+  const ofProcesses = (await listed(join(runDir, "run"))).filter((name) => !isLockFile(name) && !isKept(name));
+  for (const entry of [...ofProcesses.map((name) => `run/${name}`), "received", "spool", "summary.json", "model"]) {
+    await rm(join(runDir, entry), { recursive: true, force: true });
+  }
+}
+
+/** What a run leaves that it could not be started anew beside. */
+const REMAINS = ["checkpoints", "weights", "rollouts", "model"];
+const CONFIG_FILES: Readonly<Record<string, string>> = {
+  "rl.json": "prl rl",
+  "sft-run.json": "prl sft",
+  "eval.json": "prl eval",
+};
+
+async function earlierConfig(file: string, runDir: string): Promise<unknown> {
+  const path = join(runDir, "configs", file);
+  const text = await ifThere(readFile(path, "utf8"), path);
+  if (text === null) throw new PrlError("PRL_RUN_UNKNOWN", await whyNoRun(file, runDir));
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    const advice = "put back the file as it was, or start the run again with --clean, which deletes all of it";
+    throw new PrlError("PRL_RUN_UNKNOWN", `${path}, the config of the run to resume, is damaged: ${advice}`, { cause });
+  }
+}
+
+/** What a directory without the config of a run has instead, and what to do. */
+async function whyNoRun(file: string, runDir: string): Promise<string> {
+  if (!(await isThere(runDir))) return `there is no run ${runDir} to resume: start it without --resume`;
+  const missing = `${runDir} has no configs/${file}, which says what run it is`;
+  const others = (await listed(join(runDir, "configs"))).filter((name) => name in CONFIG_FILES);
+  const [other] = others;
+  if (other !== undefined) return `${missing}: configs/${other} is there, so it is a run of ${CONFIG_FILES[other]}`;
+  const remains = (await listed(runDir)).filter((name) => REMAINS.includes(name));
+  if (remains.length === 0)
+    return `${missing}, and nothing that a run has made: start it without --resume, with --clean if files lie there`;
+  return `${missing}, but ${remains.join(", ")}: put the file back to go on, or start the run again with --clean, which deletes all of it`;
+}
+
+/** Keys at which two configs differ, sorted; a list counts as one value. */
+export function differingKeys(earlier: unknown, now: unknown, at: KeyPath = []): string[] {
+  if (isTable(earlier) && isTable(now)) {
+    const keys = new Set([...Object.keys(earlier), ...Object.keys(now)]);
+    return [...keys].toSorted().flatMap((key) => differingKeys(earlier[key], now[key], [...at, key]));
+  }
+  return JSON.stringify(earlier) === JSON.stringify(now) ? [] : [formatPath(at)];
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isBelow(key: string, roots: readonly string[]): boolean {
+  return roots.some((root) => key === root || key.startsWith(`${root}.`));
+}
+
+async function listed(folder: string): Promise<string[]> {
+  return (await ifThere(readdir(folder), folder)) ?? [];
+}

@@ -1,0 +1,283 @@
+/**
+ * One run from the launcher's side: its directory, its history, the time of each phase, and its end, `summary.json`.
+ *
+ * Once the directory exists, `summary.json` is written exactly once, last, whatever happened, unless the directory was removed.
+ */
+import { join } from "node:path";
+
+import { explain, PrlError } from "../../errors.ts";
+import { atomicWriteFile, atomicWriteJson } from "../../files/atomic-write.ts";
+import {
+  type Metrics,
+  METRICS_FILE,
+  type MetricsLine,
+  MetricsTail,
+  openMetrics,
+  type RewardPlot,
+  rewardPlot,
+  type RunEvent,
+  RunFeed,
+  type RunHistory,
+  showMetrics,
+  type RlStep,
+  type RunPhase,
+} from "../../monitors/index.ts";
+import { DirectoryWatch } from "./directory-watch.ts";
+import { MemoryPeak } from "../processes/memory-peak.ts";
+import type { Restart } from "../processes/fleet.ts";
+import { ProgressLog } from "./progress-log.ts";
+import { openRunDirectory, type RunDirectory } from "./run-directory.ts";
+import { releaseLock } from "./run-lock.ts";
+import type { StageOptions } from "./stage.ts";
+import { type RunSummary, statusOf, summarize } from "./summary.ts";
+import type { Supervisor } from "../processes/supervisor.ts";
+
+export interface SessionOptions {
+  directory: RunDirectory;
+  /** Step of the checkpoint that the run continues from; 0 for a new run. */
+  startStep: number;
+  maxSteps: number | null;
+  /** Steps of the supervised stage, if there is one. */
+  sftSteps: number | null;
+  /** The run has only the supervised stage. */
+  supervised: boolean;
+  evaluationSources: readonly string[];
+  signal: AbortSignal;
+  hurry: AbortSignal;
+  onEvent: (event: RunEvent) => void;
+  /** Port on which the launcher serves the restarts to Prometheus; null: none. */
+  prometheusPort: number | null;
+}
+
+const COMPONENT = "launcher";
+/** Processes that are started again when they die. */
+const REPLACEABLE = ["inference", "env-worker", "sandboxd"] as const;
+
+export const SUMMARY_FILE = "summary.json";
+export const PLOT_FILE = "reward.svg";
+
+export class RunSession {
+  readonly directory: RunDirectory;
+  readonly logs: string;
+  readonly #options: SessionOptions;
+  readonly #events: Metrics;
+  readonly #tail: MetricsTail;
+  readonly #feed: RunFeed;
+  readonly #progress: ProgressLog;
+  readonly #startedAt = performance.now();
+  readonly #phases = new Map<RunPhase, number>();
+  /** Processes that were started again, by component. */
+  readonly #restarts = new Map<string, number>();
+  readonly #memory: MemoryPeak;
+  readonly #watch: DirectoryWatch;
+  readonly #onAbort = (): void => {
+    this.note("Stopping every process of the run");
+    this.enter("stopping");
+  };
+  #phase: { name: RunPhase; since: number } | null = null;
+  #supervisor: Supervisor | null = null;
+  #toldOfSmallerBatch = false;
+
+  static async open(options: SessionOptions): Promise<RunSession> {
+    const { logs } = await openRunDirectory(options.directory);
+    const { path: runDir, name: run, attempt } = options.directory;
+    const watch = await DirectoryWatch.open(runDir);
+    const written = openMetrics(runDir, COMPONENT, attempt);
+    const { prometheusPort: port } = options;
+    if (port === null) return new RunSession(options, logs, written, watch);
+    try {
+      const events = await showMetrics(written, { component: COMPONENT, run, attempt, port });
+      return new RunSession(options, logs, events, watch);
+    } catch (error) {
+      written.close();
+      await watch.close();
+      throw error;
+    }
+  }
+
+  private constructor(options: SessionOptions, logs: string, events: Metrics, watch: DirectoryWatch) {
+    this.#options = options;
+    this.#watch = watch;
+    this.directory = options.directory;
+    this.logs = logs;
+    this.#progress = new ProgressLog(logs);
+    const { maxSteps, sftSteps } = options;
+    this.#feed = new RunFeed({ maxSteps, sftSteps, onEvent: (event) => this.#emit(event) });
+    this.#events = events;
+    for (const component of REPLACEABLE) {
+      const name = `restarts_${component.replaceAll("-", "_")}`;
+      events.watch?.(
+        name,
+        `${component} processes that died and were started again.`,
+        () => this.#restarts.get(component) ?? 0,
+      );
+    }
+    this.#tail = new MetricsTail(join(options.directory.path, METRICS_FILE));
+    this.#memory = new MemoryPeak(() => [process.pid, ...this.#childPids()]);
+    this.#emit({ type: "started", runDir: options.directory.path, maxSteps: options.maxSteps });
+    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    this.#events.event("started", { run: options.directory.name, pid: process.pid });
+  }
+
+  get history(): RunHistory {
+    return this.#feed.history;
+  }
+
+  enter(phase: RunPhase): void {
+    const now = performance.now();
+    if (this.#phase !== null) this.#addSeconds(this.#phase.name, (now - this.#phase.since) / 1000);
+    this.#phase = { name: phase, since: now };
+    this.#emit({ type: "phase", phase });
+    this.#events.event("phase", { phase });
+  }
+
+  note(message: string): void {
+    this.#emit({ type: "note", message });
+    this.#events.event("note", { message });
+  }
+
+  restarted(restart: Restart): void {
+    this.#restarts.set(restart.component, (this.#restarts.get(restart.component) ?? 0) + 1);
+    const { component, index, ...rest } = restart;
+    this.#events.event("restart", { process: `${component}-${index}`, ...rest });
+    this.#emit({ type: "restart", process: restart.component });
+  }
+
+  /** The options of a stage of this run. */
+  get stage(): StageOptions {
+    return {
+      runDir: this.directory.path,
+      checkDirectory: () => this.#watch.check(),
+      tail: this.#tail,
+      onLine: (line) => this.#take(line),
+      onLoad: (load) => this.#emit({ type: "load", load }),
+      onSupervisor: (supervisor) => {
+        this.#supervisor = supervisor;
+      },
+      signal: this.#options.signal,
+      hurry: this.#options.hurry,
+    };
+  }
+
+  /** The cause of the run's end: `error`, or that its directory is gone, which may have caused `error`. */
+  async blame(error: unknown): Promise<unknown> {
+    if (statusOf(error) === "interrupted") return error;
+    try {
+      await this.#watch.check();
+      return error;
+    } catch (gone) {
+      return gone instanceof PrlError && error !== undefined
+        ? new PrlError(gone.code, gone.message, { cause: error })
+        : gone;
+    }
+  }
+
+  /** Writes the plot and the summary if the directory still exists; nothing may be logged afterwards. */
+  async finish(error: unknown): Promise<RunSummary> {
+    const status = statusOf(error);
+    if (this.#phase !== null) this.#addSeconds(this.#phase.name, (performance.now() - this.#phase.since) / 1000);
+    this.#phase = null;
+    this.#memory.stop();
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    const place = await this.#watch.place();
+    const summary = summarize(this.history, {
+      status,
+      run: this.directory.name,
+      runDir: place ?? this.directory.path,
+      wallSeconds: (performance.now() - this.#startedAt) / 1000,
+      phaseSeconds: Object.fromEntries([...this.#phases].map(([phase, seconds]) => [phase.replace(" ", "_"), seconds])),
+      peakMemoryBytes: this.#memory.bytes,
+      error,
+      supervised: this.#options.supervised ? this.#feed.lastSftStep : undefined,
+      evaluationSources: this.#options.evaluationSources,
+    });
+    const failures: unknown[] = [];
+    for (const write of [
+      async () => place !== null && this.#writePlot(summary, place),
+      async () => this.#events.event("ended", { status }),
+      async () => this.#events.close(),
+      async () => place !== null && atomicWriteJson(join(place, SUMMARY_FILE), summary),
+      async () => releaseLock(this.directory.path),
+      async () => this.#watch.close(),
+    ]) {
+      try {
+        await write();
+      } catch (cause) {
+        failures.push(cause);
+      }
+    }
+    // A full disk is often why the run failed: then that is the error of the run, and these errors are only printed.
+    try {
+      if (error === undefined && failures.length > 0) throw failures[0];
+      for (const failure of failures) this.#emit({ type: "note", message: `Warning: ${explain(failure)}` });
+    } finally {
+      this.#progress.close();
+    }
+    return summary;
+  }
+
+  #take(line: MetricsLine): void {
+    // Steps of an earlier attempt beyond the checkpoint are done again.
+    if (line.attempt < this.directory.attempt && line.step > this.#options.startStep) return;
+    this.#feed.take(line);
+  }
+
+  /** Notes it once; the metrics count it for every step. */
+  #tellOfSmallerBatch({ step, metrics: { orchestrator } }: RlStep): void {
+    const { "batch/zero_advantage": without = 0, "batch/rollouts": trained = 0 } = orchestrator;
+    if (without === 0 || this.#toldOfSmallerBatch) return;
+    this.#toldOfSmallerBatch = true;
+    const counts = `step ${step} trains ${trained} of ${trained + without} traces: the others have an advantage of 0`;
+    const advice = "curriculum.gates.advantage_range = {} of a source samples others in their place";
+    this.note(`Warning: smaller batches (filter_zero_advantages): ${counts}, see batch/zero_advantage; ${advice}`);
+  }
+
+  async #writePlot(summary: RunSummary, place: string): Promise<void> {
+    if (this.history.steps.length === 0) return;
+    const evaluations = this.history.evaluations;
+    const sources = [...new Set([...this.#options.evaluationSources, ...evaluations.map((report) => report.source)])];
+    const held =
+      summary.reward === null ? [] : [`${summary.reward.first.toFixed(3)} → ${summary.reward.last.toFixed(3)}`];
+    const svg = rewardPlot({
+      title: `Reward · ${this.directory.name}`,
+      subtitle: [`${summary.steps} steps`, ...held, `${summary.wall_seconds.toFixed(1)} s`].join(" · "),
+      training: this.#trainingCurves(),
+      evaluations: sources.map((name) => ({
+        name,
+        points: evaluations
+          .filter((report) => report.source === name)
+          .map((report) => ({ x: report.version, y: report.reward })),
+      })),
+    });
+    await atomicWriteFile(join(place, PLOT_FILE), svg);
+  }
+
+  #trainingCurves(): RewardPlot["training"] {
+    const { steps } = this.history;
+    const sources = [...new Set(steps.flatMap(({ rewards }) => Object.keys(rewards)))];
+    if (sources.length === 0)
+      return [{ name: "training", points: steps.map(({ step, reward }) => ({ x: step, y: reward ?? NaN })) }];
+    return sources.map((name) => ({
+      name,
+      points: steps.map(({ step, rewards }) => ({ x: step, y: rewards[name] ?? NaN })),
+    }));
+  }
+
+  #childPids(): number[] {
+    return (this.#supervisor?.children ?? [])
+      .filter((child) => child.exit === null)
+      .map((child) => child.pid)
+      .filter((pid) => pid !== undefined);
+  }
+
+  #addSeconds(phase: RunPhase, seconds: number): void {
+    this.#phases.set(phase, (this.#phases.get(phase) ?? 0) + seconds);
+  }
+
+  #emit(event: RunEvent): void {
+    this.#options.onEvent(event);
+    const failure = this.#progress.add(event);
+    if (failure !== null) this.note(`Warning: ${explain(failure)}`);
+    if (event.type === "step") this.#tellOfSmallerBatch(event.step);
+  }
+}

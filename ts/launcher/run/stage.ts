@@ -1,0 +1,100 @@
+/**
+ * Runs one stage of processes under supervision, and follows their metrics as they are written.
+ *
+ * The caller starts children and waits for them in `body`; whatever happens there, no child is left when it returns, and every line
+ * of `metrics.jsonl` has been handed on.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+
+import { PrlError } from "../../errors.ts";
+import { type MetricsLine, MetricsTail, readRunLoad, type RunLoad } from "../../monitors/index.ts";
+import { Supervisor } from "../processes/supervisor.ts";
+
+const POLL_INTERVAL_MS = 100;
+/** The run's load, and whether its directory is in its place, are checked once in this many polls. */
+const POLLS_PER_LOOK = 5;
+
+export interface StageOptions {
+  runDir: string;
+  /** Rejects when the run directory is no longer where it was. */
+  checkDirectory?: () => Promise<void>;
+  tail: MetricsTail;
+  onLine: (line: MetricsLine) => void;
+  /** Called with the run's load whenever that has changed. */
+  onLoad?: (load: RunLoad) => void;
+  /** Called with the supervisor before anything runs. */
+  onSupervisor?: (supervisor: Supervisor) => void;
+  signal: AbortSignal;
+  /** When it is aborted, processes that are being stopped are killed at once. */
+  hurry?: AbortSignal;
+}
+
+/**
+ * Runs `body` with a supervisor; rejects with what fails first: the body, a child, or the signal (`PRL_RUN_INTERRUPTED`).
+ */
+export async function runStage<T>(options: StageOptions, body: (supervisor: Supervisor) => Promise<T>): Promise<T> {
+  const supervisor = new Supervisor(options.runDir);
+  options.onSupervisor?.(supervisor);
+  const following = new AbortController();
+  const followed = follow(options, following.signal);
+  followed.catch(() => undefined);
+  const kill = (): void => supervisor.kill();
+  options.hurry?.addEventListener("abort", kill, { once: true });
+  try {
+    return await untilAborted(options.signal, Promise.race([body(supervisor), supervisor.failure, never(followed)]));
+  } finally {
+    await supervisor.stop();
+    options.hurry?.removeEventListener("abort", kill);
+    following.abort();
+    await followed;
+  }
+}
+
+/** `work`, or `PRL_RUN_INTERRUPTED` as soon as the signal is aborted. */
+export async function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  let onAbort: () => void = () => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = (): void => reject(interruption(signal));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+  });
+  work.catch(() => undefined);
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function interruption(signal: AbortSignal): PrlError {
+  const by = typeof signal.reason === "string" ? ` by ${signal.reason}` : "";
+  return new PrlError("PRL_RUN_INTERRUPTED", `the run was interrupted${by}`);
+}
+
+async function follow(options: StageOptions, end: AbortSignal): Promise<void> {
+  const ended = new Promise<void>((resolve) => {
+    end.addEventListener("abort", () => resolve(), { once: true });
+  });
+  let shown = "";
+  for (let poll = 0; ; poll++) {
+    const isLast = end.aborted;
+    for await (const line of options.tail.poll()) options.onLine(line);
+    if (isLast) return;
+    const looks = poll % POLLS_PER_LOOK === 0;
+    if (looks) await options.checkDirectory?.();
+    if (options.onLoad !== undefined && looks) {
+      const load = await readRunLoad(options.runDir);
+      const text = JSON.stringify(load);
+      if (load !== null && text !== shown) options.onLoad(load);
+      shown = text;
+    }
+    await Promise.race([sleep(POLL_INTERVAL_MS), ended]);
+  }
+}
+
+/** Takes only the rejection of a promise; when it resolves, the result stays pending. */
+function never(work: Promise<void>): Promise<never> {
+  return new Promise((_, reject) => {
+    work.catch(reject);
+  });
+}

@@ -1,0 +1,123 @@
+/**
+ * A loss of one's own: a function over the log-probabilities of one micro-batch, asked between its forward and its backward pass.
+ *
+ * What it returns is the micro-batch's share of the step's loss: shares and gradients add up over micro-batches and ranks, so a mean divides
+ * by `counts`, which are those of the whole batch, and not by what the micro-batch holds.
+ */
+
+import { PrlError } from "../../errors.ts";
+import type { LossCounts } from "./index.ts";
+import type { LossStreams } from "../packing.ts";
+
+/** The columns of one micro-batch: T tokens in packed sequences. */
+export interface OwnLossInputs extends LossStreams {
+  /** [T], of the policy being trained; 0 where nothing trains. */
+  logprobs: Float32Array;
+  /** [T], of the sampler. */
+  inferenceLogprobs: Float32Array;
+  /** [T] */
+  advantages: Float32Array;
+  /** [T], 1 where the token was sampled and trains. */
+  mask: Uint8Array;
+  /** Sequence boundaries, from 0 to T. */
+  cuSeqlens: Uint32Array;
+  /** Of the whole batch, over all micro-batches and ranks. */
+  counts: Required<LossCounts>;
+}
+
+export interface OwnLossResult {
+  loss: number;
+  /** [T], d loss / d logprobs; 0 where the token is in no stream. */
+  gradLogprobs: Float32Array | Float64Array;
+  /** Reported as means over the tokens on the mask; a pair `<name>/sum`, `<name>/count` as their quotient. */
+  metrics?: Record<string, number>;
+}
+
+export type OwnLoss = (inputs: OwnLossInputs) => OwnLossResult;
+
+interface NativeCall {
+  logprobs: Float32Array;
+  inferenceLogprobs: Float32Array;
+  referenceLogprobs: Float32Array | null;
+  advantages: Float32Array;
+  mask: Uint8Array;
+  cuSeqlens: Uint32Array;
+  rlWeights: Float32Array | null;
+  ceWeights: Float32Array | null;
+  refKlWeights: Float32Array | null;
+  countRl: number;
+  countCe: number;
+  countRefKl: number;
+  countSequences: number;
+}
+
+interface NativeAnswer {
+  loss: number;
+  gradLogprobs: Float32Array;
+  metricNames: string[];
+  metricValues: number[];
+}
+
+/** The function as the addon calls it. It never throws: what went wrong is in `error`, and the answer is null. */
+export function forAddon(loss: OwnLoss): { ask: (call: NativeCall) => NativeAnswer | null; error: () => unknown } {
+  let thrown: unknown;
+  const ask = (call: NativeCall): NativeAnswer | null => {
+    try {
+      return answer(loss(inputsOf(call)), call);
+    } catch (error) {
+      thrown = error;
+      return null;
+    }
+  };
+  return { ask, error: () => thrown };
+}
+
+function inputsOf(call: NativeCall): OwnLossInputs {
+  const { referenceLogprobs, rlWeights, ceWeights, refKlWeights } = call;
+  return {
+    logprobs: call.logprobs,
+    inferenceLogprobs: call.inferenceLogprobs,
+    advantages: call.advantages,
+    mask: call.mask,
+    cuSeqlens: call.cuSeqlens,
+    ...(referenceLogprobs === null ? {} : { referenceLogprobs }),
+    ...(rlWeights === null ? {} : { rlWeights }),
+    ...(ceWeights === null ? {} : { ceWeights }),
+    ...(refKlWeights === null ? {} : { refKlWeights }),
+    counts: { rl: call.countRl, ce: call.countCe, refKl: call.countRefKl, sequences: call.countSequences },
+  };
+}
+
+function answer(result: unknown, { logprobs, mask }: NativeCall): NativeAnswer {
+  if (typeof result !== "object" || result === null || result instanceof Promise) {
+    throw wrong(`returned ${result instanceof Promise ? "a promise" : String(result)}, not { loss, gradLogprobs }`);
+  }
+  const { loss, gradLogprobs, metrics = {} } = result as Partial<OwnLossResult>;
+  if (typeof loss !== "number") throw wrong(`returned the loss ${String(loss)}, not a number`);
+  if (!(gradLogprobs instanceof Float32Array || gradLogprobs instanceof Float64Array)) {
+    throw wrong("returned gradLogprobs that is no Float32Array or Float64Array");
+  }
+  if (gradLogprobs.length !== logprobs.length) {
+    throw wrong(`returned gradLogprobs of ${gradLogprobs.length} entries for ${logprobs.length} tokens`);
+  }
+  const members = mask.reduce((sum, on) => sum + on, 0);
+  const pairs = Object.entries(metrics).flatMap(([name, value]): [string, number][] => {
+    if (typeof value !== "number") throw wrong(`returned the metric ${name} as ${String(value)}, not a number`);
+    const other = /^(.*)\/(sum|count)$/.exec(name);
+    if (other !== null && `${other[1]}/${other[2] === "sum" ? "count" : "sum"}` in metrics) return [[name, value]];
+    return [
+      [`${name}/sum`, members === 0 ? 0 : value * members],
+      [`${name}/count`, members],
+    ];
+  });
+  return {
+    loss,
+    gradLogprobs: Float32Array.from(gradLogprobs),
+    metricNames: pairs.map(([name]) => name),
+    metricValues: pairs.map(([, value]) => value),
+  };
+}
+
+function wrong(what: string): PrlError {
+  return new PrlError("PRL_LOSS_INPUT", `the loss function ${what}`);
+}

@@ -1,0 +1,30 @@
+/** Where the sandbox daemon's program is: named by PRL_SANDBOXD, else beside the native addon that is in use. */
+
+import { accessSync, constants } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { PrlError } from "../../errors.ts";
+import { cureForMissing } from "../missing-binary.ts";
+
+const NAME = "prl-sandboxd";
+
+/** The path of the daemon's program. Throws `PRL_SANDBOX_MISSING` with the cure when it is not there. */
+export function sandboxDaemonPath(env: Readonly<Record<string, string | undefined>> = process.env): string {
+  const named = env["PRL_SANDBOXD"];
+  let path = named ?? NAME;
+  try {
+    path = named ?? join(addonFolder(env), NAME);
+    accessSync(path, constants.X_OK);
+    return path;
+  } catch (cause) {
+    const cure =
+      named === undefined ? cureForMissing("the sandbox daemon", "build:sandboxd", cause) : "PRL_SANDBOXD names it";
+    throw new PrlError("PRL_SANDBOX_MISSING", `the sandbox daemon ${path} cannot be run: ${cure}`, { cause });
+  }
+}
+
+/** Tests run with an addon of their own, and with the daemon that was built beside it. */
+function addonFolder(env: Readonly<Record<string, string | undefined>>): string {
+  const loader = env["PRL_NATIVE_ADDON"] ?? createRequire(import.meta.url).resolve("#native");
+  return dirname(loader);
+}

@@ -1,0 +1,221 @@
+/**
+ * Publishing and receiving weight versions by folders, checking and comparing them. Part of the public `prl-lm/weights`; the rules are those
+ * of crates/weights/README.md ("Roots").
+ */
+
+import { join } from "node:path";
+
+import { z } from "zod";
+
+import { checkOptions, number, only } from "../../options.ts";
+import { addon } from "../addon.ts";
+import { whole } from "../checks.ts";
+import { nativeAsync } from "../errors.ts";
+import { canaryJson, canarySchema, parseManifest, type Canary, type WeightManifest } from "./weight-manifest.ts";
+
+/** What was saved into a staged folder: the version digest of its weights, and its weight files. */
+export interface StagedWeights {
+  digest: string;
+  shards: WeightManifest["shards"];
+}
+
+export interface WeightPublisherOptions {
+  /** Newest versions that stay (default 4); those that they are built on and those that someone reads stay too. */
+  keep?: number;
+  /** auto (default) publishes 16-bit weights as what changed since the version before, where that pays. */
+  encoding?: "auto" | "full";
+}
+
+export interface PublishOptions {
+  /** What engines check themselves against. Default: nothing. */
+  canary?: Canary | null;
+  /** Publishes the version in full. Default false. */
+  full?: boolean;
+}
+
+const CODE = "PRL_WEIGHTS_OPTIONS";
+const publisherSchema = only<WeightPublisherOptions>({
+  keep: number.optional(),
+  encoding: z.enum(["auto", "full"]).optional(),
+});
+const publishSchema = only<PublishOptions>({
+  canary: canarySchema.nullable().optional(),
+  full: z.boolean().optional(),
+});
+
+/** Fills a root with `step_<version>/` folders, each visible only when it is whole. One publisher at a time works in a root. */
+export class WeightPublisher {
+  readonly #native: NativePublisher;
+
+  private constructor(publisher: NativePublisher) {
+    this.#native = publisher;
+  }
+
+  /** Takes `root`, which is made when missing. The first version will be full. Errors: PRL_WEIGHTS_IO when another publisher works there. */
+  static async open(root: string, options: WeightPublisherOptions = {}): Promise<WeightPublisher> {
+    checkOptions(CODE, "WeightPublisher.open", publisherSchema, options);
+    const { encoding = "auto" } = options;
+    const keep = whole(CODE, "keep", options.keep ?? 4);
+    const { NativeWeightPublisher } = addon();
+    return new WeightPublisher(await nativeAsync(() => NativeWeightPublisher.open(root, keep, encoding === "auto")));
+  }
+
+  /**
+   * Lets `save` write the version's complete Hugging Face folder (without a manifest) and publishes it, in full when `full` is set, when a
+   * receiver has asked for it, or when a sparse version does not pay. When `save` or publishing fails there is no such version.
+   */
+  async publish(
+    version: number,
+    save: (dir: string) => Promise<StagedWeights>,
+    options: PublishOptions = {},
+  ): Promise<{ dir: string; manifest: WeightManifest }> {
+    checkOptions(CODE, "publish", publishSchema, options);
+    const { canary = null, full = false } = options;
+    const staging = await nativeAsync(() => this.#native.stage(version));
+    const { digest, shards } = await save(staging);
+    const scored = canary === null ? null : canaryJson(canary);
+    const { dir, manifest } = await nativeAsync(() => this.#native.publish(version, digest, shards, scored, full));
+    return { dir, manifest: parseManifest(manifest) };
+  }
+
+  /**
+   * Publishes a copy of a folder that someone else wrote, byte for byte: a Hugging Face folder like what `save` writes, compared with the
+   * newest version of the root whoever published that, or a PEFT adapter (`adapter_config.json`, `adapter_model.safetensors`), which is always
+   * shipped whole. Files that lie in it directly travel, hidden ones
+   * and a manifest do not. Versions from this number on are no more once the copy is whole; the folder may be one of them. Errors:
+   * PRL_WEIGHTS_ADAPTER for an adapter that is not whole, or in a root of models (or the reverse).
+   */
+  async publishFolder(
+    version: number,
+    folder: string,
+    options: PublishOptions = {},
+  ): Promise<{ dir: string; manifest: WeightManifest }> {
+    checkOptions(CODE, "publishFolder", publishSchema, options);
+    const { canary = null, full = false } = options;
+    const scored = canary === null ? null : canaryJson(canary);
+    const { dir, manifest } = await nativeAsync(() => this.#native.publishFolder(version, folder, scored, full));
+    return { dir, manifest: parseManifest(manifest) };
+  }
+
+  /** Makes the newest version full when it is sparse: same version, same digest. Resolves to whether there was something to do. */
+  makeNewestFull(): Promise<boolean> {
+    return nativeAsync(() => this.#native.makeNewestFull());
+  }
+
+  /** The same when a receiver has asked for it since the last call. */
+  serveFullRequest(): Promise<boolean> {
+    return nativeAsync(() => this.#native.serveFullRequest());
+  }
+
+  close(): Promise<void> {
+    return nativeAsync(() => this.#native.close());
+  }
+}
+
+/** A version as a complete folder. It stays in place until it is released or the process ends. */
+export interface ReceivedWeights {
+  readonly dir: string;
+  readonly manifest: WeightManifest;
+  release(): void;
+}
+
+const receiverSchema = only<{ stateDir?: string }>({ stateDir: z.string().optional() });
+
+/** Gives the versions of a root as complete folders, whatever their encoding. */
+export class WeightReceiver {
+  readonly #native: NativeReceiver;
+
+  private constructor(receiver: NativeReceiver) {
+    this.#native = receiver;
+  }
+
+  /** Folders made of sparse versions go to `stateDir` (default `<root>/.received`), which the receivers of one machine may share. */
+  static async open(root: string, options: { stateDir?: string } = {}): Promise<WeightReceiver> {
+    checkOptions(CODE, "WeightReceiver.open", receiverSchema, options);
+    const { stateDir = join(root, ".received") } = options;
+    const { NativeWeightReceiver } = addon();
+    return new WeightReceiver(await nativeAsync(() => NativeWeightReceiver.open(root, stateDir)));
+  }
+
+  /**
+   * The version as a complete folder. Errors: PRL_WEIGHTS_MANIFEST when it is not published, PRL_WEIGHTS_BASE when it is sparse and what it
+   * applies to is nowhere, PRL_WEIGHTS_DIGEST for damage; after the last two `requestFull` mends it while it is the newest.
+   */
+  async receive(version: number): Promise<ReceivedWeights> {
+    const received = await nativeAsync(() => this.#native.receive(version));
+    return {
+      dir: received.dir(),
+      manifest: parseManifest(received.manifest()),
+      release: () => received.release(),
+    };
+  }
+
+  /** Asks the publisher to publish its newest version in full. */
+  requestFull(): Promise<void> {
+    return nativeAsync(() => this.#native.requestFull());
+  }
+}
+
+/**
+ * Checks the digests of a version's files, and its tensors against the version digest (of a sparse one: those that it promises). A file beside
+ * them that the manifest does not list is PRL_WEIGHTS_MANIFEST, unless it lists none.
+ */
+export async function verifyWeights(dir: string): Promise<WeightManifest> {
+  const { verifyWeights: verify } = addon();
+  return parseManifest(await nativeAsync(() => verify(dir)));
+}
+
+/** What {@link reshardWeights} did. */
+export interface Resharded {
+  /** Folders that were written, by target rank. */
+  dirs: string[];
+  tensors: number;
+  /** Bytes that leave the source ranks, each once. */
+  sentBytes: number;
+  /** Bytes that the target ranks have together. */
+  writtenBytes: number;
+}
+
+const reshardSchema = only<{ maxShardBytes?: number }>({ maxShardBytes: number.optional() });
+
+/**
+ * Rewrites weights that lie as the ranks of `source` have them for the ranks of `target`: `rank_<r>/` below `to`, or `to` itself where
+ * there is one rank. A layout is `whole`, `fsdp:<ranks>` (rows), `tp:<ranks>` (tensor parallelism by the names of Llama and Qwen), or rules
+ * as JSON (crates/weights/README.md, "Resharding"). Errors: PRL_WEIGHTS_PLAN when parts or rules do not fit.
+ */
+export async function reshardWeights(
+  from: string,
+  source: string,
+  to: string,
+  target: string,
+  options: { maxShardBytes?: number } = {},
+): Promise<Resharded> {
+  checkOptions(CODE, "reshardWeights", reshardSchema, options);
+  const { maxShardBytes = 5_000_000_000 } = options;
+  return nativeAsync(() => addon().reshardWeights(from, source, to, target, maxShardBytes));
+}
+
+/** How a tensor differs between two sets of weights. */
+export interface TensorDiff {
+  name: string;
+  dtype: string;
+  shape: number[];
+  change: "same" | "values" | "layout" | "removed" | "added";
+  /** Elements that differ, of `elements`. */
+  changed: number;
+  elements: number;
+  /** What a sparse version would spend on it; of an adapter, which is never sparse, its size. */
+  sparseBytes: number;
+}
+
+/**
+ * Compares the weights of two complete folders, tensors in the order of their names. Of adapters the config is one more, of bytes. Errors:
+ * PRL_WEIGHTS_ADAPTER when only one of them is an adapter.
+ */
+export async function diffWeights(oldDir: string, newDir: string): Promise<TensorDiff[]> {
+  const { diffWeights: diff } = addon();
+  return (await nativeAsync(() => diff(oldDir, newDir))) as TensorDiff[];
+}
+
+type NativePublisher = Awaited<ReturnType<ReturnType<typeof addon>["NativeWeightPublisher"]["open"]>>;
+type NativeReceiver = Awaited<ReturnType<ReturnType<typeof addon>["NativeWeightReceiver"]["open"]>>;

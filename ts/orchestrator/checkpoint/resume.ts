@@ -1,0 +1,114 @@
+/**
+ * The orchestrator's half of a checkpoint: everything besides the weights that decides the batches after step `s`.
+ *
+ * It is taken when version `s` is on the engines and before anything is dispatched under it. Of rollouts that were under way or waited it
+ * holds only the tasks: they are sampled again, under the weights that the run continues with. At level 0 there are none, and the run
+ * continues exactly as without the stop.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+import { PrlError } from "../../errors.ts";
+import { atomicWriteJson } from "../../files/atomic-write.ts";
+import { type Metrics } from "../../monitors/index.ts";
+import {
+  type CheckpointRules,
+  type CheckpointWriter,
+  isCheckpointStep,
+  joinHalves,
+  pruneCheckpoints,
+  writeHalf,
+} from "../../transports/index.ts";
+import { noProgress, progressSchema } from "./progress.ts";
+
+const STATE_FILE = "state.json";
+/** The trainer's half of a checkpoint is written while the next batch is sampled; a large model takes a while. */
+const DEADLINE_MS = 3_600_000;
+const count = z.int().nonnegative();
+
+const stateSchema = z.strictObject({
+  /** Batches trained: the policy version that the run continues with. */
+  step: count,
+  tasks: z.strictObject({
+    drawn: count,
+    sources: z.record(
+      z.string(),
+      z.strictObject({
+        pages: z.strictObject({ after: z.string().nullable(), consumed: count, epoch: count }),
+        drawn: z
+          .strictObject({
+            drawn: count,
+            tasks: z.record(z.string(), z.strictObject({ epoch: count, mean: z.number().optional() })),
+          })
+          .optional(),
+      }),
+    ),
+  }),
+  worth: z.record(z.string(), z.record(z.string(), z.number())),
+  /** A checkpoint of an earlier release has no progress: counting begins there. */
+  progress: progressSchema.default(noProgress),
+  /** Groups that were opened. */
+  opened: count,
+  /** Sums that expected lengths are computed from, where batches are counted in tokens. */
+  admission: z.strictObject({ units: z.number().nonnegative(), rollouts: z.number().nonnegative() }),
+  /** Tasks to begin with, in their order. */
+  pending: z.array(
+    z.strictObject({
+      source: z.string(),
+      task: z.strictObject({ key: z.string(), hash: z.string(), data: z.unknown() }),
+      epoch: count,
+      groupSize: z.int().positive(),
+      scoresGroups: z.boolean(),
+    }),
+  ),
+});
+export type OrchestratorState = z.output<typeof stateSchema>;
+
+export interface SaverOptions {
+  checkpoints: CheckpointWriter & { rules: CheckpointRules };
+  maxSteps: number | null;
+  metrics: Metrics;
+  signal: AbortSignal;
+}
+
+/** Writes this half and joins it with the trainer's half when that is there, one checkpoint after the other, beside the run. */
+export class CheckpointSaver {
+  /** Resolves when the newest checkpoint is saved; rejects when that failed. */
+  saved: Promise<void> = Promise.resolve();
+  readonly #options: SaverOptions;
+
+  constructor(options: SaverOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the config wants a checkpoint at this step. */
+  isDue(step: number): boolean {
+    const { checkpoints, maxSteps } = this.#options;
+    return isCheckpointStep(step, checkpoints.rules, maxSteps);
+  }
+
+  save(state: OrchestratorState): void {
+    this.saved = this.saved.then(() => this.#save(state));
+  }
+
+  async #save(state: OrchestratorState): Promise<void> {
+    const { checkpoints, metrics, signal } = this.#options;
+    const { step } = state;
+    const startedAt = performance.now();
+    await writeHalf(checkpoints, step, "orchestrator", (dir) => atomicWriteJson(join(dir, STATE_FILE), state));
+    await joinHalves(checkpoints, step, { deadlineMs: DEADLINE_MS, signal });
+    const pruned = await pruneCheckpoints(checkpoints.root, step, checkpoints.rules);
+    metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
+  }
+}
+
+/** The state in a checkpoint's folder. Errors: PRL_CHECKPOINT_CORRUPT. */
+export async function readOrchestratorState(checkpoint: string): Promise<OrchestratorState> {
+  const path = join(checkpoint, "orchestrator", STATE_FILE);
+  try {
+    return stateSchema.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch (cause) {
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} cannot be read as the orchestrator's state`, { cause });
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * The orchestrator's side of the env-worker protocol (ARCHITECTURE.md, "Env-worker protocol"): tasks, rollouts, cancellation.
+ *
+ * `EnvWorkerSet` chooses the worker. Errors of the transport become `infra` errors of the rollout's episode, so that
+ * the caller has one shape for everything that can happen to a rollout. Task lists and cancellations have separate connections: they
+ * never wait behind rollouts.
+ */
+
+import type { Dispatcher } from "undici";
+import { PrlError, type ErrorCode } from "../../errors.ts";
+import {
+  decodeEpisode,
+  failedEpisode,
+  type GroupScores,
+  groupScoresSchema,
+  type ReceivedEpisode,
+  type RunRequest,
+  type ScoreGroupRequest,
+  type TaskPage,
+} from "../../environments/index.ts";
+import { fairTurn } from "../../async/fair-turn.ts";
+import type { LoadFile } from "../../monitors/index.ts";
+import { type Answer, Asking } from "../../inference-client/index.ts";
+import { type EnvWorker, type EnvWorkerAddress, EnvWorkerSet } from "./env-worker-set.ts";
+
+export interface EnvWorkers {
+  /** A page of a source's tasks. Errors: PRL_ENVIRONMENT_FAILED, PRL_PROCESS_DIED; an abort rejects with its reason. */
+  tasks(
+    source: string,
+    split: "train" | "eval",
+    after: string | null,
+    limit: number,
+    signal: AbortSignal,
+  ): Promise<TaskPage>;
+  /**
+   * Rejects only when a worker refuses the request. Any other failure is an error in the episode, also an answer that cannot be read
+   * (PRL_EPISODE_INVALID, `infra`). An abort cancels the rollout down to
+   * the engine; its episode then comes back with an error within `CANCEL_GRACE_MS`.
+   */
+  run(request: RunRequest, signal: AbortSignal): Promise<ReceivedEpisode>;
+  /**
+   * Scores that depend on all rollouts of a group that has ended. Rejects only when a worker breaks the protocol: a worker that is gone
+   * is an `infra` error of the group.
+   */
+  scoreGroup(request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores>;
+  close(): Promise<void>;
+}
+
+/** The first page may bring a dataset over the network. A worker that hangs is noticed sooner: its heartbeats stop. */
+const TASKS_DEADLINE_MS = 900_000;
+/** A worker answers at the rollout's deadline at the latest; this much later it counts as dead. */
+const RUN_GRACE_MS = 10_000;
+/** A worker answers a cancelled rollout at once; after this its connection is closed, which cancels the rollout too. */
+const CANCEL_GRACE_MS = 2_000;
+
+export interface EnvWorkerConnection extends EnvWorkers {
+  /** Makes these the workers; those that are no longer among them end the rollouts that they have. */
+  update(addresses: readonly EnvWorkerAddress[]): void;
+  load(): LoadFile;
+}
+
+/**
+ * `connections`: most rollouts under way at one worker; further ones wait here. `replacedWithinMs`: how long a rollout waits for a worker when
+ * none answers, because dead ones are replaced; default 0: dead ones are not replaced.
+ */
+export function connectEnvWorkers(
+  given: readonly (string | EnvWorkerAddress)[],
+  { connections, replacedWithinMs = 0 }: { connections: number; replacedWithinMs?: number },
+): EnvWorkerConnection {
+  const addresses = given.map((one, i) => (typeof one === "string" ? { name: `env-worker-${i}`, url: one } : one));
+  if (addresses.length === 0) throw new PrlError("PRL_PROCESS_NOT_READY", "there is no env worker");
+  const workers = new EnvWorkerSet(addresses, { connections, waitMs: replacedWithinMs });
+
+  /** Asks one worker after the other when they do not answer. */
+  const listTasks = async (path: string, what: string, signal: AbortSignal): Promise<TaskPage> => {
+    const latest = performance.now() + TASKS_DEADLINE_MS;
+    for (let tried = 1; ; tried++) {
+      const worker = await workers.take(signal);
+      try {
+        return await pageOf(worker, path, what, signal);
+      } catch (cause) {
+        if (signal.aborted || cause instanceof PrlError) throw cause;
+        workers.suspect(worker);
+        const mayRetry = replacedWithinMs > 0 ? performance.now() < latest : tried < workers.size;
+        if (!mayRetry) {
+          throw new PrlError("PRL_PROCESS_DIED", `the env worker did not list ${what}: ${textOf(cause)}`, { cause });
+        }
+      } finally {
+        workers.release(worker);
+      }
+    }
+  };
+
+  return {
+    async tasks(source, split, after, limit, signal) {
+      signal.throwIfAborted();
+      const query = new URLSearchParams({ env: source, split, limit: String(limit) });
+      if (after !== null) query.set("after", after);
+      try {
+        return await listTasks(`/tasks?${query.toString()}`, `the tasks of "${source}" (${split})`, signal);
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
+      }
+    },
+    async run(request, signal) {
+      if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+      let worker: EnvWorker;
+      try {
+        worker = await workers.take(signal);
+      } catch (error) {
+        return lostRollout(request, signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED", textOf(error));
+      }
+      const asking = ask(worker.rollouts, "/run", request);
+      const latest = request.deadline_ms + RUN_GRACE_MS;
+      const deadline = setTimeout(() => asking.cancel(new Error(`no answer within ${latest} ms`)), latest);
+      let grace: NodeJS.Timeout | undefined;
+      const onAbort = () => {
+        const end = () => asking.cancel(new Error("it was cancelled"));
+        grace = setTimeout(end, CANCEL_GRACE_MS);
+        // There is no answer to wait for from a worker that does not know the rollout, or does not answer.
+        cancel(worker.control, request.episode_id).then((isAtWork) => isAtWork || end(), end);
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      try {
+        return await episodeIn(await asking.answer, request.episode_id);
+      } catch (error) {
+        if (error instanceof PrlError && error.code === "PRL_ENVIRONMENT_FAILED") throw error;
+        if (signal.aborted) return lostRollout(request, "PRL_EPISODE_CANCELLED", textOf(signal.reason));
+        if (error instanceof PrlError) return lostRollout(request, "PRL_EPISODE_INVALID", error.message);
+        workers.suspect(worker);
+        return lostRollout(request, "PRL_PROCESS_DIED", `the env worker did not answer: ${textOf(error)}`);
+      } finally {
+        clearTimeout(deadline);
+        clearTimeout(grace);
+        signal.removeEventListener("abort", onAbort);
+        workers.release(worker);
+      }
+    },
+    async scoreGroup(request, signal) {
+      const late = AbortSignal.timeout(request.deadline_ms + RUN_GRACE_MS);
+      let worker: EnvWorker | undefined;
+      try {
+        worker = await workers.take(signal);
+        return await orderScores(worker.rollouts, request, AbortSignal.any([signal, late]));
+      } catch (error) {
+        if (error instanceof PrlError && worker !== undefined) throw error;
+        if (!signal.aborted && worker !== undefined) workers.suspect(worker);
+        const code = signal.aborted ? "PRL_EPISODE_CANCELLED" : "PRL_PROCESS_DIED";
+        const message = `the env worker did not score a group: ${textOf(signal.aborted ? signal.reason : error)}`;
+        return { scores: [], error: { class: "infra", code, message } };
+      } finally {
+        if (worker !== undefined) workers.release(worker);
+      }
+    },
+    update: (now) => workers.update(now),
+    load() {
+      const inFlight = workers.inFlight();
+      const rollouts = Object.values(inFlight).reduce((sum, count) => sum + count, workers.waiting);
+      return { rollouts, workers: inFlight };
+    },
+    close: () => workers.close(),
+  };
+}
+
+async function pageOf(worker: EnvWorker, path: string, what: string, signal: AbortSignal): Promise<TaskPage> {
+  const response = await worker.control.request({
+    method: "GET",
+    path,
+    headersTimeout: TASKS_DEADLINE_MS,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TASKS_DEADLINE_MS)]),
+  });
+  const text = await response.body.text();
+  if (response.statusCode !== 200) throw new PrlError("PRL_ENVIRONMENT_FAILED", `${what} cannot be listed: ${text}`);
+  return JSON.parse(text) as TaskPage;
+}
+
+/** Limit for an episode, with its tokens and texts. */
+const MOST_BYTES = 2 ** 30;
+const JSON_HEADERS = { "content-type": "application/json" };
+
+function ask(worker: Dispatcher, path: string, request: RunRequest): Asking {
+  const body = JSON.stringify(request);
+  return new Asking(worker, { method: "POST", path, headers: JSON_HEADERS, body, mostBytes: MOST_BYTES });
+}
+
+async function episodeIn({ status, body }: Answer, id: string): Promise<ReceivedEpisode> {
+  if (status !== 200) {
+    const answer = Buffer.from(body).toString();
+    throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused rollout ${id}: ${answer}`);
+  }
+  await fairTurn();
+  return decodeEpisode(body);
+}
+
+async function orderScores(worker: Dispatcher, request: ScoreGroupRequest, signal: AbortSignal): Promise<GroupScores> {
+  const body = JSON.stringify(request);
+  const response = await worker.request({ method: "POST", path: "/score_group", headers: JSON_HEADERS, body, signal });
+  const text = await response.body.text();
+  if (response.statusCode !== 200)
+    throw new PrlError("PRL_ENVIRONMENT_FAILED", `an env worker refused to score a group of "${request.env}": ${text}`);
+  const parsed = groupScoresSchema.safeParse(JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  throw new PrlError("PRL_EPISODE_INVALID", `an env worker's scores of a group are malformed: ${parsed.error.message}`);
+}
+
+/** False when the worker does not know the rollout: it has not arrived there yet, or has ended. */
+async function cancel(worker: Dispatcher, episodeId: string): Promise<boolean> {
+  const response = await worker.request({
+    method: "POST",
+    path: "/cancel",
+    headers: JSON_HEADERS,
+    body: JSON.stringify({ episode_id: episodeId }),
+    signal: AbortSignal.timeout(CANCEL_GRACE_MS),
+  });
+  const { cancelled } = (await response.body.json()) as { cancelled?: boolean };
+  return cancelled === true;
+}
+
+/** The episode of a rollout that was lost on its way. */
+export function lostRollout(request: RunRequest, code: ErrorCode, message: string): ReceivedEpisode {
+  return { episode: failedEpisode(request, { class: "infra", code, message }), samples: null };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,39 @@
+/** The evaluations of a training run: which versions are evaluated, one after the other, and how many tasks are not begun. */
+import { type EvaluationContext, evaluatePolicy } from "./evaluation.ts";
+import type { SharedRoom } from "../scheduling/shared-room.ts";
+
+export interface EvaluationsOptions extends Omit<EvaluationContext, "onQueue"> {
+  room: Pick<SharedRoom, "evaluate" | "evaluating">;
+  onFailure: (error: unknown) => void;
+}
+
+export class Evaluations {
+  /** Resolves when the evaluations beside the run that were begun have ended; rejects when one failed. */
+  ended: Promise<void> = Promise.resolve();
+  readonly #options: EvaluationsOptions;
+  #queued = 0;
+
+  constructor(options: EvaluationsOptions) {
+    this.#options = options;
+  }
+
+  async evaluate(version: number): Promise<void> {
+    await evaluatePolicy({ ...this.#options, onQueue: (tasks) => (this.#queued = tasks) }, version);
+  }
+
+  /**
+   * Begins the evaluation of the version beside the run, when its interval says so; with `hold_weights` waits for it. An evaluation that an
+   * interrupted attempt had begun may not have ended: it is repeated.
+   */
+  async whenDue(version: number): Promise<void> {
+    const { eval: evaluation } = this.#options.config.orchestrator;
+    if (evaluation === null || evaluation.interval === null || version % evaluation.interval !== 0) return;
+    this.ended = this.ended.then(() => this.evaluate(version));
+    this.ended.catch(this.#options.onFailure);
+    if (evaluation.hold_weights) await this.ended;
+  }
+
+  metrics(): Record<string, number> {
+    return { "dispatcher/inflight/eval": this.#options.room.evaluating, "dispatcher/queued/eval": this.#queued };
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Random batches in the place of a run's: a trainer by itself, for its speed and its memory.
+ *
+ * Sequences are of equal length, half prompt, half completion; tokens, advantages and log-probabilities follow from the seed and the step.
+ * The log-probabilities are those of a policy that knows nothing, so that the loss of a random model is finite and small.
+ */
+import { createRng } from "../../random/rng.ts";
+import type { FakeData } from "../../config/index.ts";
+import { buildBatch, type Sample } from "../../native/index.ts";
+import type { RolloutReceiver } from "../../transports/index.ts";
+
+const NOT_SAMPLED = 0xffffffff;
+
+export interface FakeRolloutsOptions {
+  fake: FakeData;
+  /** Tokens of a sequence where `fake` names none. */
+  seqLen: number;
+  /** Token ids are below it. */
+  vocabSize: number;
+  seed: number;
+}
+
+/** Its batches are there at once and never end. */
+export function fakeRollouts({ fake, seqLen, vocabSize, seed }: FakeRolloutsOptions): RolloutReceiver {
+  const { batch_size: batchSize, micro_batch_size: microBatchSize } = fake;
+  const length = fake.seq_len ?? seqLen;
+  const bins = Array.from({ length: Math.ceil(batchSize / microBatchSize) }, (_, bin) => {
+    const first = bin * microBatchSize;
+    return Uint32Array.from({ length: Math.min(microBatchSize, batchSize - first) }, (_index, i) => first + i);
+  });
+  return {
+    async receive(step) {
+      const rng = createRng(seed + step);
+      const samples = Array.from({ length: batchSize }, (_, i): Sample => {
+        const prompt = Math.floor(length / 2);
+        const isSampled = (t: number): boolean => t >= prompt;
+        return {
+          tokenIds: Uint32Array.from({ length }, () => rng.integer(vocabSize)),
+          mask: Uint8Array.from({ length }, (_token, t) => (isSampled(t) ? 1 : 0)),
+          logprobs: Float32Array.from({ length }, (_token, t) => (isSampled(t) ? -Math.log(vocabSize) : 0)),
+          advantages: Float32Array.from({ length }, (_token, t) => (isSampled(t) ? (i % 2 === 0 ? 1 : -1) : 0)),
+          temperature: 1,
+          envId: 0,
+          policyVersionSpans: Uint32Array.of(0, NOT_SAMPLED, prompt, step - 1),
+        };
+      });
+      const [batch] = buildBatch(samples, bins, { seqLen: microBatchSize * length });
+      if (batch === undefined) throw new RangeError("a batch of no sequences");
+      return { ...batch, envNames: ["fake"] };
+    },
+    close: async () => undefined,
+  };
+}

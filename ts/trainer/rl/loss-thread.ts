@@ -1,0 +1,119 @@
+/**
+ * A loss of the user's in a thread of its own, so that one that never ends holds nobody for longer than its deadline.
+ *
+ * The caller's thread stands still meanwhile: the engine waits between a micro-batch's forward and backward pass, and has nothing else to do.
+ * Knows no loss: columns go there, what the function returns comes back.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { MessageChannel, receiveMessageOnPort, Worker } from "node:worker_threads";
+
+import { isErrorCode, PrlError } from "../../errors.ts";
+import type { OwnLoss, OwnLossInputs, OwnLossResult } from "../../native/index.ts";
+import { threadScript } from "../../async/thread-script.ts";
+import type { LossAnswer, LossThreadData } from "./loss-worker.ts";
+
+/** Of a micro-batch. Beyond 30 s the launcher takes a process for dead that stands still. */
+export const LOSS_DEADLINE_S = 20;
+/** The user's module is loaded by then. */
+const START_MS = 60_000;
+/** JavaScript is ended at once. */
+const END_MS = 2_000;
+
+export class LossThread {
+  readonly #worker: Worker;
+  readonly #port: MessageChannel["port1"];
+  readonly #answered: Int32Array;
+  readonly #path: string;
+  readonly #deadlineMs: number;
+
+  private constructor(path: string, args: Record<string, unknown>, deadlineMs: number) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    this.#answered = new Int32Array(new SharedArrayBuffer(4));
+    this.#path = path;
+    this.#deadlineMs = deadlineMs;
+    const workerData: LossThreadData = { path, args, port: port2, answered: this.#answered };
+    this.#worker = new Worker(threadScript(new URL("./loss-worker.js", import.meta.url)), {
+      workerData,
+      transferList: [port2],
+      execArgv: [],
+    });
+    this.#worker.unref();
+  }
+
+  /** Loads the function. Errors: PRL_USER_MODULE; PRL_LOSS_DEADLINE when its module is never loaded. */
+  static async open(
+    path: string,
+    args: Record<string, unknown>,
+    deadlineS: number = LOSS_DEADLINE_S,
+  ): Promise<LossThread> {
+    const thread = new LossThread(path, args, deadlineS * 1000);
+    try {
+      const loaded = new Promise<LossAnswer>((resolve, reject) => {
+        thread.#port.once("message", resolve);
+        thread.#worker.once("error", reject);
+      });
+      const late = thread.#late("its module was not loaded", START_MS);
+      await within(
+        START_MS,
+        loaded.then((answer) => thread.#unpack(answer)),
+        late,
+      );
+      // From now on it is asked, not listened to.
+      thread.#port.unref();
+      return thread;
+    } catch (error) {
+      await thread.close();
+      throw error;
+    }
+  }
+
+  /**
+   * The function; after an error that is PRL_LOSS_DEADLINE it is gone. Errors: PRL_USER_MODULE with what it threw as the cause, or its
+   * PrlError.
+   */
+  readonly ask: OwnLoss = (inputs: OwnLossInputs): OwnLossResult => {
+    Atomics.store(this.#answered, 0, 0);
+    this.#port.postMessage(inputs);
+    if (Atomics.wait(this.#answered, 0, 0, this.#deadlineMs) === "timed-out") {
+      void this.#worker.terminate();
+      throw this.#late(`it did not return for ${inputs.mask.length} tokens`, this.#deadlineMs);
+    }
+    const received: { message: LossAnswer } | undefined = receiveMessageOnPort(this.#port);
+    if (received === undefined) throw new PrlError("PRL_USER_MODULE", `${this.#path}: the loss ended its thread`);
+    return this.#unpack(received.message) as OwnLossResult;
+  };
+
+  /** A thread that stands still outside JavaScript cannot be ended: it is left to the process's own end. */
+  async close(): Promise<void> {
+    this.#port.close();
+    const given = new AbortController();
+    const over = sleep(END_MS, undefined, { signal: given.signal }).catch(() => undefined);
+    await Promise.race([this.#worker.terminate(), over]);
+    given.abort();
+  }
+
+  #unpack(answer: LossAnswer): unknown {
+    if ("result" in answer) return answer.result;
+    const { code, error: cause } = answer;
+    if (code !== null && isErrorCode(code)) throw new PrlError(code, cause.message, { cause: cause.cause });
+    throw new PrlError("PRL_USER_MODULE", `${this.#path}: the loss threw: ${cause.message}`, { cause });
+  }
+
+  #late(what: string, ms: number): PrlError {
+    const advice = "mend what never ends in it, or raise trainer.loss.deadline_s";
+    return new PrlError("PRL_LOSS_DEADLINE", `${this.#path}: ${what} within ${ms / 1000} s: ${advice}`);
+  }
+}
+
+async function within<T>(ms: number, work: Promise<T>, late: PrlError): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late), ms);
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * The trainer of a run: waits for batches, trains, publishes weights.
+ *
+ * Steps count from 1; batch `s` trains v(s-1) into v(s). The weights that it starts from, v0 or those of a checkpoint, are published before
+ * the first batch is waited for. A step whose loss or gradient is not finite changes nothing and is counted; so many in a row end the run.
+ * It knows the batch and weight formats (ARCHITECTURE.md) and no algorithm beyond the loss.
+ */
+
+import { join } from "node:path";
+import { optimOptions, type RlConfig } from "../../config/index.ts";
+import type { Metrics } from "../../monitors/index.ts";
+import { openTrainer, type Trainer } from "../../native/index.ts";
+import {
+  type CheckpointRules,
+  type CheckpointWriter,
+  isCheckpointStep,
+  type RolloutReceiver,
+  type WeightSender,
+  writeHalf,
+} from "../../transports/index.ts";
+import { assertBaseWeights, weightsDigest, writeBaseWeights } from "../base-weights.ts";
+import { canaryTokenIds, scoreCanary } from "../canary.ts";
+import { checkpointDisk } from "../checkpoint-disk.ts";
+import { configuredLoss } from "./configured-loss.ts";
+import { openReference } from "./reference.ts";
+import { learningRate } from "../schedule.ts";
+import { tokenStaleness } from "./token-staleness.ts";
+import { peakMemory, trainMetrics } from "../train-metrics.ts";
+import { TrainSteps } from "../train-step.ts";
+
+/** A step's batch waits for rollouts, which may be slow; beyond this the orchestrator is taken for dead. */
+const BATCH_DEADLINE_MS = 6 * 3_600_000;
+/** Of a checkpoint's trainer half; the weights lie beside it as a model folder. */
+const OPTIMIZER_FILE = "optimizer.safetensors";
+export interface TrainerJob {
+  modelDir: string;
+  /** The model that the run began with: its tokenizer goes with every folder that is saved. */
+  baseDir: string;
+  /** The model that a KL term pulls towards; null or absent: none. */
+  referenceDir?: string | null;
+  /** Digest of the weights of the folder that the run's model has its name from; null or absent: checkpoints are not bound to it. */
+  baseWeights?: string | null;
+  config: RlConfig["trainer"];
+  /** Null trains until the signal. */
+  maxSteps: number | null;
+  /** Step of the checkpoint whose trainer half `modelDir` is; 0 for a new run. */
+  startStep: number;
+  /** Null: none are written. */
+  checkpoints: (CheckpointWriter & { rules: CheckpointRules & { save_async: boolean } }) | null;
+  rollouts: RolloutReceiver;
+  weights: WeightSender;
+  metrics: Metrics;
+  signal: AbortSignal;
+  /** Called when a step is trained and its weights are published. */
+  onTrained?: (step: number) => Promise<void>;
+  /** Called when v0 is published. */
+  onReady: (info: { isa: string; dtype: string; version: number }) => Promise<void>;
+}
+
+/** Trains until `maxSteps` or the signal. */
+export async function runTrainer(job: TrainerJob): Promise<void> {
+  const { config, metrics, signal } = job;
+  const ownLoss = await configuredLoss(config.loss);
+  const trainer = await openTrainer(job.modelDir, {
+    dtype: config.dtype,
+    threads: config.threads ?? 0,
+    loss: ownLoss.loss,
+    optim: optimOptions(config.optim),
+    activations: config.activations,
+    companions: job.baseDir,
+  });
+  const threads = config.threads ?? 0;
+  const { referenceDir = null, baseWeights = null } = job;
+  const base = { model: baseWeights, reference: await boundReference(job) };
+  const reference = referenceDir === null ? null : await openReference(referenceDir, { threads });
+  const canaryIds = canaryTokenIds(trainer.vocabSize, config.seq_len);
+  let saving: Promise<void> = Promise.resolve();
+  const steps = new TrainSteps(trainer, metrics);
+  try {
+    if (job.startStep > 0) await trainer.loadOptimizer(join(job.modelDir, OPTIMIZER_FILE));
+    await publish(trainer, job.startStep, canaryIds, job.weights, { full: true });
+    await job.onReady({ isa: trainer.isa, dtype: config.dtype, version: job.startStep });
+    for (let step = job.startStep + 1; step <= (job.maxSteps ?? Infinity); step++) {
+      const startedAt = performance.now();
+      const batch = await job.rollouts.receive(step, 0, { deadlineMs: BATCH_DEADLINE_MS, signal });
+      const receivedAt = performance.now();
+      const lr = learningRate(step, config.optim.lr, config.scheduler, job.maxSteps);
+      const { envNames, ...columns } = batch;
+      const scored = reference === null ? columns : await reference.score(columns);
+      const scoredAt = performance.now();
+      const outcome = await steps.take(step, { ...scored, onPolicyVersion: step - 1 }, lr, saving);
+      const trainedAt = performance.now();
+      await publish(trainer, step, canaryIds, job.weights, { full: step === job.maxSteps });
+      const publishedAt = performance.now();
+      await job.onTrained?.(step);
+      const { checkpoints } = job;
+      if (checkpoints !== null && isCheckpointStep(step, checkpoints.rules, job.maxSteps)) {
+        saving = writeHalf(checkpoints, step, "trainer", async (dir) => {
+          await trainer.save(dir);
+          await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
+          await writeBaseWeights(dir, base);
+        });
+        // Its rejection is met where it is awaited.
+        saving.catch(() => undefined);
+        if (!checkpoints.rules.save_async) await saving;
+      }
+      const seconds = (from: number, to: number) => (to - from) / 1000;
+      metrics.log(step, {
+        ...trainMetrics(outcome.metrics, envNames),
+        ...tokenStaleness(batch, step),
+        "optim/lr": lr,
+        "perf/throughput": batch.inputIds.length / seconds(receivedAt, trainedAt),
+        "perf/peak_memory": peakMemory(),
+        "time/wait_for_batch": seconds(startedAt, receivedAt),
+        "time/forward_backward": seconds(scoredAt, trainedAt),
+        ...(reference === null ? {} : { "time/reference_logprobs": seconds(receivedAt, scoredAt) }),
+        "time/broadcast_weights": seconds(trainedAt, publishedAt),
+        "time/save_ckpt": seconds(publishedAt, performance.now()),
+        "time/step": seconds(startedAt, performance.now()),
+        ...(checkpoints === null ? {} : await checkpointDisk(checkpoints.root)),
+      });
+    }
+    await saving;
+    await job.weights.delivered(signal);
+  } finally {
+    await Promise.allSettled([saving]);
+    await Promise.all([job.rollouts.close(), job.weights.close()]);
+    await Promise.all([trainer.close(), reference?.close(), ownLoss.close()]);
+  }
+}
+
+/** The digest of the reference that the run's checkpoints are bound to, and its last one was: read once. */
+async function boundReference({ referenceDir = null, ...job }: TrainerJob): Promise<string | null> {
+  if (referenceDir === null) return null;
+  if (job.startStep > 0) return assertBaseWeights(job.modelDir, "reference", referenceDir);
+  return job.checkpoints === null ? null : weightsDigest(referenceDir);
+}
+
+async function publish(
+  trainer: Trainer,
+  version: number,
+  canaryIds: Uint32Array,
+  weights: WeightSender,
+  options: { full?: boolean } = {},
+): Promise<void> {
+  const canary = await scoreCanary(trainer, canaryIds);
+  await weights.publish(version, (dir) => trainer.save(dir), canary, options);
+}

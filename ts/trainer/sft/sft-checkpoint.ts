@@ -1,0 +1,96 @@
+/**
+ * Checkpoints of the supervised stage: weights, optimizer, and how far the data are read. Whoever goes on from one ends with the weights of
+ * the run that nothing disturbed.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+
+import { PrlError } from "../../errors.ts";
+import { atomicWriteJson } from "../../files/atomic-write.ts";
+import { type Metrics } from "../../monitors/index.ts";
+import type { Trainer } from "../../native/index.ts";
+import {
+  type CheckpointRules,
+  type CheckpointWriter,
+  isCheckpointStep,
+  joinHalves,
+  pruneCheckpoints,
+  writeHalf,
+} from "../../transports/index.ts";
+import type { SftPosition } from "./sft-data.ts";
+
+const OPTIMIZER_FILE = "optimizer.safetensors";
+const DATA_FILE = "data.json";
+/** The half is written when this is waited for. */
+const JOIN_DEADLINE_MS = 60_000;
+
+const positionSchema = z.strictObject({
+  taken: z.int().nonnegative(),
+  rows: z.int().positive().nullable(),
+  digest: z.string(),
+});
+
+export interface SftCheckpoints extends CheckpointWriter {
+  rules: CheckpointRules & { save_async: boolean };
+}
+
+/** What training goes on from: a step that is done, and the folder with its half of the checkpoint. */
+export interface SftStart {
+  step: number;
+  dir: string;
+}
+
+/** Puts the optimizer back and says how far the data were read. Errors: PRL_CHECKPOINT_CORRUPT and those of the optimizer's file. */
+export async function restoreSft(trainer: Trainer, { dir }: SftStart): Promise<SftPosition> {
+  await trainer.loadOptimizer(join(dir, OPTIMIZER_FILE));
+  return readSftPosition(dir);
+}
+
+/** How far the data were read, by the trainer's half of a checkpoint. Errors: PRL_CHECKPOINT_CORRUPT. */
+export async function readSftPosition(dir: string): Promise<SftPosition> {
+  const path = join(dir, DATA_FILE);
+  try {
+    return positionSchema.parse(JSON.parse(await readFile(path, "utf8")));
+  } catch (cause) {
+    throw new PrlError("PRL_CHECKPOINT_CORRUPT", `${path} does not say how far the data were read`, { cause });
+  }
+}
+
+/** Writes checkpoints beside the training: the weights must not change before `saved` resolves. */
+export class SftSaver {
+  /** The newest write; rejects when it failed. */
+  saved: Promise<void> = Promise.resolve();
+  readonly #checkpoints: SftCheckpoints;
+  readonly #metrics: Metrics;
+  readonly #signal: AbortSignal;
+
+  constructor(checkpoints: SftCheckpoints, metrics: Metrics, signal: AbortSignal) {
+    this.#checkpoints = checkpoints;
+    this.#metrics = metrics;
+    this.#signal = signal;
+  }
+
+  /** Writes one when the rules have one at this step; with `save_async = false` it is whole when this returns. */
+  async afterStep(step: number, maxSteps: number, trainer: Trainer, position: SftPosition): Promise<void> {
+    if (!isCheckpointStep(step, this.#checkpoints.rules, maxSteps)) return;
+    await this.saved;
+    this.saved = this.#write(step, trainer, { ...position });
+    // Its rejection is met where it is awaited.
+    this.saved.catch(() => undefined);
+    if (!this.#checkpoints.rules.save_async) await this.saved;
+  }
+
+  async #write(step: number, trainer: Trainer, position: SftPosition): Promise<void> {
+    const startedAt = performance.now();
+    await writeHalf(this.#checkpoints, step, "trainer", async (dir) => {
+      await trainer.save(dir);
+      await trainer.saveOptimizer(join(dir, OPTIMIZER_FILE));
+      await atomicWriteJson(join(dir, DATA_FILE), position);
+    });
+    const options = { deadlineMs: JOIN_DEADLINE_MS, signal: this.#signal, isSupervised: true };
+    await joinHalves(this.#checkpoints, step, options);
+    const pruned = await pruneCheckpoints(this.#checkpoints.root, step, this.#checkpoints.rules);
+    this.#metrics.event("checkpoint", { step, pruned, seconds: (performance.now() - startedAt) / 1000 });
+  }
+}

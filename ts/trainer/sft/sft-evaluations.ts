@@ -1,0 +1,75 @@
+/**
+ * Evaluations of a supervised run from the learner's side: which versions, and their weights on the way to the engines. A version is the
+ * number of steps that were trained.
+ */
+
+import { isThere } from "../../files/file-presence.ts";
+import { evaluationRun, type SftConfig } from "../../config/index.ts";
+import type { Trainer } from "../../native/index.ts";
+import { evaluationFile, filesystemWeights, waitForFile, type WeightSender } from "../../transports/index.ts";
+import { canaryTokenIds, scoreCanary } from "../canary.ts";
+
+/** An evaluation may be long; beyond this whoever makes it is taken for dead. */
+const EVALUATION_DEADLINE_MS = 6 * 3_600_000;
+/** The one that is evaluated and the one that waits. */
+const KEPT_VERSIONS = 2;
+
+/**
+ * The versions that a run from `startStep` on has evaluated: the first if asked for, every `interval` steps, the last. That of the step that an
+ * earlier attempt had got to is among them only when its evaluation has not ended.
+ */
+export async function evaluatedVersions(config: SftConfig, startStep: number, runDir: string): Promise<number[]> {
+  const { eval: evaluation, max_steps: last } = config;
+  if (evaluation === null) return [];
+  const { interval, eval_at_start: atStart } = evaluation;
+  const isDue = (step: number): boolean =>
+    step === 0 ? atStart : step === last || (interval !== null && step % interval === 0);
+  const versions = Array.from({ length: last - startStep + 1 }, (_, i) => startStep + i).filter(isDue);
+  const isDone = await isThere(evaluationFile(runDir, startStep, lastSource(config)));
+  return isDone ? versions.filter((version) => version !== startStep) : versions;
+}
+
+/** When its evaluation has ended, that of the version has. */
+function lastSource(config: SftConfig): string {
+  return evaluationRun(config)?.orchestrator.eval?.source.at(-1)?.name ?? "";
+}
+
+/** Publishes the versions that are evaluated; with `hold_weights` training waits for each evaluation, else only for the one before. */
+export class SftPublisher {
+  readonly #runDir: string;
+  readonly #config: SftConfig;
+  readonly #weights: WeightSender;
+  readonly #versions: ReadonlySet<number>;
+  #newest: number | null = null;
+
+  static async open(runDir: string, config: SftConfig, startStep: number): Promise<SftPublisher> {
+    return new SftPublisher(runDir, config, await evaluatedVersions(config, startStep, runDir));
+  }
+
+  private constructor(runDir: string, config: SftConfig, versions: readonly number[]) {
+    this.#runDir = runDir;
+    this.#config = config;
+    this.#weights = filesystemWeights(runDir, { keep: KEPT_VERSIONS });
+    this.#versions = new Set(versions);
+  }
+
+  async afterStep(step: number, trainer: Trainer, signal: AbortSignal): Promise<void> {
+    if (!this.#versions.has(step)) return;
+    await this.#evaluated(signal);
+    const canary = await scoreCanary(trainer, canaryTokenIds(trainer.vocabSize, this.#config.seq_len));
+    await this.#weights.publish(step, (dir) => trainer.save(dir), canary, { full: true });
+    this.#newest = step;
+    if (this.#config.eval?.hold_weights === true) await this.#evaluated(signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#weights.close();
+  }
+
+  async #evaluated(signal: AbortSignal): Promise<void> {
+    if (this.#newest === null) return;
+    const what = `the evaluation of version ${this.#newest}`;
+    const path = evaluationFile(this.#runDir, this.#newest, lastSource(this.#config));
+    await waitForFile(path, EVALUATION_DEADLINE_MS, signal, what);
+  }
+}
