@@ -9,113 +9,108 @@
  */
 export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-wasip1'
 
-/** A watch that stands. */
+/** A watch of a directory. */
 export declare class NativeBoxWatch {
-  /** The next change; null at the end. */
+  /** The next change; null after the end. */
   next(): Promise<NativeWatchEvent | undefined | null>
-  /** Ends it; a call that waits gives null. */
+  /** Ends the watch. A call of `next` that waits returns null. */
   close(): void
 }
 
-/** A loaded model. */
+/** A loaded model. Its methods fail with PRL_ENGINE_CLOSED after `close`. */
 export declare class NativeEngine {
   /** Loads a checkpoint folder and starts the generator's thread. */
   static open(dir: string, options: NativeEngineOptions): Promise<NativeEngine>
-  /** What runs. */
   info(): NativeEngineInfo
-  /** Logits of packed sequences, T * V. */
+  /** Logits of T tokens in packed sequences: T * V numbers. */
   logits(ids: Uint32Array, cuSeqlens: Uint32Array): Promise<Float32Array>
-  /** Log-probabilities of packed sequences, between two decode steps. */
+  /** Log-probabilities of packed sequences, computed between two decode steps. */
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
   /** Queues requests. */
   submit(requests: Array<NativeGenerateRequest>): void
-  /** Everything since the last call; waits for something at most `deadline_ms`. */
+  /** Returns every increment since the last call, or waits for one, at most `deadline_ms`. */
   next(deadlineMs: number): Promise<Array<NativeIncrement>>
-  /** Ends requests; each still gives its last increment. */
+  /** Ends requests. Each still gives its last increment. */
   abort(ids: Array<string>): void
-  /** keep | wait | abort. */
+  /** `mode` is keep, wait or abort. */
   pause(mode: string): Promise<undefined>
-  /** Goes on after a pause. */
+  /** Continues after a pause. */
   resume(): void
   /** Loads other weights between two decode steps. */
   swap(dir: string, version: number, digest?: string | undefined | null): Promise<undefined>
-  /** Forgets cached prefixes. */
   resetPrefixCache(): void
-  /** Counters and gauges of an engine that is at work. */
+  /** Fails when the generator's thread has ended. */
   stats(): NativeEngineStats
-  /** Stops the thread and frees the model; later calls are PRL_ENGINE_CLOSED. */
+  /** Stops the generator's thread and frees the model. */
   close(): Promise<undefined>
 }
 
 /** One rank's batch in native memory. */
 export declare class NativePackedBatch {
-  /** Padding included. */
+  /** The number of tokens, padding included. */
   tokens(): number
-  /** Members of the three loss streams over all ranks. */
   counts(): NativeCounts
-  /** A copy of its columns. */
+  /** A copy of the columns. */
   columns(): NativeBatch
-  /** Writes it atomically; the digest of its data. */
+  /** Writes the batch file atomically and returns the digest of its data. */
   write(path: string, key: NativeBatchKey): Promise<string>
-  /** Leaves its memory to the next step, or frees it when it is still being written. */
+  /** Gives the batch's memory to the next step. If the batch is still being written, its memory is freed after the write. */
   close(): void
 }
 
-/** A port of this machine that stands until it is closed. */
+/** A port of this machine that leads to one of a box until it is closed. */
 export declare class NativePortForward {
-  /** On 127.0.0.1. */
+  /** The port on 127.0.0.1. */
   get port(): number
-  /** Closes it and every connection through it. */
+  /** Closes the port and every connection through it. */
   close(): void
 }
 
-/** What a process writes, until its end. */
+/** The output of a process, until the process ends. */
 export declare class NativeProcessOutput {
   /** The next event; null after the end. */
   next(): Promise<NativeProcessEvent | undefined | null>
-  /** Stops reading; a call that waits gives null. The process goes on. */
+  /** Stops reading; the process runs on. A call of `next` that waits returns null. */
   close(): void
 }
 
-/** A received version, held until it is released. */
+/** A received version, kept until it is released. */
 export declare class NativeReceivedWeights {
-  /** The complete folder. */
+  /** The folder, which is complete even for a sparse version. */
   dir(): string
-  /** Its manifest, JSON. */
+  /** JSON. */
   manifest(): string
-  /** Lets retention remove it. */
+  /** Allows the folder to be removed. */
   release(): void
 }
 
-/** The samples of an episode. */
+/** The samples of one episode, in native memory. */
 export declare class NativeRollout {
   /** Checks the binary part of an episode and copies it out of JavaScript's memory. */
   static parse(blob: Uint8Array, traces: number): NativeRollout
-  /** Tokens of all samples. */
+  /** The number of tokens in all samples. */
   tokens(): number
-  /** Root-to-leaf branches of all traces. */
+  /** The number of samples: root-to-leaf branches of all traces. */
   samples(): number
-  /** Of every trace. */
+  /** The columns of every trace, copied. */
   columns(): Array<NativeTraceColumns>
 }
 
-/** Takes batches into an inbox. */
+/** Receives batches into an inbox folder. */
 export declare class NativeRolloutReceiver {
-  /** Listens. */
   static listen(listen: string, inbox: string, runId: string, options: NativeTransportOptions): Promise<NativeRolloutReceiver>
-  /** Where it listens. */
+  /** The address on which it listens. */
   address(): string
-  /** Stops. */
   close(): Promise<undefined>
 }
 
-/** Delivers batches from a spool. */
+/** Delivers the batches of a spool folder. */
 export declare class NativeRolloutSender {
-  /** Connects when there is something to deliver. */
+  /** Does not connect yet; `deliver` does. */
   static open(spool: string, receivers: Array<string>, options: NativeTransportOptions): NativeRolloutSender
-  /** Everything in the spool; how many batches. */
+  /** Delivers every batch of the spool and returns how many there were. */
   deliver(): Promise<number>
-  /** Ends what is under way. */
+  /** Ends deliveries that are under way. */
   close(): void
 }
 
@@ -123,65 +118,61 @@ export declare class NativeRolloutSender {
 export declare class NativeSafetensors {
   /** Maps and validates a file. */
   static open(path: string): Promise<NativeSafetensors>
-  /** Tensor names in the header's order. */
+  /** Tensor names in the order of the header. */
   names(): Array<string>
-  /** `__metadata__`. */
+  /** The entries of `__metadata__`. */
   metadata(): Record<string, string>
-  /** One tensor: a small one copied, a large one where it lies. */
   tensor(name: string): NativeTensor
-  /** Unmaps the file. */
+  /** Unmaps the file, once JavaScript holds no view of it. */
   close(): void
 }
 
 /** The samples that a step trains on. */
 export declare class NativeSampleSet {
-  /** An empty one. */
   constructor()
-  /** Adds every sample of a rollout, or of one trace of it, whose tokens `streams` tells apart; how many they are. */
+  /**
+   * Adds every sample of a rollout, or of one `trace` of it, and returns how many these are. `streams` gives each token of the trace its
+   * own values.
+   */
   add(rollout: NativeRollout, advantage: number, temperature: number, env: number, trace?: number | undefined | null, streams?: NativeTraceStreams | undefined | null): number
-  /** One batch per rank; leaves the set empty. */
+  /** Packs one batch per rank and leaves the set empty. */
   pack(options: NativeBatchOptions, cost?: NativeFlopModel | undefined | null): Promise<Array<NativePackedBatch>>
 }
 
-/** A held sandbox. */
 export declare class NativeSandboxBox {
-  /** As it was when it was made or found. */
+  /** The description from when the box was made or found. */
   info(): NativeBoxInfo
-  /** Runs one command to its end. */
+  /** Runs one command and waits for its end. */
   exec(request: NativeExecRequest): Promise<NativeRunResult>
-  /** Starts a process. */
+  /** Starts a process that continues after the call. */
   start(request: NativeStartRequest): Promise<NativeSandboxProcess>
-  /** Those that are known. */
+  /** The processes that the daemon knows. */
   processes(): Promise<Array<NativeProcessInfo>>
-  /** One of them, without looking. */
+  /** A handle of the process with this id; does not check that there is one. */
   process(id: string): NativeSandboxProcess
-  /** A file's bytes. */
+  /** Reads a file's bytes from `offset` on. More than `max_bytes` is an error. */
   read(path: string, offset: number, maxBytes?: number | undefined | null): Promise<Buffer>
-  /** Writes a file whole; the bytes are copied before the call returns. */
+  /** Writes a whole file. The bytes are copied before the call returns. */
   write(path: string, content: Uint8Array, mode: number): Promise<NativeFileInfo>
-  /** What a path names. */
   stat(path: string): Promise<NativeFileInfo>
-  /** A directory's entries. */
+  /** `depth` is the number of levels. */
   listDirectory(path: string, depth: number, maxEntries?: number | undefined | null): Promise<NativeDirectory>
-  /** Makes a directory. */
   makeDirectory(path: string): Promise<NativeFileInfo>
-  /** Renames. */
   rename(from: string, to: string): Promise<NativeFileInfo>
-  /** Removes. */
   remove(path: string, recursive: boolean): Promise<undefined>
-  /** Watches a directory; resolves when the watch stands. */
+  /** Watches a directory. The promise resolves when no later change can be missed. */
   watch(path: string, recursive: boolean): Promise<NativeBoxWatch>
   /** Copies a directory of this machine into the box. */
   uploadDirectory(from: string, to: string): Promise<NativeUploaded>
-  /** Copies a directory of the box into a new one of this machine. */
+  /** Copies a directory of the box into a new directory of this machine. */
   downloadDirectory(from: string, to: string, maxBytes: number): Promise<NativeUnpacked>
-  /** Keeps a copy of its files. */
+  /** Keeps a copy of the box's files. */
   snapshot(id: string, labels: Record<string, string>): Promise<NativeSnapshot>
-  /** Makes a port of this machine reach one of the box. */
+  /** Opens a port of this machine that leads to a port of the box. */
   forwardPort(port: number): NativePortForward
-  /** Null: no limit. */
+  /** Null removes the limit. */
   setLifetime(lifetimeMs?: number | undefined | null): Promise<NativeBoxInfo>
-  /** Kills everything in it and frees it. */
+  /** Kills everything in the box and frees it. */
   close(): Promise<undefined>
 }
 
@@ -189,49 +180,42 @@ export declare class NativeSandboxBox {
 export declare class NativeSandboxPool {
   /** Starts a daemon that ends with the handle. */
   static start(options: NativeSandboxStart): Promise<NativeSandboxPool>
-  /** Connects to daemons. */
   static connect(options: NativeSandboxConnect): Promise<NativeSandboxPool>
-  /** Of the embedded daemon. */
+  /** Process id of the embedded daemon; null without one. */
   daemonPid(): number | null
-  /** Runs one command. */
   runOnce(request: NativeRunRequest): Promise<NativeRunResult>
-  /** Runs many tests of one program. */
   runTests(request: NativeTestsRequest): Promise<NativeTestsResult>
-  /** Kills the run, the tests, the exec or the evaluation with this key; its promise then resolves. */
+  /** Kills the run, tests, exec or evaluation with this key. Its promise then resolves. */
   cancel(key: string): void
-  /** Makes a held sandbox. */
   create(request: NativeCreateRequest): Promise<NativeSandboxBox>
-  /** Finds a held sandbox. */
+  /** Finds a held sandbox by its id. */
   open(id: string): Promise<NativeSandboxBox>
-  /** Held sandboxes with all of these labels. */
+  /** The held sandboxes that have all of these labels. */
   list(labels: Record<string, string>): Promise<Array<NativeBoxInfo>>
-  /** Closes held sandboxes with all of these labels; their ids. */
+  /** Closes the held sandboxes that have all of these labels; returns their ids. */
   closeAll(labels: Record<string, string>): Promise<Array<string>>
-  /** Snapshots with all of these labels. */
+  /** The snapshots that have all of these labels. */
   snapshots(labels: Record<string, string>): Promise<Array<NativeSnapshot>>
-  /** Deletes a snapshot. */
   deleteSnapshot(id: string): Promise<undefined>
-  /** What each daemon can do. */
   capabilities(): Promise<Array<NativeSandboxCapabilities>>
-  /** How busy each is. */
   health(): Promise<Array<NativeSandboxHealth>>
-  /** Cancels what runs, closes what was made here and stops an embedded daemon. */
+  /** Cancels what runs, closes the sandboxes that were made through this handle, and stops an embedded daemon. */
   close(): Promise<undefined>
 }
 
-/** A process. */
+/** A process in a held sandbox. */
 export declare class NativeSandboxProcess {
-  /** As it was when it was started; only the id where it was not looked for. */
+  /** The description from when the process was started. A handle that was made from an id alone has only the id. */
   info(): NativeProcessInfo
-  /** Its output from these positions on. */
+  /** The output from these positions on, in bytes. */
   output(stdoutFrom: number, stderrFrom: number): NativeProcessOutput
-  /** Appends to its input; bytes accepted so far. The bytes are copied before the call returns. */
+  /** Appends to the input and returns how many bytes were accepted so far. The bytes are copied before the call returns. */
   input(offset: number, data: Uint8Array, end: boolean): Promise<number>
-  /** Sends a signal to its tree. */
+  /** Sends a signal; SIGKILL also ends everything that the process started. */
   signal(signal: number): Promise<undefined>
-  /** Tells its terminal a size. */
+  /** Changes the size of the process's terminal, in characters. */
   resize(rows: number, columns: number): Promise<undefined>
-  /** Runs code in an interpreter. */
+  /** Runs code in a process that is an interpreter. */
   evaluate(key: string, code: string, limits: NativeRunLimits): Promise<NativeEvaluation>
 }
 
@@ -239,157 +223,149 @@ export declare class NativeSandboxProcess {
 export declare class NativeTokenizer {
   /** Loads `tokenizer.json` from a folder. */
   static load(dir: string): Promise<NativeTokenizer>
-  /** Added tokens included. */
+  /** Number of tokens, with the added ones. */
   vocabSize(): number
-  /** Token ids of a text. */
   encode(text: string, addSpecialTokens: boolean): Uint32Array
-  /** The same off the JavaScript thread, for long texts. */
+  /** Encodes off the JavaScript thread, for long texts. */
   encodeAsync(text: string, addSpecialTokens: boolean): Promise<Uint32Array>
-  /** The text of each token id, off the JavaScript thread. */
+  /** Decodes each token id alone, off the JavaScript thread. */
   decodeEach(ids: Uint32Array): Promise<Array<string>>
-  /** The text of token ids. */
   decode(ids: Uint32Array, skipSpecialTokens: boolean): string
-  /** The id of a token, when there is one. */
   tokenToId(token: string): number | null
-  /** The token of an id, when there is one. */
   idToToken(id: number): string | null
 }
 
-/** An open trainer. */
+/** An open trainer. Its methods fail with PRL_ENGINE_CLOSED after `close`, except `info`. */
 export declare class NativeTrainer {
   /** Opens a checkpoint folder. */
   static open(dir: string, options: NativeTrainerOptions): Promise<NativeTrainer>
-  /** What was opened. */
   info(): NativeTrainerInfo
-  /** Accumulates a batch's gradients; `loss` is asked for each bin in place of the loss that the trainer was opened with. */
+  /** Adds a batch's gradients to the accumulated ones. `loss` is called for each bin in place of the loss that the trainer was opened with. */
   forwardBackward(batch: NativeTrainBatch, loss?: ((call: NativeLossCall) => NativeLossAnswer | null) | null): Promise<NativeStepMetrics>
-  /** An accumulated gradient. */
+  /** The accumulated gradient of a parameter. */
   gradient(name: string): Promise<Float32Array>
-  /** One optimizer step; the gradient norm before clipping. */
+  /** Makes one optimizer step and returns the gradient norm before clipping. */
   step(lr?: number | undefined | null): Promise<number>
-  /** A parameter's values. */
+  /** The values of a parameter. */
   parameter(name: string): Promise<Float32Array>
-  /** Log-probabilities with the current weights. */
+  /** Log-probabilities of packed sequences under the current weights. */
   logprobs(ids: Uint32Array, cuSeqlens: Uint32Array, temperatures: Float32Array): Promise<Float32Array>
   /** Writes a Hugging Face folder. */
   save(dir: string): Promise<NativeSavedWeights>
-  /** Writes the optimizer's state; its digest. */
+  /** Writes the optimizer's state and returns its digest. */
   saveOptimizer(path: string): Promise<string>
-  /** Goes on from a saved state. */
+  /** Continues from a saved optimizer state. */
   loadOptimizer(path: string): Promise<undefined>
-  /** Frees the trainer; later calls are PRL_ENGINE_CLOSED. */
+  /** Frees the trainer. */
   close(): Promise<undefined>
 }
 
-/** Serves the versions of a root and pulls others into it. */
+/** Serves the versions of a root folder and pulls others into it. */
 export declare class NativeWeightNode {
-  /** Over a root. */
   static open(root: string, options: NativeTransportOptions): NativeWeightNode
-  /** Serves; where it listens. */
+  /** Serves the root and returns the address on which it listens. */
   listen(listen: string): Promise<string>
-  /** A version's manifest, as JSON. */
+  /** The manifest of a version, as JSON. */
   describe(wanted: NativeWantedWeights, sources: Array<string>): Promise<string>
-  /** Brings a version here. */
+  /** Copies a version into the root. */
   pull(wanted: NativeWantedWeights, sources: Array<string>): Promise<NativePulledWeights>
-  /** Tells the last source that a version is wherever it is needed. */
+  /** Reports to the last source that every node which needs the version has it. */
   acknowledge(version: number, digest: string, sources: Array<string>): Promise<undefined>
-  /** Waits for that. */
+  /** Waits until the version was acknowledged to this node. */
   acknowledged(version: number, digest: string): Promise<undefined>
-  /** Keeps the newest versions and what they build on. */
+  /** Removes all but the `keep` newest versions and those that they build on. */
   prune(keep: number): Promise<undefined>
   /** Ends serving and pulling. */
   close(): Promise<undefined>
 }
 
-/** Publishes versions into a root. */
+/** Publishes versions into a root folder. */
 export declare class NativeWeightPublisher {
-  /** Takes the root for itself. */
+  /** Locks the root against other publishers. `keep` versions stay in it. */
   static open(root: string, keep: number, sparse: boolean): Promise<NativeWeightPublisher>
-  /** An empty folder for a version's files. */
+  /** Makes an empty folder for a version's files. */
   stage(version: number): Promise<string>
-  /** Publishes what was staged; `canary` is JSON or null. */
+  /** Publishes the staged version. `canary` is JSON or null. */
   publish(version: number, digest: string, shards: Array<NativeStagedShard>, canary: string | undefined | null, full: boolean): Promise<NativePublished>
-  /** Publishes a copy of a folder; `canary` is JSON or null. */
+  /** Publishes a copy of a folder. `canary` is JSON or null. */
   publishFolder(version: number, folder: string, canary: string | undefined | null, full: boolean): Promise<NativePublished>
-  /** Makes the newest version full; false when it is. */
+  /** Makes the newest version full; returns false when it already is. */
   makeNewestFull(): Promise<boolean>
-  /** The same when a receiver has asked for it. */
+  /** Does the same when a receiver has asked for it; returns false when there was nothing to do. */
   serveFullRequest(): Promise<boolean>
-  /** Lets another publisher have the root. */
+  /** Gives up the lock on the root. */
   close(): Promise<undefined>
 }
 
-/** Receives the versions of a root. */
+/** Receives the versions of a root folder. */
 export declare class NativeWeightReceiver {
-  /** Folders made of sparse versions go to `state`. */
+  /** Complete folders that are made from sparse versions go to `state`. */
   static open(root: string, state: string): Promise<NativeWeightReceiver>
-  /** A version as a complete folder. */
+  /** Returns a version as a complete folder. */
   receive(version: number): Promise<NativeReceivedWeights>
-  /** Asks the publisher for its newest version in full. */
+  /** Asks the publisher to make its newest version full. */
   requestFull(): Promise<undefined>
 }
 
-/** What the addon is and can do here. */
 export declare function addonInfo(): NativeAddonInfo
 
 /** One batch per rank. */
 export declare function buildBatch(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Array<NativeBatch>
 
-/** The same off the JavaScript thread, from where the columns lie. */
+/** Builds the same off the JavaScript thread, without copying the columns first. */
 export declare function buildBatchAsync(samples: Array<NativeSample>, plan: Array<Uint32Array>, options: NativeBatchOptions): Promise<Array<NativeBatch>>
 
-/** Compares the weights of two complete folders, models or adapters. */
+/** Compares the weights of two complete folders, of models or adapters. */
 export declare function diffWeights(baseDir: string, dir: string): Promise<Array<NativeTensorDiff>>
 
-/** XXH3-64 of the bytes. */
+/** XXH3-64 of the bytes, as 16 hex digits. */
 export declare function digest(bytes: Uint8Array): string
 
-/** Digests a file of any size, off the JavaScript thread. */
+/** Digests a file of any size off the JavaScript thread. */
 export declare function digestFile(path: string): Promise<NativeFileDigest>
 
 /** Encodes a safetensors file in memory. */
 export declare function encodeSafetensors(tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Buffer
 
-/** The cost model of a config.json. */
+/** The cost model for a config.json. */
 export declare function flopModel(config: string): NativeFlopModel
 
-/** What the addon is and can do here. */
 export interface NativeAddonInfo {
-  /** Version of the package that it was built from. */
+  /** Version of the package that the addon was built from. */
   version: string
-  /** Instruction-set tiers that this processor can run, best last. */
+  /** Instruction-set tiers that this processor can run, the best one last. */
   isaTiers: Array<string>
   /** PRL_* codes that the Rust side can raise. */
   errorCodes: Array<string>
 }
 
-/** One rank's columns. */
+/** One rank's columns: T tokens, S sequences, B bins, K version spans (ARCHITECTURE.md, "Batch format"). */
 export interface NativeBatch {
-  /** T. */
+  /** Length T. */
   inputIds: Uint32Array
-  /** T. */
+  /** Length T. */
   inferenceLogprobs: Float32Array
-  /** T. */
+  /** Length T. */
   advantages: Float32Array
-  /** T. */
+  /** Length T. */
   temperatures: Float32Array
-  /** T. */
+  /** Length T. */
   lossMask: Uint8Array
-  /** S + 1. */
+  /** Length S + 1. */
   cuSeqlens: Uint32Array
-  /** S. */
+  /** Length S. */
   envIds: Uint16Array
-  /** B + 1. */
+  /** Length B + 1. */
   binSeqOffsets: Uint32Array
-  /** 2 K. */
+  /** Length 2 K: flat pairs (first token, version). */
   policyVersionSpans: Uint32Array
-  /** T. */
+  /** Length T. */
   rlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   ceWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   refKlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   referenceLogprobs: Float32Array | null
   /** T rows. */
   routedExperts: NativeRoutedExperts | null
@@ -403,53 +379,46 @@ export interface NativeBatch {
   nSequences: number
 }
 
-/** A read file. */
+/** A batch file that was read. */
 export interface NativeBatchFile {
-  /** The columns. */
   batch: NativeBatch
-  /** The metadata. */
   key: NativeBatchKey
 }
 
-/** What a batch file says of itself. */
+/** The metadata of a batch file: which batch it holds. */
 export interface NativeBatchKey {
-  /** Of the run. */
   runId: string
-  /** In which the batch was cut. */
+  /** The attempt of the run that assembled the batch. */
   attempt: number
-  /** Trains v(step-1) into v(step). */
+  /** The batch trains version step - 1 into version step. */
   step: number
-  /** Data-parallel rank. */
   rank: number
-  /** Names of the environment ids. */
+  /** Names of the environments; `env_ids` are indices of them. */
   envNames: Array<string>
 }
 
 /** How to lay samples out. */
 export interface NativeBatchOptions {
-  /** Longest sample. */
+  /** Longest bin in tokens; a longer sample is cut. */
   seqLen: number
   /** Data-parallel ranks. */
   ranks: number
-  /** Of each bin's tokens. */
+  /** The tokens of each bin are padded to a multiple of this. */
   padToMultipleOf: number
-  /** Id of padding tokens. */
   padTokenId: number
 }
 
 /** A held sandbox as its daemon describes it. */
 export interface NativeBoxInfo {
-  /** Of the daemon; empty when it is the one asked. */
+  /** Address of the daemon; empty except in the result of `list`. */
   address: string
-  /** Chosen when it was made. */
   id: string
-  /** To find it by. */
   labels: Record<string, string>
   /** Milliseconds since 1970. */
   createdAt: number
-  /** How long it outlives the last call. */
+  /** How long the box stays after the last call that named it. */
   leaseMs: number
-  /** Until its lifetime ends; null: it does not. */
+  /** Milliseconds until its lifetime ends; null without an end. */
   remainingMs: number | null
   /** none | process | rootless | full. */
   isolation: string
@@ -457,61 +426,52 @@ export interface NativeBoxInfo {
   runtime: string
 }
 
-/** Denominators. */
+/** What each loss divides by: the members of its stream over all ranks. */
 export interface NativeCounts {
-  /** Of the policy loss. */
   rl: number
-  /** Of the cross-entropy loss. */
   ce: number
-  /** Of the reference KL loss. */
   refKl: number
 }
 
 /** A held sandbox to make. */
 export interface NativeCreateRequest {
-  /** Never used before. */
+  /** Must never have been used before. */
   id: string
-  /** How long it outlives the last call. */
+  /** How long the box stays after the last call that named it; null takes the daemon's default. */
   leaseMs: number | null
-  /** From now. */
+  /** How long the box stays at most, from now on; null sets no limit. */
   lifetimeMs: number | null
-  /** To find it by. */
   labels: Record<string, string>
-  /** Of the box and, by default, of its execs. */
+  /** Limits of the box, and the defaults of its execs. */
   limits: NativeRunLimits
-  /** What it reaches. */
   network: NativeNetwork
-  /** exec | python | node, empty: none. */
+  /** exec | python | node; empty for none. */
   runtime: string
-  /** Empty: the machine's own directories. */
+  /** Empty means the machine's own directories. */
   image: string
-  /** Empty: none. */
+  /** Id of a snapshot to begin with; empty for none. */
   fromSnapshot: string
-  /** Of all its execs. */
+  /** Variables of all its execs. */
   env: Record<string, string>
-  /** Written first. */
+  /** Written before the first exec. */
   files: Array<NativeInputFile>
   /** any | process | rootless | full. */
   minIsolation: string
-  /** Longest wait for a slot. */
+  /** Longest wait for a slot; null takes the daemon's default. */
   queueMs: number | null
 }
 
-/** A directory's entries. */
 export interface NativeDirectory {
-  /** As far as they were wanted. */
+  /** At most as many as were asked for. */
   entries: Array<NativeFileInfo>
-  /** There are more. */
+  /** The directory has more entries. */
   truncated: boolean
 }
 
-/** What runs it. */
 export interface NativeEngineInfo {
   /** Instruction-set tier in use. */
   isa: string
-  /** Threads of the pool. */
   threads: number
-  /** The model. */
   config: NativeModelInfo
 }
 
@@ -521,119 +481,111 @@ export interface NativeEngineOptions {
   threads: number
   /** Instruction-set tier; null picks the best. */
   isa: string | null
-  /** Policy version of the weights. */
+  /** Policy version of the weights in the folder. */
   version: number
-  /** Most sequences in one step. */
+  /** Most sequences in one decode step. */
   maxNumSeqs: number
-  /** Null takes the model's own limit. */
+  /** Longest prompt plus completion in tokens; null takes the model's limit. */
   maxModelLen: number | null
-  /** Memory of the KV cache; null lets the generator choose. */
+  /** Null lets the generator choose. */
   kvCacheBytes: number | null
-  /** Share cached prefixes. */
   prefixCache: boolean
 }
 
-/** Counters and gauges. */
 export interface NativeEngineStats {
-  /** Sequences in the batch. */
+  /** Sequences that are being decoded. */
   running: number
   /** Requests in the queue. */
   waiting: number
-  /** 0 to 1. */
+  /** From 0 to 1. */
   kvCacheUsage: number
   /** Capacity in tokens. */
   kvCacheTokens: number
-  /** Since start. */
+  /** Counted since the start. */
   preemptions: number
-  /** Since start. */
+  /** Counted since the start. */
   promptTokens: number
-  /** Since start. */
+  /** Counted since the start. */
   generationTokens: number
-  /** In tokens, since start. */
+  /** Tokens that were looked up, counted since the start. */
   prefixCacheQueries: number
-  /** In tokens, since start. */
+  /** Tokens that were found, counted since the start. */
   prefixCacheHits: number
-  /** Of the weights in use. */
+  /** Version of the weights in use. */
   version: number
-  /** Of the weights in use. */
+  /** Digest of the weights in use. */
   digest: string | null
 }
 
-/** What became of code in an interpreter. */
+/** The outcome of code that ran in an interpreter. */
 export interface NativeEvaluation {
-  /** EXITED with 0, or with 1 when it raised. */
+  /** EXITED with code 0, or 1 when the code raised an exception. */
   result: NativeRunResult
-  /** repr of the last expression, or empty. */
+  /** The repr of the last expression, or empty. */
   value: string
-  /** Last line of what was raised, or empty. */
+  /** The last line of the exception, or empty. */
   error: string
-  /** The interpreter takes more. */
+  /** The interpreter takes more code. */
   alive: boolean
 }
 
 /** A command in a held sandbox. */
 export interface NativeExecRequest {
-  /** At most one execution per key. */
+  /** A key is executed at most once. */
   key: string
-  /** argv. */
+  /** Program and arguments. */
   command: Array<string>
   /** Copied before the call returns. */
   stdin: Uint8Array
-  /** Added to the box's. */
+  /** Added to the box's variables. */
   env: Record<string, string>
-  /** Empty: the work directory. */
+  /** Empty means the work directory. */
   cwd: string
-  /** Wall, CPU and output. */
+  /** Only wall, CPU and output apply. */
   limits: NativeRunLimits
   /** sandbox | nobody. */
   user: string
-  /** Empty: chosen by the command. */
+  /** exec | python | node; empty lets the command decide. */
   runtime: string
 }
 
-/** A file's digest and length. */
 export interface NativeFileDigest {
-  /** XXH3-64 of its bytes. */
+  /** XXH3-64 of the file's bytes. */
   digest: string
-  /** Its length. */
   bytes: number
 }
 
-/** What a path names. */
+/** A file, directory or link in a sandbox. */
 export interface NativeFileInfo {
-  /** As asked, or relative to the directory asked for. */
+  /** The path that was given; for an entry of a directory, relative to that directory. */
   path: string
   /** file | directory | symlink | other. */
   kind: string
-  /** Of the content. */
+  /** Length of the content. */
   bytes: number
   /** Permission bits. */
   mode: number
   /** Milliseconds since 1970. */
   modifiedAt: number
-  /** Of a symlink; else empty. */
+  /** Empty unless it is a symlink. */
   linkTarget: string
 }
 
 /** Limits of open files; 2^53 - 1 stands for no limit. */
 export interface NativeFileLimit {
-  /** The limit in force. */
   soft: number
-  /** What the soft one can be raised to. */
+  /** The highest value of the soft limit. */
   hard: number
 }
 
-/** Operations of a model: linear * n + quadratic * n^2. */
+/** Floating-point operations of a model for a sequence of n tokens: linear * n + quadratic * n^2. */
 export interface NativeFlopModel {
-  /** Per token. */
   linear: number
-  /** Per squared token. */
   quadratic: number
 }
 
-/** One service that a port of the sandbox's loopback reaches. */
+/** A port on the sandbox's loopback that leads to one service. */
 export interface NativeForward {
-  /** Port. */
   listen: number
   /** host:port or unix:/path. */
   to: string
@@ -641,65 +593,61 @@ export interface NativeForward {
 
 /** One prompt to continue. */
 export interface NativeGenerateRequest {
-  /** Names the request. */
   id: string
-  /** The prompt. */
   promptTokenIds: Uint32Array
-  /** Most tokens to sample. */
   maxTokens: number
-  /** No stop before. */
+  /** The sequence does not stop before it has so many tokens. */
   minTokens: number
-  /** 0 is argmax. */
+  /** 0 takes the most likely token. */
   temperature: number
-  /** 1 is off. */
+  /** 1 switches it off. */
   topP: number
-  /** -1 is off. */
+  /** -1 switches it off. */
   topK: number
-  /** Up to 2^53 - 1. */
+  /** 0 to 2^53 - 1. */
   seed: number
   /** Further ids that end the sequence. */
   stopTokenIds: Array<number>
-  /** End-of-sequence does not end it. */
+  /** The model's end-of-sequence ids do not end the sequence. */
   ignoreEos: boolean
-  /** Separates prefix caches. */
+  /** Requests share cached prefixes only with those of an equal salt. */
   cacheSalt: string | null
-  /** Lower runs earlier. */
+  /** A lower number runs earlier. */
   priority: number
-  /** Only one increment, at the end. */
+  /** One increment at the end in place of one per step. */
   finalOnly: boolean
 }
 
 /** A validated header. */
 export interface NativeHeader {
-  /** `__metadata__`. */
+  /** The entries of `__metadata__`. */
   metadata: Record<string, string>
-  /** In the header's order. */
+  /** In the order of the header. */
   tensors: Array<NativeTensorPlace>
 }
 
 /** What one or more steps added to a request. */
 export interface NativeIncrement {
-  /** Of the request. */
+  /** Id of the request. */
   id: string
-  /** Sampled ids. */
   tokenIds: Uint32Array
-  /** One per id. */
+  /** One per token id. */
   logprobs: Float32Array
   /** Flat pairs (first token of the completion, version). */
   policyVersions: Array<number>
-  /** stop, length, abort; null while it runs. */
+  /** stop | length | abort; null while the request runs. */
   finishReason: string | null
-  /** The id that stopped it. */
+  /** The token id that stopped it. */
   stopReason: number | null
-  /** Prompt tokens from the prefix cache. */
+  /** How many prompt tokens came from the prefix cache. */
   cachedTokens: number
   /** Why the request was refused. */
   error: string | null
 }
 
-/** A file to write before the start. */
+/** A file to write before the program starts. */
 export interface NativeInputFile {
-  /** Relative. */
+  /** Relative to the work directory. */
   path: string
   /** Copied before the call returns. */
   content: Uint8Array
@@ -707,143 +655,124 @@ export interface NativeInputFile {
   mode: number
 }
 
-/** A loss, its gradient and its metrics (JSON object of numbers). */
 export interface NativeLoss {
-  /** The scalar loss. */
   loss: number
   /** d loss / d logprobs. */
   gradLogprobs: Float64Array
-  /** JSON object. */
+  /** JSON object of numbers. */
   metrics: string
 }
 
-/** What it answers. */
+/** What the function returns. */
 export interface NativeLossAnswer {
   /** This bin's share of the loss. */
   loss: number
-  /** T. */
+  /** Length T: d loss / d logprobs. */
   gradLogprobs: Float32Array
-  /** Pairs `<name>/sum`, `<name>/count`. */
+  /** Each metric as a pair of names: `<name>/sum`, `<name>/count`. */
   metricNames: Array<string>
-  /** Of each name. */
+  /** One per name. */
   metricValues: Array<number>
 }
 
-/** What the function gets: the columns of one bin, and the denominators of the whole batch. */
+/** What the function gets: the columns of one bin of T tokens, and the denominators of the whole batch. */
 export interface NativeLossCall {
-  /** T, of the trained policy. */
+  /** Length T, by the trained policy. */
   logprobs: Float32Array
-  /** T, of the sampler. */
+  /** Length T, by the sampler. */
   inferenceLogprobs: Float32Array
-  /** T, of the reference model. */
+  /** Length T, by the reference model. */
   referenceLogprobs: Float32Array | null
-  /** T. */
+  /** Length T. */
   advantages: Float32Array
-  /** T, 1 where the token trains. */
+  /** Length T; 1 where the token trains. */
   mask: Uint8Array
   /** Sequence boundaries, from 0 to T. */
   cuSeqlens: Uint32Array
-  /** T. */
+  /** Length T. */
   rlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   ceWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   refKlWeights: Float32Array | null
-  /** Members of the rl stream. */
+  /** Members of the rl stream in the whole batch. */
   countRl: number
-  /** Members of the cross-entropy stream. */
+  /** Members of the cross-entropy stream in the whole batch. */
   countCe: number
-  /** Members of the reference-KL stream. */
+  /** Members of the reference-KL stream in the whole batch. */
   countRefKl: number
-  /** Sequences of the rl stream. */
+  /** Sequences of the rl stream in the whole batch; 0 when unknown. */
   countSequences: number
 }
 
-/** Denominators. */
+/** What each loss stream divides by: its members. */
 export interface NativeLossCounts {
-  /** Of the rl stream. */
   rl: number
-  /** Of the cross-entropy stream. */
   ce: number
-  /** Of the reference-KL stream. */
   refKl: number
-  /** Of means over sequences; null takes those of the inputs. */
+  /** What means over sequences divide by; null takes the number of sequences in the inputs. */
   sequences: number | null
 }
 
-/** Flat arrays over packed sequences; `single` asks for f32 arithmetic. */
+/** Flat arrays over packed sequences: one entry per token, except `cu_seqlens`. */
 export interface NativeLossInputs {
   /** Compute in f32 instead of f64. */
   single: boolean
-  /** Of the trained policy. */
+  /** Log-probabilities by the trained policy. */
   logprobs: Float64Array
-  /** Of the sampler. */
+  /** Log-probabilities by the sampler. */
   inferenceLogprobs: Float64Array
-  /** One per token. */
   advantages: Float64Array
   /** 1 where the token trains. */
   mask: Uint8Array
-  /** Sequence boundaries. */
+  /** Sequence boundaries, from 0 to the number of tokens. */
   cuSeqlens: Uint32Array
-  /** Of the policy before this step's updates. */
+  /** Log-probabilities by the policy before this step's updates. */
   oldLogprobs: Float64Array | null
-  /** Of the reference model. */
+  /** Log-probabilities by the reference model. */
   referenceLogprobs: Float64Array | null
-  /** Weights of the rl stream. */
   rlWeights: Float64Array | null
-  /** Weights of the cross-entropy stream. */
   ceWeights: Float64Array | null
-  /** Weights of the reference-KL stream. */
   refKlWeights: Float64Array | null
-  /** Denominators; null takes the members of these inputs. */
+  /** Null counts the members of these inputs. */
   counts: NativeLossCounts | null
 }
 
-/** What the model is. */
 export interface NativeModelInfo {
-  /** model_type of config.json. */
+  /** `model_type` of config.json. */
   modelType: string
-  /** V. */
   vocabSize: number
-  /** H. */
   hiddenSize: number
-  /** L. */
   numLayers: number
-  /** Longest prompt plus completion. */
+  /** Longest prompt plus completion in tokens. */
   maxModelLen: number
-  /** Ids that end a sequence. */
   eosTokenIds: Array<number>
 }
 
-/** A tensor to write. */
 export interface NativeNamedTensor {
-  /** Key in the header. */
   name: string
-  /** As in the header. */
+  /** As the header names it. */
   dtype: string
-  /** Row-major. */
   shape: Array<number>
-  /** Little endian. */
+  /** Row-major, little endian. */
   data: Uint8Array
 }
 
-/** What a sandbox reaches besides its own loopback. */
+/** What a sandbox can reach besides its own loopback. */
 export interface NativeNetwork {
-  /** Null: no proxy at all. */
+  /** Names that the proxy lets through; null starts no proxy. */
   allow: Array<string> | null
-  /** Ports of its loopback. */
   forward: Array<NativeForward>
 }
 
-/** The optimizer. */
 export interface NativeOptim {
   /** adamw | sgd | muon. */
   method: string
-  /** Of SGD and Muon. */
+  /** For SGD and Muon. */
   momentum: number
-  /** Of SGD. */
+  /** For SGD. */
   nesterov: boolean
-  /** Learning rate, unless a step is given its own. */
+  /** Learning rate of steps that are given none. */
   lr: number
   /** Decay of the first moment. */
   beta1: number
@@ -851,9 +780,9 @@ export interface NativeOptim {
   beta2: number
   /** Added to the root of the second moment. */
   eps: number
-  /** Per unit of learning rate. */
+  /** Relative to the learning rate: a step shrinks weights by lr * weight_decay. */
   weightDecay: number
-  /** Largest global gradient norm; null never clips. */
+  /** Largest global gradient norm; null clips nothing. */
   maxNorm: number | null
   /** Whether norms and biases decay too. */
   decay1D: boolean
@@ -861,95 +790,86 @@ export interface NativeOptim {
 
 /** A collected file. */
 export interface NativeOutputFile {
-  /** Relative. */
+  /** Relative to the work directory. */
   path: string
-  /** Its bytes. */
   content: Buffer
 }
 
-/** What a plan must respect. */
+/** The limits of a packing plan, and the costs that it balances. */
 export interface NativePackOptions {
-  /** Longest bin. */
+  /** Longest bin in tokens. */
   seqLen: number
   /** Data-parallel ranks. */
   ranks: number
-  /** Per sample. */
+  /** One cost per sample. */
   cost: Float64Array | null
-  /** In place of `cost`. */
+  /** Computes the costs when `cost` is null. Without both a token costs 1. */
   model: NativeFlopModel | null
-  /** Per sample. */
+  /** One class per sample; a bin holds samples of one class. */
   classes: Uint32Array | null
 }
 
-/** What an attached process does. */
+/** An event of a process whose output is read. */
 export interface NativeProcessEvent {
   /** stdout | stderr | ended. */
   kind: string
-  /** Of the first byte. */
+  /** Position of the first byte in the stream. */
   offset: number
-  /** Output. */
+  /** Output bytes; empty when the process ended. */
   data: Buffer
-  /** Only when it ended. */
+  /** Null until the process ended. */
   result: NativeRunResult | null
 }
 
 /** A process as its daemon describes it. */
 export interface NativeProcessInfo {
-  /** Chosen when it was started. */
   id: string
-  /** Inside the box. */
+  /** Process id inside the box. */
   pid: number
-  /** argv. */
+  /** Program and arguments. */
   command: Array<string>
-  /** Not ended. */
   running: boolean
 }
 
-/** A size in characters. */
+/** The size of a terminal in characters. */
 export interface NativePtySize {
-  /** Lines. */
   rows: number
-  /** Characters in each. */
   columns: number
 }
 
-/** A version as it stands on disk. */
+/** A version that was published. */
 export interface NativePublished {
-  /** Its directory. */
   dir: string
-  /** Its manifest, JSON. */
+  /** JSON. */
   manifest: string
 }
 
-/** A version that is here. */
+/** A version that was pulled. */
 export interface NativePulledWeights {
-  /** Its folder. */
   directory: string
-  /** Its version. */
   version: number
-  /** Its version digest. */
+  /** Version digest. */
   digest: string
 }
 
-/** What resharding did. */
 export interface NativeResharded {
-  /** Folders that were written, by target rank. */
+  /** The folders that were written, by target rank. */
   dirs: Array<string>
-  /** Tensors there are. */
+  /** Number of tensors. */
   tensors: number
-  /** Bytes that leave the source ranks, each once. */
+  /** Bytes that leave the source ranks, each counted once. */
   sentBytes: number
-  /** Bytes that the target ranks have together. */
+  /** Bytes of all target ranks together. */
   writtenBytes: number
 }
 
-/** Ids of experts, row-major. */
+/** The ids of the experts that each token was routed to: row-major, token by layer by choice. */
 export interface NativeRoutedExperts {
-  /** With a router. */
+  /** Layers with a router. */
   layers: number
   /** Experts per token and layer. */
   topK: number
-  /** Of an id: 1 or 2 bytes. */
+  /** Bytes of one id: 1 or 2. */
   width: number
   /** Little endian. */
   ids: Uint8Array
@@ -957,139 +877,129 @@ export interface NativeRoutedExperts {
 
 /** Limits of a run; null takes the daemon's default. */
 export interface NativeRunLimits {
-  /** Wall clock. */
   wallMs: number | null
-  /** Of all processes. */
+  /** CPU time of all processes together. */
   cpuMs: number | null
-  /** Of the whole tree. */
+  /** Memory of all processes together, with their files in memory. */
   memoryBytes: number | null
-  /** Threads count. */
+  /** Processes and threads. */
   processes: number | null
-  /** Per process. */
+  /** For each process. */
   openFiles: number | null
-  /** Kept per stream. */
+  /** Bytes that are kept of each stream. */
   outputBytes: number | null
-  /** Over both streams. */
+  /** Bytes over both streams; a run that writes more is killed. */
   outputKillBytes: number | null
-  /** Of all writable places. */
+  /** Bytes in all writable places together. */
   diskBytes: number | null
-  /** Files. */
+  /** Number of files. */
   inodes: number | null
-  /** Of all collected files. */
+  /** Bytes of all collected files together. */
   collectBytes: number | null
 }
 
 /** One stream of a run. */
 export interface NativeRunOutput {
-  /** Head and tail, joined. */
+  /** The first and the last bytes of the stream, joined. */
   data: Buffer
-  /** Where in `data` the tail begins. */
+  /** Where the last bytes begin in `data`. */
   headBytes: number
-  /** Dropped between them. */
+  /** Number of bytes that were dropped between the two. */
   gap: number
 }
 
-/** One run. */
 export interface NativeRunRequest {
-  /** At most one execution per key. */
+  /** A key is executed at most once. */
   key: string
-  /** argv. */
+  /** Program and arguments. */
   command: Array<string>
   /** Copied before the call returns. */
   stdin: Uint8Array
   /** Written before the start. */
   files: Array<NativeInputFile>
-  /** Globs. */
+  /** Globs of files to return. */
   collect: Array<string>
-  /** Added to the sandbox's own. */
+  /** Added to the sandbox's own variables. */
   env: Record<string, string>
-  /** Empty: the work directory. */
+  /** Empty means the work directory. */
   cwd: string
-  /** Of the run. */
   limits: NativeRunLimits
-  /** What it reaches. */
   network: NativeNetwork
-  /** Longest wait for a slot. */
+  /** Longest wait for a slot; null takes the daemon's default. */
   queueMs: number | null
   /** any | process | rootless | full. */
   minIsolation: string
-  /** Of the run. */
   labels: Record<string, string>
-  /** Empty: chosen by the command. */
+  /** exec | python | node; empty lets the command decide. */
   runtime: string
-  /** Empty: the machine's own directories. */
+  /** Empty means the machine's own directories. */
   image: string
 }
 
 /** How a run ended. */
 export interface NativeRunResult {
-  /** EXITED ... INFRA. */
+  /** EXITED, SIGNALED, WALL_TIMEOUT, ..., INFRA. */
   cause: string
-  /** For people. */
+  /** A sentence for people. */
   reason: string
-  /** PRL_SANDBOX_* with INFRA, else empty. */
+  /** PRL_SANDBOX_* for INFRA, else empty. */
   errorCode: string
-  /** wall, cpu, memory, processes, output, disk, inodes, collect. */
+  /** wall | cpu | memory | processes | output | disk | inodes | collect. */
   limitsHit: Array<string>
-  /** Null when it did not exit. */
+  /** Null when the command did not exit. */
   exitCode: number | null
-  /** Null when no signal ended it. */
+  /** Null when no signal ended the command. */
   signal: number | null
-  /** What it wrote. */
   stdout: NativeRunOutput
-  /** What it wrote. */
   stderr: NativeRunOutput
-  /** Collected. */
   files: Array<NativeOutputFile>
-  /** Matched, but not collected. */
+  /** Files that matched and were not collected. */
   uncollected: Array<NativeUncollected>
-  /** Null when not observed. */
+  /** Null when it could not be observed. */
   cpuMs: number | null
-  /** Null when not observed. */
+  /** Null when it could not be observed. */
   peakMemoryBytes: number | null
-  /** Null when not observed. */
+  /** Most processes and threads at one time; null when it could not be observed. */
   processes: number | null
-  /** Waiting. */
+  /** Waiting for a slot. */
   queueMs: number
-  /** Setting up. */
   setupMs: number
-  /** Running. */
+  /** From the start of the command to its end. */
   runMs: number
-  /** Until the last byte was in. */
+  /** From the end of the command until the last output and file were in. */
   drainMs: number
   /** none | process | rootless | full. */
   isolation: string
-  /** Kept result of an earlier call. */
+  /** This is the kept result of an earlier call with the same key. */
   replayed: boolean
-  /** When overloaded. */
+  /** When to try again, if the daemon is overloaded. */
   retryAfterMs: number | null
-  /** exec | python | node; empty when it did not take place. */
+  /** exec | python | node; empty when nothing ran. */
   runtime: string
 }
 
-/** One training sample. */
+/** One training sample of T tokens. */
 export interface NativeSample {
-  /** T. */
+  /** Length T. */
   tokenIds: Uint32Array
-  /** T. */
+  /** Length T. */
   mask: Uint8Array
-  /** T. */
+  /** Length T. */
   logprobs: Float32Array
-  /** T. */
+  /** Length T. */
   advantages: Float32Array
-  /** Of the sampling. */
   temperature: number
   /** Index into the batch's environment names. */
   envId: number
-  /** Flat pairs (index, version). */
+  /** Flat pairs (first token, version). */
   policyVersionSpans: Uint32Array
-  /** T. */
+  /** Length T. */
   rlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   ceWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   refKlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   referenceLogprobs: Float32Array | null
   /** T rows. */
   routedExperts: NativeRoutedExperts | null
@@ -1097,27 +1007,26 @@ export interface NativeSample {
 
 /** What a daemon can do. */
 export interface NativeSandboxCapabilities {
-  /** Of the daemon. */
+  /** Address of the daemon. */
   address: string
   /** none | process | rootless | full. */
   isolation: string
   /** v2 | v1 | hybrid | none. */
   cgroups: string
-  /** Found and missing. */
+  /** Those that were found and those that are missing. */
   facilities: Array<NativeSandboxFacility>
-  /** Causes. */
+  /** Causes that the daemon cannot observe on its machine. */
   unobservable: Array<string>
-  /** What runs get that ask for nothing. */
+  /** Limits that a run gets where it names none. */
   defaultLimits: NativeRunLimits
-  /** At the same time. */
+  /** Most runs at the same time. */
   maxRunning: number
-  /** Waiting at the same time. */
+  /** Most runs that wait at the same time. */
   maxQueued: number
-  /** Of the daemon's program. */
+  /** Version of the daemon's program. */
   version: string
-  /** Warm ones. */
   runtimes: Array<NativeSandboxRuntime>
-  /** Names. */
+  /** Names of the images that the daemon was started with. */
   images: Array<string>
 }
 
@@ -1125,9 +1034,9 @@ export interface NativeSandboxCapabilities {
 export interface NativeSandboxConnect {
   /** unix:/path, host:port, https://host:port or dns:name:port. */
   addresses: Array<string>
-  /** Bearer token. */
+  /** Bearer token that daemons demand. */
   token: string | null
-  /** Null: not encrypted. */
+  /** Null leaves connections unencrypted. */
   tls: NativeSandboxTls | null
   /** Null lets the client choose. */
   connectTimeoutMs: number | null
@@ -1137,29 +1046,26 @@ export interface NativeSandboxConnect {
 export interface NativeSandboxFacility {
   /** For example cgroup.memory. */
   name: string
-  /** It is there. */
   available: boolean
-  /** What was found, or how to get it. */
+  /** What was found, or what is missing and how to get it. */
   detail: string
 }
 
 /** How busy a daemon is. */
 export interface NativeSandboxHealth {
-  /** Of the daemon. */
+  /** Address of the daemon. */
   address: string
-  /** Takes work. */
+  /** The daemon accepts work. */
   serving: boolean
-  /** Now. */
   running: number
-  /** Now. */
   queued: number
-  /** Made in advance. */
+  /** Sandboxes that were made in advance. */
   parked: number
   /** Held sandboxes. */
   held: number
-  /** Since its start. */
+  /** Runs since the daemon's start. */
   completed: number
-  /** Of the process. */
+  /** Another id means that the daemon was started again. */
   instanceId: string
 }
 
@@ -1167,143 +1073,129 @@ export interface NativeSandboxHealth {
 export interface NativeSandboxRuntime {
   /** python | node. */
   name: string
-  /** Of the interpreter. */
+  /** Version of the interpreter. */
   version: string
   /** Modules loaded in advance. */
   preloads: Array<string>
-  /** Made in advance. */
+  /** Sandboxes that were made in advance. */
   parked: number
 }
 
-/** How to start a daemon. */
+/** How to start an embedded daemon. */
 export interface NativeSandboxStart {
-  /** The program. */
+  /** Path of the daemon's program. */
   binary: string
-  /** Its further arguments. */
+  /** Further arguments of the program. */
   args: Array<string>
   /** Null lets the client choose. */
   startTimeoutMs: number | null
 }
 
-/** How to know daemons on TCP; everything is PEM. */
+/** How the client and daemons on TCP know each other; every text is PEM, except `server_name`. */
 export interface NativeSandboxTls {
-  /** Of the authority that signed the daemons' certificates. */
+  /** Certificate of the authority that signed the daemons' certificates. */
   ca: string
-  /** Our own; null without. */
+  /** The client's certificate; null sends none. */
   certificate: string | null
-  /** Of our own; null without. */
+  /** Private key of the client's certificate. */
   key: string | null
-  /** In the daemons' certificates; null: the host of the address. */
+  /** Name in the daemons' certificates; null takes the host of the address. */
   serverName: string | null
 }
 
-/** What a manifest needs. */
+/** What the manifest of the saved weights needs. */
 export interface NativeSavedWeights {
   /** Version digest. */
   digest: string
-  /** The files. */
   shards: Array<NativeShard>
 }
 
-/** A written shard. */
+/** A weights file that was written. */
 export interface NativeShard {
-  /** File name. */
   file: string
-  /** Length. */
   bytes: number
-  /** Of the file's bytes. */
+  /** XXH3-64 of the file's bytes. */
   digest: string
 }
 
 /** A copy of a box's files. */
 export interface NativeSnapshot {
-  /** Chosen when it was made. */
   id: string
-  /** Of all files. */
+  /** Bytes of all files together. */
   bytes: number
   /** Milliseconds since 1970. */
   createdAt: number
-  /** To find it by. */
   labels: Record<string, string>
 }
 
-/** A file of staged weights. */
+/** A weights file in the staging folder. */
 export interface NativeStagedShard {
-  /** Its name in the staged folder. */
+  /** Its name in the folder. */
   file: string
-  /** Its length. */
   bytes: number
-  /** Of its bytes. */
+  /** XXH3-64 of its bytes. */
   digest: string
 }
 
 /** A process to start in a held sandbox. */
 export interface NativeStartRequest {
-  /** What to run. */
   exec: NativeExecRequest
-  /** Id of the process. */
+  /** Id of the process, unique in its box. */
   process: string
-  /** Null: pipes. */
+  /** Null connects pipes in place of a terminal. */
   pty: NativePtySize | null
-  /** Input comes later. */
+  /** The input stays open for `input`. */
   keepStdin: boolean
-  /** It waits for readers of its output. */
+  /** The process waits for readers of its output; otherwise the oldest output is dropped. */
   lossless: boolean
-  /** python | node: an interpreter; empty: the command. */
+  /** python | node starts an interpreter; empty starts the command. */
   repl: string
 }
 
-/** Loss and metrics (a JSON object). */
 export interface NativeStepMetrics {
-  /** The scalar loss. */
   loss: number
-  /** JSON object. */
+  /** JSON object of numbers. */
   metrics: string
 }
 
-/** A tensor that JavaScript gets. */
+/** A tensor that was read. */
 export interface NativeTensor {
-  /** As in the header. */
+  /** As the header names it. */
   dtype: string
-  /** Row-major. */
   shape: Array<number>
-  /** The tensor's bytes: a copy, or where they are many, pages of the file that writing copies. */
+  /** Row-major, little endian. A small tensor is copied; a large one is a view of the file's pages, which are copied when written to. */
   data: Uint8Array
 }
 
 /** How a tensor differs between two folders. */
 export interface NativeTensorDiff {
-  /** Its name. */
   name: string
-  /** As in a header. */
+  /** As the header names it. */
   dtype: string
-  /** Row-major. */
   shape: Array<number>
-  /** same, values, layout, removed or added. */
+  /** same | values | layout | removed | added. */
   change: string
-  /** Elements that differ. */
+  /** Number of elements that differ. */
   changed: number
-  /** Elements that there are. */
+  /** Number of all elements. */
   elements: number
-  /** What a sparse version spends on it. */
+  /** Bytes that a sparse version needs for it. */
   sparseBytes: number
 }
 
-/** Where a tensor lies in the bytes that were parsed. */
+/** The position of a tensor in the bytes that were parsed. */
 export interface NativeTensorPlace {
-  /** Key in the header. */
   name: string
-  /** As in the header. */
+  /** As the header names it. */
   dtype: string
-  /** Row-major. */
   shape: Array<number>
-  /** First byte. */
+  /** Offset of its first byte. */
   begin: number
-  /** Behind the last byte. */
+  /** Offset behind its last byte. */
   end: number
 }
 
-/** One test of a program. */
+/** One test: what the program gets. */
 export interface NativeTestCase {
   /** Copied before the call returns. */
   stdin: Uint8Array
@@ -1313,85 +1205,83 @@ export interface NativeTestCase {
 
 /** Many tests of one program. */
 export interface NativeTestsRequest {
-  /** By which `cancel` finds it. */
+  /** The key for `cancel`. */
   cancel: string
-  /** The program; its limits are of each case. Without a key cases may be begun again. */
+  /** The program, with the limits of each case. Without a key, cases may be started again after a loss. */
   run: NativeRunRequest
-  /** In order. */
   cases: Array<NativeTestCase>
-  /** After a case that did not exit with 0 none is begun. */
+  /** No case starts after one that did not exit with 0. */
   stopOnFailure: boolean
-  /** argv, empty: none. */
+  /** Program and arguments, run once before the cases; empty for none. */
   build: Array<string>
-  /** Of the build. */
   buildLimits: NativeRunLimits
 }
 
 /** How a run of tests ended. */
 export interface NativeTestsResult {
-  /** Null without a build, or when it did not end. */
+  /** Null without a build, or when the build did not end. */
   build: NativeRunResult | null
-  /** In the order of the cases; null where there is none. */
+  /** In the order of the cases; null for a case without a result. */
   cases: Array<NativeRunResult | undefined | null>
-  /** Why cases have no result; null when none was missing for a reason of the infrastructure. */
+  /** Why cases have no result, when the infrastructure is the reason; null otherwise. */
   endedEarly: NativeRunResult | null
 }
 
-/** A trace's columns, copied. */
+/** A copy of a trace's columns. T: tokens of all its branches, K: version spans. */
 export interface NativeTraceColumns {
-  /** T. */
+  /** Length T. */
   tokenIds: Uint32Array
-  /** T. */
+  /** Length T. */
   mask: Uint8Array
-  /** T. */
+  /** Length T. */
   logprobs: Float32Array
-  /** 2 K. */
+  /** Length 2 K: flat pairs (first token, version). */
   versionSpans: Uint32Array
-  /** Branches + 1. */
+  /** Where each branch begins, and T at the end: one more than there are branches. */
   branchOffsets: Uint32Array
 }
 
-/** What an algorithm says of each token of a trace. */
+/** What an algorithm gives to each of a trace's T tokens. */
 export interface NativeTraceStreams {
-  /** T. */
+  /** Length T. */
   advantages: Float32Array | null
-  /** T. */
+  /** Length T. */
   rlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   ceWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   refKlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   referenceLogprobs: Float32Array | null
 }
 
-/** Columns of a batch (ARCHITECTURE.md, "Batch format"). */
+/** Columns of a batch: T tokens, S sequences, B bins, K version spans (ARCHITECTURE.md, "Batch format"). */
 export interface NativeTrainBatch {
-  /** T. */
+  /** Length T. */
   inputIds: Uint32Array
-  /** T. */
+  /** Length T. */
   inferenceLogprobs: Float32Array
-  /** T. */
+  /** Length T. */
   advantages: Float32Array
-  /** T. */
+  /** Length T. */
   temperatures: Float32Array
-  /** T. */
+  /** Length T. */
   lossMask: Uint8Array
-  /** S + 1. */
+  /** Length S + 1. */
   cuSeqlens: Uint32Array
-  /** B + 1. */
+  /** Length B + 1. */
   binSeqOffsets: Uint32Array | null
-  /** S. */
+  /** Length S. */
   envIds: Uint16Array | null
-  /** 2 K. */
+  /** Length 2 K: flat pairs (first token, version). */
   policyVersionSpans: Uint32Array | null
-  /** T. */
+  /** Length T. */
   rlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   ceWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   refKlWeights: Float32Array | null
-  /** T. */
+  /** Length T. */
   referenceLogprobs: Float32Array | null
   /** Denominator of the rl stream. */
   countRl: number
@@ -1399,19 +1289,16 @@ export interface NativeTrainBatch {
   countCe: number
   /** Denominator of the reference-KL stream. */
   countRefKl: number
-  /** Denominator of means over sequences; null takes those of this batch. */
+  /** Denominator of means over sequences; null takes the number of sequences in this batch. */
   countSequences: number | null
   /** Version whose tokens feed the on-policy mismatch metrics. */
   onPolicyVersion: number | null
 }
 
-/** What was opened. */
 export interface NativeTrainerInfo {
   /** Instruction-set tier in use. */
   isa: string
-  /** Threads of the pool. */
   threads: number
-  /** V. */
   vocabSize: number
   /** Hugging Face names. */
   parameterNames: Array<string>
@@ -1423,77 +1310,74 @@ export interface NativeTrainerOptions {
   threads: number
   /** Instruction-set tier; null picks the best. */
   isa: string | null
-  /** Name of the loss. */
   loss: string
-  /** Its parameters, a JSON object. */
+  /** Parameters of the loss, a JSON object. */
   lossParams: string
-  /** The optimizer. */
   optim: NativeOptim
   /** auto | keep | recompute. */
   activations: string
-  /** Folder whose tokenizer files every saved folder gets; null: the opened one, whatever it has. */
+  /** The folder whose tokenizer files are copied into every saved folder; null takes the opened folder. */
   companions: string | null
 }
 
-/** What both ends of a stream need to know. */
+/** What both ends of a connection need. */
 export interface NativeTransportOptions {
-  /** Demanded and presented. */
+  /** Bearer token: a server demands it, a client presents it. */
   token: string | null
-  /** Without progress for this long an exchange fails. */
+  /** An exchange fails when it makes no progress for this long. */
   patienceMs: number
-  /** Null: connections are not encrypted. */
+  /** Null leaves connections unencrypted. */
   tls: NativeTransportTls | null
 }
 
-/** Encryption; everything is PEM. */
+/** Encryption; every text is PEM, except `server_name`. */
 export interface NativeTransportTls {
-  /** Of this node. */
+  /** Certificate of this node. */
   certificate: string | null
-  /** Of the certificate. */
+  /** Private key of the certificate. */
   key: string | null
-  /** Authority of the nodes that are connected to. */
+  /** Authority that signed the certificates of the nodes we connect to. */
   ca: string | null
-  /** Authority of those who may connect. */
+  /** Authority that signed the certificates of clients that may connect. */
   clientCa: string | null
-  /** In the certificates of the nodes that are connected to; null: the host of their address. */
+  /** Name in the certificates of the nodes we connect to; null takes the host of their address. */
   serverName: string | null
 }
 
-/** What matched and did not come. */
+/** A file that matched and was not collected. */
 export interface NativeUncollected {
-  /** Relative. */
+  /** Relative to the work directory. */
   path: string
-  /** Why. */
   reason: string
 }
 
-/** What came out of a box. */
+/** What was copied out of a box. */
 export interface NativeUnpacked {
-  /** Files, directories and links. */
+  /** Number of files, directories and links. */
   entries: number
-  /** Of files. */
+  /** Bytes of the files together. */
   bytes: number
-  /** What could have reached outside. */
+  /** Entries that were not copied because they could have reached outside the directory. */
   leftOut: Array<string>
 }
 
-/** What went into a box. */
+/** What was copied into a box. */
 export interface NativeUploaded {
-  /** Files, directories and links. */
+  /** Number of files, directories and links. */
   entries: number
-  /** Of files. */
+  /** Bytes of the files together. */
   bytes: number
 }
 
-/** Which version. */
+/** Which version to look for. */
 export interface NativeWantedWeights {
-  /** Null: the newest. */
+  /** Null accepts the newest. */
   version: number | null
-  /** Null: any. */
+  /** Null accepts any. */
   digest: string | null
-  /** Null: any. */
+  /** Only versions above this one; null accepts any. */
   after: number | null
-  /** How long it may be missing. */
+  /** How long to wait for the version to appear. */
   waitMs: number | null
 }
 
@@ -1501,55 +1385,53 @@ export interface NativeWantedWeights {
 export interface NativeWatchEvent {
   /** created | modified | removed | overflow. */
   kind: string
-  /** What changed; empty with an overflow. */
+  /** What changed; empty for an overflow. */
   path: string
 }
 
-/** What was written. */
 export interface NativeWrittenFile {
-  /** Length of the file. */
   bytes: number
-  /** Of the file's bytes. */
+  /** XXH3-64 of the file's bytes. */
   digest: string
-  /** Of its tensors as the weights of a version. */
+  /** The version digest of its tensors. */
   versionDigest: string
 }
 
-/** First-fit-decreasing plan: indices per bin. */
+/** Packs sequences by first-fit decreasing; returns the indices of each bin's sequences. */
 export declare function packSequences(lengths: Uint32Array, options: NativePackOptions): Array<Uint32Array>
 
-/** Validates a file in memory; nothing of it is copied. */
+/** Validates a file in memory without copying it. */
 export declare function parseSafetensors(bytes: Uint8Array): NativeHeader
 
-/** Computes the loss `name` with `params` (a JSON object). */
+/** Computes the loss `name`; `params` is a JSON object. */
 export declare function policyLoss(name: string, inputs: NativeLossInputs, params: string): NativeLoss
 
 /** Raises the soft limit of open files of this process to the hard one. */
 export declare function raiseFileLimit(): NativeFileLimit
 
-/** Writes a checkpoint with random weights. */
+/** Writes a checkpoint folder with random weights for the config.json in `config_dir`. */
 export declare function randomCheckpoint(configDir: string, outDir: string, seed: number): Promise<undefined>
 
 /** Reads and checks a rank's batch. */
 export declare function readBatch(path: string): Promise<NativeBatchFile>
 
 /**
- * Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
- * has done so, with `anew` all the same; the files beside them, which are small, each time.
+ * Reads a version's manifest as JSON. With `verify` it also compares files with their digests: the small ones each time, the shards unless
+ * this machine has checked them before. With `anew` it checks the shards in any case.
  */
 export declare function readManifest(dir: string, verify: boolean, anew: boolean): Promise<string>
 
-/** Rewrites the folders of ranks for other ranks; layouts are `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON. */
+/** Rewrites the folders of one set of ranks for another. A layout is `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON. */
 export declare function reshardWeights(from: string, source: string, to: string, target: string, maxShardBytes: number): Promise<NativeResharded>
 
-/** Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON. */
+/** Checks a version's files against its manifest, and its tensors against its version digest. Returns the manifest as JSON. */
 export declare function verifyWeights(dir: string): Promise<string>
 
-/** Writes a rank's batch atomically, from where its columns lie; the digest of its data. */
+/** Writes a rank's batch atomically, without copying its columns first. Returns the digest of its data. */
 export declare function writeBatch(path: string, batch: NativeBatch, key: NativeBatchKey): Promise<string>
 
-/** Publishes a version. */
+/** Publishes a version: writes its manifest, given as JSON. */
 export declare function writeManifest(dir: string, manifest: string): Promise<undefined>
 
-/** Writes a safetensors file atomically, from where its tensors lie. */
+/** Writes a safetensors file atomically, without copying its tensors first. */
 export declare function writeSafetensors(path: string, tensors: Array<NativeNamedTensor>, metadata: Record<string, string>): Promise<NativeWrittenFile>

@@ -22,122 +22,108 @@ pub struct NativeEngineOptions {
     pub threads: u32,
     /// Instruction-set tier; null picks the best.
     pub isa: Option<String>,
-    /// Policy version of the weights.
+    /// Policy version of the weights in the folder.
     pub version: f64,
-    /// Most sequences in one step.
+    /// Most sequences in one decode step.
     pub max_num_seqs: u32,
-    /// Null takes the model's own limit.
+    /// Longest prompt plus completion in tokens; null takes the model's limit.
     pub max_model_len: Option<u32>,
-    /// Memory of the KV cache; null lets the generator choose.
+    /// Null lets the generator choose.
     pub kv_cache_bytes: Option<f64>,
-    /// Share cached prefixes.
     pub prefix_cache: bool,
 }
 
-/// What the model is.
 #[napi(object, use_nullable = true)]
 pub struct NativeModelInfo {
-    /// model_type of config.json.
+    /// `model_type` of config.json.
     pub model_type: String,
-    /// V.
     pub vocab_size: u32,
-    /// H.
     pub hidden_size: u32,
-    /// L.
     pub num_layers: u32,
-    /// Longest prompt plus completion.
+    /// Longest prompt plus completion in tokens.
     pub max_model_len: u32,
-    /// Ids that end a sequence.
     pub eos_token_ids: Vec<u32>,
 }
 
-/// What runs it.
 #[napi(object, use_nullable = true)]
 pub struct NativeEngineInfo {
     /// Instruction-set tier in use.
     pub isa: String,
-    /// Threads of the pool.
     pub threads: u32,
-    /// The model.
     pub config: NativeModelInfo,
 }
 
 /// One prompt to continue.
 #[napi(object, use_nullable = true)]
 pub struct NativeGenerateRequest {
-    /// Names the request.
     pub id: String,
-    /// The prompt.
     pub prompt_token_ids: Uint32Array,
-    /// Most tokens to sample.
     pub max_tokens: u32,
-    /// No stop before.
+    /// The sequence does not stop before it has so many tokens.
     pub min_tokens: u32,
-    /// 0 is argmax.
+    /// 0 takes the most likely token.
     pub temperature: f64,
-    /// 1 is off.
+    /// 1 switches it off.
     pub top_p: f64,
-    /// -1 is off.
+    /// -1 switches it off.
     pub top_k: i64,
-    /// Up to 2^53 - 1.
+    /// 0 to 2^53 - 1.
     pub seed: f64,
     /// Further ids that end the sequence.
     pub stop_token_ids: Vec<u32>,
-    /// End-of-sequence does not end it.
+    /// The model's end-of-sequence ids do not end the sequence.
     pub ignore_eos: bool,
-    /// Separates prefix caches.
+    /// Requests share cached prefixes only with those of an equal salt.
     pub cache_salt: Option<String>,
-    /// Lower runs earlier.
+    /// A lower number runs earlier.
     pub priority: i64,
-    /// Only one increment, at the end.
+    /// One increment at the end in place of one per step.
     pub final_only: bool,
 }
 
 /// What one or more steps added to a request.
 #[napi(object, use_nullable = true)]
 pub struct NativeIncrement {
-    /// Of the request.
+    /// Id of the request.
     pub id: String,
-    /// Sampled ids.
     pub token_ids: Uint32Array,
-    /// One per id.
+    /// One per token id.
     pub logprobs: Float32Array,
     /// Flat pairs (first token of the completion, version).
     pub policy_versions: Vec<f64>,
-    /// stop, length, abort; null while it runs.
+    /// stop | length | abort; null while the request runs.
     pub finish_reason: Option<String>,
-    /// The id that stopped it.
+    /// The token id that stopped it.
     pub stop_reason: Option<u32>,
-    /// Prompt tokens from the prefix cache.
+    /// How many prompt tokens came from the prefix cache.
     pub cached_tokens: u32,
     /// Why the request was refused.
     pub error: Option<String>,
 }
 
-/// Counters and gauges.
 #[napi(object, use_nullable = true)]
 pub struct NativeEngineStats {
-    /// Sequences in the batch.
+    /// Sequences that are being decoded.
     pub running: u32,
     /// Requests in the queue.
     pub waiting: u32,
-    /// 0 to 1.
+    /// From 0 to 1.
     pub kv_cache_usage: f64,
     /// Capacity in tokens.
     pub kv_cache_tokens: f64,
-    /// Since start.
+    /// Counted since the start.
     pub preemptions: f64,
-    /// Since start.
+    /// Counted since the start.
     pub prompt_tokens: f64,
-    /// Since start.
+    /// Counted since the start.
     pub generation_tokens: f64,
-    /// In tokens, since start.
+    /// Tokens that were looked up, counted since the start.
     pub prefix_cache_queries: f64,
-    /// In tokens, since start.
+    /// Tokens that were found, counted since the start.
     pub prefix_cache_hits: f64,
-    /// Of the weights in use.
+    /// Version of the weights in use.
     pub version: f64,
-    /// Of the weights in use.
+    /// Digest of the weights in use.
     pub digest: Option<String>,
 }
 
@@ -147,7 +133,7 @@ struct Inner {
     model: Mutex<Arc<Model>>,
 }
 
-/// A loaded model.
+/// A loaded model. Its methods fail with PRL_ENGINE_CLOSED after `close`.
 #[napi]
 pub struct NativeEngine {
     inner: Mutex<Option<Arc<Inner>>>,
@@ -206,7 +192,6 @@ impl NativeEngine {
             .ok_or_else(closed)
     }
 
-    /// What runs.
     #[napi(catch_unwind)]
     pub fn info(&self) -> napi::Result<NativeEngineInfo> {
         let inner = self.inner()?;
@@ -227,7 +212,7 @@ impl NativeEngine {
         })
     }
 
-    /// Logits of packed sequences, T * V.
+    /// Logits of T tokens in packed sequences: T * V numbers.
     #[napi(catch_unwind)]
     pub fn logits<'env>(
         &self,
@@ -246,7 +231,7 @@ impl NativeEngine {
         })
     }
 
-    /// Log-probabilities of packed sequences, between two decode steps.
+    /// Log-probabilities of packed sequences, computed between two decode steps.
     #[napi(catch_unwind)]
     pub fn logprobs<'env>(
         &self,
@@ -290,7 +275,7 @@ impl NativeEngine {
         Ok(self.inner()?.generator.submit(requests).map_err(NativeError::from)?)
     }
 
-    /// Everything since the last call; waits for something at most `deadline_ms`.
+    /// Returns every increment since the last call, or waits for one, at most `deadline_ms`.
     #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env, deadline_ms: u32) -> napi::Result<PromiseRaw<'env, Vec<NativeIncrement>>> {
         let inner = self.inner()?;
@@ -302,13 +287,13 @@ impl NativeEngine {
         })
     }
 
-    /// Ends requests; each still gives its last increment.
+    /// Ends requests. Each still gives its last increment.
     #[napi(catch_unwind)]
     pub fn abort(&self, ids: Vec<String>) -> napi::Result<()> {
         Ok(self.inner()?.generator.abort(&ids).map_err(NativeError::from)?)
     }
 
-    /// keep | wait | abort.
+    /// `mode` is keep, wait or abort.
     #[napi(catch_unwind)]
     pub fn pause<'env>(&self, env: &'env Env, mode: String) -> napi::Result<PromiseRaw<'env, ()>> {
         let inner = self.inner()?;
@@ -327,7 +312,7 @@ impl NativeEngine {
         blocking(env, move || Ok(inner.generator.pause(mode)?))
     }
 
-    /// Goes on after a pause.
+    /// Continues after a pause.
     #[napi(catch_unwind)]
     pub fn resume(&self) -> napi::Result<()> {
         Ok(self.inner()?.generator.resume().map_err(NativeError::from)?)
@@ -351,7 +336,6 @@ impl NativeEngine {
         })
     }
 
-    /// Forgets cached prefixes.
     #[napi(catch_unwind)]
     pub fn reset_prefix_cache(&self) -> napi::Result<()> {
         Ok(self
@@ -361,7 +345,7 @@ impl NativeEngine {
             .map_err(NativeError::from)?)
     }
 
-    /// Counters and gauges of an engine that is at work.
+    /// Fails when the generator's thread has ended.
     #[napi(catch_unwind)]
     pub fn stats(&self) -> napi::Result<NativeEngineStats> {
         let inner = self.inner()?;
@@ -395,7 +379,7 @@ impl NativeEngine {
         })
     }
 
-    /// Stops the thread and frees the model; later calls are PRL_ENGINE_CLOSED.
+    /// Stops the generator's thread and frees the model.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let inner = self.inner.lock().ok().and_then(|mut inner| inner.take());
@@ -438,7 +422,7 @@ fn increment(increment: Increment) -> NativeIncrement {
     }
 }
 
-/// Writes a checkpoint with random weights.
+/// Writes a checkpoint folder with random weights for the config.json in `config_dir`.
 #[napi(catch_unwind)]
 pub fn random_checkpoint(
     env: &Env,

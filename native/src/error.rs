@@ -1,4 +1,4 @@
-//! One channel for errors, sync and async alike: the message is `[PRL_CODE] text`, read only by `ts/native/errors.ts`.
+//! Errors on their way to JavaScript, thrown or rejected: the message is `[PRL_CODE] text`, and only `ts/native/errors.ts` reads it.
 
 use prl_engine::EngineError;
 use prl_packing::PackError;
@@ -6,7 +6,6 @@ use prl_sandbox_client::ClientError;
 use prl_transport::TransportError;
 use prl_weights::WeightsError;
 
-/// An error on its way to JavaScript.
 #[derive(Debug)]
 pub(crate) struct NativeError {
     code: &'static str,
@@ -21,7 +20,7 @@ impl NativeError {
         }
     }
 
-    /// The same error, saying which tensor it is about.
+    /// The same error with the name of the tensor that it is about.
     pub(crate) fn in_tensor(self, name: &str) -> Self {
         Self::new("PRL_WEIGHTS_TENSOR", format!("tensor {name}: {}", self.message))
     }
@@ -63,7 +62,7 @@ impl From<NativeError> for napi::Error {
     }
 }
 
-/// The message of an error and those of its sources that it does not already contain.
+/// The message of an error, then those messages of its sources that it does not already contain.
 fn with_sources(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -78,10 +77,10 @@ fn with_sources(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Codes that this border raises by itself.
-const OWN_CODES: &[&str] = &["PRL_NATIVE_PANIC", "PRL_TOKENIZER", "PRL_IO"];
+/// Codes that only this crate raises.
+const OWN_CODES: &[&str] = &["PRL_NATIVE_PANIC", "PRL_TOKENIZER", "PRL_OPTIM_UNKNOWN", "PRL_IO"];
 
-/// Every code that can cross the border; a test compares them with the registry in `ts/errors.ts`.
+/// Every code that native code can raise. A test compares them with the sources and with the registry in `ts/errors.ts`.
 pub(crate) fn codes() -> Vec<String> {
     let mut codes: Vec<String> = [
         OWN_CODES,
@@ -89,6 +88,7 @@ pub(crate) fn codes() -> Vec<String> {
         &WeightsError::CODES,
         &PackError::CODES,
         ClientError::CODES,
+        &TransportError::CODES,
     ]
     .into_iter()
     .flatten()

@@ -1,5 +1,5 @@
-//! The border between JavaScript and the crates: convert, call, convert. No logic and no defaults live here; both belong to
-//! `ts/native` on one side and to the crates on the other.
+//! The border between JavaScript and the crates: each export converts, calls one crate and converts back. It has no logic and no
+//! defaults; defaults are in `ts/native`, logic is in the crates.
 
 #![expect(unreachable_pub, reason = "napi exports what is pub; nothing else links this crate")]
 

@@ -1,4 +1,4 @@
-//! The policy losses as a pure function.
+//! The policy losses as a function without state.
 
 use napi::bindgen_prelude::{Float64Array, Uint8Array, Uint32Array};
 use napi_derive::napi;
@@ -7,60 +7,51 @@ use prl_engine::loss::{Counts, LossInputs, Real, check_finite, check_logprobs, p
 
 use crate::error::NativeError;
 
-/// Flat arrays over packed sequences; `single` asks for f32 arithmetic.
+/// Flat arrays over packed sequences: one entry per token, except `cu_seqlens`.
 #[napi(object, use_nullable = true)]
 pub struct NativeLossInputs {
     /// Compute in f32 instead of f64.
     pub single: bool,
-    /// Of the trained policy.
+    /// Log-probabilities by the trained policy.
     pub logprobs: Float64Array,
-    /// Of the sampler.
+    /// Log-probabilities by the sampler.
     pub inference_logprobs: Float64Array,
-    /// One per token.
     pub advantages: Float64Array,
     /// 1 where the token trains.
     pub mask: Uint8Array,
-    /// Sequence boundaries.
+    /// Sequence boundaries, from 0 to the number of tokens.
     pub cu_seqlens: Uint32Array,
-    /// Of the policy before this step's updates.
+    /// Log-probabilities by the policy before this step's updates.
     pub old_logprobs: Option<Float64Array>,
-    /// Of the reference model.
+    /// Log-probabilities by the reference model.
     pub reference_logprobs: Option<Float64Array>,
-    /// Weights of the rl stream.
     pub rl_weights: Option<Float64Array>,
-    /// Weights of the cross-entropy stream.
     pub ce_weights: Option<Float64Array>,
-    /// Weights of the reference-KL stream.
     pub ref_kl_weights: Option<Float64Array>,
-    /// Denominators; null takes the members of these inputs.
+    /// Null counts the members of these inputs.
     pub counts: Option<NativeLossCounts>,
 }
 
-/// Denominators.
+/// What each loss stream divides by: its members.
 #[napi(object, use_nullable = true)]
 pub struct NativeLossCounts {
-    /// Of the rl stream.
     pub rl: f64,
-    /// Of the cross-entropy stream.
     pub ce: f64,
-    /// Of the reference-KL stream.
     pub ref_kl: f64,
-    /// Of means over sequences; null takes those of the inputs.
+    /// What means over sequences divide by; null takes the number of sequences in the inputs.
     pub sequences: Option<f64>,
 }
 
-/// A loss, its gradient and its metrics (JSON object of numbers).
 #[napi(object, use_nullable = true)]
 pub struct NativeLoss {
-    /// The scalar loss.
     pub loss: f64,
     /// d loss / d logprobs.
     pub grad_logprobs: Float64Array,
-    /// JSON object.
+    /// JSON object of numbers.
     pub metrics: String,
 }
 
-/// Computes the loss `name` with `params` (a JSON object).
+/// Computes the loss `name`; `params` is a JSON object.
 #[napi(catch_unwind)]
 pub fn policy_loss(name: String, inputs: NativeLossInputs, params: String) -> napi::Result<NativeLoss> {
     if inputs.single {
@@ -113,7 +104,7 @@ fn run<F: Real>(name: &str, inputs: &NativeLossInputs, params: &str) -> napi::Re
     })
 }
 
-/// Refuses values that cannot be meant, where the mask says that a token trains; the columns' lengths fit.
+/// Refuses impossible values of tokens that train (mask 1). The lengths of the columns were checked before.
 fn check_values<F: Real>(columns: &LossInputs<'_, F>) -> Result<(), EngineError> {
     let trains = |t: usize| columns.mask[t] != 0;
     check_logprobs("logprobs", columns.logprobs, trains)?;
@@ -135,7 +126,7 @@ fn check_values<F: Real>(columns: &LossInputs<'_, F>) -> Result<(), EngineError>
     Ok(())
 }
 
-/// Metrics as a JSON object; what is not finite becomes null.
+/// Metrics as a JSON object; numbers that are not finite become null.
 pub(crate) fn metrics_json(metrics: &[(String, f64)]) -> String {
     let object: serde_json::Map<String, serde_json::Value> = metrics
         .iter()

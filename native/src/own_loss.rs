@@ -10,60 +10,60 @@ use napi_derive::napi;
 use prl_engine::EngineError;
 use prl_engine::loss::{Counts, LossInputs, LossOutput};
 
-/// A function that is still at work on one micro-batch after this is taken for stuck.
+/// A function that has not returned for one bin after this time counts as stuck.
 const DEADLINE: Duration = Duration::from_secs(600);
 
-/// What the function gets: the columns of one bin, and the denominators of the whole batch.
+/// What the function gets: the columns of one bin of T tokens, and the denominators of the whole batch.
 #[napi(object, use_nullable = true)]
 pub struct NativeLossCall {
-    /// T, of the trained policy.
+    /// Length T, by the trained policy.
     pub logprobs: Float32Array,
-    /// T, of the sampler.
+    /// Length T, by the sampler.
     pub inference_logprobs: Float32Array,
-    /// T, of the reference model.
+    /// Length T, by the reference model.
     pub reference_logprobs: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub advantages: Float32Array,
-    /// T, 1 where the token trains.
+    /// Length T; 1 where the token trains.
     pub mask: Uint8Array,
     /// Sequence boundaries, from 0 to T.
     pub cu_seqlens: Uint32Array,
-    /// T.
+    /// Length T.
     pub rl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ce_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ref_kl_weights: Option<Float32Array>,
-    /// Members of the rl stream.
+    /// Members of the rl stream in the whole batch.
     pub count_rl: f64,
-    /// Members of the cross-entropy stream.
+    /// Members of the cross-entropy stream in the whole batch.
     pub count_ce: f64,
-    /// Members of the reference-KL stream.
+    /// Members of the reference-KL stream in the whole batch.
     pub count_ref_kl: f64,
-    /// Sequences of the rl stream.
+    /// Sequences of the rl stream in the whole batch; 0 when unknown.
     pub count_sequences: f64,
 }
 
-/// What it answers.
+/// What the function returns.
 #[napi(object, use_nullable = true)]
 pub struct NativeLossAnswer {
     /// This bin's share of the loss.
     pub loss: f64,
-    /// T.
+    /// Length T: d loss / d logprobs.
     pub grad_logprobs: Float32Array,
-    /// Pairs `<name>/sum`, `<name>/count`.
+    /// Each metric as a pair of names: `<name>/sum`, `<name>/count`.
     pub metric_names: Vec<String>,
-    /// Of each name.
+    /// One per name.
     pub metric_values: Vec<f64>,
 }
 
-/// The function; null stands for an exception, which stays on the JavaScript side.
+/// The function. It returns null after an exception, which stays on the JavaScript side.
 pub(crate) type OwnLoss = ThreadsafeFunction<NativeLossCall, Option<NativeLossAnswer>, NativeLossCall, Status, false>;
 
-/// Asks for the loss of one bin.
+/// Asks the function for the loss of one bin.
 ///
 /// # Errors
-/// `LossInput` when there was no answer.
+/// `LossInput` when the function gave no answer.
 pub(crate) fn ask(
     function: &OwnLoss,
     inputs: &LossInputs<'_, f32>,
@@ -87,7 +87,7 @@ pub(crate) fn ask(
     };
     let (sender, answer) = mpsc::sync_channel(1);
     let status = function.call_with_return_value(call, ThreadsafeFunctionCallMode::NonBlocking, move |result, _| {
-        // Nobody listens any more when the deadline is over.
+        // This fails after the deadline, when the receiver is gone.
         let _ = sender.send(result.map(|answer| answer.map(output)));
         Ok(())
     });

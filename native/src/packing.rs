@@ -14,43 +14,42 @@ use crate::error::NativeError;
 use crate::numbers::whole;
 use crate::runtime::blocking;
 
-/// One training sample.
+/// One training sample of T tokens.
 #[napi(object, use_nullable = true)]
 pub struct NativeSample {
-    /// T.
+    /// Length T.
     pub token_ids: Uint32Array,
-    /// T.
+    /// Length T.
     pub mask: Uint8Array,
-    /// T.
+    /// Length T.
     pub logprobs: Float32Array,
-    /// T.
+    /// Length T.
     pub advantages: Float32Array,
-    /// Of the sampling.
     pub temperature: f64,
     /// Index into the batch's environment names.
     pub env_id: u32,
-    /// Flat pairs (index, version).
+    /// Flat pairs (first token, version).
     pub policy_version_spans: Uint32Array,
-    /// T.
+    /// Length T.
     pub rl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ce_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ref_kl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub reference_logprobs: Option<Float32Array>,
     /// T rows.
     pub routed_experts: Option<NativeRoutedExperts>,
 }
 
-/// Ids of experts, row-major.
+/// The ids of the experts that each token was routed to: row-major, token by layer by choice.
 #[napi(object, use_nullable = true)]
 pub struct NativeRoutedExperts {
-    /// With a router.
+    /// Layers with a router.
     pub layers: u32,
     /// Experts per token and layer.
     pub top_k: u32,
-    /// Of an id: 1 or 2 bytes.
+    /// Bytes of one id: 1 or 2.
     pub width: u32,
     /// Little endian.
     pub ids: Uint8Array,
@@ -59,44 +58,43 @@ pub struct NativeRoutedExperts {
 /// How to lay samples out.
 #[napi(object, use_nullable = true)]
 pub struct NativeBatchOptions {
-    /// Longest sample.
+    /// Longest bin in tokens; a longer sample is cut.
     pub seq_len: u32,
     /// Data-parallel ranks.
     pub ranks: u32,
-    /// Of each bin's tokens.
+    /// The tokens of each bin are padded to a multiple of this.
     pub pad_to_multiple_of: u32,
-    /// Id of padding tokens.
     pub pad_token_id: u32,
 }
 
-/// One rank's columns.
+/// One rank's columns: T tokens, S sequences, B bins, K version spans (ARCHITECTURE.md, "Batch format").
 #[napi(object, use_nullable = true)]
 pub struct NativeBatch {
-    /// T.
+    /// Length T.
     pub input_ids: Uint32Array,
-    /// T.
+    /// Length T.
     pub inference_logprobs: Float32Array,
-    /// T.
+    /// Length T.
     pub advantages: Float32Array,
-    /// T.
+    /// Length T.
     pub temperatures: Float32Array,
-    /// T.
+    /// Length T.
     pub loss_mask: Uint8Array,
-    /// S + 1.
+    /// Length S + 1.
     pub cu_seqlens: Uint32Array,
-    /// S.
+    /// Length S.
     pub env_ids: Uint16Array,
-    /// B + 1.
+    /// Length B + 1.
     pub bin_seq_offsets: Uint32Array,
-    /// 2 K.
+    /// Length 2 K: flat pairs (first token, version).
     pub policy_version_spans: Uint32Array,
-    /// T.
+    /// Length T.
     pub rl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ce_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ref_kl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub reference_logprobs: Option<Float32Array>,
     /// T rows.
     pub routed_experts: Option<NativeRoutedExperts>,
@@ -110,62 +108,56 @@ pub struct NativeBatch {
     pub n_sequences: f64,
 }
 
-/// What a batch file says of itself.
+/// The metadata of a batch file: which batch it holds.
 #[napi(object, use_nullable = true)]
 pub struct NativeBatchKey {
-    /// Of the run.
     pub run_id: String,
-    /// In which the batch was cut.
+    /// The attempt of the run that assembled the batch.
     pub attempt: u32,
-    /// Trains v(step-1) into v(step).
+    /// The batch trains version step - 1 into version step.
     pub step: u32,
-    /// Data-parallel rank.
     pub rank: u32,
-    /// Names of the environment ids.
+    /// Names of the environments; `env_ids` are indices of them.
     pub env_names: Vec<String>,
 }
 
-/// A read file.
+/// A batch file that was read.
 #[napi(object, use_nullable = true)]
 pub struct NativeBatchFile {
-    /// The columns.
     pub batch: NativeBatch,
-    /// The metadata.
     pub key: NativeBatchKey,
 }
 
-/// Operations of a model: linear * n + quadratic * n^2.
+/// Floating-point operations of a model for a sequence of n tokens: linear * n + quadratic * n^2.
 #[napi(object, use_nullable = true)]
 pub struct NativeFlopModel {
-    /// Per token.
     pub linear: f64,
-    /// Per squared token.
     pub quadratic: f64,
 }
 
-/// What a plan must respect.
+/// The limits of a packing plan, and the costs that it balances.
 #[napi(object, use_nullable = true)]
 pub struct NativePackOptions {
-    /// Longest bin.
+    /// Longest bin in tokens.
     pub seq_len: u32,
     /// Data-parallel ranks.
     pub ranks: u32,
-    /// Per sample.
+    /// One cost per sample.
     pub cost: Option<Float64Array>,
-    /// In place of `cost`.
+    /// Computes the costs when `cost` is null. Without both a token costs 1.
     pub model: Option<NativeFlopModel>,
-    /// Per sample.
+    /// One class per sample; a bin holds samples of one class.
     pub classes: Option<Uint32Array>,
 }
 
-/// The cost model of a config.json.
+/// The cost model for a config.json.
 #[napi(catch_unwind)]
 pub fn flop_model(config: String) -> napi::Result<NativeFlopModel> {
     let FlopModel { linear, quadratic } = FlopModel::from_config(&config).map_err(NativeError::from)?;
     Ok(NativeFlopModel { linear, quadratic })
 }
 
-/// First-fit-decreasing plan: indices per bin.
+/// Packs sequences by first-fit decreasing; returns the indices of each bin's sequences.
 #[napi(catch_unwind)]
 pub fn pack_sequences(lengths: &[u32], options: NativePackOptions) -> napi::Result<Vec<Uint32Array>> {
     let cost = match (&options.cost, options.model) {
@@ -193,7 +185,7 @@ pub fn build_batch(
     Ok(built(&samples, &plan, options)?)
 }
 
-/// The same off the JavaScript thread, from where the columns lie.
+/// Builds the same off the JavaScript thread, without copying the columns first.
 #[napi(catch_unwind)]
 pub fn build_batch_async(
     env: &Env,
@@ -219,7 +211,7 @@ fn built(
 }
 
 impl NativeSample {
-    /// The columns where JavaScript has them.
+    /// The columns in JavaScript's memory.
     fn view(&self) -> Result<SampleRef<'_>, NativeError> {
         let experts = self.routed_experts.as_ref().map(NativeRoutedExperts::view);
         Ok(SampleRef {
@@ -240,7 +232,7 @@ impl NativeSample {
     }
 }
 
-/// Writes a rank's batch atomically, from where its columns lie; the digest of its data.
+/// Writes a rank's batch atomically, without copying its columns first. Returns the digest of its data.
 #[napi(catch_unwind)]
 pub fn write_batch(
     env: &Env,
@@ -351,11 +343,12 @@ impl From<Batch> for NativeBatch {
 }
 
 impl NativeBatch {
-    /// The columns where they lie in `owner`, which lives as long as JavaScript has any of them. Nobody else reads them then.
+    /// Lends the columns of `owner` to JavaScript without a copy. The owner is freed when JavaScript has dropped all of them; until then
+    /// nothing else reads them.
     fn lent<T: Send + Sync + 'static>(owner: &Arc<T>, view: impl Fn(&T) -> BatchView<'_>) -> Self {
         let batch = view(owner);
         let hold = || Arc::clone(owner);
-        // SAFETY: the column is initialised memory of the owner, which the finalizer keeps until JavaScript lets go of it: a
+        // SAFETY: the column is initialised memory of the owner, which the finalizer keeps until JavaScript drops it: a
         // batch that was built for JavaScript, or a private, writable map of a file. Nothing in Rust reads it any more, and no
         // two columns overlap.
         let ids = |column: &[u32]| unsafe {
@@ -401,7 +394,7 @@ impl NativeBatch {
         }
     }
 
-    /// The columns where JavaScript has them.
+    /// The columns in JavaScript's memory.
     fn view(&self) -> Result<BatchView<'_>, NativeError> {
         Ok(BatchView {
             input_ids: &self.input_ids,

@@ -1,4 +1,4 @@
-//! Rollouts in native memory, and the batches that are packed from them without a JavaScript object per sample.
+//! Rollouts in native memory, and batches that are packed from them without making a JavaScript object per sample.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use crate::error::NativeError;
 use crate::packing::{NativeBatch, NativeBatchKey, NativeBatchOptions, NativeFlopModel, env_id};
 use crate::runtime::blocking;
 
-/// Closed batches whose memory the next step takes: 8 Mi tokens.
+/// The memory of closed batches, for the next step: at most 8 Mi tokens.
 static SPARE: SpareBatches = SpareBatches::new(1 << 23);
 
-/// The samples of an episode.
+/// The samples of one episode, in native memory.
 #[napi(custom_finalize)]
 pub struct NativeRollout {
     rollout: Arc<Rollout>,
 }
 
-/// A trace's columns, copied.
+/// A copy of a trace's columns. T: tokens of all its branches, K: version spans.
 #[napi(object, use_nullable = true)]
 pub struct NativeTraceColumns {
-    /// T.
+    /// Length T.
     pub token_ids: Uint32Array,
-    /// T.
+    /// Length T.
     pub mask: Uint8Array,
-    /// T.
+    /// Length T.
     pub logprobs: Float32Array,
-    /// 2 K.
+    /// Length 2 K: flat pairs (first token, version).
     pub version_spans: Uint32Array,
-    /// Branches + 1.
+    /// Where each branch begins, and T at the end: one more than there are branches.
     pub branch_offsets: Uint32Array,
 }
 
@@ -47,19 +47,19 @@ impl NativeRollout {
         })
     }
 
-    /// Tokens of all samples.
+    /// The number of tokens in all samples.
     #[napi(catch_unwind)]
     pub fn tokens(&self) -> f64 {
         self.rollout.tokens() as f64
     }
 
-    /// Root-to-leaf branches of all traces.
+    /// The number of samples: root-to-leaf branches of all traces.
     #[napi(catch_unwind)]
     pub fn samples(&self) -> u32 {
         u32::try_from(self.rollout.samples().len()).unwrap_or(u32::MAX)
     }
 
-    /// Of every trace.
+    /// The columns of every trace, copied.
     #[napi(catch_unwind)]
     pub fn columns(&self) -> Vec<NativeTraceColumns> {
         let trace = |numbers: std::ops::Range<usize>| {
@@ -97,23 +97,23 @@ impl ObjectFinalize for NativeRollout {
     }
 }
 
-/// What the garbage collector is told of, as it sees none of it.
+/// The bytes of a rollout, which the garbage collector does not see by itself.
 fn external_bytes(rollout: &Rollout) -> i64 {
     i64::try_from(rollout.bytes()).unwrap_or(i64::MAX)
 }
 
-/// What an algorithm says of each token of a trace.
+/// What an algorithm gives to each of a trace's T tokens.
 #[napi(object, use_nullable = true)]
 pub struct NativeTraceStreams {
-    /// T.
+    /// Length T.
     pub advantages: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub rl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ce_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ref_kl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub reference_logprobs: Option<Float32Array>,
 }
 
@@ -139,13 +139,13 @@ pub struct NativeSampleSet {
 
 #[napi]
 impl NativeSampleSet {
-    /// An empty one.
     #[napi(constructor, catch_unwind)]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds every sample of a rollout, or of one trace of it, whose tokens `streams` tells apart; how many they are.
+    /// Adds every sample of a rollout, or of one `trace` of it, and returns how many these are. `streams` gives each token of the trace its
+    /// own values.
     #[napi(catch_unwind)]
     pub fn add(
         &mut self,
@@ -172,7 +172,7 @@ impl NativeSampleSet {
         Ok(u32::try_from(added).unwrap_or(u32::MAX))
     }
 
-    /// One batch per rank; leaves the set empty.
+    /// Packs one batch per rank and leaves the set empty.
     #[napi(catch_unwind)]
     pub fn pack<'env>(
         &mut self,
@@ -189,14 +189,11 @@ impl NativeSampleSet {
     }
 }
 
-/// Denominators.
+/// What each loss divides by: the members of its stream over all ranks.
 #[napi(object, use_nullable = true)]
 pub struct NativeCounts {
-    /// Of the policy loss.
     pub rl: f64,
-    /// Of the cross-entropy loss.
     pub ce: f64,
-    /// Of the reference KL loss.
     pub ref_kl: f64,
 }
 
@@ -216,13 +213,12 @@ impl From<Batch> for NativePackedBatch {
 
 #[napi]
 impl NativePackedBatch {
-    /// Padding included.
+    /// The number of tokens, padding included.
     #[napi(catch_unwind)]
     pub fn tokens(&self) -> napi::Result<f64> {
         Ok(self.batch()?.view().tokens() as f64)
     }
 
-    /// Members of the three loss streams over all ranks.
     #[napi(catch_unwind)]
     pub fn counts(&self) -> napi::Result<NativeCounts> {
         let counts = self.batch()?.counts;
@@ -233,13 +229,13 @@ impl NativePackedBatch {
         })
     }
 
-    /// A copy of its columns.
+    /// A copy of the columns.
     #[napi(catch_unwind)]
     pub fn columns(&self) -> napi::Result<NativeBatch> {
         Ok(self.batch()?.view().to_batch().into())
     }
 
-    /// Writes it atomically; the digest of its data.
+    /// Writes the batch file atomically and returns the digest of its data.
     #[napi(catch_unwind)]
     pub fn write<'env>(
         &self,
@@ -253,7 +249,7 @@ impl NativePackedBatch {
         })
     }
 
-    /// Leaves its memory to the next step, or frees it when it is still being written.
+    /// Gives the batch's memory to the next step. If the batch is still being written, its memory is freed after the write.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         if let Some(batch) = self.batch.take().and_then(Arc::into_inner) {

@@ -1,16 +1,16 @@
-//! The tokio runtime of the addon, how blocking work leaves the JavaScript thread, and what a panic leaves on stderr.
+//! The tokio runtime of the addon, the way of blocking work off the JavaScript thread, and the report of a panic on stderr.
 //!
-//! A panic never takes the process with it: `blocking` catches those of work off the JavaScript thread, `#[napi(catch_unwind)]`, which
-//! every export carries, those on it. Both reach JavaScript as PRL_NATIVE_PANIC.
+//! A panic never ends the process. On the JavaScript thread `#[napi(catch_unwind)]` catches it, which a test demands of every export;
+//! elsewhere `blocking` or, for other futures, napi does. It reaches JavaScript as PRL_NATIVE_PANIC.
 
 use napi::bindgen_prelude::{Env, PromiseRaw, ToNapiValue, create_custom_tokio_runtime};
 use napi_derive::module_init;
 
 use crate::error::NativeError;
 
-/// Compute runs on the engine's own threads; these only wait for it, so few are enough on a machine shared by several processes.
+/// Few threads are enough: they only wait for the engine's threads, which compute.
 const WORKER_THREADS: usize = 1;
-/// Bounds the calls that wait at the same time; further ones queue.
+/// So many blocking calls run at the same time; further ones queue.
 const MAX_BLOCKING_THREADS: usize = 8;
 
 #[module_init]
@@ -22,19 +22,19 @@ fn init() {
         .thread_name("prl-native")
         .enable_all()
         .build();
-    // Without a runtime of ours napi builds its own default one at the first asynchronous call.
+    // Without it napi builds a default runtime at the first asynchronous call.
     if let Ok(runtime) = runtime {
         create_custom_tokio_runtime(runtime);
     }
 }
 
-/// One line; the error that JavaScript gets says the rest.
+/// Writes one line; the error that JavaScript gets has the rest.
 fn report_panic(info: &std::panic::PanicHookInfo<'_>) {
     use std::io::Write;
 
     let message = info.payload_as_str().unwrap_or("no message").replace('\n', " ");
     let place = info.location().map(ToString::to_string).unwrap_or_default();
-    // Nothing is left to do when stderr cannot be written to.
+    // If stderr cannot be written to, there is no other place for the report.
     let _ = writeln!(std::io::stderr(), "prl: native code panicked at {place}: {message}");
 }
 

@@ -1,4 +1,4 @@
-//! What only native code can ask the operating system, and what the addon says of itself.
+//! Calls to the operating system that Node.js lacks, and facts about the addon.
 
 use napi_derive::napi;
 use prl_engine::Tier;
@@ -6,18 +6,16 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{NativeError, codes};
 
-/// What the addon is and can do here.
 #[napi(object, use_nullable = true)]
 pub struct NativeAddonInfo {
-    /// Version of the package that it was built from.
+    /// Version of the package that the addon was built from.
     pub version: String,
-    /// Instruction-set tiers that this processor can run, best last.
+    /// Instruction-set tiers that this processor can run, the best one last.
     pub isa_tiers: Vec<String>,
     /// PRL_* codes that the Rust side can raise.
     pub error_codes: Vec<String>,
 }
 
-/// What the addon is and can do here.
 #[napi(catch_unwind)]
 pub fn addon_info() -> NativeAddonInfo {
     NativeAddonInfo {
@@ -34,9 +32,8 @@ pub fn addon_info() -> NativeAddonInfo {
 /// Limits of open files; 2^53 - 1 stands for no limit.
 #[napi(object, use_nullable = true)]
 pub struct NativeFileLimit {
-    /// The limit in force.
     pub soft: f64,
-    /// What the soft one can be raised to.
+    /// The highest value of the soft limit.
     pub hard: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The `tokenizers` crate behind a handle.
+//! A handle of a tokenizer of the `tokenizers` crate.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,20 +35,19 @@ impl NativeTokenizer {
         })
     }
 
-    /// Added tokens included.
+    /// Number of tokens, with the added ones.
     #[napi(catch_unwind)]
     pub fn vocab_size(&self) -> u32 {
         u32::try_from(self.tokenizer.get_vocab_size(true)).unwrap_or(u32::MAX)
     }
 
-    /// Token ids of a text.
     #[napi(catch_unwind)]
     pub fn encode(&self, text: String, add_special_tokens: bool) -> napi::Result<Uint32Array> {
         let encoding = self.tokenizer.encode_fast(text, add_special_tokens).map_err(failed)?;
         Ok(Uint32Array::new(encoding.get_ids().to_vec()))
     }
 
-    /// The same off the JavaScript thread, for long texts.
+    /// Encodes off the JavaScript thread, for long texts.
     #[napi(catch_unwind)]
     pub fn encode_async<'env>(
         &self,
@@ -63,7 +62,7 @@ impl NativeTokenizer {
         })
     }
 
-    /// The text of each token id, off the JavaScript thread.
+    /// Decodes each token id alone, off the JavaScript thread.
     #[napi(catch_unwind)]
     pub fn decode_each<'env>(&self, env: &'env Env, ids: Uint32Array) -> napi::Result<PromiseRaw<'env, Vec<String>>> {
         let tokenizer = Arc::clone(&self.tokenizer);
@@ -74,19 +73,16 @@ impl NativeTokenizer {
         })
     }
 
-    /// The text of token ids.
     #[napi(catch_unwind)]
     pub fn decode(&self, ids: &[u32], skip_special_tokens: bool) -> napi::Result<String> {
         Ok(self.tokenizer.decode(ids, skip_special_tokens).map_err(failed)?)
     }
 
-    /// The id of a token, when there is one.
     #[napi(catch_unwind)]
     pub fn token_to_id(&self, token: String) -> Option<u32> {
         self.tokenizer.token_to_id(&token)
     }
 
-    /// The token of an id, when there is one.
     #[napi(catch_unwind)]
     pub fn id_to_token(&self, id: u32) -> Option<String> {
         self.tokenizer.id_to_token(id)

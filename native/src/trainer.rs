@@ -1,4 +1,4 @@
-//! The trainer behind a handle.
+//! A handle of the trainer.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -16,16 +16,15 @@ use crate::losses::metrics_json;
 use crate::own_loss::{OwnLoss, ask};
 use crate::runtime::blocking;
 
-/// The optimizer.
 #[napi(object, use_nullable = true)]
 pub struct NativeOptim {
     /// adamw | sgd | muon.
     pub method: String,
-    /// Of SGD and Muon.
+    /// For SGD and Muon.
     pub momentum: f64,
-    /// Of SGD.
+    /// For SGD.
     pub nesterov: bool,
-    /// Learning rate, unless a step is given its own.
+    /// Learning rate of steps that are given none.
     pub lr: f64,
     /// Decay of the first moment.
     pub beta1: f64,
@@ -33,9 +32,9 @@ pub struct NativeOptim {
     pub beta2: f64,
     /// Added to the root of the second moment.
     pub eps: f64,
-    /// Per unit of learning rate.
+    /// Relative to the learning rate: a step shrinks weights by lr * weight_decay.
     pub weight_decay: f64,
-    /// Largest global gradient norm; null never clips.
+    /// Largest global gradient norm; null clips nothing.
     pub max_norm: Option<f64>,
     /// Whether norms and biases decay too.
     pub decay_1d: bool,
@@ -48,15 +47,13 @@ pub struct NativeTrainerOptions {
     pub threads: u32,
     /// Instruction-set tier; null picks the best.
     pub isa: Option<String>,
-    /// Name of the loss.
     pub loss: String,
-    /// Its parameters, a JSON object.
+    /// Parameters of the loss, a JSON object.
     pub loss_params: String,
-    /// The optimizer.
     pub optim: NativeOptim,
     /// auto | keep | recompute.
     pub activations: String,
-    /// Folder whose tokenizer files every saved folder gets; null: the opened one, whatever it has.
+    /// The folder whose tokenizer files are copied into every saved folder; null takes the opened folder.
     pub companions: Option<String>,
 }
 
@@ -112,47 +109,44 @@ fn trainer_options(options: &NativeTrainerOptions) -> Result<TrainerOptions, Nat
     })
 }
 
-/// What was opened.
 #[napi(object, use_nullable = true)]
 pub struct NativeTrainerInfo {
     /// Instruction-set tier in use.
     pub isa: String,
-    /// Threads of the pool.
     pub threads: u32,
-    /// V.
     pub vocab_size: u32,
     /// Hugging Face names.
     pub parameter_names: Vec<String>,
 }
 
-/// Columns of a batch (ARCHITECTURE.md, "Batch format").
+/// Columns of a batch: T tokens, S sequences, B bins, K version spans (ARCHITECTURE.md, "Batch format").
 #[napi(object, use_nullable = true)]
 pub struct NativeTrainBatch {
-    /// T.
+    /// Length T.
     pub input_ids: Uint32Array,
-    /// T.
+    /// Length T.
     pub inference_logprobs: Float32Array,
-    /// T.
+    /// Length T.
     pub advantages: Float32Array,
-    /// T.
+    /// Length T.
     pub temperatures: Float32Array,
-    /// T.
+    /// Length T.
     pub loss_mask: Uint8Array,
-    /// S + 1.
+    /// Length S + 1.
     pub cu_seqlens: Uint32Array,
-    /// B + 1.
+    /// Length B + 1.
     pub bin_seq_offsets: Option<Uint32Array>,
-    /// S.
+    /// Length S.
     pub env_ids: Option<Uint16Array>,
-    /// 2 K.
+    /// Length 2 K: flat pairs (first token, version).
     pub policy_version_spans: Option<Uint32Array>,
-    /// T.
+    /// Length T.
     pub rl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ce_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub ref_kl_weights: Option<Float32Array>,
-    /// T.
+    /// Length T.
     pub reference_logprobs: Option<Float32Array>,
     /// Denominator of the rl stream.
     pub count_rl: f64,
@@ -160,42 +154,37 @@ pub struct NativeTrainBatch {
     pub count_ce: f64,
     /// Denominator of the reference-KL stream.
     pub count_ref_kl: f64,
-    /// Denominator of means over sequences; null takes those of this batch.
+    /// Denominator of means over sequences; null takes the number of sequences in this batch.
     pub count_sequences: Option<f64>,
     /// Version whose tokens feed the on-policy mismatch metrics.
     pub on_policy_version: Option<u32>,
 }
 
-/// Loss and metrics (a JSON object).
 #[napi(object, use_nullable = true)]
 pub struct NativeStepMetrics {
-    /// The scalar loss.
     pub loss: f64,
-    /// JSON object.
+    /// JSON object of numbers.
     pub metrics: String,
 }
 
-/// A written shard.
+/// A weights file that was written.
 #[napi(object, use_nullable = true)]
 pub struct NativeShard {
-    /// File name.
     pub file: String,
-    /// Length.
     pub bytes: f64,
-    /// Of the file's bytes.
+    /// XXH3-64 of the file's bytes.
     pub digest: String,
 }
 
-/// What a manifest needs.
+/// What the manifest of the saved weights needs.
 #[napi(object, use_nullable = true)]
 pub struct NativeSavedWeights {
     /// Version digest.
     pub digest: String,
-    /// The files.
     pub shards: Vec<NativeShard>,
 }
 
-/// An open trainer.
+/// An open trainer. Its methods fail with PRL_ENGINE_CLOSED after `close`, except `info`.
 #[napi]
 pub struct NativeTrainer {
     trainer: Arc<Mutex<Option<Trainer>>>,
@@ -205,7 +194,7 @@ pub struct NativeTrainer {
 }
 
 impl NativeTrainBatch {
-    /// The same columns in memory that JavaScript does not have.
+    /// The same columns in memory that JavaScript cannot write to.
     fn copied(self) -> Self {
         let ids = |column: Uint32Array| Uint32Array::new(column.to_vec());
         let floats = |column: Float32Array| Float32Array::new(column.to_vec());
@@ -272,7 +261,6 @@ impl NativeTrainer {
         })
     }
 
-    /// What was opened.
     #[napi(catch_unwind)]
     pub fn info(&self) -> NativeTrainerInfo {
         NativeTrainerInfo {
@@ -283,7 +271,7 @@ impl NativeTrainer {
         }
     }
 
-    /// Accumulates a batch's gradients; `loss` is asked for each bin in place of the loss that the trainer was opened with.
+    /// Adds a batch's gradients to the accumulated ones. `loss` is called for each bin in place of the loss that the trainer was opened with.
     #[napi(catch_unwind)]
     pub fn forward_backward<'env>(
         &self,
@@ -292,7 +280,7 @@ impl NativeTrainer {
         #[napi(ts_arg_type = "((call: NativeLossCall) => NativeLossAnswer | null) | null")] loss: Option<OwnLoss>,
     ) -> napi::Result<PromiseRaw<'env, NativeStepMetrics>> {
         self.run(env, move |trainer| {
-            // Checked and used many times: JavaScript, which goes on meanwhile, must not change it in between.
+            // JavaScript runs on meanwhile and must not change the columns between their checks and their uses.
             let batch = batch.copied();
             let batch = batch.view();
             let stats = match loss {
@@ -306,25 +294,25 @@ impl NativeTrainer {
         })
     }
 
-    /// An accumulated gradient.
+    /// The accumulated gradient of a parameter.
     #[napi(catch_unwind)]
     pub fn gradient<'env>(&self, env: &'env Env, name: String) -> napi::Result<PromiseRaw<'env, Float32Array>> {
         self.run(env, move |trainer| Ok(Float32Array::new(trainer.gradient(&name)?)))
     }
 
-    /// One optimizer step; the gradient norm before clipping.
+    /// Makes one optimizer step and returns the gradient norm before clipping.
     #[napi(catch_unwind)]
     pub fn step<'env>(&self, env: &'env Env, lr: Option<f64>) -> napi::Result<PromiseRaw<'env, f64>> {
         self.run(env, move |trainer| Ok(f64::from(trainer.step(lr.map(|lr| lr as f32))?)))
     }
 
-    /// A parameter's values.
+    /// The values of a parameter.
     #[napi(catch_unwind)]
     pub fn parameter<'env>(&self, env: &'env Env, name: String) -> napi::Result<PromiseRaw<'env, Float32Array>> {
         self.run(env, move |trainer| Ok(Float32Array::new(trainer.parameter(&name)?)))
     }
 
-    /// Log-probabilities with the current weights.
+    /// Log-probabilities of packed sequences under the current weights.
     #[napi(catch_unwind)]
     pub fn logprobs<'env>(
         &self,
@@ -356,19 +344,19 @@ impl NativeTrainer {
         })
     }
 
-    /// Writes the optimizer's state; its digest.
+    /// Writes the optimizer's state and returns its digest.
     #[napi(catch_unwind)]
     pub fn save_optimizer<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, String>> {
         self.run(env, move |trainer| Ok(trainer.save_optimizer(&PathBuf::from(path))?))
     }
 
-    /// Goes on from a saved state.
+    /// Continues from a saved optimizer state.
     #[napi(catch_unwind)]
     pub fn load_optimizer<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, ()>> {
         self.run(env, move |trainer| Ok(trainer.load_optimizer(&PathBuf::from(path))?))
     }
 
-    /// Frees the trainer; later calls are PRL_ENGINE_CLOSED.
+    /// Frees the trainer.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let trainer = Arc::clone(&self.trainer);

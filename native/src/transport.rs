@@ -1,4 +1,4 @@
-//! Batches and weight versions between machines: one handle per end.
+//! Batches and weight versions between machines: a handle for each end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,29 +13,29 @@ use prl_transport::{
 use crate::error::NativeError;
 use crate::numbers::whole;
 
-/// What both ends of a stream need to know.
+/// What both ends of a connection need.
 #[napi(object, use_nullable = true)]
 pub struct NativeTransportOptions {
-    /// Demanded and presented.
+    /// Bearer token: a server demands it, a client presents it.
     pub token: Option<String>,
-    /// Without progress for this long an exchange fails.
+    /// An exchange fails when it makes no progress for this long.
     pub patience_ms: f64,
-    /// Null: connections are not encrypted.
+    /// Null leaves connections unencrypted.
     pub tls: Option<NativeTransportTls>,
 }
 
-/// Encryption; everything is PEM.
+/// Encryption; every text is PEM, except `server_name`.
 #[napi(object, use_nullable = true)]
 pub struct NativeTransportTls {
-    /// Of this node.
+    /// Certificate of this node.
     pub certificate: Option<String>,
-    /// Of the certificate.
+    /// Private key of the certificate.
     pub key: Option<String>,
-    /// Authority of the nodes that are connected to.
+    /// Authority that signed the certificates of the nodes we connect to.
     pub ca: Option<String>,
-    /// Authority of those who may connect.
+    /// Authority that signed the certificates of clients that may connect.
     pub client_ca: Option<String>,
-    /// In the certificates of the nodes that are connected to; null: the host of their address.
+    /// Name in the certificates of the nodes we connect to; null takes the host of their address.
     pub server_name: Option<String>,
 }
 
@@ -74,7 +74,7 @@ fn addresses(texts: &[String]) -> Result<Vec<Address>, TransportError> {
     texts.iter().map(|text| text.parse()).collect()
 }
 
-/// Takes batches into an inbox.
+/// Receives batches into an inbox folder.
 #[napi]
 pub struct NativeRolloutReceiver {
     receiver: Arc<RolloutReceiver>,
@@ -82,7 +82,6 @@ pub struct NativeRolloutReceiver {
 
 #[napi]
 impl NativeRolloutReceiver {
-    /// Listens.
     #[napi(catch_unwind)]
     pub fn listen(
         env: &Env,
@@ -101,13 +100,12 @@ impl NativeRolloutReceiver {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[napi(catch_unwind)]
     pub fn address(&self) -> String {
         self.receiver.address().to_string()
     }
 
-    /// Stops.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let receiver = Arc::clone(&self.receiver);
@@ -118,7 +116,7 @@ impl NativeRolloutReceiver {
     }
 }
 
-/// Delivers batches from a spool.
+/// Delivers the batches of a spool folder.
 #[napi]
 pub struct NativeRolloutSender {
     sender: Arc<RolloutSender>,
@@ -126,7 +124,7 @@ pub struct NativeRolloutSender {
 
 #[napi]
 impl NativeRolloutSender {
-    /// Connects when there is something to deliver.
+    /// Does not connect yet; `deliver` does.
     #[napi(factory, catch_unwind)]
     pub fn open(
         spool: String,
@@ -145,30 +143,30 @@ impl NativeRolloutSender {
         })
     }
 
-    /// Everything in the spool; how many batches.
+    /// Delivers every batch of the spool and returns how many there were.
     #[napi(catch_unwind)]
     pub fn deliver<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, u32>> {
         let sender = Arc::clone(&self.sender);
         env.spawn_future(async move { Ok(sender.deliver().await.map_err(NativeError::from)? as u32) })
     }
 
-    /// Ends what is under way.
+    /// Ends deliveries that are under way.
     #[napi(catch_unwind)]
     pub fn close(&self) {
         self.sender.close();
     }
 }
 
-/// Which version.
+/// Which version to look for.
 #[napi(object, use_nullable = true)]
 pub struct NativeWantedWeights {
-    /// Null: the newest.
+    /// Null accepts the newest.
     pub version: Option<f64>,
-    /// Null: any.
+    /// Null accepts any.
     pub digest: Option<String>,
-    /// Null: any.
+    /// Only versions above this one; null accepts any.
     pub after: Option<f64>,
-    /// How long it may be missing.
+    /// How long to wait for the version to appear.
     pub wait_ms: Option<f64>,
 }
 
@@ -186,18 +184,16 @@ impl NativeWantedWeights {
     }
 }
 
-/// A version that is here.
+/// A version that was pulled.
 #[napi(object, use_nullable = true)]
 pub struct NativePulledWeights {
-    /// Its folder.
     pub directory: String,
-    /// Its version.
     pub version: f64,
-    /// Its version digest.
+    /// Version digest.
     pub digest: String,
 }
 
-/// Serves the versions of a root and pulls others into it.
+/// Serves the versions of a root folder and pulls others into it.
 #[napi]
 pub struct NativeWeightNode {
     node: Arc<WeightNode>,
@@ -205,7 +201,6 @@ pub struct NativeWeightNode {
 
 #[napi]
 impl NativeWeightNode {
-    /// Over a root.
     #[napi(factory, catch_unwind)]
     pub fn open(root: String, options: NativeTransportOptions) -> napi::Result<NativeWeightNode> {
         let (credentials, times) = options.read()?;
@@ -214,7 +209,7 @@ impl NativeWeightNode {
         })
     }
 
-    /// Serves; where it listens.
+    /// Serves the root and returns the address on which it listens.
     #[napi(catch_unwind)]
     pub fn listen<'env>(&self, env: &'env Env, listen: String) -> napi::Result<PromiseRaw<'env, String>> {
         let node = Arc::clone(&self.node);
@@ -224,7 +219,7 @@ impl NativeWeightNode {
         })
     }
 
-    /// A version's manifest, as JSON.
+    /// The manifest of a version, as JSON.
     #[napi(catch_unwind)]
     pub fn describe<'env>(
         &self,
@@ -242,7 +237,7 @@ impl NativeWeightNode {
         })
     }
 
-    /// Brings a version here.
+    /// Copies a version into the root.
     #[napi(catch_unwind)]
     pub fn pull<'env>(
         &self,
@@ -263,7 +258,7 @@ impl NativeWeightNode {
         })
     }
 
-    /// Tells the last source that a version is wherever it is needed.
+    /// Reports to the last source that every node which needs the version has it.
     #[napi(catch_unwind)]
     pub fn acknowledge<'env>(
         &self,
@@ -281,7 +276,7 @@ impl NativeWeightNode {
         })
     }
 
-    /// Waits for that.
+    /// Waits until the version was acknowledged to this node.
     #[napi(catch_unwind)]
     pub fn acknowledged<'env>(
         &self,
@@ -297,7 +292,7 @@ impl NativeWeightNode {
         })
     }
 
-    /// Keeps the newest versions and what they build on.
+    /// Removes all but the `keep` newest versions and those that they build on.
     #[napi(catch_unwind)]
     pub fn prune<'env>(&self, env: &'env Env, keep: u32) -> napi::Result<PromiseRaw<'env, ()>> {
         let node = Arc::clone(&self.node);

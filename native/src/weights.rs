@@ -15,31 +15,27 @@ use crate::runtime::blocking;
 
 mod versions;
 
-/// A tensor that JavaScript gets.
+/// A tensor that was read.
 #[napi(object, use_nullable = true)]
 pub struct NativeTensor {
-    /// As in the header.
+    /// As the header names it.
     pub dtype: String,
-    /// Row-major.
     pub shape: Vec<f64>,
-    /// The tensor's bytes: a copy, or where they are many, pages of the file that writing copies.
+    /// Row-major, little endian. A small tensor is copied; a large one is a view of the file's pages, which are copied when written to.
     pub data: Uint8Array,
 }
 
-/// A tensor to write.
 #[napi(object, use_nullable = true)]
 pub struct NativeNamedTensor {
-    /// Key in the header.
     pub name: String,
-    /// As in the header.
+    /// As the header names it.
     pub dtype: String,
-    /// Row-major.
     pub shape: Vec<f64>,
-    /// Little endian.
+    /// Row-major, little endian.
     pub data: Uint8Array,
 }
 
-/// Tensors of at least this size are not copied: a copy of more would hold the event loop up.
+/// Tensors of at least this size are lent: copying them would block the event loop.
 const SHARED_BYTES: usize = 1 << 18;
 
 /// An open safetensors file.
@@ -48,31 +44,29 @@ pub struct NativeSafetensors {
     file: Option<Arc<SafetensorsFile>>,
 }
 
-/// Where a tensor lies in the bytes that were parsed.
+/// The position of a tensor in the bytes that were parsed.
 #[napi(object, use_nullable = true)]
 pub struct NativeTensorPlace {
-    /// Key in the header.
     pub name: String,
-    /// As in the header.
+    /// As the header names it.
     pub dtype: String,
-    /// Row-major.
     pub shape: Vec<f64>,
-    /// First byte.
+    /// Offset of its first byte.
     pub begin: f64,
-    /// Behind the last byte.
+    /// Offset behind its last byte.
     pub end: f64,
 }
 
 /// A validated header.
 #[napi(object, use_nullable = true)]
 pub struct NativeHeader {
-    /// `__metadata__`.
+    /// The entries of `__metadata__`.
     pub metadata: HashMap<String, String>,
-    /// In the header's order.
+    /// In the order of the header.
     pub tensors: Vec<NativeTensorPlace>,
 }
 
-/// Validates a file in memory; nothing of it is copied.
+/// Validates a file in memory without copying it.
 #[napi(catch_unwind)]
 pub fn parse_safetensors(bytes: &[u8]) -> napi::Result<NativeHeader> {
     let header = prl_weights::parse(bytes).map_err(NativeError::from)?;
@@ -106,20 +100,19 @@ impl NativeSafetensors {
         self.file.as_ref().ok_or_else(closed)
     }
 
-    /// Tensor names in the header's order.
+    /// Tensor names in the order of the header.
     #[napi(catch_unwind)]
     pub fn names(&self) -> napi::Result<Vec<String>> {
         Ok(self.file()?.names().map(str::to_owned).collect())
     }
 
-    /// `__metadata__`.
+    /// The entries of `__metadata__`.
     #[napi(catch_unwind)]
     pub fn metadata(&self) -> napi::Result<HashMap<String, String>> {
         let pairs = self.file()?.metadata().iter();
         Ok(pairs.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 
-    /// One tensor: a small one copied, a large one where it lies.
     #[napi(catch_unwind)]
     pub fn tensor(&self, name: String) -> napi::Result<NativeTensor> {
         let file = self.file()?;
@@ -135,7 +128,7 @@ impl NativeSafetensors {
         })
     }
 
-    /// Unmaps the file.
+    /// Unmaps the file, once JavaScript holds no view of it.
     #[napi(catch_unwind)]
     pub fn close(&mut self) {
         if let Some(file) = self.file.take() {
@@ -150,12 +143,12 @@ impl Drop for NativeSafetensors {
     }
 }
 
-/// Unmapping a file that was removed meanwhile frees its pages, which is no work for the event loop's thread.
+/// Unmaps on a thread: if the file was removed meanwhile, unmapping frees its pages, which would block the event loop.
 fn unmap(file: Arc<SafetensorsFile>) {
     let Some(last) = Arc::into_inner(file) else {
         return;
     };
-    // Without a thread it is dropped here.
+    // If no thread can be started, the file is unmapped here.
     let _ = thread::Builder::new()
         .name("prl-unmap".to_owned())
         .spawn(move || drop(last));
@@ -165,15 +158,15 @@ fn closed() -> NativeError {
     NativeError::new("PRL_WEIGHTS_IO", "the safetensors file is closed")
 }
 
-/// A view of `data`, which lies in the map of `file`; the map stays until JavaScript has dropped the view.
+/// A view of `data`, a part of the map of `file`. The map stays until JavaScript has dropped the view.
 fn shared(file: &Arc<SafetensorsFile>, data: &[u8]) -> Uint8Array {
     let keep = Arc::clone(file);
-    // SAFETY: the bytes live in the map that `keep` holds until the view is finalized. The map is copy on write, so
+    // SAFETY: the bytes are in the map that `keep` holds until the view is finalized. The map is copy on write, so
     // JavaScript may write to it; nothing in Rust relies on the bytes of a tensor once it has been handed out.
     unsafe { Uint8Array::with_external_data(data.as_ptr().cast_mut(), data.len(), move |_, _| unmap(keep)) }
 }
 
-/// A tensor to write, checked: its bytes lie in JavaScript's memory.
+/// A tensor to write, after the checks. Its bytes are in JavaScript's memory.
 struct Described {
     name: String,
     dtype: Dtype,
@@ -231,18 +224,16 @@ fn sorted(metadata: HashMap<String, String>) -> Vec<(String, String)> {
     pairs
 }
 
-/// What was written.
 #[napi(object, use_nullable = true)]
 pub struct NativeWrittenFile {
-    /// Length of the file.
     pub bytes: f64,
-    /// Of the file's bytes.
+    /// XXH3-64 of the file's bytes.
     pub digest: String,
-    /// Of its tensors as the weights of a version.
+    /// The version digest of its tensors.
     pub version_digest: String,
 }
 
-/// Writes a safetensors file atomically, from where its tensors lie.
+/// Writes a safetensors file atomically, without copying its tensors first.
 #[napi(catch_unwind)]
 pub fn write_safetensors(
     env: &Env,
@@ -270,22 +261,20 @@ pub fn encode_safetensors(tensors: Vec<NativeNamedTensor>, metadata: HashMap<Str
     Ok(bytes.map_err(NativeError::from)?.into())
 }
 
-/// XXH3-64 of the bytes.
+/// XXH3-64 of the bytes, as 16 hex digits.
 #[napi(catch_unwind)]
 pub fn digest(bytes: &[u8]) -> String {
     prl_weights::digest(bytes)
 }
 
-/// A file's digest and length.
 #[napi(object, use_nullable = true)]
 pub struct NativeFileDigest {
-    /// XXH3-64 of its bytes.
+    /// XXH3-64 of the file's bytes.
     pub digest: String,
-    /// Its length.
     pub bytes: f64,
 }
 
-/// Digests a file of any size, off the JavaScript thread.
+/// Digests a file of any size off the JavaScript thread.
 #[napi(catch_unwind)]
 pub fn digest_file(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, NativeFileDigest>> {
     blocking(env, move || {
@@ -297,8 +286,8 @@ pub fn digest_file(env: &Env, path: String) -> napi::Result<PromiseRaw<'_, Nativ
     })
 }
 
-/// Reads a version's manifest as JSON. `verify` compares the digests of its shards with their bytes, unless this machine
-/// has done so, with `anew` all the same; the files beside them, which are small, each time.
+/// Reads a version's manifest as JSON. With `verify` it also compares files with their digests: the small ones each time, the shards unless
+/// this machine has checked them before. With `anew` it checks the shards in any case.
 #[napi(catch_unwind)]
 pub fn read_manifest(env: &Env, dir: String, verify: bool, anew: bool) -> napi::Result<PromiseRaw<'_, String>> {
     blocking(env, move || {
@@ -316,7 +305,7 @@ pub fn read_manifest(env: &Env, dir: String, verify: bool, anew: bool) -> napi::
     })
 }
 
-/// Publishes a version.
+/// Publishes a version: writes its manifest, given as JSON.
 #[napi(catch_unwind)]
 pub fn write_manifest(env: &Env, dir: String, manifest: String) -> napi::Result<PromiseRaw<'_, ()>> {
     blocking(env, move || {

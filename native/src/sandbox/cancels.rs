@@ -1,17 +1,17 @@
-//! How JavaScript calls off what it waits for: by the key that it chose.
+//! Cancellation: JavaScript chooses a key for each call and cancels the call by this key.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use prl_sandbox_client::CancellationToken;
 
-/// Of everything in flight, by key. Clones are the same.
+/// Every call in flight by its key. Clones share the calls.
 #[derive(Clone, Default)]
 pub(crate) struct Cancels(Arc<Mutex<HashMap<String, Flight>>>);
 
 struct Flight {
     cancel: CancellationToken,
-    /// Calls with one key are one execution: they end, and are cancelled, together.
+    /// Calls with the same key are one execution: they are cancelled together.
     calls: usize,
 }
 

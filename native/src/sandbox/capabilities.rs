@@ -1,4 +1,4 @@
-//! What daemons can do and how busy they are, on its way to JavaScript.
+//! Converts the capabilities and the health of daemons for JavaScript.
 
 use napi_derive::napi;
 use prl_sandbox_proto::{CapabilitiesReply, Cause, HealthReply, Limits};
@@ -11,9 +11,8 @@ use super::result::isolation_name;
 pub struct NativeSandboxFacility {
     /// For example cgroup.memory.
     pub name: String,
-    /// It is there.
     pub available: bool,
-    /// What was found, or how to get it.
+    /// What was found, or what is missing and how to get it.
     pub detail: String,
 }
 
@@ -22,59 +21,56 @@ pub struct NativeSandboxFacility {
 pub struct NativeSandboxRuntime {
     /// python | node.
     pub name: String,
-    /// Of the interpreter.
+    /// Version of the interpreter.
     pub version: String,
     /// Modules loaded in advance.
     pub preloads: Vec<String>,
-    /// Made in advance.
+    /// Sandboxes that were made in advance.
     pub parked: u32,
 }
 
 /// What a daemon can do.
 #[napi(object, use_nullable = true)]
 pub struct NativeSandboxCapabilities {
-    /// Of the daemon.
+    /// Address of the daemon.
     pub address: String,
     /// none | process | rootless | full.
     pub isolation: String,
     /// v2 | v1 | hybrid | none.
     pub cgroups: String,
-    /// Found and missing.
+    /// Those that were found and those that are missing.
     pub facilities: Vec<NativeSandboxFacility>,
-    /// Causes.
+    /// Causes that the daemon cannot observe on its machine.
     pub unobservable: Vec<String>,
-    /// What runs get that ask for nothing.
+    /// Limits that a run gets where it names none.
     pub default_limits: NativeRunLimits,
-    /// At the same time.
+    /// Most runs at the same time.
     pub max_running: u32,
-    /// Waiting at the same time.
+    /// Most runs that wait at the same time.
     pub max_queued: u32,
-    /// Of the daemon's program.
+    /// Version of the daemon's program.
     pub version: String,
-    /// Warm ones.
     pub runtimes: Vec<NativeSandboxRuntime>,
-    /// Names.
+    /// Names of the images that the daemon was started with.
     pub images: Vec<String>,
 }
 
 /// How busy a daemon is.
 #[napi(object, use_nullable = true)]
 pub struct NativeSandboxHealth {
-    /// Of the daemon.
+    /// Address of the daemon.
     pub address: String,
-    /// Takes work.
+    /// The daemon accepts work.
     pub serving: bool,
-    /// Now.
     pub running: u32,
-    /// Now.
     pub queued: u32,
-    /// Made in advance.
+    /// Sandboxes that were made in advance.
     pub parked: u32,
     /// Held sandboxes.
     pub held: u32,
-    /// Since its start.
+    /// Runs since the daemon's start.
     pub completed: f64,
-    /// Of the process.
+    /// Another id means that the daemon was started again.
     pub instance_id: String,
 }
 

@@ -1,4 +1,4 @@
-//! Files of held sandboxes, on their way to JavaScript.
+//! Converts files of held sandboxes for JavaScript.
 
 use std::sync::Arc;
 
@@ -12,49 +12,48 @@ use prl_sandbox_proto::{ArchiveReply, Directory, FileInfo, WatchEvent};
 
 use crate::error::NativeError;
 
-/// What a path names.
+/// A file, directory or link in a sandbox.
 #[napi(object, use_nullable = true)]
 pub struct NativeFileInfo {
-    /// As asked, or relative to the directory asked for.
+    /// The path that was given; for an entry of a directory, relative to that directory.
     pub path: String,
     /// file | directory | symlink | other.
     pub kind: String,
-    /// Of the content.
+    /// Length of the content.
     pub bytes: f64,
     /// Permission bits.
     pub mode: u32,
     /// Milliseconds since 1970.
     pub modified_at: f64,
-    /// Of a symlink; else empty.
+    /// Empty unless it is a symlink.
     pub link_target: String,
 }
 
-/// A directory's entries.
 #[napi(object, use_nullable = true)]
 pub struct NativeDirectory {
-    /// As far as they were wanted.
+    /// At most as many as were asked for.
     pub entries: Vec<NativeFileInfo>,
-    /// There are more.
+    /// The directory has more entries.
     pub truncated: bool,
 }
 
-/// What went into a box.
+/// What was copied into a box.
 #[napi(object, use_nullable = true)]
 pub struct NativeUploaded {
-    /// Files, directories and links.
+    /// Number of files, directories and links.
     pub entries: u32,
-    /// Of files.
+    /// Bytes of the files together.
     pub bytes: f64,
 }
 
-/// What came out of a box.
+/// What was copied out of a box.
 #[napi(object, use_nullable = true)]
 pub struct NativeUnpacked {
-    /// Files, directories and links.
+    /// Number of files, directories and links.
     pub entries: f64,
-    /// Of files.
+    /// Bytes of the files together.
     pub bytes: f64,
-    /// What could have reached outside.
+    /// Entries that were not copied because they could have reached outside the directory.
     pub left_out: Vec<String>,
 }
 
@@ -63,11 +62,11 @@ pub struct NativeUnpacked {
 pub struct NativeWatchEvent {
     /// created | modified | removed | overflow.
     pub kind: String,
-    /// What changed; empty with an overflow.
+    /// What changed; empty for an overflow.
     pub path: String,
 }
 
-/// A watch that stands.
+/// A watch of a directory.
 #[napi]
 pub struct NativeBoxWatch {
     watch: Arc<Mutex<BoxWatch>>,
@@ -83,8 +82,8 @@ impl NativeBoxWatch {
         }
     }
 
-    /// The next change; null at the end.
-    #[napi]
+    /// The next change; null after the end.
+    #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Option<NativeWatchEvent>>> {
         let (watch, closed) = (Arc::clone(&self.watch), self.closed.clone());
         env.spawn_future(async move {
@@ -95,8 +94,8 @@ impl NativeBoxWatch {
         })
     }
 
-    /// Ends it; a call that waits gives null.
-    #[napi]
+    /// Ends the watch. A call of `next` that waits returns null.
+    #[napi(catch_unwind)]
     pub fn close(&self) {
         self.closed.cancel();
     }
@@ -108,7 +107,7 @@ impl From<WatchEvent> for NativeWatchEvent {
             Change::Created => "created",
             Change::Modified => "modified",
             Change::Removed => "removed",
-            // A watch that begins again has missed what was before.
+            // Ready is sent when a watch begins again: changes before it were missed.
             Change::Overflow | Change::Ready => "overflow",
         };
         Self {

@@ -1,4 +1,4 @@
-//! A held sandbox behind a handle.
+//! A handle of a held sandbox.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -20,17 +20,15 @@ use crate::error::NativeError;
 /// A held sandbox as its daemon describes it.
 #[napi(object, use_nullable = true)]
 pub struct NativeBoxInfo {
-    /// Of the daemon; empty when it is the one asked.
+    /// Address of the daemon; empty except in the result of `list`.
     pub address: String,
-    /// Chosen when it was made.
     pub id: String,
-    /// To find it by.
     pub labels: HashMap<String, String>,
     /// Milliseconds since 1970.
     pub created_at: f64,
-    /// How long it outlives the last call.
+    /// How long the box stays after the last call that named it.
     pub lease_ms: f64,
-    /// Until its lifetime ends; null: it does not.
+    /// Milliseconds until its lifetime ends; null without an end.
     pub remaining_ms: Option<f64>,
     /// none | process | rootless | full.
     pub isolation: String,
@@ -41,13 +39,11 @@ pub struct NativeBoxInfo {
 /// A copy of a box's files.
 #[napi(object, use_nullable = true)]
 pub struct NativeSnapshot {
-    /// Chosen when it was made.
     pub id: String,
-    /// Of all files.
+    /// Bytes of all files together.
     pub bytes: f64,
     /// Milliseconds since 1970.
     pub created_at: f64,
-    /// To find it by.
     pub labels: HashMap<String, String>,
 }
 
@@ -77,7 +73,7 @@ impl From<SnapshotInfo> for NativeSnapshot {
     }
 }
 
-/// A port of this machine that stands until it is closed.
+/// A port of this machine that leads to one of a box until it is closed.
 #[napi]
 pub struct NativePortForward {
     port: u16,
@@ -86,14 +82,14 @@ pub struct NativePortForward {
 
 #[napi]
 impl NativePortForward {
-    /// On 127.0.0.1.
-    #[napi(getter)]
+    /// The port on 127.0.0.1.
+    #[napi(getter, catch_unwind)]
     pub fn port(&self) -> u32 {
         self.port.into()
     }
 
-    /// Closes it and every connection through it.
-    #[napi]
+    /// Closes the port and every connection through it.
+    #[napi(catch_unwind)]
     pub fn close(&self) {
         if let Ok(mut open) = self.open.lock() {
             *open = None;
@@ -101,7 +97,6 @@ impl NativePortForward {
     }
 }
 
-/// A held sandbox.
 #[napi]
 pub struct NativeSandboxBox {
     held: HeldBox,
@@ -114,14 +109,14 @@ impl NativeSandboxBox {
         Self { held, cancels }
     }
 
-    /// As it was when it was made or found.
-    #[napi]
+    /// The description from when the box was made or found.
+    #[napi(catch_unwind)]
     pub fn info(&self) -> NativeBoxInfo {
         NativeBoxInfo::new(String::new(), self.held.info().clone())
     }
 
-    /// Runs one command to its end.
-    #[napi]
+    /// Runs one command and waits for its end.
+    #[napi(catch_unwind)]
     pub fn exec<'env>(
         &self,
         env: &'env Env,
@@ -136,8 +131,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Starts a process.
-    #[napi]
+    /// Starts a process that continues after the call.
+    #[napi(catch_unwind)]
     pub fn start<'env>(
         &self,
         env: &'env Env,
@@ -151,8 +146,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Those that are known.
-    #[napi]
+    /// The processes that the daemon knows.
+    #[napi(catch_unwind)]
     pub fn processes<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Vec<NativeProcessInfo>>> {
         let held = self.held.clone();
         env.spawn_future(async move {
@@ -162,14 +157,14 @@ impl NativeSandboxBox {
         })
     }
 
-    /// One of them, without looking.
-    #[napi]
+    /// A handle of the process with this id; does not check that there is one.
+    #[napi(catch_unwind)]
     pub fn process(&self, id: String) -> NativeSandboxProcess {
         NativeSandboxProcess::new(self.held.process(&id), self.cancels.clone())
     }
 
-    /// A file's bytes.
-    #[napi]
+    /// Reads a file's bytes from `offset` on. More than `max_bytes` is an error.
+    #[napi(catch_unwind)]
     pub fn read<'env>(
         &self,
         env: &'env Env,
@@ -184,8 +179,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Writes a file whole; the bytes are copied before the call returns.
-    #[napi]
+    /// Writes a whole file. The bytes are copied before the call returns.
+    #[napi(catch_unwind)]
     pub fn write<'env>(
         &self,
         env: &'env Env,
@@ -201,15 +196,14 @@ impl NativeSandboxBox {
         })
     }
 
-    /// What a path names.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn stat<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, NativeFileInfo>> {
         let held = self.held.clone();
         env.spawn_future(async move { Ok(NativeFileInfo::from(held.stat(&path).await.map_err(NativeError::from)?)) })
     }
 
-    /// A directory's entries.
-    #[napi]
+    /// `depth` is the number of levels.
+    #[napi(catch_unwind)]
     pub fn list_directory<'env>(
         &self,
         env: &'env Env,
@@ -224,8 +218,7 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Makes a directory.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn make_directory<'env>(&self, env: &'env Env, path: String) -> napi::Result<PromiseRaw<'env, NativeFileInfo>> {
         let held = self.held.clone();
         env.spawn_future(async move {
@@ -234,8 +227,7 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Renames.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn rename<'env>(
         &self,
         env: &'env Env,
@@ -249,15 +241,14 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Removes.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn remove<'env>(&self, env: &'env Env, path: String, recursive: bool) -> napi::Result<PromiseRaw<'env, ()>> {
         let held = self.held.clone();
         env.spawn_future(async move { Ok(held.remove(&path, recursive).await.map_err(NativeError::from)?) })
     }
 
-    /// Watches a directory; resolves when the watch stands.
-    #[napi]
+    /// Watches a directory. The promise resolves when no later change can be missed.
+    #[napi(catch_unwind)]
     pub fn watch<'env>(
         &self,
         env: &'env Env,
@@ -272,7 +263,7 @@ impl NativeSandboxBox {
     }
 
     /// Copies a directory of this machine into the box.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn upload_directory<'env>(
         &self,
         env: &'env Env,
@@ -286,8 +277,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Copies a directory of the box into a new one of this machine.
-    #[napi]
+    /// Copies a directory of the box into a new directory of this machine.
+    #[napi(catch_unwind)]
     pub fn download_directory<'env>(
         &self,
         env: &'env Env,
@@ -304,8 +295,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Keeps a copy of its files.
-    #[napi]
+    /// Keeps a copy of the box's files.
+    #[napi(catch_unwind)]
     pub fn snapshot<'env>(
         &self,
         env: &'env Env,
@@ -319,8 +310,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Makes a port of this machine reach one of the box.
-    #[napi]
+    /// Opens a port of this machine that leads to a port of the box.
+    #[napi(catch_unwind)]
     pub fn forward_port(&self, port: u16) -> napi::Result<NativePortForward> {
         let forward = within_runtime_if_available(|| self.held.forward_port(port)).map_err(NativeError::from)?;
         Ok(NativePortForward {
@@ -329,8 +320,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Null: no limit.
-    #[napi]
+    /// Null removes the limit.
+    #[napi(catch_unwind)]
     pub fn set_lifetime<'env>(
         &self,
         env: &'env Env,
@@ -344,8 +335,8 @@ impl NativeSandboxBox {
         })
     }
 
-    /// Kills everything in it and frees it.
-    #[napi]
+    /// Kills everything in the box and frees it.
+    #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let held = self.held.clone();
         env.spawn_future(async move { Ok(held.close().await.map_err(NativeError::from)?) })

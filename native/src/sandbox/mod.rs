@@ -1,4 +1,4 @@
-//! Sandboxes: a client of daemons, the boxes that it holds, and their processes, each behind a handle.
+//! Sandboxes: handles of a client of daemons, of the boxes that it holds, and of their processes.
 
 mod cancels;
 mod capabilities;

@@ -1,4 +1,4 @@
-//! A client of daemons behind a handle.
+//! A handle of a client of daemons.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,27 +16,27 @@ use super::result::NativeRunResult;
 use super::test_run::{NativeTestsResult, collect};
 use crate::error::NativeError;
 
-/// How to start a daemon.
+/// How to start an embedded daemon.
 #[napi(object, use_nullable = true)]
 pub struct NativeSandboxStart {
-    /// The program.
+    /// Path of the daemon's program.
     pub binary: String,
-    /// Its further arguments.
+    /// Further arguments of the program.
     pub args: Vec<String>,
     /// Null lets the client choose.
     pub start_timeout_ms: Option<u32>,
 }
 
-/// How to know daemons on TCP; everything is PEM.
+/// How the client and daemons on TCP know each other; every text is PEM, except `server_name`.
 #[napi(object, use_nullable = true)]
 pub struct NativeSandboxTls {
-    /// Of the authority that signed the daemons' certificates.
+    /// Certificate of the authority that signed the daemons' certificates.
     pub ca: String,
-    /// Our own; null without.
+    /// The client's certificate; null sends none.
     pub certificate: Option<String>,
-    /// Of our own; null without.
+    /// Private key of the client's certificate.
     pub key: Option<String>,
-    /// In the daemons' certificates; null: the host of the address.
+    /// Name in the daemons' certificates; null takes the host of the address.
     pub server_name: Option<String>,
 }
 
@@ -45,9 +45,9 @@ pub struct NativeSandboxTls {
 pub struct NativeSandboxConnect {
     /// unix:/path, host:port, https://host:port or dns:name:port.
     pub addresses: Vec<String>,
-    /// Bearer token.
+    /// Bearer token that daemons demand.
     pub token: Option<String>,
-    /// Null: not encrypted.
+    /// Null leaves connections unencrypted.
     pub tls: Option<NativeSandboxTls>,
     /// Null lets the client choose.
     pub connect_timeout_ms: Option<u32>,
@@ -89,7 +89,7 @@ impl NativeSandboxPool {
     }
 
     /// Starts a daemon that ends with the handle.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn start(env: &Env, options: NativeSandboxStart) -> napi::Result<PromiseRaw<'_, NativeSandboxPool>> {
         env.spawn_future(async move {
             let options = DaemonOptions {
@@ -103,8 +103,7 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Connects to daemons.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn connect(env: &Env, options: NativeSandboxConnect) -> napi::Result<PromiseRaw<'_, NativeSandboxPool>> {
         let (addresses, connect) = connect_options(options)?;
         env.spawn_future(async move {
@@ -113,14 +112,13 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Of the embedded daemon.
-    #[napi]
+    /// Process id of the embedded daemon; null without one.
+    #[napi(catch_unwind)]
     pub fn daemon_pid(&self) -> Option<u32> {
         self.client.daemon_pid()
     }
 
-    /// Runs one command.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn run_once<'env>(
         &self,
         env: &'env Env,
@@ -135,8 +133,7 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Runs many tests of one program.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn run_tests<'env>(
         &self,
         env: &'env Env,
@@ -154,14 +151,13 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Kills the run, the tests, the exec or the evaluation with this key; its promise then resolves.
-    #[napi]
+    /// Kills the run, tests, exec or evaluation with this key. Its promise then resolves.
+    #[napi(catch_unwind)]
     pub fn cancel(&self, key: String) {
         self.cancels.cancel(&key);
     }
 
-    /// Makes a held sandbox.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn create<'env>(
         &self,
         env: &'env Env,
@@ -175,8 +171,8 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Finds a held sandbox.
-    #[napi]
+    /// Finds a held sandbox by its id.
+    #[napi(catch_unwind)]
     pub fn open<'env>(&self, env: &'env Env, id: String) -> napi::Result<PromiseRaw<'env, NativeSandboxBox>> {
         let (client, cancels) = (self.client.clone(), self.cancels.clone());
         env.spawn_future(async move {
@@ -185,8 +181,8 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Held sandboxes with all of these labels.
-    #[napi]
+    /// The held sandboxes that have all of these labels.
+    #[napi(catch_unwind)]
     pub fn list<'env>(
         &self,
         env: &'env Env,
@@ -200,8 +196,8 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Closes held sandboxes with all of these labels; their ids.
-    #[napi]
+    /// Closes the held sandboxes that have all of these labels; returns their ids.
+    #[napi(catch_unwind)]
     pub fn close_all<'env>(
         &self,
         env: &'env Env,
@@ -211,8 +207,8 @@ impl NativeSandboxPool {
         env.spawn_future(async move { Ok(client.close_all(labels).await.map_err(NativeError::from)?) })
     }
 
-    /// Snapshots with all of these labels.
-    #[napi]
+    /// The snapshots that have all of these labels.
+    #[napi(catch_unwind)]
     pub fn snapshots<'env>(
         &self,
         env: &'env Env,
@@ -225,15 +221,13 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Deletes a snapshot.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn delete_snapshot<'env>(&self, env: &'env Env, id: String) -> napi::Result<PromiseRaw<'env, ()>> {
         let client = self.client.clone();
         env.spawn_future(async move { Ok(client.delete_snapshot(&id).await.map_err(NativeError::from)?) })
     }
 
-    /// What each daemon can do.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn capabilities<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Vec<NativeSandboxCapabilities>>> {
         let client = self.client.clone();
         env.spawn_future(async move {
@@ -242,8 +236,7 @@ impl NativeSandboxPool {
         })
     }
 
-    /// How busy each is.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn health<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Vec<NativeSandboxHealth>>> {
         let client = self.client.clone();
         env.spawn_future(async move {
@@ -252,8 +245,8 @@ impl NativeSandboxPool {
         })
     }
 
-    /// Cancels what runs, closes what was made here and stops an embedded daemon.
-    #[napi]
+    /// Cancels what runs, closes the sandboxes that were made through this handle, and stops an embedded daemon.
+    #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let client = self.client.clone();
         env.spawn_future(async move {

@@ -1,4 +1,4 @@
-//! Processes of held sandboxes behind handles.
+//! Handles of processes in held sandboxes.
 
 use std::sync::Arc;
 
@@ -16,43 +16,41 @@ use crate::error::NativeError;
 /// A process as its daemon describes it.
 #[napi(object, use_nullable = true)]
 pub struct NativeProcessInfo {
-    /// Chosen when it was started.
     pub id: String,
-    /// Inside the box.
+    /// Process id inside the box.
     pub pid: u32,
-    /// argv.
+    /// Program and arguments.
     pub command: Vec<String>,
-    /// Not ended.
     pub running: bool,
 }
 
-/// What an attached process does.
+/// An event of a process whose output is read.
 #[napi(object, use_nullable = true)]
 pub struct NativeProcessEvent {
     /// stdout | stderr | ended.
     pub kind: String,
-    /// Of the first byte.
+    /// Position of the first byte in the stream.
     pub offset: f64,
-    /// Output.
+    /// Output bytes; empty when the process ended.
     pub data: Buffer,
-    /// Only when it ended.
+    /// Null until the process ended.
     pub result: Option<NativeRunResult>,
 }
 
-/// What became of code in an interpreter.
+/// The outcome of code that ran in an interpreter.
 #[napi(object, use_nullable = true)]
 pub struct NativeEvaluation {
-    /// EXITED with 0, or with 1 when it raised.
+    /// EXITED with code 0, or 1 when the code raised an exception.
     pub result: NativeRunResult,
-    /// repr of the last expression, or empty.
+    /// The repr of the last expression, or empty.
     pub value: String,
-    /// Last line of what was raised, or empty.
+    /// The last line of the exception, or empty.
     pub error: String,
-    /// The interpreter takes more.
+    /// The interpreter takes more code.
     pub alive: bool,
 }
 
-/// A process.
+/// A process in a held sandbox.
 #[napi]
 pub struct NativeSandboxProcess {
     process: Process,
@@ -65,14 +63,14 @@ impl NativeSandboxProcess {
         Self { process, cancels }
     }
 
-    /// As it was when it was started; only the id where it was not looked for.
-    #[napi]
+    /// The description from when the process was started. A handle that was made from an id alone has only the id.
+    #[napi(catch_unwind)]
     pub fn info(&self) -> NativeProcessInfo {
         self.process.info().clone().into()
     }
 
-    /// Its output from these positions on.
-    #[napi]
+    /// The output from these positions on, in bytes.
+    #[napi(catch_unwind)]
     pub fn output(&self, stdout_from: f64, stderr_from: f64) -> NativeProcessOutput {
         let output = self.process.output(stdout_from as u64, stderr_from as u64);
         NativeProcessOutput {
@@ -81,8 +79,8 @@ impl NativeSandboxProcess {
         }
     }
 
-    /// Appends to its input; bytes accepted so far. The bytes are copied before the call returns.
-    #[napi]
+    /// Appends to the input and returns how many bytes were accepted so far. The bytes are copied before the call returns.
+    #[napi(catch_unwind)]
     pub fn input<'env>(
         &self,
         env: &'env Env,
@@ -98,22 +96,22 @@ impl NativeSandboxProcess {
         })
     }
 
-    /// Sends a signal to its tree.
-    #[napi]
+    /// Sends a signal; SIGKILL also ends everything that the process started.
+    #[napi(catch_unwind)]
     pub fn signal<'env>(&self, env: &'env Env, signal: u32) -> napi::Result<PromiseRaw<'env, ()>> {
         let process = self.process.clone();
         env.spawn_future(async move { Ok(process.signal(signal).await.map_err(NativeError::from)?) })
     }
 
-    /// Tells its terminal a size.
-    #[napi]
+    /// Changes the size of the process's terminal, in characters.
+    #[napi(catch_unwind)]
     pub fn resize<'env>(&self, env: &'env Env, rows: u32, columns: u32) -> napi::Result<PromiseRaw<'env, ()>> {
         let process = self.process.clone();
         env.spawn_future(async move { Ok(process.resize(rows, columns).await.map_err(NativeError::from)?) })
     }
 
-    /// Runs code in an interpreter.
-    #[napi]
+    /// Runs code in a process that is an interpreter.
+    #[napi(catch_unwind)]
     pub fn evaluate<'env>(
         &self,
         env: &'env Env,
@@ -130,7 +128,7 @@ impl NativeSandboxProcess {
     }
 }
 
-/// What a process writes, until its end.
+/// The output of a process, until the process ends.
 #[napi]
 pub struct NativeProcessOutput {
     output: Arc<Mutex<ProcessOutput>>,
@@ -140,7 +138,7 @@ pub struct NativeProcessOutput {
 #[napi]
 impl NativeProcessOutput {
     /// The next event; null after the end.
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, Option<NativeProcessEvent>>> {
         let (output, closed) = (Arc::clone(&self.output), self.closed.clone());
         env.spawn_future(async move {
@@ -151,8 +149,8 @@ impl NativeProcessOutput {
         })
     }
 
-    /// Stops reading; a call that waits gives null. The process goes on.
-    #[napi]
+    /// Stops reading; the process runs on. A call of `next` that waits returns null.
+    #[napi(catch_unwind)]
     pub fn close(&self) {
         self.closed.cancel();
     }

@@ -1,4 +1,4 @@
-//! What to run, on its way to a daemon.
+//! Converts requests from JavaScript for a daemon.
 
 use std::collections::HashMap;
 
@@ -15,32 +15,31 @@ use crate::error::NativeError;
 /// Limits of a run; null takes the daemon's default.
 #[napi(object, use_nullable = true)]
 pub struct NativeRunLimits {
-    /// Wall clock.
     pub wall_ms: Option<f64>,
-    /// Of all processes.
+    /// CPU time of all processes together.
     pub cpu_ms: Option<f64>,
-    /// Of the whole tree.
+    /// Memory of all processes together, with their files in memory.
     pub memory_bytes: Option<f64>,
-    /// Threads count.
+    /// Processes and threads.
     pub processes: Option<f64>,
-    /// Per process.
+    /// For each process.
     pub open_files: Option<f64>,
-    /// Kept per stream.
+    /// Bytes that are kept of each stream.
     pub output_bytes: Option<f64>,
-    /// Over both streams.
+    /// Bytes over both streams; a run that writes more is killed.
     pub output_kill_bytes: Option<f64>,
-    /// Of all writable places.
+    /// Bytes in all writable places together.
     pub disk_bytes: Option<f64>,
-    /// Files.
+    /// Number of files.
     pub inodes: Option<f64>,
-    /// Of all collected files.
+    /// Bytes of all collected files together.
     pub collect_bytes: Option<f64>,
 }
 
-/// A file to write before the start.
+/// A file to write before the program starts.
 #[napi(object, use_nullable = true)]
 pub struct NativeInputFile {
-    /// Relative.
+    /// Relative to the work directory.
     pub path: String,
     /// Copied before the call returns.
     pub content: Uint8Array,
@@ -48,58 +47,52 @@ pub struct NativeInputFile {
     pub mode: u32,
 }
 
-/// One service that a port of the sandbox's loopback reaches.
+/// A port on the sandbox's loopback that leads to one service.
 #[napi(object, use_nullable = true)]
 pub struct NativeForward {
-    /// Port.
     pub listen: u32,
     /// host:port or unix:/path.
     pub to: String,
 }
 
-/// What a sandbox reaches besides its own loopback.
+/// What a sandbox can reach besides its own loopback.
 #[napi(object, use_nullable = true)]
 pub struct NativeNetwork {
-    /// Null: no proxy at all.
+    /// Names that the proxy lets through; null starts no proxy.
     pub allow: Option<Vec<String>>,
-    /// Ports of its loopback.
     pub forward: Vec<NativeForward>,
 }
 
-/// One run.
 #[napi(object, use_nullable = true)]
 pub struct NativeRunRequest {
-    /// At most one execution per key.
+    /// A key is executed at most once.
     pub key: String,
-    /// argv.
+    /// Program and arguments.
     pub command: Vec<String>,
     /// Copied before the call returns.
     pub stdin: Uint8Array,
     /// Written before the start.
     pub files: Vec<NativeInputFile>,
-    /// Globs.
+    /// Globs of files to return.
     pub collect: Vec<String>,
-    /// Added to the sandbox's own.
+    /// Added to the sandbox's own variables.
     pub env: HashMap<String, String>,
-    /// Empty: the work directory.
+    /// Empty means the work directory.
     pub cwd: String,
-    /// Of the run.
     pub limits: NativeRunLimits,
-    /// What it reaches.
     pub network: NativeNetwork,
-    /// Longest wait for a slot.
+    /// Longest wait for a slot; null takes the daemon's default.
     pub queue_ms: Option<f64>,
     /// any | process | rootless | full.
     pub min_isolation: String,
-    /// Of the run.
     pub labels: HashMap<String, String>,
-    /// Empty: chosen by the command.
+    /// exec | python | node; empty lets the command decide.
     pub runtime: String,
-    /// Empty: the machine's own directories.
+    /// Empty means the machine's own directories.
     pub image: String,
 }
 
-/// One test of a program.
+/// One test: what the program gets.
 #[napi(object, use_nullable = true)]
 pub struct NativeTestCase {
     /// Copied before the call returns.
@@ -111,95 +104,88 @@ pub struct NativeTestCase {
 /// Many tests of one program.
 #[napi(object, use_nullable = true)]
 pub struct NativeTestsRequest {
-    /// By which `cancel` finds it.
+    /// The key for `cancel`.
     pub cancel: String,
-    /// The program; its limits are of each case. Without a key cases may be begun again.
+    /// The program, with the limits of each case. Without a key, cases may be started again after a loss.
     pub run: NativeRunRequest,
-    /// In order.
     pub cases: Vec<NativeTestCase>,
-    /// After a case that did not exit with 0 none is begun.
+    /// No case starts after one that did not exit with 0.
     pub stop_on_failure: bool,
-    /// argv, empty: none.
+    /// Program and arguments, run once before the cases; empty for none.
     pub build: Vec<String>,
-    /// Of the build.
     pub build_limits: NativeRunLimits,
 }
 
 /// A held sandbox to make.
 #[napi(object, use_nullable = true)]
 pub struct NativeCreateRequest {
-    /// Never used before.
+    /// Must never have been used before.
     pub id: String,
-    /// How long it outlives the last call.
+    /// How long the box stays after the last call that named it; null takes the daemon's default.
     pub lease_ms: Option<f64>,
-    /// From now.
+    /// How long the box stays at most, from now on; null sets no limit.
     pub lifetime_ms: Option<f64>,
-    /// To find it by.
     pub labels: HashMap<String, String>,
-    /// Of the box and, by default, of its execs.
+    /// Limits of the box, and the defaults of its execs.
     pub limits: NativeRunLimits,
-    /// What it reaches.
     pub network: NativeNetwork,
-    /// exec | python | node, empty: none.
+    /// exec | python | node; empty for none.
     pub runtime: String,
-    /// Empty: the machine's own directories.
+    /// Empty means the machine's own directories.
     pub image: String,
-    /// Empty: none.
+    /// Id of a snapshot to begin with; empty for none.
     pub from_snapshot: String,
-    /// Of all its execs.
+    /// Variables of all its execs.
     pub env: HashMap<String, String>,
-    /// Written first.
+    /// Written before the first exec.
     pub files: Vec<NativeInputFile>,
     /// any | process | rootless | full.
     pub min_isolation: String,
-    /// Longest wait for a slot.
+    /// Longest wait for a slot; null takes the daemon's default.
     pub queue_ms: Option<f64>,
 }
 
 /// A command in a held sandbox.
 #[napi(object, use_nullable = true)]
 pub struct NativeExecRequest {
-    /// At most one execution per key.
+    /// A key is executed at most once.
     pub key: String,
-    /// argv.
+    /// Program and arguments.
     pub command: Vec<String>,
     /// Copied before the call returns.
     pub stdin: Uint8Array,
-    /// Added to the box's.
+    /// Added to the box's variables.
     pub env: HashMap<String, String>,
-    /// Empty: the work directory.
+    /// Empty means the work directory.
     pub cwd: String,
-    /// Wall, CPU and output.
+    /// Only wall, CPU and output apply.
     pub limits: NativeRunLimits,
     /// sandbox | nobody.
     pub user: String,
-    /// Empty: chosen by the command.
+    /// exec | python | node; empty lets the command decide.
     pub runtime: String,
 }
 
-/// A size in characters.
+/// The size of a terminal in characters.
 #[napi(object, use_nullable = true)]
 pub struct NativePtySize {
-    /// Lines.
     pub rows: u32,
-    /// Characters in each.
     pub columns: u32,
 }
 
 /// A process to start in a held sandbox.
 #[napi(object, use_nullable = true)]
 pub struct NativeStartRequest {
-    /// What to run.
     pub exec: NativeExecRequest,
-    /// Id of the process.
+    /// Id of the process, unique in its box.
     pub process: String,
-    /// Null: pipes.
+    /// Null connects pipes in place of a terminal.
     pub pty: Option<NativePtySize>,
-    /// Input comes later.
+    /// The input stays open for `input`.
     pub keep_stdin: bool,
-    /// It waits for readers of its output.
+    /// The process waits for readers of its output; otherwise the oldest output is dropped.
     pub lossless: bool,
-    /// python | node: an interpreter; empty: the command.
+    /// python | node starts an interpreter; empty starts the command.
     pub repl: String,
 }
 

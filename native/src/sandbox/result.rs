@@ -1,4 +1,4 @@
-//! How runs ended, on its way to JavaScript.
+//! Converts the results of runs for JavaScript.
 
 use napi::bindgen_prelude::Buffer;
 use napi_derive::napi;
@@ -8,80 +8,74 @@ use prl_sandbox_proto::{Isolation, Limit, Output};
 /// One stream of a run.
 #[napi(object, use_nullable = true)]
 pub struct NativeRunOutput {
-    /// Head and tail, joined.
+    /// The first and the last bytes of the stream, joined.
     pub data: Buffer,
-    /// Where in `data` the tail begins.
+    /// Where the last bytes begin in `data`.
     pub head_bytes: f64,
-    /// Dropped between them.
+    /// Number of bytes that were dropped between the two.
     pub gap: f64,
 }
 
 /// A collected file.
 #[napi(object, use_nullable = true)]
 pub struct NativeOutputFile {
-    /// Relative.
+    /// Relative to the work directory.
     pub path: String,
-    /// Its bytes.
     pub content: Buffer,
 }
 
-/// What matched and did not come.
+/// A file that matched and was not collected.
 #[napi(object, use_nullable = true)]
 pub struct NativeUncollected {
-    /// Relative.
+    /// Relative to the work directory.
     pub path: String,
-    /// Why.
     pub reason: String,
 }
 
 /// How a run ended.
 #[napi(object, use_nullable = true)]
 pub struct NativeRunResult {
-    /// EXITED ... INFRA.
+    /// EXITED, SIGNALED, WALL_TIMEOUT, ..., INFRA.
     pub cause: String,
-    /// For people.
+    /// A sentence for people.
     pub reason: String,
-    /// PRL_SANDBOX_* with INFRA, else empty.
+    /// PRL_SANDBOX_* for INFRA, else empty.
     pub error_code: String,
-    /// wall, cpu, memory, processes, output, disk, inodes, collect.
+    /// wall | cpu | memory | processes | output | disk | inodes | collect.
     pub limits_hit: Vec<String>,
-    /// Null when it did not exit.
+    /// Null when the command did not exit.
     pub exit_code: Option<i32>,
-    /// Null when no signal ended it.
+    /// Null when no signal ended the command.
     pub signal: Option<i32>,
-    /// What it wrote.
     pub stdout: NativeRunOutput,
-    /// What it wrote.
     pub stderr: NativeRunOutput,
-    /// Collected.
     pub files: Vec<NativeOutputFile>,
-    /// Matched, but not collected.
+    /// Files that matched and were not collected.
     pub uncollected: Vec<NativeUncollected>,
-    /// Null when not observed.
+    /// Null when it could not be observed.
     pub cpu_ms: Option<f64>,
-    /// Null when not observed.
+    /// Null when it could not be observed.
     pub peak_memory_bytes: Option<f64>,
-    /// Null when not observed.
+    /// Most processes and threads at one time; null when it could not be observed.
     pub processes: Option<f64>,
-    /// Waiting.
+    /// Waiting for a slot.
     pub queue_ms: f64,
-    /// Setting up.
     pub setup_ms: f64,
-    /// Running.
+    /// From the start of the command to its end.
     pub run_ms: f64,
-    /// Until the last byte was in.
+    /// From the end of the command until the last output and file were in.
     pub drain_ms: f64,
     /// none | process | rootless | full.
     pub isolation: String,
-    /// Kept result of an earlier call.
+    /// This is the kept result of an earlier call with the same key.
     pub replayed: bool,
-    /// When overloaded.
+    /// When to try again, if the daemon is overloaded.
     pub retry_after_ms: Option<f64>,
-    /// exec | python | node; empty when it did not take place.
+    /// exec | python | node; empty when nothing ran.
     pub runtime: String,
 }
 
-/// Runs off the JavaScript thread, so joining and copying the streams stalls nobody.
+/// Runs off the JavaScript thread, so that joining and copying the streams does not block it.
 impl From<RunOutcome> for NativeRunResult {
     fn from(outcome: RunOutcome) -> Self {
         let RunOutcome { result, retry_after } = outcome;

@@ -1,4 +1,4 @@
-//! Many tests of one program: all results at once, on their way to JavaScript.
+//! Runs of many tests of one program: collects all results for JavaScript.
 
 use napi_derive::napi;
 use prl_sandbox_client::{ClientError, TestEvent, TestRun};
@@ -8,15 +8,15 @@ use super::result::NativeRunResult;
 /// How a run of tests ended.
 #[napi(object, use_nullable = true)]
 pub struct NativeTestsResult {
-    /// Null without a build, or when it did not end.
+    /// Null without a build, or when the build did not end.
     pub build: Option<NativeRunResult>,
-    /// In the order of the cases; null where there is none.
+    /// In the order of the cases; null for a case without a result.
     pub cases: Vec<Option<NativeRunResult>>,
-    /// Why cases have no result; null when none was missing for a reason of the infrastructure.
+    /// Why cases have no result, when the infrastructure is the reason; null otherwise.
     pub ended_early: Option<NativeRunResult>,
 }
 
-/// Takes results until the last.
+/// Collects results until the run of tests ends.
 pub(crate) async fn collect(mut run: TestRun, cases: usize) -> Result<NativeTestsResult, ClientError> {
     let mut result = NativeTestsResult {
         build: None,

@@ -16,23 +16,21 @@ use crate::runtime::blocking;
 
 use super::malformed;
 
-/// A file of staged weights.
+/// A weights file in the staging folder.
 #[napi(object, use_nullable = true)]
 pub struct NativeStagedShard {
-    /// Its name in the staged folder.
+    /// Its name in the folder.
     pub file: String,
-    /// Its length.
     pub bytes: f64,
-    /// Of its bytes.
+    /// XXH3-64 of its bytes.
     pub digest: String,
 }
 
-/// A version as it stands on disk.
+/// A version that was published.
 #[napi(object, use_nullable = true)]
 pub struct NativePublished {
-    /// Its directory.
     pub dir: String,
-    /// Its manifest, JSON.
+    /// JSON.
     pub manifest: String,
 }
 
@@ -51,7 +49,7 @@ fn scored(canary: Option<String>) -> Result<Option<Canary>, NativeError> {
         .transpose()
 }
 
-/// Publishes versions into a root.
+/// Publishes versions into a root folder.
 #[napi]
 pub struct NativeWeightPublisher {
     publisher: Arc<Mutex<Option<WeightPublisher>>>,
@@ -59,7 +57,7 @@ pub struct NativeWeightPublisher {
 
 #[napi]
 impl NativeWeightPublisher {
-    /// Takes the root for itself.
+    /// Locks the root against other publishers. `keep` versions stay in it.
     #[napi(catch_unwind)]
     pub fn open(
         env: &Env,
@@ -96,14 +94,14 @@ impl NativeWeightPublisher {
         })
     }
 
-    /// An empty folder for a version's files.
+    /// Makes an empty folder for a version's files.
     #[napi(catch_unwind)]
     pub fn stage<'env>(&self, env: &'env Env, version: f64) -> napi::Result<PromiseRaw<'env, String>> {
         let version = whole("version", version)?;
         self.run(env, move |publisher| Ok(text(&publisher.stage(version)?)))
     }
 
-    /// Publishes what was staged; `canary` is JSON or null.
+    /// Publishes the staged version. `canary` is JSON or null.
     #[napi(catch_unwind)]
     pub fn publish<'env>(
         &self,
@@ -132,7 +130,7 @@ impl NativeWeightPublisher {
         })
     }
 
-    /// Publishes a copy of a folder; `canary` is JSON or null.
+    /// Publishes a copy of a folder. `canary` is JSON or null.
     #[napi(catch_unwind)]
     pub fn publish_folder<'env>(
         &self,
@@ -149,19 +147,19 @@ impl NativeWeightPublisher {
         })
     }
 
-    /// Makes the newest version full; false when it is.
+    /// Makes the newest version full; returns false when it already is.
     #[napi(catch_unwind)]
     pub fn make_newest_full<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.run(env, |publisher| Ok(publisher.make_newest_full()?.is_some()))
     }
 
-    /// The same when a receiver has asked for it.
+    /// Does the same when a receiver has asked for it; returns false when there was nothing to do.
     #[napi(catch_unwind)]
     pub fn serve_full_request<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, bool>> {
         self.run(env, |publisher| Ok(publisher.serve_full_request()?.is_some()))
     }
 
-    /// Lets another publisher have the root.
+    /// Gives up the lock on the root.
     #[napi(catch_unwind)]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let publisher = Arc::clone(&self.publisher);
@@ -172,7 +170,7 @@ impl NativeWeightPublisher {
     }
 }
 
-/// A received version, held until it is released.
+/// A received version, kept until it is released.
 #[napi]
 pub struct NativeReceivedWeights {
     dir: String,
@@ -182,26 +180,26 @@ pub struct NativeReceivedWeights {
 
 #[napi]
 impl NativeReceivedWeights {
-    /// The complete folder.
+    /// The folder, which is complete even for a sparse version.
     #[napi(catch_unwind)]
     pub fn dir(&self) -> String {
         self.dir.clone()
     }
 
-    /// Its manifest, JSON.
+    /// JSON.
     #[napi(catch_unwind)]
     pub fn manifest(&self) -> String {
         self.manifest.clone()
     }
 
-    /// Lets retention remove it.
+    /// Allows the folder to be removed.
     #[napi(catch_unwind)]
     pub fn release(&mut self) {
         self.lease = None;
     }
 }
 
-/// Receives the versions of a root.
+/// Receives the versions of a root folder.
 #[napi]
 pub struct NativeWeightReceiver {
     receiver: Arc<Mutex<WeightReceiver>>,
@@ -209,7 +207,7 @@ pub struct NativeWeightReceiver {
 
 #[napi]
 impl NativeWeightReceiver {
-    /// Folders made of sparse versions go to `state`.
+    /// Complete folders that are made from sparse versions go to `state`.
     #[napi(catch_unwind)]
     pub fn open(env: &Env, root: String, state: String) -> napi::Result<PromiseRaw<'_, NativeWeightReceiver>> {
         blocking(env, move || {
@@ -220,7 +218,7 @@ impl NativeWeightReceiver {
         })
     }
 
-    /// A version as a complete folder.
+    /// Returns a version as a complete folder.
     #[napi(catch_unwind)]
     pub fn receive<'env>(&self, env: &'env Env, version: f64) -> napi::Result<PromiseRaw<'env, NativeReceivedWeights>> {
         let version = whole("version", version)?;
@@ -235,7 +233,7 @@ impl NativeWeightReceiver {
         })
     }
 
-    /// Asks the publisher for its newest version in full.
+    /// Asks the publisher to make its newest version full.
     #[napi(catch_unwind)]
     pub fn request_full<'env>(&self, env: &'env Env) -> napi::Result<PromiseRaw<'env, ()>> {
         let receiver = Arc::clone(&self.receiver);
@@ -245,7 +243,7 @@ impl NativeWeightReceiver {
     }
 }
 
-/// Checks a version's files against its manifest, and its tensors against its version digest; the manifest as JSON.
+/// Checks a version's files against its manifest, and its tensors against its version digest. Returns the manifest as JSON.
 #[napi(catch_unwind)]
 pub fn verify_weights(env: &Env, dir: String) -> napi::Result<PromiseRaw<'_, String>> {
     blocking(env, move || {
@@ -262,23 +260,21 @@ pub fn verify_weights(env: &Env, dir: String) -> napi::Result<PromiseRaw<'_, Str
 /// How a tensor differs between two folders.
 #[napi(object, use_nullable = true)]
 pub struct NativeTensorDiff {
-    /// Its name.
     pub name: String,
-    /// As in a header.
+    /// As the header names it.
     pub dtype: String,
-    /// Row-major.
     pub shape: Vec<f64>,
-    /// same, values, layout, removed or added.
+    /// same | values | layout | removed | added.
     pub change: String,
-    /// Elements that differ.
+    /// Number of elements that differ.
     pub changed: f64,
-    /// Elements that there are.
+    /// Number of all elements.
     pub elements: f64,
-    /// What a sparse version spends on it.
+    /// Bytes that a sparse version needs for it.
     pub sparse_bytes: f64,
 }
 
-/// Compares the weights of two complete folders, models or adapters.
+/// Compares the weights of two complete folders, of models or adapters.
 #[napi(catch_unwind)]
 pub fn diff_weights(env: &Env, base_dir: String, dir: String) -> napi::Result<PromiseRaw<'_, Vec<NativeTensorDiff>>> {
     blocking(env, move || {
@@ -316,20 +312,19 @@ fn closed(what: &str) -> NativeError {
     NativeError::new("PRL_WEIGHTS_IO", format!("the weight {what} is closed"))
 }
 
-/// What resharding did.
 #[napi(object, use_nullable = true)]
 pub struct NativeResharded {
-    /// Folders that were written, by target rank.
+    /// The folders that were written, by target rank.
     pub dirs: Vec<String>,
-    /// Tensors there are.
+    /// Number of tensors.
     pub tensors: f64,
-    /// Bytes that leave the source ranks, each once.
+    /// Bytes that leave the source ranks, each counted once.
     pub sent_bytes: f64,
-    /// Bytes that the target ranks have together.
+    /// Bytes of all target ranks together.
     pub written_bytes: f64,
 }
 
-/// Rewrites the folders of ranks for other ranks; layouts are `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON.
+/// Rewrites the folders of one set of ranks for another. A layout is `whole`, `fsdp:<n>`, `tp:<n>` or rules as JSON.
 #[napi(catch_unwind)]
 pub fn reshard_weights(
     env: &Env,

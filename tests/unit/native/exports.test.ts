@@ -1,0 +1,32 @@
+/** Every function that native/src exports turns a panic into an error; a panic across the border would end the process. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+
+const NATIVE = resolve(import.meta.dirname, "../../../native");
+/** `#[napi(...)]`, then other attributes and comments, then the function; a struct or an impl does not match. */
+const EXPORT = /#\[napi(?:\(([^\]]*)\))?\]\s*(?:#\[[^\]]*\]\s*|\/\/[^\n]*\n\s*)*pub (?:async )?fn (\w+)/g;
+
+const files = readdirSync(join(NATIVE, "src"), { recursive: true, encoding: "utf8" }).filter((file) =>
+  file.endsWith(".rs"),
+);
+const exports = files.flatMap((file) =>
+  [...readFileSync(join(NATIVE, "src", file), "utf8").matchAll(EXPORT)].map(([, options = "", name = ""]) => ({
+    name: `${file}: ${name}`,
+    caught: options.split(",").some((option) => option.trim() === "catch_unwind"),
+  })),
+);
+
+test("every exported function, method, constructor and getter catches panics", () => {
+  expect(exports.filter(({ caught }) => !caught).map(({ name }) => name)).toEqual([]);
+});
+
+test("the search above finds as many exports as index.d.ts declares", () => {
+  const declarations = readFileSync(join(NATIVE, "index.d.ts"), "utf8");
+  const functions = declarations.match(/^export declare function /gm) ?? [];
+  const bodies = [...declarations.matchAll(/^export declare class \w+ \{\n([\s\S]*?)^\}/gm)].map(
+    ([, body = ""]) => body,
+  );
+  const members = bodies.flatMap((body) => body.match(/^ {2}(?:static |get )?\w+\(/gm) ?? []);
+  expect(exports).toHaveLength(functions.length + members.length);
+});
