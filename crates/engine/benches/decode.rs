@@ -25,7 +25,7 @@ const COMPLETION_TOKENS: u32 = 48;
 const PREFILL_PROMPT_TOKENS: usize = 120;
 const PREFILL_BATCH: usize = 64;
 const ROUNDS: usize = 5;
-/// Longer than any round: reached only when generation hangs.
+/// Longer than any round takes; only a hang reaches it.
 const ROUND_DEADLINE: Duration = Duration::from_secs(120);
 
 fn main() {

@@ -44,7 +44,7 @@ const RIVAL: Shape = Shape {
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
-    // Test runners ask a bench for its tests, and run it with --test: one pass is enough to see that it works.
+    // A test runner lists a bench's tests, then runs it with --test; one pass is enough to see that it works.
     if std::env::args().any(|argument| argument == "--list") {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! The files of a model folder beside config and weights: tokenizer, chat template, generation config.
 //!
-//! A run saves its model many times and over days, and the folder that it began with may change or go meanwhile: a checkpoint is removed as soon
-//! as there is a newer one. So the bytes are kept in memory from the beginning, and every folder that is saved gets the same ones.
+//! A run saves its model many times over days. The folder that it began with may change or disappear meanwhile, because a checkpoint is
+//! removed when there is a newer one. So the bytes are kept in memory from the beginning, and every saved folder gets the same ones.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use prl_weights::replace_file;
 use crate::error::EngineError;
 
 const TOKENIZER: &str = "tokenizer.json";
-/// Names that Hugging Face gives them.
+/// The names that Hugging Face uses.
 const NAMES: [&str; 9] = [
     TOKENIZER,
     "tokenizer_config.json",
@@ -31,7 +31,7 @@ pub(crate) struct Companions {
 }
 
 impl Companions {
-    /// Those that lie in `dir`; there may be none.
+    /// The companion files in `dir`; there may be none.
     pub(crate) fn read(dir: &Path) -> Result<Self, EngineError> {
         let mut files = Vec::new();
         for name in NAMES {
@@ -51,7 +51,7 @@ impl Companions {
         Ok(Self { files })
     }
 
-    /// Those of the model in `dir`, which has a tokenizer.
+    /// The companion files of the model in `dir`, which must have a tokenizer.
     pub(crate) fn of_model(dir: &Path) -> Result<Self, EngineError> {
         let companions = Self::read(dir)?;
         if companions.files.iter().any(|(name, _)| *name == TOKENIZER) {
@@ -62,7 +62,7 @@ impl Companions {
             path: dir.join(TOKENIZER),
             source: io::Error::new(
                 io::ErrorKind::NotFound,
-                "there is none, so what is saved would be a model without a tokenizer",
+                "there is none: a saved model would have no tokenizer",
             ),
         })
     }

@@ -6,7 +6,7 @@ use crate::error::EngineError;
 use crate::isa::Tier;
 use crate::pool::Pool;
 
-/// More threads than cores only cost; this bound keeps a mistyped number from starting thousands.
+/// More threads than cores bring nothing; this bound keeps a mistyped number from starting thousands.
 const MOST_THREADS: usize = 1024;
 
 /// A thread pool and an instruction-set tier. Results depend on the tier, never on the number of threads.

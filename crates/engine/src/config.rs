@@ -1,6 +1,6 @@
 //! A model's architecture as read from a Hugging Face `config.json`.
 //!
-//! What the engine cannot compute exactly is refused by name: an unknown architecture, and every key whose value would change the
+//! The engine refuses by name what it cannot compute exactly: an unknown architecture, and every key whose value would change the
 //! mathematics. Keys that only describe (versions, token ids, initialisation) are kept but not interpreted.
 
 mod difference;
@@ -52,7 +52,7 @@ impl Architecture {
 /// How rotary frequencies are changed for long contexts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RopeScaling {
-    /// Not at all.
+    /// Frequencies stay as they are.
     None,
     /// Every frequency divided by `factor`.
     Linear {
@@ -166,7 +166,7 @@ impl ModelConfig {
 
         let hidden_size = size(&raw, "hidden_size")?;
         let num_heads = size(&raw, "num_attention_heads")?;
-        // transformers: null means one per query head; Qwen's classes put 32 in the place of an absent key.
+        // As in transformers: null means one per query head, and Qwen's classes replace an absent key by 32.
         let num_kv_heads = match (raw.get("num_key_value_heads"), architecture) {
             (None, Architecture::Qwen2 | Architecture::Qwen3) => 32,
             (None | Some(Value::Null), _) => num_heads,
@@ -227,8 +227,8 @@ impl ModelConfig {
         Ok(config)
     }
 
-    /// The config.json that this was read from, with `dtype` set to `float32`, the dtype of what the engine writes, and with the
-    /// `model_type` and `architectures` that transformers needs to load it.
+    /// The config.json that this was read from, with `dtype` set to `float32`, because the engine writes f32, and with the `model_type` and
+    /// `architectures` that transformers needs to load it.
     pub fn to_json(&self) -> String {
         let mut value = self.raw.clone();
         if let Some(object) = value.as_object_mut() {
@@ -314,7 +314,7 @@ impl ModelConfig {
             .collect()
     }
 
-    /// Refuses shapes whose parameter count does not fit in memory arithmetic, before anything is allocated.
+    /// Refuses, before anything is allocated, shapes whose parameter count overflows sizes in memory.
     fn check_size(&self) -> Result<(), EngineError> {
         const MOST_PARAMETERS: u128 = 1 << 36;
         const MOST_LAYERS: usize = 1 << 12;

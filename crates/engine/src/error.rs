@@ -24,7 +24,7 @@ pub enum EngineError {
     /// Arguments of a call do not fit the model.
     #[error("{0}")]
     Input(String),
-    /// The instruction-set tier asked for does not exist on this machine.
+    /// The requested instruction-set tier does not exist on this machine.
     #[error("{0}")]
     Isa(String),
     /// A request needs more memory than the engine was given.

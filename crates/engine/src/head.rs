@@ -27,12 +27,12 @@ pub fn row_logprob(compute: &Compute, logits: &[f32], temperature: f32, token: u
     logits[token as usize] / temperature - row_log_normalizer(compute, logits, temperature)
 }
 
-/// `log sum exp(logits / temperature)`: what to subtract from a scaled logit to get its log-probability.
+/// `log sum exp(logits / temperature)`: a scaled logit minus this is its log-probability.
 pub fn row_log_normalizer(compute: &Compute, logits: &[f32], temperature: f32) -> f32 {
     row_statistics(compute.tier(), logits, temperature).log_normalizer()
 }
 
-/// The smallest temperature that is divided by: below it, large logits overflow.
+/// The smallest temperature: divided by a smaller one, large logits overflow.
 const LEAST_TEMPERATURE: f32 = 1e-6;
 
 /// Checks that there is one temperature, or one per token, all finite and not too small.
@@ -60,7 +60,7 @@ pub(crate) fn check_temperatures(temperatures: &[f32], tokens: usize) -> Result<
 pub(crate) struct Target {
     /// Row of the hidden state that predicts it.
     pub(crate) row: usize,
-    /// Where its numbers go.
+    /// Index of the token in the outputs.
     pub(crate) token_at: usize,
     pub(crate) token: u32,
     pub(crate) temperature: f32,
@@ -93,7 +93,7 @@ pub(crate) fn temperature_at(temperatures: &[f32], token_at: usize) -> f32 {
     }
 }
 
-/// What the head says about each target.
+/// The head's result for each target.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scored {
     pub(crate) logprobs: Vec<f32>,

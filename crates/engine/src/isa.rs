@@ -1,13 +1,13 @@
-//! Instruction-set tiers: which instantiation of every kernel runs. Chosen once, when a [`crate::Compute`] is made.
+//! Instruction-set tiers: which instantiation of every kernel runs. A tier is chosen once, when a [`crate::Compute`] is made.
 //!
 //! A tier fixes the bits: portable multiplies then adds, the others fuse. Results of two tiers differ in the last places.
 
 use crate::error::EngineError;
 
-/// An instruction-set tier, from the least to the most able.
+/// An instruction-set tier. The variants ascend in ability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// What the compilation target guarantees; multiply, then add.
+    /// The instructions that the compilation target guarantees; multiplies, then adds.
     Portable,
     /// 256-bit vectors with fused multiply-add (x86-64 only).
     Avx2,
@@ -81,7 +81,7 @@ impl Tier {
         } else {
             let (wanted, best) = (self.name(), Self::detect().name());
             Err(EngineError::Isa(format!(
-                "instruction set {wanted} is not there on this machine: use {best}"
+                "this machine does not have the instruction set {wanted}: use {best}"
             )))
         }
     }

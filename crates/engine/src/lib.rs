@@ -2,7 +2,7 @@
 //!
 //! Every forward reduction has one order per output element, whatever the batch, the chunking of a prompt and the number of threads:
 //! for the same weights and tier, [`Model::logprobs`], [`Model::forward_cached`] with [`Model::head_logits`] and the trainer agree bit for
-//! bit. Gradients do not depend on the number of threads. The crate knows token ids, never text, and nothing of its host language.
+//! bit. Gradients do not depend on the number of threads. The crate handles token ids, never text, and does not know its host language.
 
 mod companions;
 mod compute;

@@ -1,9 +1,9 @@
 //! A pool of threads for parallel loops of a few microseconds.
 //!
-//! Threads claim task indices from one counter, so which thread runs a task is not fixed: tasks must write to places of their own and
-//! never reduce across tasks. Idle threads spin for a bounded time, then park, so that several processes can share few cores. The caller
-//! works too and never waits for a thread that has not yet begun; a late thread finds the loop closed. Loops of several callers run one
-//! after the other; a loop started inside a task runs on that task's thread alone.
+//! Threads claim task indices from one counter, so it is not fixed which thread runs a task: each task must write to its own places, and
+//! no sum may run over several tasks. Idle threads spin for a bounded time, then park, so that several processes can share few cores. The
+//! caller works too and never waits for a thread that has not yet begun; a late thread finds the loop closed. Loops of several callers
+//! run one after the other; a loop started inside a task runs on that task's thread alone.
 
 use std::cell::{Cell, UnsafeCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -33,7 +33,7 @@ struct Job {
 struct Shared {
     /// Written by the caller while the loop is closed and no worker is in it; read by workers that entered.
     job: UnsafeCell<Option<Job>>,
-    /// Bit 0: the loop is open; the rest counts the workers inside, times two.
+    /// Bit 0 says that the loop is open; the other bits count the workers inside.
     state: AtomicUsize,
     next: AtomicUsize,
     epoch: AtomicUsize,
@@ -103,7 +103,7 @@ impl Pool {
         // SAFETY: only the lifetime changes. The pointer is dropped below, before `task` can go out of scope.
         let task_static: *const Task =
             unsafe { std::mem::transmute::<*const (dyn Fn(usize) + Sync), *const Task>(task) };
-        // SAFETY: `state` is 0 here (the previous loop waited for it) and we hold `caller`, so nobody reads or writes `job`.
+        // SAFETY: `state` is 0 here (the previous loop waited for it) and we hold `caller`, so no other thread reads or writes `job`.
         unsafe {
             *shared.job.get() = Some(Job {
                 task: task_static,
@@ -145,7 +145,7 @@ impl Drop for Pool {
         drop(self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner));
         self.shared.wake.notify_all();
         for thread in self.threads.drain(..) {
-            // A worker catches the panics of its tasks: joining cannot fail.
+            // Joining cannot fail, because a worker catches the panics of its tasks.
             let _ = thread.join();
         }
     }
@@ -277,7 +277,7 @@ mod tests {
         let pool = Pool::new(8).expect("threads start");
         let total = AtomicUsize::new(0);
         for round in 0..400u32 {
-            // From no pause at all to one in which every thread parks.
+            // Pauses range from none to one that is long enough for every thread to park.
             std::thread::sleep(std::time::Duration::from_micros(u64::from(round % 8) * 60));
             pool.run(16, &|_| {
                 total.fetch_add(1, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! Random checkpoints: the initialisation of Hugging Face models from a counter-based generator.
 //!
-//! A number is a function of (seed, tensor name, index) computed by this crate's own operations: the same on every machine.
+//! A number is a function of (seed, tensor name, index) that only this crate's operations compute, so it is the same on every machine.
 
 use std::path::Path;
 

@@ -112,7 +112,7 @@ fn shards_hold_the_same_model_as_one_file() {
 fn bfloat16_is_read_as_the_f32_of_the_same_value() {
     let mut folder = Folder::new(QWEN2);
     for tensor in &mut folder.tensors {
-        // The upper half of each value, then the same widened by hand.
+        // The upper half of each value, then the same value as an f32.
         tensor.data = tensor
             .data
             .as_chunks::<4>()
@@ -225,7 +225,7 @@ fn with_companions(config: &str) -> Folder {
     folder
 }
 
-/// By the reference implementation of the format, not by this workspace's.
+/// Written by the reference implementation of the format, not by this workspace's.
 fn tensors_by_reference(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let bytes = std::fs::read(dir.join("model.safetensors")).expect("there are weights");
     let read = safetensors::SafeTensors::deserialize(&bytes).expect("they are sound");
@@ -253,7 +253,7 @@ fn a_chain_of_saves_and_openings_keeps_every_companion_though_each_link_is_remov
             };
             let trainer = Trainer::open(&opened, &pool, options).expect("it opens");
             if link > 0 {
-                // As a checkpoint is when there is a newer one.
+                // A run removes a checkpoint in this way when there is a newer one.
                 std::fs::remove_dir_all(&opened).expect("it goes");
             }
             opened = root.path().join(format!("link-{link}"));

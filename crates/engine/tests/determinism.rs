@@ -154,7 +154,7 @@ fn a_random_checkpoint_is_a_function_of_its_seed() {
     assert_ne!(first, digest(other));
 }
 
-/// More of them than are computed at a time, so that the prompt is shared and computed anew.
+/// More sequences than are computed at a time, so that the prompt is both shared and computed again.
 #[test]
 fn sequences_that_begin_alike_score_as_each_does_alone() {
     const PROMPT: u32 = 100;

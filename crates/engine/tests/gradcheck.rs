@@ -221,7 +221,7 @@ impl Reference {
 
 #[test]
 fn gradients_of_every_tensor_match_central_differences() {
-    // The policy mask is a step function of the probabilities: out of the way here, the loss has its own tests.
+    // The policy mask is a step function of the probabilities, so it is switched off here; the loss has its own tests.
     let params = json!({"dppo_mask_low": 2.0, "dppo_mask_high": 2.0, "kl_tau": 0.1});
     for (name, config) in CONFIGS {
         let folder = tempfile::tempdir().expect("a folder");

@@ -4,7 +4,7 @@ use prl_engine::EngineError;
 use prl_engine::loss::{Counts, LossInputs, LossOutput, Real, mean_metrics, merge_metrics, policy_loss};
 use serde_json::{Value, json};
 
-/// Owned columns that a test can bend before it borrows them as inputs.
+/// Owned columns that a test can change before it borrows them as inputs.
 #[derive(Clone, Default)]
 struct Columns<F> {
     logprobs: Vec<F>,

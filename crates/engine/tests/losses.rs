@@ -1,4 +1,4 @@
-//! Every policy loss: numbers computed by hand, central differences in f64, and input at the edges.
+//! Every policy loss: numbers from its formula, central differences in f64, and input at the edges.
 
 use prl_engine::loss::{LOSSES, LossInputs, LossOutput, check_loss, mean_metrics, policy_loss};
 use proptest::prelude::*;
@@ -358,7 +358,7 @@ proptest! {
                     Case { logprobs, advantages: case.advantages.clone() }.loss(name, &params)
                 };
                 let (high, low) = (moved(step), moved(-step));
-                // A branch that changes within the step has no derivative there.
+                // Where the branch changes within the step, there is no derivative.
                 prop_assume!(high.metrics.len() == low.metrics.len());
                 let numeric = (high.loss - low.loss) / (2.0 * step);
                 let (left, right) = ((out.loss - low.loss) / step, (high.loss - out.loss) / step);

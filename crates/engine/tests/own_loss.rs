@@ -1,4 +1,4 @@
-//! A loss of the caller's own between the two passes; denominators over all ranks.
+//! A loss function of the caller between the two passes; denominators over all ranks.
 
 #[expect(dead_code, reason = "not every helper is needed here")]
 mod support;
@@ -122,7 +122,7 @@ fn the_gradients_of_two_ranks_add_up_to_those_of_one() {
             .collect(),
         ..Columns::default()
     };
-    // Uneven on purpose: one sequence here, three there.
+    // The split is uneven on purpose: one sequence here, three there.
     let ranks = [part(0..cut, 0..=1), part(cut..whole.input_ids.len(), 1..=4)];
     let counts = Counts {
         rl: whole.trained(),
@@ -169,8 +169,8 @@ fn the_gradients_of_two_ranks_add_up_to_those_of_one() {
     }
 }
 
-/// Whole repetitions, sequences that end inside of another or go on behind its end, and such that part within a block and at its edge: each
-/// with targets, temperatures and weights of its own.
+/// Whole repetitions, sequences that end inside another or continue behind its end, and sequences that part within a block and at its
+/// edge. Targets, temperatures and weights differ between them.
 #[test]
 fn sequences_that_begin_alike_train_as_in_bins_of_their_own() {
     let mut columns = Columns::random(&[12, 30, 30, 9, 33, 21], 33, 5);

@@ -1,4 +1,4 @@
-//! The sampler's log-probabilities are the trainer's, bit for bit, and nothing but a request decides its tokens.
+//! The sampler's log-probabilities equal the trainer's bit for bit, and a request's tokens depend on the request alone.
 
 mod generate_support;
 

@@ -220,7 +220,7 @@ proptest! {
         let options = TrainerOptions::default();
         let mut trainer = Trainer::open(FIXTURES[0].folder.path(), &pool, options).expect("the trainer opens");
         let mut columns = Columns::random(&lens, FIXTURES[0].vocab, seed);
-        // A token that the sampler told as next to impossible is in the means, and makes none of them infinite.
+        // A token with a tiny probability under the sampler is part of the means and makes none of them infinite.
         if let (Some(logprob), Some(token)) = (outlier, columns.loss_mask.iter().position(|&mask| mask != 0)) {
             columns.inference_logprobs[token] = logprob;
         }

@@ -186,7 +186,7 @@ fn loss_gradients_and_three_adamw_steps_match_torch() {
                     .iter()
                     .map(|bytes| f32::from_le_bytes(*bytes))
                     .collect();
-                // A first step is lr * sign(gradient): elements with a gradient near nothing may differ by a part of a step.
+                // A first step is lr * sign(gradient): elements with a gradient near 0 may differ by a part of a step.
                 let (error, _) = difference(&found, &expected);
                 let mean = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).sum::<f32>() / found.len() as f32;
                 let moved = difference(&before, &expected).0;

@@ -14,8 +14,8 @@ pub(crate) struct Shape {
     pub(crate) rounds: usize,
 }
 
-/// Tokens per second of `figure`, "train" or "decode"; None, with a line that says why, when it cannot be.
-#[expect(clippy::print_stdout, reason = "a bench reports to whoever runs it")]
+/// Tokens per second of `figure`, "train" or "decode"; prints why and returns None when it cannot be measured.
+#[expect(clippy::print_stdout, reason = "a bench reports on the terminal")]
 pub(crate) fn torch(figure: &str, model: &Path, threads: usize, shape: &Shape) -> Option<f64> {
     let Some(python) = std::env::var_os("PRL_BENCH_PYTHON") else {
         println!("torch: not measured (PRL_BENCH_PYTHON names no interpreter)");

@@ -1,10 +1,10 @@
-//! Whether the weights of one folder can take the place of another's while requests run.
+//! Whether the weights of one folder can replace those of another while requests run.
 
 use super::ModelConfig;
 
 impl ModelConfig {
-    /// The first key in which `other` has another shape, computes differently or ends sequences elsewhere: (key, ours, theirs). Keys that only
-    /// describe a model (`torch_dtype`, `transformers_version`, `initializer_range`, ...) may differ.
+    /// The first key that gives `other` another shape, other mathematics or other ends of sequences: (key, our value, its value). Keys that
+    /// only describe a model (`torch_dtype`, `transformers_version`, `initializer_range`, ...) may differ.
     pub(crate) fn difference(&self, other: &Self) -> Option<(&'static str, String, String)> {
         let differs = |((key, ours), (_, theirs)): ((&'static str, String), (&'static str, String))| {
             (ours != theirs).then_some((key, ours, theirs))

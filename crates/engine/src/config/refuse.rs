@@ -1,4 +1,4 @@
-//! Config keys under which the engine would compute something else than the model's authors did.
+//! Refuses config keys with which the engine would compute something else than the model's authors did.
 
 use serde_json::Value;
 

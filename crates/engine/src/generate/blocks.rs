@@ -1,27 +1,27 @@
-//! Blocks of the key-value cache: who holds them, which of them hold a known prefix, which can be had.
+//! Blocks of the key-value cache: which sequences hold them, which of them contain a known prefix, and which are available.
 //!
 //! A block is free, held (its reference count says by how many sequences), or idle: not held but kept because a later request
-//! may start with the same tokens. Idle blocks are given away, least recently released first, when free ones run out.
+//! may start with the same tokens. When free blocks run out, idle ones are given away, least recently released first.
 //!
-//! A known block is found by (its predecessor, its tokens), where the predecessor is the serial number of the block before it
-//! or the salt for the first: equal keys mean equal prefixes, with no hash to collide. Serial numbers are never used
-//! twice, so the successors of a block that was given away cannot be found any more. The cache is emptied when the
-//! weights change; versions need no place in the key.
+//! A known block is found by (its predecessor, its tokens), where the predecessor is the serial number of the block before it,
+//! or the salt for the first block: equal keys mean equal prefixes, because no hash can collide. Serial numbers are never used
+//! twice, so the successors of a block that was given away cannot be found any more. The key does not contain the weight version,
+//! because the cache is emptied when the weights change.
 //!
-//! The last block of a prompt is seldom full, and its holder goes on writing behind the prompt. It is known by the prompt's tokens in it all
-//! the same: not to be held by others, but to be copied (`BlockCopy`).
+//! The last block of a prompt is seldom full, and its holder continues to write behind the prompt. It is known all the same by the prompt's
+//! tokens in it: other sequences do not hold it, they copy it (`BlockCopy`).
 //!
-//! Does not know what a block holds, nor the model.
+//! This module knows neither the content of blocks nor the model.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What comes before a block.
+/// The place of a block: what precedes it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Predecessor {
-    /// Nothing: the first block of a prompt with this salt.
+    /// The block is the first one of a prompt with this salt.
     Salt(Option<Arc<str>>),
-    /// The known block of this serial number.
+    /// The known block with this serial number.
     Block(u64),
 }
 
@@ -37,7 +37,7 @@ struct Known {
     serial: u64,
 }
 
-/// Contents that a block takes over from another before it is computed further.
+/// A copy of one block into another, made before the latter is computed further.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockCopy {
     pub(super) from: u32,
@@ -47,11 +47,11 @@ pub(super) struct BlockCopy {
 #[derive(Debug, Default)]
 struct Block {
     references: u32,
-    /// As a full block.
+    /// Its key as a full block.
     known: Option<Known>,
-    /// As the end of a prompt, which fills only its beginning.
+    /// Its key as the end of a prompt that fills only its beginning.
     prompt_end: Option<Arc<PrefixKey>>,
-    /// Place in the order of idle blocks, while idle.
+    /// Its place in the order of idle blocks, while it is idle.
     released_at: u64,
 }
 
@@ -102,7 +102,7 @@ impl BlockManager {
         self.free.len() + self.idle.len()
     }
 
-    /// A block held once, with no known content; None when all are held.
+    /// Gives a block with one holder and no known content; None when all blocks are held.
     pub(super) fn allocate(&mut self) -> Option<u32> {
         let id = match self.free.pop() {
             Some(id) => id,
@@ -136,8 +136,8 @@ impl BlockManager {
         }
     }
 
-    /// Holds the known blocks that `tokens` starts with, at most `limit` of them, and says what the next block's
-    /// predecessor is.
+    /// Holds the known blocks that `tokens` starts with, at most `limit` of them, and returns them with the predecessor of the
+    /// next block.
     pub(super) fn hold_prefix(&mut self, salt: Predecessor, tokens: &[u32], limit: usize) -> (Vec<u32>, Predecessor) {
         let mut held = Vec::new();
         let mut predecessor = salt;
@@ -164,8 +164,8 @@ impl BlockManager {
         (held, predecessor)
     }
 
-    /// Makes a full, held block findable and returns the predecessor of the block after it. When an equal block is known
-    /// already, that one stays the one to find.
+    /// Makes a full, held block known and returns the predecessor of the block after it. When an equal block is known already, that one
+    /// continues to be found.
     pub(super) fn make_known(&mut self, id: u32, predecessor: Predecessor, tokens: &[u32]) -> Predecessor {
         debug_assert_eq!(tokens.len(), self.block_tokens);
         let key = PrefixKey {
@@ -185,8 +185,8 @@ impl BlockManager {
         Predecessor::Block(serial)
     }
 
-    /// Makes a held block findable that begins with `tokens`, the last ones of a prompt and fewer than a block's. When an equal one is
-    /// known already, that one stays the one to find.
+    /// Makes a held block known that begins with `tokens`: the last tokens of a prompt, fewer than a block has. When an equal block is known
+    /// already, that one continues to be found.
     pub(super) fn make_prompt_end_known(&mut self, id: u32, predecessor: Predecessor, tokens: &[u32]) {
         debug_assert!(tokens.len() < self.block_tokens);
         let key = PrefixKey {
@@ -200,8 +200,8 @@ impl BlockManager {
         }
     }
 
-    /// The known block, held or idle, that begins with exactly these tokens (a full block's at most) after `predecessor`. It holds them until
-    /// the next step is computed, whoever is given the block before.
+    /// The known block, held or idle, that begins with exactly these tokens (at most a full block) after `predecessor`. It contains them until
+    /// the next step is computed, even if the block is given to another sequence before.
     pub(super) fn find_end(&self, predecessor: &Predecessor, tokens: &[u32]) -> Option<u32> {
         let key = PrefixKey {
             predecessor: predecessor.clone(),

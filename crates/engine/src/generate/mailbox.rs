@@ -1,8 +1,8 @@
-//! Where the generation thread leaves increments and where callers pick them up.
+//! The mailbox: the generation thread leaves increments in it, callers pick them up.
 //!
-//! Holds at most one increment per request: what comes before the pick-up is merged into it. A request's id is taken from the
+//! It holds at most one increment per request: tokens that come before the pick-up are merged into it. A request's id is in use from the
 //! submission until its last increment was picked up. When the thread ends, by a close or a panic, every live request gets a
-//! last increment and every later call an error: nobody waits for a thread that is gone.
+//! last increment and every later call an error, so that no caller waits for a thread that is gone.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -41,12 +41,12 @@ pub(super) struct Mailbox {
 
 impl Mailbox {
     fn lock(&self) -> MutexGuard<'_, Content> {
-        // Content is consistent between any two statements that can panic, so a poisoned lock is still good.
+        // The content is consistent wherever a panic can happen, so a poisoned lock can be used.
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the ids of new requests, all or none, and gives them consecutive arrival numbers from the one returned. Second
-    /// value: how many requests were live before.
+    /// Reserves the ids of new requests, all or none. Returns the first of their consecutive arrival numbers, and how many requests
+    /// were live before.
     pub(super) fn register<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Result<(u64, usize), EngineError> {
         let mut content = self.lock();
         let content = &mut *content;
@@ -176,7 +176,7 @@ impl Mailbox {
     }
 }
 
-/// What one sequence has to say after a step.
+/// The news of one sequence after a step.
 pub(super) struct Post<'a> {
     pub(super) sequence: &'a mut Sequence,
     pub(super) end: Option<Result<Finish, String>>,

@@ -1,8 +1,8 @@
 //! Generation: many requests in one batch over a paged key-value cache, with per-token log-probabilities.
 //!
 //! [`Generator`] is the handle. It owns one thread (`worker`), which alone touches the cache and the requests; the handle sends
-//! commands and picks up increments (`mailbox`). `scheduler` decides what a step computes, `step` computes it, `blocks` who holds which part of
-//! the cache, `sampler` draws.
+//! commands and picks up increments (`mailbox`). `scheduler` decides what a step computes, `step` computes it, `blocks` records which
+//! sequence holds which part of the cache, and `sampler` draws tokens.
 //!
 //! A request's tokens and log-probabilities depend on its own fields and the weights only: not on what else runs, the
 //! order of arrival, chunking, preemption, cached prefixes or threads. Without top-k, top-p and min_tokens the
@@ -38,7 +38,7 @@ use scheduler::{Limits, Scheduler};
 use sequence::Sequence;
 use worker::{Command, Reply, Worker};
 
-/// Largest key-value cache that is made without being asked for.
+/// Largest default size of the key-value cache.
 const DEFAULT_KV_BYTES: usize = 256 << 20;
 /// How long a call waits for a dead thread to say why it died.
 const END_REPORT_DEADLINE: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ impl Generator {
     ///
     /// # Errors
     /// `Input` for a size of 0 or a `max_model_len` above the model's; `Capacity` when the cache cannot hold one sequence of
-    /// `max_model_len` tokens, is more memory than the machine gives, or the thread cannot start.
+    /// `max_model_len` tokens, when it needs more memory than the machine gives, or when the thread cannot start.
     pub fn start(model: Arc<Model>, compute: Arc<Compute>, options: GeneratorOptions) -> Result<Self, EngineError> {
         let config = model.config().clone();
         let max_model_len = check_sizes(&config, &options)?;
@@ -98,8 +98,8 @@ impl Generator {
         })
     }
 
-    /// Hands over requests. A request that cannot run gets an increment with an `error`, as does one beyond the number of
-    /// requests that may be held; the others go on.
+    /// Hands over requests. A request gets an increment with an `error` when it cannot run or when too many requests are held; the
+    /// others continue.
     ///
     /// # Errors
     /// `Input` when an id is in use (its last increment was not picked up) or occurs twice: then none is taken. `Closed` or
@@ -135,7 +135,7 @@ impl Generator {
         self.send(Command::Abort(ids.to_vec()))
     }
 
-    /// Pauses and returns when the generator stands still. Requests submitted meanwhile wait.
+    /// Pauses and returns when no step runs any more. Requests submitted meanwhile wait.
     ///
     /// # Errors
     /// `Input` when a `Wait` was overtaken by `resume` or another pause; `Closed` or `Failed` when the thread is gone.
@@ -143,7 +143,7 @@ impl Generator {
         self.ask(|reply| Command::Pause(mode, reply))
     }
 
-    /// Goes on after a pause; does nothing when there is none.
+    /// Continues after a pause; does nothing when there is none.
     ///
     /// # Errors
     /// `Closed` or `Failed` when the thread is gone.
@@ -155,9 +155,8 @@ impl Generator {
     /// values; the prefix cache is emptied.
     ///
     /// # Errors
-    /// `Input` naming the key when the config of `model` has another shape, computes differently or ends sequences elsewhere than that of the
-    /// model that the generator started with; `Closed` or `Failed` when the
-    /// thread is gone.
+    /// `Input` with the key in which the config of `model` has another shape, other mathematics or other ends of sequences than the model
+    /// that the generator started with; `Closed` or `Failed` when the thread is gone.
     pub fn swap(&self, model: Arc<Model>, version: u64, digest: Option<String>) -> Result<(), EngineError> {
         if let Some((name, ours, theirs)) = self.config.difference(model.config()) {
             return Err(EngineError::Input(format!(
@@ -180,8 +179,8 @@ impl Generator {
         self.ask(Command::ResetPrefixCache)
     }
 
-    /// Everything that came since the last call, one increment per request; waits until there is something or `deadline` has
-    /// passed (then the result is empty).
+    /// Returns everything that came since the last call, one increment per request. Waits until there is something or `deadline` has
+    /// passed; the result is empty then.
     ///
     /// # Errors
     /// `Closed` or `Failed` when the thread is gone and everything was picked up.
@@ -207,10 +206,10 @@ impl Generator {
         })
     }
 
-    /// Whether the thread is at work.
+    /// Fails when the thread has ended.
     ///
     /// # Errors
-    /// `Closed` or `Failed` when it is gone.
+    /// `Closed` or `Failed`.
     pub fn check(&self) -> Result<(), EngineError> {
         self.mailbox.check()
     }
@@ -268,7 +267,7 @@ impl std::fmt::Debug for Generator {
     }
 }
 
-/// The thread's body: whatever happens in `worker`, the mailbox learns how it ended before the command channel closes.
+/// The thread's body. However `worker` ends, the mailbox records it before the command channel closes.
 fn run_thread(worker: &mut Worker, commands: &Receiver<Command>) {
     let mailbox = Arc::clone(&worker.mailbox);
     match catch_unwind(AssertUnwindSafe(|| worker.run(commands))) {

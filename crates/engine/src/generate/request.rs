@@ -1,6 +1,6 @@
-//! What goes into the generator and what comes out: requests, increments, options, counters.
+//! The generator's inputs and outputs: requests, increments, options, counters.
 //!
-//! Token ids only; stop strings and text belong to the caller. Nothing here touches the model.
+//! They hold token ids only; stop strings and text belong to the caller. Nothing here touches the model.
 
 use crate::config::ModelConfig;
 
@@ -11,7 +11,7 @@ pub struct GenerateRequest {
     pub id: String,
     /// The prompt, at least one token.
     pub prompt_token_ids: Vec<u32>,
-    /// Most tokens to sample, at least 1.
+    /// The largest number of tokens to sample, at least 1.
     pub max_tokens: u32,
     /// End-of-sequence and stop tokens cannot be sampled before this many tokens. While the mask is on, the reported
     /// log-probabilities are of the masked distribution, which the trainer does not compute: parity needs 0.
@@ -31,7 +31,7 @@ pub struct GenerateRequest {
     pub ignore_eos: bool,
     /// Requests share cached prefixes only with requests of equal salt.
     pub cache_salt: Option<String>,
-    /// Lower runs earlier; equal priorities run in order of arrival.
+    /// A lower number runs earlier; equal priorities run in order of arrival.
     pub priority: i64,
     /// Whether to report once, when finished, rather than as tokens come.
     pub final_only: bool,
@@ -60,7 +60,7 @@ impl GenerateRequest {
         }
     }
 
-    /// Why the request cannot run on a model of `config` with at most `max_model_len` tokens, if so.
+    /// Says why the request cannot run on a model of `config` with at most `max_model_len` tokens; None when it can.
     pub(super) fn reject(&self, config: &ModelConfig, max_model_len: usize) -> Option<String> {
         let prompt = self.prompt_token_ids.len();
         let vocab = config.vocab_size;
@@ -149,8 +149,8 @@ pub struct Increment {
     pub token_ids: Vec<u32>,
     /// Log-probability of each new token under the distribution that it was drawn from.
     pub logprobs: Vec<f32>,
-    /// Ascending rows (index of a token in the whole completion, version that sampled it and what follows); the first row
-    /// is of this increment's first token. Empty without tokens.
+    /// Ascending rows (index of a token in the whole completion, version that sampled it and the tokens after it). The first row
+    /// is for this increment's first token. Empty without tokens.
     pub policy_versions: Vec<(u32, u64)>,
     /// Set in the last increment of a request that ended without an error.
     pub finish_reason: Option<FinishReason>,
@@ -163,7 +163,7 @@ pub struct Increment {
 }
 
 impl Increment {
-    /// Whether nothing of this request follows.
+    /// Whether this is the last increment of its request.
     pub fn is_last(&self) -> bool {
         self.finish_reason.is_some() || self.error.is_some()
     }
@@ -172,7 +172,7 @@ impl Increment {
 /// What happens to live requests when the generator pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PauseMode {
-    /// They stay, with their keys and values, and go on after `resume`.
+    /// They stay, with their keys and values, and continue after `resume`.
     Keep,
     /// They finish first; requests submitted later wait.
     Wait,

@@ -1,9 +1,9 @@
 //! From one row of logits to one token and its log-probability.
 //!
 //! Without truncation the log-probability is [`head::row_logprob`]'s, so the trainer computes the same bits for the same row.
-//! The draw is an inverse CDF in ascending id order at a uniform number that depends on (seed, position in the completion)
-//! only: neither the batch nor the order of requests can change a token. Weights of the CDF come from an exponential of
-//! fixed operations, so equal logits give equal tokens on every instruction set.
+//! The draw inverts the CDF in ascending id order at a uniform number that depends on (seed, position in the completion)
+//! only: neither the batch nor the order of requests can change a token. Weights of the CDF come from an exponential with a
+//! fixed order of operations, so equal logits give equal tokens on every instruction set.
 //!
 //! Order of the filters, as in vLLM: mask of banned tokens, temperature, top-k (ties with the k-th stay), then top-p: the
 //! shortest run of tokens, by falling probability and rising id, whose mass reaches `top_p` of what top-k kept. With any of
@@ -17,9 +17,9 @@ use crate::head;
 pub(super) struct Draw<'a> {
     /// 0 takes the largest logit.
     pub(super) temperature: f32,
-    /// 1 is off.
+    /// 1 switches it off.
     pub(super) top_p: f32,
-    /// None is off.
+    /// None switches it off.
     pub(super) top_k: Option<usize>,
     /// Ids that cannot be drawn.
     pub(super) banned: &'a [u32],

@@ -1,16 +1,16 @@
 //! Which requests compute how many tokens in the next step.
 //!
 //! Running requests go first: those that decode (one token each), then those whose prompt is still being computed, in chunks
-//! that fit the step's token budget. What is left of the budget admits waiting requests by rank (priority, then arrival), as
-//! long as there are blocks for all tokens they have and one spare per block's worth of running requests. A decoding
+//! that fit the step's token budget. The rest of the budget admits waiting requests by rank (priority, then arrival), as
+//! long as there are blocks for all their tokens and one spare block for each `block_tokens` running requests. A decoding
 //! request that needs a block when none is left takes those of the request with the last rank, which goes back to waiting
-//! with its sampled tokens and is computed again later; since a cache holds at least one longest request, the first rank always
-//! gets on.
+//! with its sampled tokens and is computed again later. Since a cache holds at least one longest request, the first rank always
+//! makes progress.
 //!
 //! With the prefix cache, a request waits while another one computes the same prompt, and then takes over all of it but the last token, which is
 //! always computed. The requests of a group come at once: their prompt is computed once, however short.
 //!
-//! Does not know the model, the sampler or threads.
+//! This module does not know the model, the sampler or threads.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
@@ -49,10 +49,10 @@ pub(super) struct Totals {
 pub(super) struct Scheduler {
     limits: Limits,
     pub(super) manager: BlockManager,
-    /// By rank.
+    /// Sorted by rank.
     pub(super) running: Vec<Sequence>,
     waiting: BTreeMap<(i64, u64), Sequence>,
-    /// To be made, in this order, before the planned step is computed.
+    /// Copies to make, in this order, before the planned step is computed.
     pub(super) copies: Vec<BlockCopy>,
     pub(super) totals: Totals,
 }
@@ -195,7 +195,7 @@ impl Scheduler {
         self.running[share.index].advance(share.count, &mut self.manager, self.limits.prefix_cache);
     }
 
-    /// Takes out the requests that `gone` says, running and waiting, with their blocks given back, by rank.
+    /// Takes out the requests that `gone` says, running and waiting, and gives their blocks back. Sorted by rank.
     pub(super) fn remove(&mut self, mut gone: impl FnMut(&Sequence) -> bool) -> Vec<Sequence> {
         let mut out = self.remove_running(&mut gone);
         let ranks: Vec<_> = self
@@ -208,7 +208,7 @@ impl Scheduler {
         out
     }
 
-    /// The same for running requests only.
+    /// Takes out only running requests that `gone` says.
     pub(super) fn remove_running(&mut self, mut gone: impl FnMut(&Sequence) -> bool) -> Vec<Sequence> {
         let mut out: Vec<Sequence> = self.running.extract_if(.., |sequence| gone(sequence)).collect();
         for sequence in &mut out {
@@ -217,8 +217,8 @@ impl Scheduler {
         out
     }
 
-    /// The weights changed: forgets every known prefix, and puts requests that have not sampled yet back in the queue, so
-    /// that a completion whose tokens are all of one version also has all its keys and values from that version.
+    /// Forgets every known prefix after a change of the weights, and puts requests that have not sampled yet back in the queue: a
+    /// completion whose tokens are all of one version then has all its keys and values from that version too.
     pub(super) fn weights_changed(&mut self) {
         self.forget_prefixes();
         let (sampled, unsampled): (Vec<_>, Vec<_>) = std::mem::take(&mut self.running)

@@ -1,4 +1,4 @@
-//! One request in flight: its tokens, what of them is in the key-value cache, and when it ends.
+//! One request in flight: its tokens, how many of them are in the key-value cache, and when it ends.
 //!
 //! Invariants: `computed < tokens.len()`; `blocks` cover at least `computed` tokens; the sampled tokens with their
 //! log-probabilities are never taken back, not even by a preemption, which gives up keys and values only.
@@ -18,7 +18,7 @@ pub(super) struct SampledToken {
     pub(super) version: u64,
 }
 
-/// How a completion ended, with the stop token that is to be named.
+/// How a completion ended, with the stop token to report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Finish {
     pub(super) reason: FinishReason,
@@ -36,7 +36,7 @@ pub(super) struct Sequence {
     /// Tokens whose keys and values are in the cache.
     pub(super) computed: usize,
     pub(super) blocks: Vec<u32>,
-    /// Leading blocks that have been made known to the prefix cache, or found there.
+    /// How many leading blocks were made known to the prefix cache, or found there.
     known_blocks: usize,
     predecessor: Predecessor,
     /// Whether full blocks are made known to the prefix cache.
@@ -47,7 +47,7 @@ pub(super) struct Sequence {
     pub(super) unsent: Vec<SampledToken>,
     ending_tokens: Vec<u32>,
     salt: Option<Arc<str>>,
-    /// Of prompt and salt: requests with the same prompt have the same.
+    /// Hash of prompt and salt; equal prompts have equal hashes.
     pub(super) prompt_hash: u64,
 }
 
@@ -74,7 +74,7 @@ impl Sequence {
         }
     }
 
-    /// Earlier runs first: priority, then arrival.
+    /// The order in which requests run: priority, then arrival.
     pub(super) fn rank(&self) -> (i64, u64) {
         (self.request.priority, self.arrival)
     }
@@ -89,7 +89,7 @@ impl Sequence {
         self.tokens.len() - self.computed
     }
 
-    /// Whether the next step computes more of the prompt than its last token, which others with the same prompt can take over afterwards.
+    /// Whether the next step computes more of the prompt than its last token: others with the same prompt can take that over afterwards.
     pub(super) fn computes_prompt(&self) -> bool {
         self.completion_len() == 0 && self.pending() > 1
     }
@@ -103,8 +103,8 @@ impl Sequence {
         }
     }
 
-    /// Takes blocks for all tokens so far, known prefixes first; gives back everything and returns false when they cannot be
-    /// had with `reserve` blocks left over. What the last block is to take over from another one is added to `copies`.
+    /// Takes blocks for all tokens so far, known prefixes first. Gives everything back and returns false when fewer than `reserve` blocks
+    /// would be left over. When the last block can be copied from a known one, the copy is added to `copies`.
     pub(super) fn admit(
         &mut self,
         manager: &mut BlockManager,
@@ -151,7 +151,7 @@ impl Sequence {
         true
     }
 
-    /// Makes sure that there is a block for every token; false when one is missing and none can be had.
+    /// Makes sure that there is a block for every token; returns false when one is missing and none is available.
     pub(super) fn grow(&mut self, manager: &mut BlockManager) -> bool {
         while self.blocks.len() < manager.blocks_for(self.tokens.len()) {
             match manager.allocate() {
@@ -162,7 +162,7 @@ impl Sequence {
         true
     }
 
-    /// Notes that `count` more tokens are in the cache, and makes the blocks known that became full.
+    /// Records that `count` more tokens are in the cache, and makes the blocks known that became full.
     pub(super) fn advance(&mut self, count: usize, manager: &mut BlockManager, prefix_cache: bool) {
         self.computed += count;
         if !prefix_cache || !self.shares {
@@ -187,8 +187,8 @@ impl Sequence {
         }
     }
 
-    /// The prefix cache was emptied or the weights changed: until it is admitted again, none of this request's blocks is made
-    /// known, since they may mix weights and their predecessors cannot be found.
+    /// Called when the prefix cache was emptied or the weights changed: until this request is admitted again, none of its blocks is made
+    /// known, because they may mix weights and their predecessors cannot be found.
     pub(super) fn stop_sharing(&mut self) {
         self.shares = false;
     }

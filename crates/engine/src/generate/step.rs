@@ -1,6 +1,6 @@
-//! What a step computes: the model over the shares of the running requests, then one token for each that is complete.
+//! The computation of a step: the model over the shares of the running requests, then one token for each complete request.
 //!
-//! Does not know commands, the scheduler's decisions or versions.
+//! This module does not know commands, the scheduler's decisions or versions.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -14,7 +14,7 @@ use crate::model::{CachedSequence, KvCache, Model};
 /// Rows whose tokens are drawn by one task of the pool.
 const ROWS_PER_TASK: usize = 4;
 
-/// What a share came to.
+/// The result of a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Outcome {
     /// Part of the prompt is still to be computed.

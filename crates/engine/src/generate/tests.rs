@@ -1,4 +1,4 @@
-//! What only the thread's own commands can provoke: its death.
+//! The death of the generation thread, which only a command for tests can provoke.
 
 use super::*;
 use std::path::Path;
@@ -71,7 +71,7 @@ fn a_caller_that_waits_for_an_answer_learns_of_a_panic() {
         }])
         .unwrap();
     std::thread::scope(|scope| {
-        // The pause that waits is answered when "a" is done; the panic comes first or the answer does: neither hangs.
+        // The waiting pause is answered when "a" is done. Whether the panic or the answer comes first, nothing hangs.
         let pause = scope.spawn(|| generator.pause(PauseMode::Wait));
         generator.send(Command::Panic).unwrap();
         assert!(matches!(pause.join().unwrap(), Ok(()) | Err(EngineError::Failed(_))));

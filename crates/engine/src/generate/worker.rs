@@ -1,7 +1,7 @@
 //! The generation thread: commands between steps, then one step of the running requests, over and over.
 //!
 //! A step plans shares (`scheduler`), computes them with the current weights, draws one token for each request whose tokens are
-//! all computed, and posts what came of it. Weights change only between two steps, so a token's version is that of
+//! all computed, and posts the results. Weights change only between two steps, so a token's version is that of
 //! the whole step. Requests keep their keys and values over a change; only the prefix cache is emptied.
 
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ use crate::model::{KvCache, Model};
 /// Where the answer to a command goes.
 pub(super) type Reply<T> = Sender<Result<T, EngineError>>;
 
-/// What the handle can ask of the thread.
+/// A request of the handle to the thread.
 pub(super) enum Command {
     Submit(Vec<Sequence>),
     Abort(Vec<String>),
@@ -107,7 +107,7 @@ impl Worker {
         }
     }
 
-    /// Runs until a close, or until every handle is gone.
+    /// Runs until a close, or until the handle is dropped.
     pub(super) fn run(&mut self, commands: &Receiver<Command>) {
         self.publish_stats();
         loop {

@@ -5,7 +5,7 @@ use super::{Lanes, tiered};
 /// The numbers of one step, the same for all parameters of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct AdamWStep {
-    /// What gradients are multiplied by before anything else (clipping).
+    /// Gradients are multiplied by this first (clipping).
     pub(crate) gradient_scale: f32,
     /// 1 - lr * weight_decay.
     pub(crate) keep: f32,

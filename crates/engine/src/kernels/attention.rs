@@ -108,7 +108,7 @@ fn attend_rows<L: Lanes, const R: usize>(tile: &Tile<'_>, keys: &Keys<'_>, weigh
     let out = &mut out[..R * width];
     for column in (0..width).step_by(LANES) {
         let mut totals = [[0f32; LANES]; R];
-        // Keys that every row sees, then each row's own rest: one ascending chain per element either way.
+        // First the keys that every row sees, then the rest of each row: for each element this is one ascending chain.
         for block in 0..(first + 1).div_ceil(BLOCK_TOKENS) {
             let seen = BLOCK_TOKENS.min(first + 1 - block * BLOCK_TOKENS);
             let values = keys.value_block(block);

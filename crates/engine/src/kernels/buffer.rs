@@ -1,4 +1,4 @@
-//! Buffers of f32 on cache-line boundaries, and slices that several threads may write at places of their own.
+//! Buffers of f32 on cache-line boundaries, and slices that several threads may write at disjoint places.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -7,13 +7,13 @@ use memmap2::MmapMut;
 
 /// Elements of a cache line.
 const LINE: usize = 16;
-/// Elements from which on a buffer has pages of its own: 256 KiB.
+/// A buffer with at least this many elements has separate pages: 256 KiB.
 const LEAST_PAGED: usize = 1 << 16;
 
 /// A zero-initialised array of f32 that begins on a 64-byte boundary, so that vector loads never straddle cache lines.
 ///
-/// Large ones have pages of their own: they take no memory before they are written, and give it back when they go. From the allocator they
-/// would lie in the heap of whichever thread asked, between others, and leave holes there.
+/// Large buffers have separate pages: they take no memory before they are written, and give it back when they are dropped. The allocator
+/// would place them between others in the heap of the thread that asked, where they would leave holes.
 #[derive(Default)]
 pub(crate) struct Buffer {
     memory: Memory,
@@ -85,7 +85,7 @@ impl Buffer {
     /// Makes room for `len` elements; the contents afterwards are unspecified (old values or zeros).
     pub(crate) fn resize(&mut self, len: usize) {
         if len > self.memory.elements().len() {
-            // The old memory goes before the new is taken.
+            // The old memory is freed before the new is taken.
             self.memory = Memory::default();
             self.memory = Memory::zeros(len);
         }

@@ -17,8 +17,8 @@ use tile::{TileKernel, kernels_portable};
 #[cfg(target_arch = "x86_64")]
 use tile::{kernels_avx2, kernels_avx512};
 
-/// Rows of A that one task packs at a time, at most and at least where there are as many: multiples of every tier's tile height. Rows are
-/// shared out before columns, since tasks with the same rows pack them each for itself.
+/// Rows of A that one task packs at a time, fewer only when A has fewer: a multiple of every tier's tile height. Tasks divide rows before
+/// columns, because tasks with the same rows would each pack them.
 const BLOCK_ROWS: usize = 96;
 const LEAST_BLOCK_ROWS: usize = 48;
 /// A multiple of every tier's tile height.
@@ -132,7 +132,7 @@ pub(crate) fn gemm_rows(tier: Tier, a: Left<'_>, first_row: usize, rows: usize, 
 }
 
 /// # Safety
-/// No other thread may touch the rows and panels of C named.
+/// No other thread may touch these rows and panels of C.
 #[expect(clippy::too_many_arguments, reason = "a block of a product has this many bounds")]
 unsafe fn gemm_block(
     tier: Tier,
@@ -370,7 +370,7 @@ fn interleave_body<L: Lanes>(rows: [&[f32]; 4], out: &mut [f32], stride: usize) 
     }
 }
 
-/// The columns of four rows of four. Left to itself the compiler moves sixteen single values.
+/// The columns of four rows of four. Without this the compiler moves sixteen single values.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn columns_of(rows: [[f32; 4]; 4]) -> [[f32; 4]; 4] {

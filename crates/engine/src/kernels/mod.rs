@@ -72,8 +72,8 @@ pub(crate) fn multiply_add<L: Lanes, const N: usize>(sums: &mut [f32; N], a: f32
     }
 }
 
-/// Runs a block for each row below `$rows`, at most 12, written out: the compiler then keeps each row's accumulators in registers, which
-/// nested loops leave to the luck of its unrolling limits.
+/// Runs a block for each row below `$rows`, at most 12, without a loop: the compiler then keeps each row's accumulators in registers. With
+/// nested loops its unrolling limits decide.
 macro_rules! for_each_row {
     ($rows:expr, |$row:ident| $body:block) => {
         const { assert!($rows <= 12, "twelve rows are written out") };

@@ -57,7 +57,7 @@ fn row_statistics_body<L: Lanes>(row: &[f32], temperature: f32) -> RowStatistics
     }
 }
 
-/// The largest element; NaN elements are passed over (they surface in the sum).
+/// The largest element; NaN elements are skipped here and show in the sum.
 #[inline(always)]
 pub(crate) fn row_max(row: &[f32]) -> f32 {
     let (lines, tail) = row.as_chunks::<LANES>();

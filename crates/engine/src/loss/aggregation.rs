@@ -9,8 +9,8 @@
 //! | `sum/(B*L)` | sequences times `max_completion_length` | Dr. GRPO (arXiv:2503.20783), TRL `dr_grpo` |
 //! | `sum` | 1 | Tinker |
 //!
-//! The number of sequences is the caller's (all ranks', or a trainer's over all its bins) or these inputs' own. Counted are sequences that train:
-//! padding is a sequence in the columns and none in the batch.
+//! The number of sequences comes from the caller (over all ranks, or over all bins of a trainer) or from these inputs. It counts sequences
+//! that train: padding is a sequence of the columns but not of the batch.
 
 /// The rule of one loss.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,7 @@
 //!
 //! - `level`: `token` takes each token's `rho`, `sequence` the product over the sequence's tokens, `geometric` the geometric mean;
 //! - `mode`: `truncate` gives `clamp(rho, low, high)`; `mask` gives 0 outside `[low, high]`, and inside `rho`, or 1 for `geometric`: the mean
-//!   says whether a sequence is to be trusted, it is no importance weight.
+//!   says whether a sequence can be trusted; it is no importance weight.
 //!
 //! TIS is token, truncate with high 2 (verl, slime; OpenRLHF has 0.5 to 5), sequence TIS truncates the product at 2 to 10 (verl), IcePop
 //! is token, mask with 0.5 to 5 (arXiv:2510.18855), masked importance sampling is sequence, mask with high 3 (TRL), Geo-RS (rejection by the
@@ -13,7 +13,7 @@
 
 use super::Real;
 
-/// Which ratio is looked at.
+/// The ratio that is compared with the bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Level {
     Token,
@@ -21,7 +21,7 @@ pub(super) enum Level {
     Geometric,
 }
 
-/// What happens to a ratio out of bounds.
+/// The treatment of a ratio out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Mode {
     Truncate,

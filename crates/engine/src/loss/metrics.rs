@@ -1,8 +1,8 @@
 //! Metrics as sums beside counts, so that the bins of a step combine exactly.
 //!
 //! A flat list holds two entries per metric, `<name>/sum` and `<name>/count`, both `f64`. Bins combine by adding entries
-//! of equal name ([`merge_metrics`]); the reported number is the quotient ([`mean_metrics`]), and a metric whose count is 0
-//! is left out rather than reported as some value it does not have.
+//! of equal name ([`merge_metrics`]); the reported number is the quotient ([`mean_metrics`]). A metric whose count is 0 has no value
+//! and is left out.
 
 const SUM: &str = "/sum";
 const COUNT: &str = "/count";
@@ -10,7 +10,7 @@ const COUNT: &str = "/count";
 /// Log ratios are limited to plus and minus this before `exp`: one outlier would make a mean infinite.
 const LOG_RATIO_LIMIT: f64 = 20.0;
 
-/// The k3 estimate `r - log r - 1` of what a token brings to the divergence of trainer and sampler, whatever the loss makes of it.
+/// The k3 estimate `r - log r - 1` of a token's share in the divergence of trainer and sampler, independent of the loss.
 pub(crate) fn mismatch_kl(logprob: f64, inference_logprob: f64) -> f64 {
     let log = (logprob - inference_logprob).clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT);
     log.exp_m1() - log
@@ -39,7 +39,7 @@ impl MeanSum {
     }
 }
 
-/// Metrics of all streams; what has no member is not reported.
+/// Metrics of all streams; a metric without a member is not reported.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     pub(super) mismatch_kl: MeanSum,
@@ -61,7 +61,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// The flat list: what had a member at least once.
+    /// The flat list of the metrics that have a member.
     pub(super) fn entries(&self) -> Vec<(String, f64)> {
         let all = [
             ("mismatch_kl", self.mismatch_kl),

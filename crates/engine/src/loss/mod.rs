@@ -1,7 +1,7 @@
 //! Loss functions: from log-probabilities and a batch's columns to a number and its gradient.
 //!
-//! Pure: no model, no threads, no state. [`policy_loss`] stands behind the trainer (`f32`) and behind the public
-//! `policyLoss` (the precision given), so a loss is one piece of code with one set of tests.
+//! They have no model, no threads and no state. The trainer calls [`policy_loss`] in `f32`, and the public `policyLoss` calls it in the
+//! precision given, so a loss is one piece of code with one set of tests.
 //!
 //! The loss of a set of tokens is `sum_rl / N_rl + sum_ce / N_ce + sum_ref_kl / N_ref_kl` (prime-rl's three components, see
 //! `streams`). A token is in the policy stream when its mask is set and its `rl_weights` entry is not 0 (absent: 1); in
@@ -9,7 +9,7 @@
 //! takes weight 1 on the mask). The denominators are the caller's global counts, or the members in these inputs when none
 //! are given; neither is ever below 1. That is the aggregation `token-mean`; `aggregation` has the others.
 //!
-//! Does not know: how logits become log-probabilities, how tokens are packed, what a step is.
+//! This module does not know how logits become log-probabilities, how tokens are packed, or what a step is.
 
 mod aggregation;
 mod correction;
@@ -98,7 +98,8 @@ pub struct Counts {
     pub sequences: Option<f64>,
 }
 
-/// A loss of the caller's own: the inputs of a micro-batch and the counts of the whole batch to the micro-batch's share of the loss.
+/// A loss that the caller computes: from the inputs of a micro-batch and the counts of the whole batch to the micro-batch's share of the
+/// loss.
 pub type LossFunction<'f> = dyn FnMut(&LossInputs<'_, f32>, Counts) -> Result<LossOutput<f32>, EngineError> + 'f;
 
 /// A loss, its gradient and its metrics.
@@ -229,7 +230,7 @@ pub fn check_loss(name: &str, params: &Value) -> Result<(), EngineError> {
     policy_loss(name, &empty, params, None).map(|_| ())
 }
 
-/// The loss named after a stream takes the mask where the stream is not given, so what counts is the mask too.
+/// Where a stream is not given, the loss named after it runs on the mask, so the mask gives its count too.
 fn on_the_mask<F>(name: &str, inputs: &LossInputs<'_, F>, counts: Counts) -> Counts {
     match name {
         LOSS_CE if inputs.ce_weights.is_none() && counts.ce < 1.0 => Counts {

@@ -1,7 +1,7 @@
 //! The policy-gradient term of one token, to be minimised, and its derivative by the token's log-probability.
 //!
-//! With A the advantage, `r = exp(logprob - old_logprob)` and `w = exp(logprob - inference_logprob)` (log ratios limited to plus and minus
-//! `log_ratio_clamp`; where one is cut the ratio is constant and its gradient zero):
+//! A is the advantage, `r = exp(logprob - old_logprob)` and `w = exp(logprob - inference_logprob)`. Log ratios are limited to plus and minus
+//! `log_ratio_clamp`; where one is cut, the ratio is constant and its gradient zero.
 //!
 //! | loss | term | source, departures |
 //! |---|---|---|
@@ -85,9 +85,9 @@ pub(super) struct Token<F> {
     pub(super) advantage: F,
     /// Probability now minus probability when sampled.
     pub(super) rise: F,
-    /// Against the sampler.
+    /// The ratio against the sampler.
     pub(super) whole: Ratio<F>,
-    /// Against the policy before this step's updates; the sequence's where the objective asks for it.
+    /// The ratio against the policy before this step's updates: the sequence's where the objective asks for it, else the token's.
     pub(super) ratio: Ratio<F>,
 }
 

@@ -1,6 +1,6 @@
-//! Parameters of the losses, read from a config block's own snake_case keys.
+//! Parameters of the losses, read from the snake_case keys of a config block.
 //!
-//! A key that a loss does not read is an error that names it, never ignored: ignoring it would give other numbers.
+//! A key that a loss does not read is an error that names it. Ignoring it would train with other numbers than the user expects.
 
 use serde_json::{Map, Value};
 
@@ -20,7 +20,7 @@ const SHARED_KEYS: &[&str] = &[
 ];
 const CLIP_KEYS: &[&str] = &["epsilon_low", "epsilon_high", "delta", "dual_clip"];
 
-/// What the policy stream of a loss is made of.
+/// The parts of the policy stream of a loss.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PolicyParams {
     /// The term of one token; None for the loss `kl`, which has the reference term alone.
@@ -225,7 +225,7 @@ fn read_kl(loss: &str, value: &Value) -> Result<ReferenceKl, EngineError> {
     })
 }
 
-/// The entries of one block, all of whose keys are known.
+/// The entries of one block; all keys were found to be known.
 struct Fields<'a> {
     loss: &'a str,
     entries: Option<&'a Map<String, Value>>,

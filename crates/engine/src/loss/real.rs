@@ -1,6 +1,6 @@
-//! The number a loss is computed in: `f32` inside the trainer, `f64` for callers and for finite-difference checks.
+//! The number type of a loss: `f32` inside the trainer, `f64` for callers and for finite-difference checks.
 //!
-//! Knows only the few operations the losses use. `exp` is std's: a loss has no parity promise to keep with the kernels.
+//! It has only the few operations that losses use. `exp` is that of the standard library: losses need no equality with the kernels.
 
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 

@@ -1,14 +1,14 @@
 //! The KL penalty towards a reference policy, added to the policy term token by token.
 //!
 //! Estimators (Schulman, "Approximating KL divergence") of KL(policy || reference) at a sampled token, with `D = logprob - reference`
-//! limited to plus and minus `log_ratio_clamp`: k1 = D, k2 = D^2 / 2, k3 = exp(-D) - 1 + D. The gradient is that of the number: k1's is the
-//! constant 1, whose expectation is 0, so k1 is a value to watch rather than to train on (verl, TRL use k3, `low_var_kl`).
+//! limited to plus and minus `log_ratio_clamp`: k1 = D, k2 = D^2 / 2, k3 = exp(-D) - 1 + D. The gradient is that of the estimate. For k1 it
+//! is the constant 1, whose expectation is 0, so k1 is a value to watch rather than to train on (verl, TRL use k3, `low_var_kl`).
 //! `unbiased` multiplies by the ratio of the loss, which makes value and gradient right off-policy too (TRL
 //! `use_bias_correction_kl`); the ratio takes part in the gradient.
 
 use super::Real;
 
-/// Which estimate.
+/// The estimator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Estimator {
     K1,

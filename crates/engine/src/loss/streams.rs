@@ -1,4 +1,4 @@
-//! The cross-entropy stream and the reference-KL stream of prime-rl's loss; the policy stream has a file of its own.
+//! The cross-entropy stream and the reference-KL stream of prime-rl's loss; the policy stream is in `policy`.
 //!
 //! Formulas: prime-rl's `ce` and `ref_kl_loss_fn`. With `d = logprob - inference_logprob` limited to plus and minus `log_ratio_clamp`,
 //! `rho = exp(d)` and `rise = exp(logprob) - exp(inference_logprob)`:

@@ -1,12 +1,13 @@
-//! Values that no sampler, reference or environment gives: refused by name where they come in. [`super::policy_loss`] computes with what it gets.
+//! Checks where columns come in: values that no sampler, reference or environment can give are refused by name. [`super::policy_loss`] does
+//! not check them again.
 
 use super::Real;
 use crate::error::EngineError;
 
-/// Largest number that is taken for a log-probability: rounding leaves some a little above 0.
+/// The largest number that counts as a log-probability: rounding leaves some a little above 0.
 const MOST_LOGPROB: f64 = 1e-3;
 
-/// Refuses what is no log-probability among the `values` that are read.
+/// Refuses `values` that are read and are no log-probability.
 ///
 /// # Errors
 /// `LossInput` naming the column, the first such value and its place.
@@ -15,7 +16,7 @@ pub fn check_logprobs<F: Real>(name: &str, values: &[F], is_read: impl Fn(usize)
     check(name, values, is_read, is_logprob, "a finite log-probability, at most 0")
 }
 
-/// Refuses what is not finite among the `values` that are read.
+/// Refuses `values` that are read and are not finite.
 ///
 /// # Errors
 /// `LossInput` naming the column, the first such value and its place.

@@ -11,7 +11,7 @@ use crate::kernels::attention::{Keys, MOST_ROWS, Tile, attend, padded, row_strid
 use crate::kernels::buffer::{Buffer, Shared};
 use crate::kernels::gemm::transpose;
 
-/// Query rows of one task: enough to outweigh claiming it.
+/// Query rows of one task: enough that claiming the task costs little beside them.
 const TASK_ROWS: usize = 64;
 /// Tasks are claimed in so many groups per thread.
 const GROUPS_PER_THREAD: usize = 16;

@@ -1,7 +1,7 @@
 //! Keys and values of sequences, in blocks that a block table strings together.
 //!
-//! The cache is memory only: who owns which block, sharing and eviction are the generator's business. It is generation's store and, with
-//! consecutive blocks, the training forward's scratch: one layout, one attention kernel.
+//! The cache is memory only: the generator decides who owns which block, what is shared and what is evicted. Generation uses it as its
+//! store; the training forward pass uses it, with consecutive blocks, as scratch. So there is one layout and one attention kernel.
 
 use crate::config::ModelConfig;
 use crate::error::EngineError;
@@ -27,7 +27,7 @@ pub struct KvCache {
     scratch: Scratch,
 }
 
-/// What a forward pass writes to and nobody reads afterwards; kept from step to step, so that decoding faults in no new pages.
+/// Working memory of a forward pass. It is kept from step to step, so that decoding faults in no new pages.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) acts: Activations,
@@ -59,7 +59,7 @@ impl KvCache {
         }
     }
 
-    /// Checks that the memory of a cache of `num_blocks` blocks can be had, without touching it.
+    /// Checks, without touching it, that the memory of a cache of `num_blocks` blocks is available.
     ///
     /// # Errors
     /// [`EngineError::Capacity`] when the system refuses it.
@@ -198,10 +198,10 @@ impl Writer<'_> {
                 "slot {slot} lies in the store"
             );
             for (at, &key) in keys[head * dim..][..dim].iter().enumerate() {
-                // SAFETY: in bounds by the assertion (`at < dim`); an element of the slot, which is ours by the caller's promise.
+                // SAFETY: in bounds by the assertion (`at < dim`); an element of the slot, which only we access, as the caller promises.
                 unsafe { *self.keys.as_mut_ptr().add(column + at * B) = key };
             }
-            // SAFETY: one row of the slot, which is ours by the caller's promise.
+            // SAFETY: one row of the slot, which only we access, as the caller promises.
             let row = unsafe { self.values.slice((base + offset) * width, dim) };
             row.copy_from_slice(&values[head * dim..][..dim]);
         }

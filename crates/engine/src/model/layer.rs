@@ -15,15 +15,15 @@ use crate::kernels::norm::rms_norm;
 use crate::kernels::rotary::{Turn, turn_heads};
 use crate::kernels::swiglu::swiglu;
 
-/// What all layers of a pass share.
+/// The operands that all layers of a pass share.
 #[derive(Clone, Copy)]
 pub(crate) struct Pass<'a> {
     pub(crate) compute: &'a Compute,
     pub(crate) config: &'a ModelConfig,
     pub(crate) rope: &'a RopeTable,
     pub(crate) rows: &'a Rows,
-    /// The rows whose output is wanted, ascending; None for all. What attention reads is computed for every row, the rest of the layer for
-    /// these alone, and its arrays hold as many rows.
+    /// The rows whose output is needed, ascending; None for all. Attention's inputs are computed for every row. The rest of the layer is
+    /// computed for these rows alone, and its arrays hold as many rows.
     pub(crate) outputs: Option<&'a [usize]>,
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Activations {
     pub(crate) gate_up: Buffer,
 }
 
-/// A layer's intermediate results that are cheaper to make again than to keep: overwritten by the next layer.
+/// A layer's intermediate results that are cheaper to compute again than to keep. The next layer overwrites them.
 #[derive(Default)]
 pub(crate) struct Passing {
     /// `[N, H]` or `[M, H]`: normalised `x`, then normalised `middle`.
@@ -183,7 +183,7 @@ fn attention_half(
                 let turn = |norm| Turn { norm, eps, cos, sin };
                 turn_heads(compute.tier(), turn(&weights.q_norm), &raw[..q], &mut turned[..q]);
                 turn_heads(compute.tier(), turn(&weights.k_norm), &raw[q..q + kv], &mut turned[q..]);
-                // SAFETY: every row has a slot of its own: packed blocks are consecutive, cached ones were checked.
+                // SAFETY: no two rows have the same slot: packed blocks are consecutive, cached ones were checked.
                 unsafe { writer.write(rows.slots[row], &turned[q..], &raw[q + kv..]) };
             }
         });
@@ -191,7 +191,7 @@ fn attention_half(
         for_rows(compute, rows.inherited.len(), |first, count| {
             for &Inherited { row, slot } in &rows.inherited[first..first + count] {
                 let (keys, values) = (&turned[row * (q + kv) + q..][..kv], &qkv[row * width + q + kv..][..kv]);
-                // SAFETY: a slot of the sequence's own blocks that no row of its own has.
+                // SAFETY: a slot in the blocks of this sequence that none of its rows has.
                 unsafe { writer.write(slot, keys, values) };
             }
         });

@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::config::ModelConfig;
 
 const EMBEDDING: &str = "model.embed_tokens.weight";
-/// The head's name, when it is a tensor of its own.
+/// The head's name, when it is not tied to the embedding.
 pub(crate) const HEAD: &str = "lm_head.weight";
 
 /// One named tensor.
@@ -137,7 +137,7 @@ impl Layout {
         }
     }
 
-    /// The tensor called `name`; a tied head answers to its own name too.
+    /// The tensor called `name`; a tied head is found under the head's name too.
     pub(crate) fn slot(&self, name: &str) -> Option<&Slot> {
         let name = if name == HEAD && self.head == self.embedding {
             EMBEDDING

@@ -26,9 +26,9 @@ use rope::Rope;
 use rows::{Packing, Rows, check_packed};
 use weights::Weights;
 
-/// Rows of packed sequences that are computed at a time, unless one sequence is longer.
+/// So many rows of packed sequences are computed at a time, unless one sequence is longer.
 const GROUP_ROWS: usize = 1024;
-/// Their tokens, each of which has a place for keys and values of its own, however many share a row.
+/// So many tokens belong to these rows at most: every token has a separate place for keys and values, even where several share a row.
 const GROUP_TOKENS: usize = 8 * GROUP_ROWS;
 
 /// Immutable f32 weights, laid out for the tier of the [`Compute`] that loaded them.
@@ -231,8 +231,8 @@ impl Model {
     }
 }
 
-/// Packs whole sequences, as many in a row as [`GROUP_ROWS`] and [`GROUP_TOKENS`] hold, or one: those that begin alike stay together. Gives the
-/// rows of each stretch, and of each of its tokens the row.
+/// Packs whole consecutive sequences, as many as [`GROUP_ROWS`] and [`GROUP_TOKENS`] allow, but at least one. Sequences that begin alike
+/// share rows. Gives the rows of each group, and the row of each of its tokens.
 fn groups(input_ids: &[u32], cu_seqlens: &[u32]) -> impl Iterator<Item = (Rows, Vec<usize>)> {
     let sequence = |pair: &[u32]| &input_ids[pair[0] as usize..pair[1] as usize];
     let mut sequences = cu_seqlens.windows(2).map(sequence).peekable();
@@ -281,7 +281,7 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(found(500, 100, 8), [(1000, 3000), (800, 1800)]);
-        // Places for keys and values are bounded too.
+        // The number of tokens is bounded too.
         assert_eq!(found(1000, 1, 12), [(1008, 8008), (1004, 4004)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Which rows a forward pass computes: new tokens of several sequences, one after the other.
 //!
-//! Packed sequences that begin alike share rows: a row's numbers depend on the tokens up to its own alone, so what an earlier sequence has
-//! computed is not computed again. Its keys and values are stored for each sequence, so that attention knows nothing of it.
+//! Packed sequences that begin alike share rows: a row's numbers depend only on the tokens up to its own, so a row of an earlier sequence
+//! is not computed again. Its keys and values are stored for each sequence, so that attention need not know about shared rows.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Span {
     pub(crate) start: usize,
     /// Where the sequence's block table begins in [`Rows::tables`].
     pub(crate) table: usize,
-    /// Packed sequences: where the positions before the first row begin in [`Rows::inherited`].
+    /// For a packed sequence: where the positions before the first row begin in [`Rows::inherited`].
     pub(crate) inherited: usize,
 }
 
@@ -44,7 +44,7 @@ pub(crate) struct Rows {
     pub(crate) spans: Vec<Span>,
     /// The block tables of all spans.
     pub(crate) tables: Vec<u32>,
-    /// The positions before each packed span's first row; none of a cached one, whose keys and values are stored already.
+    /// The positions before each packed span's first row. A cached span has none, because its keys and values are stored already.
     pub(crate) inherited: Vec<Inherited>,
     /// One more than the last position.
     pub(crate) longest: usize,
@@ -122,7 +122,7 @@ impl Packing {
         token_ids.len() - self.shared_path(token_ids).len()
     }
 
-    /// The rows that compute a beginning of these tokens already.
+    /// The existing rows that compute a beginning of these tokens.
     fn shared_path(&self, token_ids: &[u32]) -> Vec<usize> {
         let mut path = Vec::with_capacity(token_ids.len());
         for &token in token_ids {

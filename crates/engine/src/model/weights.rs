@@ -35,7 +35,7 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// Lays out the flat parameters `flat` anew, reusing memory.
+    /// Lays out the parameters `flat` again, in the same memory.
     pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
         let copy = |to: &mut Vec<f32>, range: &std::ops::Range<usize>| {
             to.clear();
@@ -65,12 +65,12 @@ impl Weights {
 
 /// Reads the checkpoint in `dir` into one flat array, widened to f32.
 ///
-/// Everything is checked before memory is taken: a config that asks for more than the files hold is an error, not an allocation.
+/// Everything is checked before memory is taken, so that a config which asks for more than the files hold allocates nothing.
 pub(crate) fn read_flat(dir: &Path, layout: &Layout) -> Result<Vec<f32>, EngineError> {
     let checkpoint = Checkpoint::open(dir)?;
     check_names(dir, &checkpoint, layout)?;
     let tensor_of = |slot: &Slot| {
-        // A tied head may be all that a checkpoint holds of the pair.
+        // Of a tied pair a checkpoint may hold the head alone.
         let tied = slot.range == layout.head && !checkpoint.contains(&slot.name) && checkpoint.contains(HEAD);
         checkpoint.tensor(if tied { HEAD } else { &slot.name })
     };
@@ -119,7 +119,7 @@ fn check_names(dir: &Path, checkpoint: &Checkpoint, layout: &Layout) -> Result<(
     for name in checkpoint.names() {
         let refuse = |why: &str| Err(EngineError::Weights(format!("{}: tensor {name} {why}", dir.display())));
         if name.ends_with(".rotary_emb.inv_freq") {
-            // A buffer that old versions of transformers stored; the config says the same.
+            // Old versions of transformers stored this buffer; the config has the same information.
             continue;
         }
         match layout.slot(name) {

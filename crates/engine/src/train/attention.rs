@@ -1,7 +1,7 @@
 //! Backward pass of a layer's attention: one task per sequence and key-value head.
 //!
-//! Keys and values that a sequence has from an earlier one's rows get gradients of their own, which join those of the rows in the order of
-//! the sequences.
+//! Keys and values that a sequence inherits from the rows of an earlier one get separate gradients. These are added to the gradients of the
+//! rows in the order of the sequences.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ use crate::kernels::norm::add;
 use crate::model::attend::tile_rows;
 use crate::model::rows::{Rows, Span};
 
-/// Query rows of a tile at most: three accumulators each.
+/// Most query rows of a tile: each needs three accumulators.
 const MOST_ROWS: usize = 4;
 
 thread_local! {
@@ -44,7 +44,7 @@ struct Scratch {
 pub(crate) struct Around<'a> {
     /// `[N, q + k]`: q and k after norm and rotation.
     pub(crate) turned: &'a [f32],
-    /// `[N, W]`: of which v is read.
+    /// `[N, W]`: q, k and v, of which v is read.
     pub(crate) qkv: &'a [f32],
     /// `[N, q]`: gradient of attention's output.
     pub(crate) grad_attended: &'a [f32],
@@ -75,20 +75,20 @@ pub(crate) fn attention_backward(
 /// Where a sequence's gradients go.
 #[derive(Clone, Copy)]
 struct Out<'a> {
-    /// `[N, W]`: of its own rows.
+    /// `[N, W]`: gradients of the sequence's rows.
     grad_qkv: Shared<'a, f32>,
-    /// `[inherited positions, k + v]`.
+    /// `[inherited positions, k + v]`: gradients of inherited keys and values.
     grad_inherited: Shared<'a, f32>,
 }
 
-/// Adds the gradients of inherited keys and values to those of the rows, sequences in ascending order; tasks share out the columns.
+/// Adds the gradients of inherited keys and values to those of the rows, sequences in ascending order; each task has some of the columns.
 fn add_inherited(compute: &Compute, config: &ModelConfig, rows: &Rows, out: Out<'_>) {
     let (q, all, width) = (config.q_width(), config.qkv_width(), 2 * config.kv_width());
     let stretches = compute.threads().min(width.div_ceil(LANES));
     compute.run(stretches, |index| {
         let columns = width * index / stretches..width * (index + 1) / stretches;
         for (at, inherited) in rows.inherited.iter().enumerate() {
-            // SAFETY: tasks have columns of their own, and an inherited position is no row.
+            // SAFETY: no two tasks have the same columns, and an inherited position is no row.
             let (to, from) = unsafe {
                 (
                     out.grad_qkv

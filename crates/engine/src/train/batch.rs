@@ -1,4 +1,4 @@
-//! A training batch: its columns, their checks, and what of it has to be computed.
+//! A training batch: its columns, their checks, and the rows that must be computed for it.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ pub struct TrainBatch<'a> {
     pub advantages: &'a [f32],
     /// Temperature that each token was sampled at: T numbers, or one for all.
     pub temperatures: &'a [f32],
-    /// Not 0 where the token trains; 0 on each sequence's first token.
+    /// Not 0 where the token trains; 0 at the first token of each sequence.
     pub loss_mask: &'a [u8],
     /// Sequence boundaries, from 0 to T.
     pub cu_seqlens: &'a [u32],
@@ -51,9 +51,9 @@ pub(crate) struct Bin {
     pub(crate) tokens: Range<usize>,
     /// Sequences of the batch.
     pub(crate) sequences: Range<usize>,
-    /// What the model computes: each sequence up to the row that predicts its last target, beginnings in common once.
+    /// The rows that the model computes: each sequence up to the row that predicts its last target, common beginnings once.
     pub(crate) rows: Rows,
-    /// The rows that predict tokens that train, ascending: all that the last layer puts out.
+    /// The rows that predict tokens that train, ascending. The last layer puts out only these.
     pub(crate) outputs: Vec<usize>,
     /// The tokens that train: `row` is an index of `outputs`, `token_at` counts from the bin's first token.
     pub(crate) targets: Vec<Target>,
@@ -121,7 +121,7 @@ impl TrainBatch<'_> {
         self.loss_mask[token] != 0 || weighs(self.ce_weights) || weighs(self.ref_kl_weights)
     }
 
-    /// Whether a stream compares what the policy and the sampler make of the token.
+    /// Whether a stream compares the token's log-probabilities under policy and sampler.
     pub(crate) fn is_compared(&self, token: usize) -> bool {
         let in_policy = self.rl_weights.is_none_or(|weights| weights[token] != 0.0);
         let in_reference = self.ref_kl_weights.is_some_and(|weights| weights[token] != 0.0);
@@ -181,7 +181,7 @@ impl TrainBatch<'_> {
         Ok(())
     }
 
-    /// Refuses values that a stream would read and that cannot be meant.
+    /// Refuses impossible values where a stream would read them.
     fn check_values(&self) -> Result<(), EngineError> {
         let trains = |t: usize| self.loss_mask[t] != 0;
         let in_reference = |t: usize| self.ref_kl_weights.is_some_and(|weights| weights[t] != 0.0);
@@ -198,7 +198,7 @@ impl TrainBatch<'_> {
         )
     }
 
-    /// Whether `version` sampled every sampled token of the tokens `range`, and at least one.
+    /// Whether `version` sampled all sampled tokens in `range`, and there is at least one.
     pub(crate) fn sampled_wholly_by(&self, range: Range<usize>, version: u32) -> bool {
         let Some(spans) = self.policy_version_spans else {
             return false;

@@ -13,7 +13,7 @@ use crate::model::layer::for_rows;
 
 use super::layer_backward::weight_gradient;
 
-/// Logits of a chunk, unless [`LEAST_TARGETS`] rows are more: 8 MiB.
+/// Logits of a chunk: 8 MiB, or more for [`LEAST_TARGETS`] rows.
 const CHUNK_LOGITS: usize = 1 << 21;
 const LEAST_TARGETS: usize = 48;
 
@@ -34,7 +34,8 @@ pub(crate) struct Head<'a> {
     pub(crate) backward: &'a Packed,
 }
 
-/// Given the gradient of each target's log-probability, writes the gradient of the hidden states `grad_hidden [M, H]` (summed over a row's targets) and adds the head's gradient to `grad_head [vocab, H]`.
+/// Given the gradient of each target's log-probability, writes the gradient of the hidden states `grad_hidden [M, H]` (summed over a row's
+/// targets) and adds the head's gradient to `grad_head [vocab, H]`.
 #[expect(clippy::too_many_arguments, reason = "the operands of the head and their gradients")]
 pub(crate) fn head_backward(
     compute: &Compute,

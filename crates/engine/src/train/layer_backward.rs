@@ -1,7 +1,7 @@
-//! Backward pass of one decoder layer, written by hand: no tape.
+//! Backward pass of one decoder layer, as explicit code instead of an autograd tape.
 //!
 //! Gradients of weights are products over all rows in ascending order, or sums of partial sums over [`REDUCE_ROWS`] rows in ascending
-//! order: a function of the rows, never of the threads.
+//! order. They depend on the rows, never on the threads.
 //!
 //! Legend: N rows, M rows put out, H hidden, W q, k and v side by side, F feed-forward.
 
@@ -38,7 +38,7 @@ pub(crate) struct BackwardPacks {
 }
 
 impl BackwardPacks {
-    /// Lays out the flat parameters anew.
+    /// Lays out the flat parameters again.
     pub(crate) fn pack(&mut self, compute: &Compute, config: &ModelConfig, layout: &Layout, flat: &[f32]) {
         let (hidden, ffn) = (config.hidden_size, config.intermediate_size);
         self.layers.resize_with(layout.layers.len(), LayerPacks::default);
@@ -70,7 +70,7 @@ pub(crate) struct Workspace {
 /// One layer's parameters in all their forms.
 #[derive(Clone, Copy)]
 pub(crate) struct Layer<'a> {
-    /// As the forward pass uses them.
+    /// Laid out for the forward pass.
     pub(crate) weights: &'a LayerWeights,
     /// Packed for `dy . W`.
     pub(crate) packs: &'a LayerPacks,
@@ -78,7 +78,7 @@ pub(crate) struct Layer<'a> {
     pub(crate) ranges: &'a LayerRanges,
 }
 
-/// Given the gradient `grad [M, H]` of the layer's output, makes it the gradient `[N, H]` of its input and adds the gradients of the layer's
+/// Replaces the gradient `grad [M, H]` of the layer's output by the gradient `[N, H]` of its input, and adds the gradients of the layer's
 /// parameters to `grads`. `acts.gate_up` is overwritten.
 pub(crate) fn backward(
     pass: Pass<'_>,
@@ -359,7 +359,7 @@ impl Partials<'_> {
     }
 }
 
-/// Calls `task(first, count, partial)` in parallel for stretches of [`REDUCE_ROWS`] rows, each with zeroed sums of its own.
+/// Calls `task(first, count, partial)` in parallel for stretches of [`REDUCE_ROWS`] rows. `partial` is zeroed and belongs to the stretch.
 fn reduce_rows<'p>(
     compute: &Compute,
     rows: usize,
@@ -373,7 +373,7 @@ fn reduce_rows<'p>(
     let shared = Shared::new(partial);
     compute.run(stretches, |index| {
         let first = index * REDUCE_ROWS;
-        // SAFETY: each stretch has sums of its own.
+        // SAFETY: no two stretches have the same sums.
         let sums = unsafe { shared.slice(index * width, width) };
         task(first, REDUCE_ROWS.min(rows - first), sums);
     });

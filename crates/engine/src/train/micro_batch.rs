@@ -1,7 +1,7 @@
 //! One bin after the other: forward, loss, backward.
 //!
 //! The loss is a function between the two passes: it sees the log-probabilities of one bin, whose activations wait for the gradient.
-//! Knows no loss by name.
+//! This module knows no loss by name.
 
 use super::batch::Bin;
 use super::statistics::Statistics;
@@ -97,7 +97,7 @@ impl Trainer {
     }
 }
 
-/// The gradient of each token that trains; the others have no log-probability that it could flow through.
+/// The gradient of each token that trains. The log-probabilities of other tokens are not computed, so their gradient must be 0.
 fn gradient_of_targets(loss: &LossOutput<f32>, bin: &Bin) -> Result<Vec<f32>, EngineError> {
     let gradient = &loss.grad_logprobs;
     if gradient.len() != bin.tokens.len() {

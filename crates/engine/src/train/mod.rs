@@ -1,4 +1,4 @@
-//! Training: forward, loss and hand-written backward over packed batches, AdamW, and writing the weights.
+//! Training: forward, loss and backward over packed batches, the optimizers, and writing the weights.
 //!
 //! The forward pass is the model's own, on the weights that [`Trainer::save`] writes, so its log-probabilities equal those of a
 //! [`Model`] loaded from there bit for bit.
@@ -59,7 +59,7 @@ pub struct Trainer {
     store: Option<LayerStore>,
 }
 
-/// What a forward and backward pass writes to, kept from one to the next.
+/// Working memory of a forward and backward pass, kept from one to the next.
 #[derive(Default)]
 struct Buffers {
     /// One per kept layer and one for the layer that is recomputed.
@@ -113,7 +113,7 @@ impl Trainer {
         self.model.config()
     }
 
-    /// Hugging Face names of all parameters; a tied head is the embedding.
+    /// Hugging Face names of all parameters. A tied head is not listed; it is the embedding.
     pub fn parameter_names(&self) -> Vec<String> {
         self.layout.slots.iter().map(|slot| slot.name.clone()).collect()
     }
@@ -157,8 +157,8 @@ impl Trainer {
 
     /// Runs a batch forward and backward, bin after bin; gradients add to those of earlier calls until [`Trainer::step`].
     ///
-    /// Sequences without a token that trains are not computed, nor are the rows behind a sequence's last one; what sequences of a bin have in
-    /// common from their beginning on is computed once.
+    /// Sequences without a token that trains are not computed, nor are the rows behind the last token of a sequence that trains. Beginnings
+    /// that sequences of a bin have in common are computed once.
     ///
     /// # Errors
     /// [`EngineError::Input`] when columns do not fit together or the model; the loss's own errors; [`EngineError::NonFinite`] when the
@@ -170,8 +170,8 @@ impl Trainer {
         })
     }
 
-    /// [`Trainer::forward_backward`] with a loss of the caller's own in place of the configured one. It is called once for each bin, between
-    /// the bin's forward and its backward pass, and what it returns is the bin's share of the loss: the gradients of the bins add up.
+    /// [`Trainer::forward_backward`] with the function `loss` in place of the configured loss. It is called once for each bin, between the
+    /// bin's forward and its backward pass, and returns the bin's share of the loss: the gradients of the bins are added.
     ///
     /// # Errors
     /// Also those of `loss`, and `LossInput` when its gradient is not one number per token or is not 0 where no token trains.
@@ -211,8 +211,8 @@ impl Trainer {
         norm
     }
 
-    /// Writes the optimizer's state to the file `path`, durably; returns the file's digest. With the folder that [`Trainer::save`] writes it
-    /// is the whole trainer.
+    /// Writes the optimizer's state to the file `path`, durably, and returns the file's digest. This file and the folder that [`Trainer::save`]
+    /// writes are the whole state of a trainer.
     ///
     /// # Errors
     /// [`EngineError::WeightsFile`] when it cannot be written; a file that was there stays whole.
@@ -220,17 +220,17 @@ impl Trainer {
         resume::save(path, &self.layout, &self.optimizer)
     }
 
-    /// Goes on from the state in the file `path`; the trainer must have been opened with the weights that belong to it.
+    /// Continues from the state in the file `path`; the trainer must have been opened with the weights that belong to it.
     ///
     /// # Errors
-    /// [`EngineError::WeightsFile`] when it cannot be read, [`EngineError::Input`] when it is of another optimizer or model. Nothing has
-    /// changed then.
+    /// [`EngineError::WeightsFile`] when it cannot be read, [`EngineError::Input`] when it is of another optimizer or model. The trainer stays
+    /// unchanged then.
     pub fn load_optimizer(&mut self, path: &Path) -> Result<(), EngineError> {
         resume::load(path, &self.layout, &mut self.optimizer)
     }
 
-    /// Writes the current weights as a Hugging Face folder that transformers loads, F32, with its config and the companions that were there
-    /// when the trainer was opened ([`TrainerOptions::companions`]). Writes no manifest.
+    /// Writes the current weights in F32 as a Hugging Face folder that transformers loads, with config and the companions that existed when
+    /// the trainer was opened ([`TrainerOptions::companions`]). Writes no manifest.
     ///
     /// # Errors
     /// [`EngineError::WeightsFile`] or [`EngineError::Io`] when a file cannot be written; files replaced before stay replaced.
@@ -412,14 +412,14 @@ fn slot_of(layer: usize, recomputed: usize) -> usize {
     }
 }
 
-/// Adds each row's gradient to its token's embedding, rows in ascending order; tasks share out the columns.
+/// Adds each row's gradient to its token's embedding, rows in ascending order; each task has some of the columns.
 fn embedding_gradient(compute: &Compute, rows: &Rows, grad: &[f32], width: usize, out: &mut [f32]) {
     let out = Shared::new(out);
     let stretches = compute.threads().min(width.div_ceil(16));
     compute.run(stretches, |index| {
         let columns = width * index / stretches..width * (index + 1) / stretches;
         for (row, &token) in rows.token_ids.iter().enumerate() {
-            // SAFETY: tasks have columns of their own.
+            // SAFETY: no two tasks have the same columns.
             let out = unsafe { out.slice(token as usize * width + columns.start, columns.len()) };
             add(compute.tier(), out, &grad[row * width..][columns.clone()]);
         }

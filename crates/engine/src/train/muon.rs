@@ -13,7 +13,7 @@ use super::optimizer::norm;
 
 const QUINTIC: (f32, f32, f32) = (3.4445, -4.7750, 2.0315);
 const ITERATIONS: usize = 5;
-/// Least norm that a matrix is divided by.
+/// A matrix is divided by its norm, but at least by this.
 const NORM_EPS: f64 = 1e-7;
 const RMS_OF_ADAMW: f64 = 0.2;
 
@@ -27,12 +27,12 @@ pub(crate) struct Workspace {
     packed: Packed,
 }
 
-/// What the learning rate of a matrix is multiplied by.
+/// The factor on the learning rate of a matrix.
 pub(crate) fn scale(rows: usize, columns: usize) -> f64 {
     RMS_OF_ADAMW * (rows.max(columns) as f64).sqrt()
 }
 
-/// Replaces row-major `matrix [rows, columns]` by the nearest thing to an orthogonal matrix that the iteration gives.
+/// Replaces row-major `matrix [rows, columns]` by the nearly orthogonal matrix that the iteration gives.
 pub(crate) fn orthogonalize(
     compute: &Compute,
     matrix: &mut [f32],
@@ -48,7 +48,7 @@ pub(crate) fn orthogonalize(
     } = work;
     let (m, n) = (rows.min(columns), rows.max(columns));
     let inverse = (1.0 / norm(compute, matrix).max(NORM_EPS)) as f32;
-    // The Gram matrix is the smaller one of the wide form.
+    // The wide form has the smaller Gram matrix.
     wide.resize(m * n, 0.0);
     if rows <= columns {
         wide.copy_from_slice(matrix);

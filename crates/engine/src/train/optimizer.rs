@@ -12,7 +12,7 @@ use crate::model::layout::{Layout, Slot};
 
 /// Elements whose squares are summed before they join the norm, and that one task updates.
 const CHUNK: usize = 1 << 14;
-/// What torch adds to the norm before it divides by it.
+/// As in torch, this is added to the norm before the division.
 const NORM_EPS: f64 = 1e-6;
 
 /// Moments and the number of steps done.
@@ -59,7 +59,7 @@ impl Optimizer {
         (&self.first, &self.second)
     }
 
-    /// Goes on from saved moments of the same lengths.
+    /// Continues from saved moments of the same lengths.
     pub(super) fn restore(&mut self, first: Vec<f32>, second: Vec<f32>, steps: i32) {
         debug_assert!(first.len() == self.first.len() && second.len() == self.second.len());
         (self.first, self.second, self.steps) = (first, second, steps);
@@ -68,7 +68,7 @@ impl Optimizer {
     /// One step with learning rate `lr`; returns the gradients' norm before clipping.
     ///
     /// # Errors
-    /// [`EngineError::NonFinite`] when the norm is not finite; nothing has changed then.
+    /// [`EngineError::NonFinite`] when the norm is not finite; nothing is changed then.
     pub(crate) fn step(
         &mut self,
         compute: &Compute,
@@ -246,7 +246,7 @@ pub(super) fn norm(compute: &Compute, gradients: &[f32]) -> f64 {
     let shared = Shared::new(&mut sums);
     compute.run(gradients.len().div_ceil(CHUNK), |index| {
         let chunk = &gradients[index * CHUNK..gradients.len().min((index + 1) * CHUNK)];
-        // SAFETY: each chunk has a sum of its own.
+        // SAFETY: no two chunks have the same sum.
         unsafe { shared.slice(index, 1)[0] = sum_of_squares(compute.tier(), chunk) };
     });
     sums.iter().sum::<f64>().sqrt()

@@ -1,4 +1,4 @@
-//! What a trainer is opened with.
+//! The options of a trainer.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::EngineError;
 
-/// Which loss, with which parameters.
+/// A loss and its parameters.
 #[derive(Debug, Clone)]
 pub struct LossConfig {
     /// A name that [`crate::loss::policy_loss`] knows.
@@ -32,14 +32,14 @@ pub enum OptimMethod {
     AdamW,
     /// torch.optim.SGD: weight decay joins the gradient; reads neither `betas` nor `eps`.
     Sgd {
-        /// Of the buffer; 0 for none.
+        /// Decay of the momentum buffer; 0 for no momentum.
         momentum: f64,
         /// Look ahead by one step of the buffer; without momentum it changes nothing.
         nesterov: bool,
     },
     /// Orthogonal updates for the matrices inside the layers, AdamW for everything else.
     Muon {
-        /// Of the buffer, Nesterov's way.
+        /// Decay of the momentum buffer, used as in Nesterov's method.
         momentum: f64,
     },
 }
@@ -49,7 +49,7 @@ pub enum OptimMethod {
 pub struct OptimConfig {
     /// How gradients become steps.
     pub method: OptimMethod,
-    /// Learning rate, unless a step is given its own.
+    /// Learning rate of steps that are given none.
     pub lr: f64,
     /// Decay of the first and second moment.
     pub betas: (f64, f64),
@@ -78,7 +78,7 @@ impl Default for OptimConfig {
 }
 
 impl OptimConfig {
-    /// Refuses numbers under which a step would be none of its method.
+    /// Refuses numbers with which the method is not defined.
     pub(crate) fn check(&self) -> Result<(), EngineError> {
         let wrong = |what: &str, value: f64| Err(EngineError::Input(format!("optim.{what} is {value}")));
         let at_least_zero = |value: f64| value >= 0.0 && value.is_finite();
@@ -108,7 +108,7 @@ impl OptimConfig {
     }
 }
 
-/// What is kept of the forward pass for the backward pass. The bits are the same each way.
+/// Which activations of the forward pass are kept for the backward pass. The choice does not change a bit of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ActivationPolicy {
     /// Keep the activations of as many layers as fit in [`ACTIVATION_BUDGET_BYTES`], recompute the others.
@@ -120,7 +120,7 @@ pub enum ActivationPolicy {
     Recompute,
 }
 
-/// What [`ActivationPolicy::Auto`] keeps at most.
+/// Most bytes that [`ActivationPolicy::Auto`] keeps.
 pub const ACTIVATION_BUDGET_BYTES: usize = 512 << 20;
 
 impl ActivationPolicy {
@@ -141,9 +141,9 @@ pub struct TrainerOptions {
     pub loss: LossConfig,
     /// The optimizer.
     pub optim: OptimConfig,
-    /// What is kept of the forward pass.
+    /// Which activations are kept.
     pub activations: ActivationPolicy,
-    /// The model whose tokenizer, chat template and generation config go with every folder that is saved: the one that a run began with.
-    /// They are read when the trainer is opened. `None`: those that lie beside the weights, if there are any.
+    /// The model whose tokenizer, chat template and generation config are copied into every saved folder: the model that a run began with.
+    /// They are read when the trainer is opened. `None` takes those beside the weights, if there are any.
     pub companions: Option<PathBuf>,
 }

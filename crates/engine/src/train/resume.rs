@@ -1,6 +1,6 @@
 //! The optimizer's half of a checkpoint: one safetensors file with the moments of every parameter and, as metadata, method and step count.
 //!
-//! With the weights that `save` writes it is all that a trainer is made of: resumed from both, the next step gives the same bits.
+//! This file and the weights that `save` writes are the whole state of a trainer: resumed from both, the next step gives the same bits.
 
 use std::path::Path;
 

@@ -13,16 +13,16 @@ use crate::model::layout::Layout;
 /// Weight files are cut at this size, as transformers does.
 const MAX_SHARD_BYTES: u64 = 5_000_000_000;
 
-/// What was written.
+/// The weights that were written.
 #[derive(Debug, Clone)]
 pub struct SavedWeights {
-    /// Digest of the weights, whatever their files.
+    /// Digest of the weights; it does not depend on how they are divided into files.
     pub digest: String,
     /// The weight files, for a manifest.
     pub shards: Vec<Shard>,
 }
 
-/// Writes `flat` as F32 tensors into `dir` (made when missing), with its config and companions.
+/// Writes `flat` as F32 tensors into `dir`, which is made when it is missing, with config and companions.
 pub(crate) fn save(
     dir: &Path,
     config: &ModelConfig,

@@ -1,4 +1,4 @@
-//! What a forward and backward pass reports, combined exactly over bins.
+//! The report of a forward and backward pass, combined exactly over bins.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ pub struct StepStats {
     /// Sum of the bins' losses.
     pub loss: f64,
     /// Means over the tokens of all bins, under prime-rl's names (`loss`, `entropy/all`, `mismatch_kl/all`, `is_masked`, ...; those without
-    /// a member are left out), `tokens` (that train), and `mismatch_on_policy/{tokens,max_abs_logprob_diff,kl}`: mask tokens of sequences
-    /// that the version being trained sampled as a whole, but for those that only the cross-entropy stream has. A batch that tells the
-    /// environments of its sequences has `entropy/<id>` and `mismatch_kl/<id>` of each of them too.
+    /// a member are left out). `tokens` counts the tokens that train. `mismatch_on_policy/{tokens,max_abs_logprob_diff,kl}` are over the mask
+    /// tokens of sequences that the version being trained sampled as a whole, except tokens of the cross-entropy stream alone. A batch with
+    /// `env_ids` has `entropy/<id>` and `mismatch_kl/<id>` of each environment too.
     pub metrics: Vec<(String, f64)>,
 }
 
@@ -65,7 +65,7 @@ impl Statistics {
                 let (logprob, inference) = compared(batch, bin, logprobs, token);
                 on_policy.kl.add(mismatch_kl(logprob, inference));
                 let diff = (logprob - inference).abs();
-                // A NaN is a difference too, and stays.
+                // A NaN counts as the largest difference.
                 if diff.is_nan() || diff > on_policy.max_abs_diff {
                     on_policy.max_abs_diff = diff;
                 }
@@ -131,7 +131,7 @@ impl Statistics {
     }
 }
 
-/// What the trainer makes of a sampled token, and what its sampler did.
+/// The log-probabilities of a sampled token under the trainer and under its sampler.
 fn compared(batch: &TrainBatch<'_>, bin: &Bin, logprobs: &[f32], token: usize) -> (f64, f64) {
     let (logprob, inference) = (logprobs[token - bin.tokens.start], batch.inference_logprobs[token]);
     (f64::from(logprob), f64::from(inference))

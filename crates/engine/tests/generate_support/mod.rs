@@ -14,7 +14,7 @@ pub(crate) const VOCAB: u32 = 40;
 pub(crate) const EOS: u32 = 39;
 pub(crate) const MAX_LEN: usize = 512;
 
-/// The families, each with another grouping of heads.
+/// The model families, each with another grouping of heads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Family {
     Llama,
@@ -85,7 +85,7 @@ impl Numbers {
 pub(crate) struct Completion {
     pub(crate) token_ids: Vec<u32>,
     pub(crate) logprobs: Vec<f32>,
-    /// Of each token.
+    /// Policy version of each token.
     pub(crate) versions: Vec<u64>,
     pub(crate) finish_reason: Option<FinishReason>,
     pub(crate) stop_reason: Option<u32>,
@@ -180,7 +180,7 @@ pub(crate) fn complete(generator: &Generator, requests: Vec<GenerateRequest>) ->
 pub(crate) struct Fixture {
     _dir: tempfile::TempDir,
     pub(crate) generator: Generator,
-    /// What it can be swapped to; the first is what it started with.
+    /// Models to swap to; the first is the one that it started with.
     pub(crate) models: Vec<Arc<Model>>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) const LLAMA: &str = r#"{"architectures": ["LlamaForCausalLM"], "model
     "high_freq_factor": 4.0, "original_max_position_embeddings": 64}, "max_position_embeddings": 256,
     "tie_word_embeddings": false, "hidden_act": "silu", "mlp_bias": false}"#;
 
-/// Nothing fits a vector or a tile: one layer, eight query heads of width 2 on one key-value head.
+/// No size fits a vector or a tile: one layer, eight query heads of width 2 on one key-value head.
 pub(crate) const NARROW: &str = r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "vocab_size": 7, "hidden_size": 6,
     "intermediate_size": 5, "num_hidden_layers": 1, "num_attention_heads": 8, "num_key_value_heads": 1, "head_dim": 2,
     "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "max_position_embeddings": 128, "tie_word_embeddings": true}"#;
@@ -36,7 +36,7 @@ pub(crate) const WIDE: &str = r#"{"architectures": ["LlamaForCausalLM"], "model_
     "rms_norm_eps": 1e-6, "rope_theta": 10000.0, "rope_scaling": {"type": "linear", "factor": 2.0},
     "max_position_embeddings": 128, "tie_word_embeddings": true}"#;
 
-/// All of them.
+/// All models above.
 pub(crate) const CONFIGS: [(&str, &str); 5] = [
     ("qwen3", QWEN3),
     ("qwen2", QWEN2),
@@ -191,7 +191,7 @@ pub(crate) fn compute(threads: usize, tier: Tier) -> Arc<Compute> {
     Compute::new(threads, Some(tier)).expect("the pool starts")
 }
 
-/// Bit patterns, so that -0 and NaN compare as what they are.
+/// Bit patterns, so that -0 differs from 0 and a NaN equals itself.
 pub(crate) fn bits(values: &[f32]) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }

@@ -34,7 +34,7 @@ fn sequence(arrival: u64, prompt: &[u32], max_tokens: u32, priority: i64) -> Seq
     Sequence::new(arrival, request, &config())
 }
 
-/// What each place of the blocks holds: a hash of the tokens up to the one whose keys and values would be there.
+/// The content of each place of the blocks: a hash of the tokens up to the one whose keys and values would be there.
 #[derive(Default)]
 struct Memory(HashMap<(u32, usize), u64>);
 
@@ -69,7 +69,7 @@ fn step(scheduler: &mut Scheduler, shares: &mut Vec<Share>) -> Vec<u64> {
     take_in(scheduler, shares)
 }
 
-/// What comes after a planned step was computed.
+/// Takes in the results of a step that was planned and computed.
 fn take_in(scheduler: &mut Scheduler, shares: &[Share]) -> Vec<u64> {
     let config = config();
     let mut finished = Vec::new();
@@ -201,7 +201,7 @@ enum Event {
     Step,
 }
 
-/// Often equal ones, as those of a group are.
+/// Prompts that are often equal, like those of a group.
 fn prompt() -> impl Strategy<Value = Vec<u32>> {
     prop_oneof![
         prop::collection::vec(0u32..3, 1..30),
@@ -265,7 +265,7 @@ proptest! {
     }
 }
 
-/// A block that several running requests hold covers equal prefixes of theirs, and is not written to by any.
+/// A block that several running requests hold covers equal prefixes of them, and none of them writes to it.
 fn check_holders(scheduler: &Scheduler) -> Result<(), TestCaseError> {
     let mut holders = HashMap::new();
     for sequence in &scheduler.running {

@@ -7,7 +7,7 @@ use crate::kernels::{Lanes, Plain, for_each_row, multiply_add};
 /// The inner loop of one tile: `c [MR, NR] = a . b`, or `c += a . b` when `load`.
 ///
 /// # Safety
-/// `a` points at `length * MR` values, `b` at `length * NR`, `c` at MR rows of NR elements, `stride` apart, that are ours.
+/// `a` points at `length * MR` values, `b` at `length * NR`, `c` at MR rows of NR elements, `stride` apart, that no one else touches.
 pub(super) type TileKernel =
     unsafe fn(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool);
 
@@ -59,7 +59,7 @@ macro_rules! tile_kernels {
     (@one $name:ident, $lanes:ty, $rows:literal, $columns:literal, $(#[$feature:meta])*) => {
         $(#[$feature])*
         unsafe fn $name(length: usize, a: *const f32, b: *const f32, c: *mut f32, stride: usize, load: bool) {
-            // SAFETY: passed on.
+            // SAFETY: the caller keeps the contract of `tile`, which is the same.
             unsafe { tile::<$lanes, $rows, $columns>(length, a, b, c, stride, load) }
         }
     };
